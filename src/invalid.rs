@@ -1,0 +1,84 @@
+//! What is wrong with an option or an entry, told with the limit and the value.
+
+use std::fmt::Display;
+
+/// An option that cannot work: zero concurrency, a multiplier below one, a NaN.
+///
+/// It is returned where the option is set, so nothing has been sent yet.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{option} must be {rule}, but is {value}")]
+pub struct InvalidOption {
+    option: &'static str,
+    rule: &'static str,
+    value: String,
+}
+
+impl InvalidOption {
+    /// `option` must be `rule` ("at least 1"), but is `value`.
+    pub fn new(option: &'static str, rule: &'static str, value: impl Display) -> Self {
+        Self {
+            option,
+            rule,
+            value: value.to_string(),
+        }
+    }
+
+    /// The name of the option.
+    pub fn option(&self) -> &'static str {
+        self.option
+    }
+}
+
+/// An entry that the service would refuse, found before anything was sent.
+///
+/// It names the part and the limit, and the value where that is a size, a count or a number; never the entry's content.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidEntry {
+    /// A part is larger than the service takes.
+    #[error("the {part} has {actual} bytes, the limit is {limit}")]
+    TooLarge {
+        /// What was measured: `item`, `message` …
+        part: &'static str,
+        /// The limit in bytes.
+        limit: usize,
+        /// The size in bytes.
+        actual: usize,
+    },
+    /// There are more of something than the service takes.
+    #[error("there are {actual} {part}, the limit is {limit}")]
+    TooMany {
+        /// What was counted: `message attributes`, `levels of nesting` …
+        part: &'static str,
+        /// How many are allowed.
+        limit: usize,
+        /// How many there are.
+        actual: usize,
+    },
+    /// A number lies outside its range.
+    #[error("the {part} is {actual}, the limits are {low} and {high}")]
+    OutOfRange {
+        /// What the number stands for: `delay in seconds` …
+        part: &'static str,
+        /// The lowest number allowed.
+        low: i64,
+        /// The highest number allowed.
+        high: i64,
+        /// The number.
+        actual: i64,
+    },
+    /// Something that must be there is missing or empty.
+    #[error("the {part} is missing or empty")]
+    Missing {
+        /// What is missing: `message body`, `message group id` …
+        part: &'static str,
+    },
+    /// A part breaks a rule of the service.
+    #[error("the {part} must be {rule}")]
+    Malformed {
+        /// What is malformed: `number`, `attribute name` …
+        part: &'static str,
+        /// The rule that it breaks.
+        rule: &'static str,
+    },
+}

@@ -1,0 +1,121 @@
+//! What a call came to, entry by entry.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// What one call came to.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// A verdict for each entry, in the order of the chunk. Entries beyond the last verdict count as
+    /// [`Rejection::Unanswered`].
+    Each(Vec<Verdict>),
+    /// One verdict that holds for every entry of the chunk: the call was throttled, failed or was refused as a whole.
+    Whole(Verdict),
+    /// The call failed for a reason that every later call shares: the table is missing, the permission is not given.
+    /// The delivery stops.
+    Stop(Fault),
+}
+
+/// What the service said of one entry.
+#[derive(Debug, Clone)]
+pub enum Verdict {
+    /// The service has it.
+    Accepted,
+    /// Not now: it is sent again.
+    Rejected(Rejection, Fault),
+    /// Not ever: sending it again cannot help.
+    Refused(Fault),
+}
+
+/// Why an entry is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Rejection {
+    /// The service said that it is too much at the moment.
+    Throttled,
+    /// The service handed it back without a reason (`UnprocessedItems`). Mostly a throttle.
+    Unprocessed,
+    /// The service failed: an internal error, a 5xx, an answer that cannot be read.
+    Transient,
+    /// The connection failed or the attempt took too long.
+    Connection,
+    /// The call could not be made: credentials, endpoint or signing failed. Tried again only a few times.
+    Setup,
+    /// The service answered, but said nothing of this entry.
+    Unanswered,
+}
+
+impl Rejection {
+    /// Whether it speaks of the service's capacity, so that going slower may help.
+    pub fn is_throttle(self) -> bool {
+        matches!(self, Self::Throttled | Self::Unprocessed)
+    }
+}
+
+/// What went wrong, in the service's words.
+///
+/// `Display` and `Debug` show the code alone. The service's message may quote the entry; it is in the source.
+#[derive(Clone)]
+pub struct Fault {
+    code: Cow<'static, str>,
+    may_have_been_applied: bool,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl Fault {
+    /// A fault with the service's code or, where it gave none, two or three words for what happened.
+    pub fn new(code: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code: code.into(),
+            may_have_been_applied: false,
+            source: None,
+        }
+    }
+
+    /// The service may have applied the entry all the same: the answer was lost, or nothing can be read from it.
+    #[must_use]
+    pub fn may_have_been_applied(mut self) -> Self {
+        self.may_have_been_applied = true;
+        self
+    }
+
+    /// The original error. Entries of one call share it.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The service's code, such as `InternalError`, or what happened where there was none.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// Whether the service may have applied the entry all the same.
+    pub fn is_ambiguous(&self) -> bool {
+        self.may_have_been_applied
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.code)
+    }
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fault")
+            .field("code", &self.code)
+            .field("may_have_been_applied", &self.may_have_been_applied)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Error for Fault {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}

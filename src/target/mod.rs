@@ -1,0 +1,50 @@
+//! The services to deliver to.
+//!
+//! [`BatchTarget`] is all that a service has to implement: its limits, a check of one entry, and one call. A target knows
+//! nothing of retries, pace or order; the loop knows nothing of AWS.
+
+mod answer;
+#[cfg(feature = "dynamodb")]
+pub mod dynamo;
+#[cfg(feature = "sqs")]
+pub mod sqs;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+pub(crate) mod verdict;
+
+pub use answer::{Answer, Fault, Rejection, Verdict};
+
+use crate::invalid::InvalidEntry;
+
+/// How much one call of a service takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries in a call. A limit of 0 counts as 1.
+    pub entries: usize,
+    /// Bytes in a call, counted as [`BatchTarget::check`] counts them.
+    pub bytes: usize,
+    /// Bytes of a single entry, counted as the service counts an entry, which need not be how it counts a call.
+    pub entry_bytes: usize,
+}
+
+/// A service that takes entries in batches.
+pub trait BatchTarget: Send + Sync + 'static {
+    /// What is delivered.
+    type Entry: Send + Sync + 'static;
+
+    /// How much one call takes. Asked once a delivery.
+    fn limits(&self) -> Limits;
+
+    /// Checks one entry before anything is sent, and measures it.
+    ///
+    /// Returns the bytes that the entry takes up of [`Limits::bytes`]. Called once an entry.
+    ///
+    /// # Errors
+    /// Why the service would refuse the entry. It is handed back unsent; its neighbours are delivered.
+    fn check(&self, entry: &Self::Entry) -> Result<usize, InvalidEntry>;
+
+    /// Makes one call with the chunk, without retries of its own, and tells each entry's fate.
+    ///
+    /// The loop keeps the entries, so that none is lost when the call is cut short by a timeout, a cancellation or a
+    /// panic: the future may be dropped at any time.
+    fn send(&self, chunk: &[Self::Entry]) -> impl Future<Output = Answer> + Send;
+}
