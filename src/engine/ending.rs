@@ -1,0 +1,22 @@
+//! Why a delivery ends before everything is delivered.
+
+use crate::report::Cause;
+use crate::target::Fault;
+
+/// Why a delivery ends before everything is delivered.
+pub(crate) enum Ending {
+    Cancelled,
+    DeadlineReached,
+    Stopped(Fault),
+}
+
+impl Ending {
+    /// The cause for an entry whose last rejection was `last`.
+    pub(crate) fn cause(&self, last: Option<Fault>) -> Cause {
+        match self {
+            Self::Cancelled => Cause::Cancelled(last),
+            Self::DeadlineReached => Cause::DeadlineReached(last),
+            Self::Stopped(fault) => Cause::Stopped(fault.clone()),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The fate of every entry.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use super::ticket::{Chunk, Ticketed};
+use crate::backoff::Outcome;
+use crate::progress::Progress;
+use crate::report::{Cause, DeliveryError, Report, Undelivered};
+
+/// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
+///
+/// Every entry of the input is counted as accepted in one [`call_ended`](Self::call_ended) or goes through
+/// [`hand_back`](Self::hand_back), once.
+pub(crate) struct Ledger<E> {
+    report: Report,
+    undelivered: Vec<Undelivered<E>>,
+    /// Entries that wait to be sent again.
+    waiting: u64,
+    /// Entries in calls that are not answered yet.
+    in_flight: u64,
+    progress: Progress,
+}
+
+impl<E> Ledger<E> {
+    pub(crate) fn new(progress: Progress) -> Self {
+        Self {
+            report: Report::default(),
+            undelivered: Vec::new(),
+            waiting: 0,
+            in_flight: 0,
+            progress,
+        }
+    }
+
+    /// A call leaves that had to wait this long for its turn.
+    pub(crate) fn call_leaves(&mut self, chunk: &Chunk<E>, delay: Duration) {
+        let again = chunk.tickets.iter().filter(|ticket| ticket.attempts > 0).count() as u64;
+        self.report.calls += 1;
+        self.report.resubmitted += again;
+        self.waiting -= again;
+        self.in_flight += chunk.len() as u64;
+        let figures = self.progress.figures();
+        figures.waiting.fetch_sub(again, Relaxed);
+        figures.resubmitted.fetch_add(again, Relaxed);
+        figures.in_flight.fetch_add(chunk.len() as u64, Relaxed);
+        let nanos = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        figures.delay_nanos.store(nanos, Relaxed);
+    }
+
+    pub(crate) fn call_ended(&mut self, outcome: &Outcome) {
+        let (sent, accepted, throttled) = (outcome.sent as u64, outcome.accepted as u64, outcome.throttled as u64);
+        self.in_flight -= sent;
+        self.report.delivered += accepted;
+        self.report.throttled += throttled;
+        let figures = self.progress.figures();
+        figures.calls.fetch_add(1, Relaxed);
+        figures.in_flight.fetch_sub(sent, Relaxed);
+        figures.delivered.fetch_add(accepted, Relaxed);
+        figures.throttled.fetch_add(throttled, Relaxed);
+    }
+
+    /// An entry waits to be sent again.
+    pub(crate) fn waits(&mut self) {
+        self.waiting += 1;
+        self.progress.figures().waiting.fetch_add(1, Relaxed);
+    }
+
+    /// An entry that waited is given up.
+    pub(crate) fn waits_no_more(&mut self) {
+        self.waiting -= 1;
+        self.progress.figures().waiting.fetch_sub(1, Relaxed);
+    }
+
+    pub(crate) fn hand_back(&mut self, Ticketed { entry, ticket }: Ticketed<E>, cause: Cause) {
+        self.report.undelivered += 1;
+        self.progress.figures().undelivered.fetch_add(1, Relaxed);
+        self.undelivered.push(Undelivered {
+            entry,
+            position: ticket.position,
+            cause,
+            attempts: ticket.attempts,
+            may_have_been_delivered: ticket.ambiguous,
+        });
+    }
+
+    /// Draws the line.
+    ///
+    /// # Errors
+    /// When anything was handed back.
+    pub(crate) fn close(mut self, elapsed: Duration) -> Result<Report, DeliveryError<E>> {
+        self.report.elapsed = elapsed;
+        let mut undelivered = std::mem::take(&mut self.undelivered);
+        if undelivered.is_empty() {
+            return Ok(self.report);
+        }
+        undelivered.sort_by_key(|undelivered| undelivered.position);
+        Err(DeliveryError {
+            report: self.report,
+            undelivered,
+        })
+    }
+}
+
+impl<E> Drop for Ledger<E> {
+    /// A delivery that is dropped half-way leaves no phantoms in the shared figures.
+    fn drop(&mut self) {
+        let figures = self.progress.figures();
+        figures.waiting.fetch_sub(self.waiting, Relaxed);
+        figures.in_flight.fetch_sub(self.in_flight, Relaxed);
+    }
+}

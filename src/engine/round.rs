@@ -1,0 +1,66 @@
+//! One call and its answer.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::settle::{Settled, settle};
+use super::ticket::Chunk;
+use crate::target::{Answer, BatchTarget, Fault, Rejection, Verdict};
+
+/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic.
+pub(crate) async fn round<T: BatchTarget>(
+    target: Arc<T>,
+    mut chunk: Chunk<T::Entry>,
+    attempt_timeout: Duration,
+    abandoned: CancellationToken,
+) -> Settled<T::Entry> {
+    let sent_at = Instant::now();
+    chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(sent_at));
+    let call = AssertUnwindSafe(async { timeout(attempt_timeout, target.send(&chunk.entries)).await }).catch_unwind();
+    let answer = tokio::select! {
+        biased;
+        ended = call => match ended {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => lost("attempt timeout"),
+            Err(panic) => Answer::Stop(panicked(&*panic)),
+        },
+        () = abandoned.cancelled() => lost("abandoned"),
+    };
+    settle(chunk, answer, sent_at, Instant::now())
+}
+
+/// Nobody knows what became of the call.
+fn lost(what: &'static str) -> Answer {
+    Answer::Whole(Verdict::Rejected(
+        Rejection::Connection,
+        Fault::new(what).may_have_been_applied(),
+    ))
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Fault {
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Fault::new("the target panicked")
+        .may_have_been_applied()
+        .caused_by(Panicked(message))
+}
+
+/// What a panic said.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Panicked(String);
+
+impl From<Panicked> for Arc<dyn std::error::Error + Send + Sync> {
+    fn from(panicked: Panicked) -> Self {
+        Arc::new(panicked)
+    }
+}

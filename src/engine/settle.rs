@@ -1,0 +1,84 @@
+//! From the answer of a call to the fate of each of its entries.
+
+use std::iter::repeat_with;
+
+use tokio::time::Instant;
+
+use super::ticket::{Chunk, Ticketed};
+use crate::backoff::Outcome;
+use crate::target::{Answer, Fault, Rejection, Verdict};
+
+/// A call that is over. Accepted entries are gone; the others are here.
+pub(crate) struct Settled<E> {
+    /// The call in numbers.
+    pub(crate) outcome: Outcome,
+    /// Entries to send again.
+    pub(crate) rejected: Vec<(Ticketed<E>, Rejection)>,
+    /// Entries that cannot be delivered.
+    pub(crate) refused: Vec<(Ticketed<E>, Fault)>,
+    /// Why no later call can succeed either.
+    pub(crate) stop: Option<Fault>,
+}
+
+/// Gives each entry of the chunk its verdict. An entry that the answer does not speak of is sent again.
+pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
+    let mut settled = Settled {
+        outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
+        rejected: Vec::new(),
+        refused: Vec::new(),
+        stop: None,
+    };
+    match answer {
+        Answer::Each(verdicts) => {
+            let unanswered = repeat_with(|| {
+                let fault = Fault::new("no answer for this entry").may_have_been_applied();
+                Verdict::Rejected(Rejection::Unanswered, fault)
+            });
+            for (entry, verdict) in chunk.into_ticketed().zip(verdicts.into_iter().chain(unanswered)) {
+                settled.add(entry, verdict);
+            }
+        }
+        Answer::Whole(verdict) => {
+            for entry in chunk.into_ticketed() {
+                settled.add(entry, verdict.clone());
+            }
+        }
+        Answer::Stop(fault) => {
+            for entry in chunk.into_ticketed() {
+                settled.add(entry, Verdict::Refused(fault.clone()));
+            }
+            settled.stop = Some(fault);
+        }
+    }
+    settled
+}
+
+impl<E> Settled<E> {
+    fn add(&mut self, mut entry: Ticketed<E>, verdict: Verdict) {
+        match verdict {
+            Verdict::Accepted => self.outcome = self.outcome.with_accepted(1),
+            Verdict::Rejected(rejection, fault) => {
+                self.outcome = if rejection.is_throttle() {
+                    self.outcome.with_throttled(1)
+                } else {
+                    self.outcome.with_failed(1)
+                };
+                entry.ticket.rejected(fault);
+                self.rejected.push((entry, rejection));
+            }
+            Verdict::Refused(fault) => {
+                self.outcome = self.outcome.with_refused(1);
+                entry.ticket.rejected(fault.clone());
+                self.refused.push((entry, fault));
+            }
+        }
+    }
+
+    /// Why the call could not be made, if it could not.
+    pub(crate) fn setup_fault(&self) -> Option<&Fault> {
+        match self.rejected.first()? {
+            (entry, Rejection::Setup) => entry.ticket.fault.as_ref(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The calls that may be in flight at once.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The room for one call in flight, while there is none in it.
+///
+/// A slot whose call was throttled rests as long as the leftovers of the call, so that fresh entries do not hammer a service
+/// that just said no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Slot {
+    /// When its rest ends; `None` when it does not rest.
+    free_at: Option<Instant>,
+    /// When its last call was answered.
+    pub(crate) idle_since: Option<Instant>,
+    /// How long it rests since then.
+    pub(crate) rest: Duration,
+}
+
+impl Slot {
+    /// A slot whose call was answered at `answered_at`, and that rests.
+    pub(crate) fn after_call(answered_at: Instant, rest: Duration) -> Self {
+        Self {
+            free_at: (!rest.is_zero()).then(|| later(answered_at, rest)),
+            idle_since: Some(answered_at),
+            rest,
+        }
+    }
+}
+
+/// The slots without a call.
+pub(crate) struct Slots {
+    idle: BinaryHeap<Reverse<Slot>>,
+}
+
+impl Slots {
+    pub(crate) fn new(count: usize) -> Self {
+        let unused = Slot {
+            free_at: None,
+            idle_since: None,
+            rest: Duration::ZERO,
+        };
+        Self {
+            idle: std::iter::repeat_n(Reverse(unused), count).collect(),
+        }
+    }
+
+    /// The slot that goes next, if it has rested until `now`.
+    pub(crate) fn peek(&self, now: Instant) -> Option<Slot> {
+        let Reverse(slot) = *self.idle.peek()?;
+        slot.free_at.is_none_or(|free_at| free_at <= now).then_some(slot)
+    }
+
+    /// Takes the slot that goes next for a call.
+    pub(crate) fn take(&mut self) -> Option<Slot> {
+        self.idle.pop().map(|Reverse(slot)| slot)
+    }
+
+    pub(crate) fn put(&mut self, slot: Slot) {
+        self.idle.push(Reverse(slot));
+    }
+
+    /// When the next slot has rested; `None` when one is free already or all are in use.
+    pub(crate) fn next_free(&self) -> Option<Instant> {
+        self.idle.peek()?.0.free_at
+    }
+
+    /// Ends all rests.
+    pub(crate) fn wake_all(&mut self) {
+        self.idle = std::mem::take(&mut self.idle)
+            .into_iter()
+            .map(|Reverse(slot)| Reverse(Slot { free_at: None, ..slot }))
+            .collect();
+    }
+}
+
+/// `rest` after `now`, or as far away as a clock can tell.
+pub(crate) fn later(now: Instant, rest: Duration) -> Instant {
+    /// About 30 years: the farthest that tokio's own timers go.
+    const FAR: Duration = Duration::from_hours(24 * 365 * 30);
+    now.checked_add(rest.min(FAR)).unwrap_or(now)
+}

@@ -1,0 +1,99 @@
+//! What the loop knows of one entry.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::backoff::Retry;
+use crate::target::Fault;
+
+/// What the loop knows of one entry. The entry itself is the target's business.
+#[derive(Debug, Clone)]
+pub(crate) struct Ticket {
+    /// Its place in the input, from 0.
+    pub(crate) position: u64,
+    /// What it takes up of a call, measured once.
+    pub(crate) bytes: usize,
+    /// How often it was sent.
+    pub(crate) attempts: u32,
+    /// When it was sent first.
+    pub(crate) first_sent: Option<Instant>,
+    /// Its next retry, for the strategy.
+    pub(crate) retry: Retry,
+    /// Some answer left open whether the service has it.
+    pub(crate) ambiguous: bool,
+    /// Why it was rejected last.
+    pub(crate) fault: Option<Fault>,
+}
+
+impl Ticket {
+    pub(crate) fn new(position: u64, bytes: usize) -> Self {
+        Self {
+            position,
+            bytes,
+            attempts: 0,
+            first_sent: None,
+            retry: Retry::FIRST,
+            ambiguous: false,
+            fault: None,
+        }
+    }
+
+    pub(crate) fn sent(&mut self, now: Instant) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.first_sent.get_or_insert(now);
+    }
+
+    pub(crate) fn rejected(&mut self, fault: Fault) {
+        self.ambiguous |= fault.is_ambiguous();
+        self.fault = Some(fault);
+    }
+
+    /// Until when it may be tried; `None` for ever.
+    pub(crate) fn expiry(&self, give_up_after: Duration) -> Option<Instant> {
+        self.first_sent?.checked_add(give_up_after)
+    }
+}
+
+/// An entry with its ticket.
+#[derive(Debug)]
+pub(crate) struct Ticketed<E> {
+    pub(crate) entry: E,
+    pub(crate) ticket: Ticket,
+}
+
+/// The entries of one call, and their tickets in the same order.
+///
+/// Two lists, so that a target is given a plain slice of entries.
+pub(crate) struct Chunk<E> {
+    pub(crate) entries: Vec<E>,
+    pub(crate) tickets: Vec<Ticket>,
+    pub(crate) bytes: usize,
+}
+
+impl<E> Chunk<E> {
+    pub(crate) fn with_capacity(entries: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(entries),
+            tickets: Vec::with_capacity(entries),
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn push(&mut self, Ticketed { entry, ticket }: Ticketed<E>) {
+        self.bytes = self.bytes.saturating_add(ticket.bytes);
+        self.entries.push(entry);
+        self.tickets.push(ticket);
+    }
+
+    pub(crate) fn into_ticketed(self) -> impl Iterator<Item = Ticketed<E>> {
+        self.entries
+            .into_iter()
+            .zip(self.tickets)
+            .map(|(entry, ticket)| Ticketed { entry, ticket })
+    }
+}

@@ -1,0 +1,93 @@
+//! Rejected entries until they are sent again.
+
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use super::ticket::Ticketed;
+use crate::backoff::Retry;
+
+/// Rejected entries: first they rest, then they are ready.
+///
+/// Both lists are sorted, the ready one by the first attempt: who has waited longest goes first, and is also the first whose
+/// time is used up. Positions make the keys unique.
+pub(crate) struct Waiting<E> {
+    resting: BTreeMap<(Instant, u64), Ticketed<E>>,
+    ready: BTreeMap<(Option<Instant>, u64), Ticketed<E>>,
+    bytes: usize,
+}
+
+impl<E> Waiting<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            resting: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.resting.len() + self.ready.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    pub(crate) fn rest(&mut self, until: Instant, entry: Ticketed<E>) {
+        self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+        self.resting.insert((until, entry.ticket.position), entry);
+    }
+
+    /// Makes those ready that have rested until `now`.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        while let Some(first) = self.resting.first_entry() {
+            if first.key().0 > now {
+                break;
+            }
+            let entry = first.remove();
+            self.make_ready(entry);
+        }
+    }
+
+    /// Makes all ready at once, and their retries start over.
+    pub(crate) fn wake_all(&mut self) {
+        for (_, mut entry) in std::mem::take(&mut self.resting) {
+            entry.ticket.retry = Retry::FIRST;
+            self.make_ready(entry);
+        }
+    }
+
+    fn make_ready(&mut self, entry: Ticketed<E>) {
+        let key = (entry.ticket.first_sent, entry.ticket.position);
+        self.ready.insert(key, entry);
+    }
+
+    /// When the next one has rested.
+    pub(crate) fn next_wake(&self) -> Option<Instant> {
+        self.resting.first_key_value().map(|((until, _), _)| *until)
+    }
+
+    /// The ready one that goes next.
+    pub(crate) fn peek(&self) -> Option<&Ticketed<E>> {
+        self.ready.first_key_value().map(|(_, entry)| entry)
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Ticketed<E>> {
+        let (_, entry) = self.ready.pop_first()?;
+        self.bytes = self.bytes.saturating_sub(entry.ticket.bytes);
+        Some(entry)
+    }
+
+    /// Everything, ready or not.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
+        self.bytes = 0;
+        let ready = std::mem::take(&mut self.ready);
+        let resting = std::mem::take(&mut self.resting);
+        ready.into_values().chain(resting.into_values())
+    }
+}

@@ -1,0 +1,184 @@
+//! How to deliver: pace, concurrency and patience.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::backoff::BackoffStrategy;
+use crate::engine::Gate;
+use crate::invalid::InvalidOption;
+use crate::progress::Progress;
+
+/// Calls in flight. At a round trip of 10 ms it carries 40,000 writes/s to DynamoDB, the default quota of a table.
+const CONCURRENCY: usize = 16;
+
+/// How long one entry is tried. Auto scaling acts on minutes of throttling, and an incident of a service may last ten; who
+/// handed the entry over has mostly no better place for it, so that giving up early only moves the problem.
+const GIVE_UP_AFTER: Duration = Duration::from_mins(15);
+
+/// How long one call may take. The largest one is 16 MiB, which takes 13 s at 10 Mbit/s.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long calls in flight may go on after the end was ordered. An ordinary call takes some 10 ms.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How to deliver.
+///
+/// Clones share one backoff strategy and so one pace: clone the options into every worker that sends to the same table or
+/// queue. Two options that were made apart know nothing of each other.
+///
+/// ```
+/// # use aws_batch_delivery::{DeliveryOptions, InvalidOption, backoff::FullJitter};
+/// let options = DeliveryOptions::default()
+///     .backoff(FullJitter::default())
+///     .retries(5)
+///     .concurrency(4)?;
+/// let for_another_worker = options.clone();
+/// # Ok::<(), InvalidOption>(())
+/// ```
+///
+/// # Default
+/// - backoff: [`Responsive::brisk`]
+/// - concurrency: 16 calls in flight
+/// - retries: as many as there is time for
+/// - give up after: 15 minutes an entry
+/// - attempt timeout: 30 s a call
+/// - grace: 1 s
+/// - no deadline, no cancellation
+///
+/// So the defaults outlast minutes of throttling. What ends a delivery early is a refusal that no retry can cure.
+#[derive(Clone)]
+pub struct DeliveryOptions {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) concurrency: usize,
+    pub(crate) retries: Option<u32>,
+    pub(crate) give_up_after: Duration,
+    pub(crate) attempt_timeout: Duration,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) cancellation: CancellationToken,
+    pub(crate) grace: Duration,
+    pub(crate) progress: Progress,
+}
+
+impl Default for DeliveryOptions {
+    fn default() -> Self {
+        Self {
+            gate: Arc::new(Gate::new(|_: u32| Duration::from_millis(10))),
+            concurrency: CONCURRENCY,
+            retries: None,
+            give_up_after: GIVE_UP_AFTER,
+            attempt_timeout: ATTEMPT_TIMEOUT,
+            deadline: None,
+            cancellation: CancellationToken::new(),
+            grace: GRACE,
+            progress: Progress::default(),
+        }
+    }
+}
+
+impl DeliveryOptions {
+    /// The strategy that paces the calls. Clones made from now on share it.
+    #[must_use]
+    pub fn backoff(mut self, strategy: impl BackoffStrategy) -> Self {
+        self.gate = Arc::new(Gate::new(strategy));
+        self
+    }
+
+    /// How many calls of one delivery may be in flight at once. Default: 16.
+    ///
+    /// # Errors
+    /// When it is 0.
+    pub fn concurrency(mut self, calls: usize) -> Result<Self, InvalidOption> {
+        if calls == 0 {
+            return Err(InvalidOption::new("concurrency", "at least 1", calls));
+        }
+        self.concurrency = calls;
+        Ok(self)
+    }
+
+    /// How often one entry may be sent again; 0 sends each once. Default: as often as there is time for.
+    ///
+    /// Each entry has its own count. A fresh one that tops up a chunk of leftovers starts at zero.
+    #[must_use]
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = Some(retries);
+        self
+    }
+
+    /// How long one entry may be tried, from its first attempt on; [`Duration::MAX`] for ever. Default: 15 minutes.
+    ///
+    /// An entry that would have to rest for longer than it has time left is handed back at once.
+    #[must_use]
+    pub fn give_up_after(mut self, patience: Duration) -> Self {
+        self.give_up_after = patience;
+        self
+    }
+
+    /// How long one call may take before it counts as failed. Its entries are sent again, and are marked as possibly
+    /// delivered. Default: 30 s.
+    ///
+    /// # Errors
+    /// When it is zero.
+    pub fn attempt_timeout(mut self, timeout: Duration) -> Result<Self, InvalidOption> {
+        if timeout.is_zero() {
+            return Err(InvalidOption::new("attempt_timeout", "longer than zero", "zero"));
+        }
+        self.attempt_timeout = timeout;
+        Ok(self)
+    }
+
+    /// When to stop, whatever is left. Default: never.
+    ///
+    /// Calls in flight have the [`grace`](Self::grace) to end; all other entries are handed back.
+    #[must_use]
+    pub fn deadline(mut self, at: impl Into<Instant>) -> Self {
+        self.deadline = Some(at.into());
+        self
+    }
+
+    /// Stops the delivery when the token is cancelled.
+    ///
+    /// Calls in flight have the [`grace`](Self::grace) to end; all other entries are handed back.
+    #[must_use]
+    pub fn cancellation(mut self, token: CancellationToken) -> Self {
+        self.cancellation = token;
+        self
+    }
+
+    /// How long calls in flight may go on after a cancellation, the deadline or an error that stops the delivery. What is
+    /// not answered by then is handed back as possibly delivered. Default: 1 s.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Where to count what happens.
+    #[must_use]
+    pub fn progress(mut self, progress: &Progress) -> Self {
+        self.progress = progress.clone();
+        self
+    }
+
+    /// The service is known to be back: entries that rest leave at once and their delays start over, in all deliveries that
+    /// share the strategy. Their attempts still count.
+    pub fn reset_backoff(&self) {
+        self.gate.reset();
+    }
+}
+
+impl fmt::Debug for DeliveryOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeliveryOptions")
+            .field("concurrency", &self.concurrency)
+            .field("retries", &self.retries)
+            .field("give_up_after", &self.give_up_after)
+            .field("attempt_timeout", &self.attempt_timeout)
+            .field("deadline", &self.deadline)
+            .field("grace", &self.grace)
+            .finish_non_exhaustive()
+    }
+}

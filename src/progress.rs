@@ -1,0 +1,97 @@
+//! Live figures.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Live figures of all deliveries that share it.
+///
+/// A clone shows the same figures. Reading them never holds a delivery up.
+///
+/// ```
+/// # use aws_batch_delivery::{DeliveryOptions, Progress};
+/// let progress = Progress::default();
+/// let options = DeliveryOptions::default().progress(&progress);
+/// assert_eq!(progress.snapshot().delivered, 0);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    figures: Arc<Figures>,
+}
+
+/// The figures at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// Entries that the service accepted.
+    pub delivered: u64,
+    /// Entries that are handed back.
+    pub undelivered: u64,
+    /// Rejected entries that wait to be sent again.
+    pub waiting: u64,
+    /// Entries in calls that are not answered yet.
+    pub in_flight: u64,
+    /// Calls answered, failed ones included.
+    pub calls: u64,
+    /// Times that an entry was sent again.
+    pub resubmitted: u64,
+    /// Times that an entry was rejected for lack of capacity.
+    pub throttled: u64,
+    /// Entries delivered per second since the last snapshot; 0 in the first one.
+    pub rate: f64,
+    /// How long the call that left last had to wait for its turn.
+    pub delay: Duration,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    pub(crate) delivered: AtomicU64,
+    pub(crate) undelivered: AtomicU64,
+    pub(crate) waiting: AtomicU64,
+    pub(crate) in_flight: AtomicU64,
+    pub(crate) calls: AtomicU64,
+    pub(crate) resubmitted: AtomicU64,
+    pub(crate) throttled: AtomicU64,
+    pub(crate) delay_nanos: AtomicU64,
+    last_snapshot: Mutex<Option<(Instant, u64)>>,
+}
+
+impl Progress {
+    /// The figures now.
+    pub fn snapshot(&self) -> Snapshot {
+        let figures = &*self.figures;
+        let delivered = figures.delivered.load(Relaxed);
+        Snapshot {
+            delivered,
+            undelivered: figures.undelivered.load(Relaxed),
+            waiting: figures.waiting.load(Relaxed),
+            in_flight: figures.in_flight.load(Relaxed),
+            calls: figures.calls.load(Relaxed),
+            resubmitted: figures.resubmitted.load(Relaxed),
+            throttled: figures.throttled.load(Relaxed),
+            rate: figures.rate(delivered),
+            delay: Duration::from_nanos(figures.delay_nanos.load(Relaxed)),
+        }
+    }
+
+    pub(crate) fn figures(&self) -> &Figures {
+        &self.figures
+    }
+}
+
+impl Figures {
+    #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
+    fn rate(&self, delivered: u64) -> f64 {
+        let now = Instant::now();
+        let mut last = self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        let (then, before) = last.replace((now, delivered)).unwrap_or((now, delivered));
+        let seconds = (now - then).as_secs_f64();
+        if seconds > 0.0 {
+            delivered.saturating_sub(before) as f64 / seconds
+        } else {
+            0.0
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a delivery came to.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use crate::invalid::InvalidEntry;
+use crate::target::Fault;
+
+/// The figures of a delivery.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Entries that the service accepted.
+    pub delivered: u64,
+    /// Entries that were handed back.
+    pub undelivered: u64,
+    /// Calls made, failed ones included.
+    pub calls: u64,
+    /// Times that an entry was sent again.
+    pub resubmitted: u64,
+    /// Times that an entry was rejected for lack of capacity.
+    pub throttled: u64,
+    /// From the start of the delivery to its end.
+    pub elapsed: Duration,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} delivered, {} undelivered, {} calls, {} resubmitted, in {:.3} s",
+            self.delivered,
+            self.undelivered,
+            self.calls,
+            self.resubmitted,
+            self.elapsed.as_secs_f64()
+        )
+    }
+}
+
+/// Some entries could not be delivered. It carries every one of them, so that `?` loses none.
+///
+/// Neither `Display` nor `Debug` shows an entry's content.
+#[non_exhaustive]
+pub struct DeliveryError<E> {
+    /// The figures, among them how many were delivered all the same.
+    pub report: Report,
+    /// Every entry that was not delivered, in the order of the input.
+    pub undelivered: Vec<Undelivered<E>>,
+}
+
+/// An entry that was not delivered.
+#[non_exhaustive]
+pub struct Undelivered<E> {
+    /// The entry, as it was handed over.
+    pub entry: E,
+    /// Its place in the input, from 0.
+    pub position: u64,
+    /// Why it was not delivered.
+    pub cause: Cause,
+    /// How often it was sent.
+    pub attempts: u32,
+    /// The service may have it all the same: an answer was lost, or could not be read, or said nothing of this entry.
+    pub may_have_been_delivered: bool,
+}
+
+/// Why an entry was not delivered.
+///
+/// The source of a cause is the [`Fault`] of the last attempt, and the source of that is the original error.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The service would refuse it; it was not sent.
+    #[error("not sent: {0}")]
+    Invalid(#[source] InvalidEntry),
+    /// The service refused it for good.
+    #[error("refused: {0}")]
+    Refused(#[source] Fault),
+    /// It was rejected as often as [`retries`](crate::DeliveryOptions::retries) allows.
+    #[error("retries used up: {0}")]
+    RetriesUsedUp(#[source] Fault),
+    /// It could not be delivered within [`give_up_after`](crate::DeliveryOptions::give_up_after).
+    #[error("time used up: {0}")]
+    TimeUsedUp(#[source] Fault),
+    /// A call failed for a reason that every later call shares, so that the delivery stopped.
+    #[error("the delivery stopped: {0}")]
+    Stopped(#[source] Fault),
+    /// The [`deadline`](crate::DeliveryOptions::deadline) came first.
+    #[error("the deadline was reached")]
+    DeadlineReached(#[source] Option<Fault>),
+    /// The delivery was [cancelled](crate::DeliveryOptions::cancellation).
+    #[error("the delivery was cancelled")]
+    Cancelled(#[source] Option<Fault>),
+}
+
+/// How many causes an error message tells; the rest is counted.
+const CAUSES_TOLD: usize = 3;
+
+impl<E> DeliveryError<E> {
+    /// Each cause in words and how many entries have it, in the order of their first entry.
+    fn causes(&self) -> Vec<(String, usize)> {
+        let mut causes: Vec<(String, usize)> = Vec::new();
+        let mut others = 0;
+        for undelivered in &self.undelivered {
+            let words = undelivered.cause.to_string();
+            if let Some(known) = causes.iter().position(|(told, _)| *told == words) {
+                causes[known].1 += 1;
+            } else if causes.len() < CAUSES_TOLD {
+                causes.push((words, 1));
+            } else {
+                others += 1;
+            }
+        }
+        if others > 0 {
+            causes.push(("other causes".to_owned(), others));
+        }
+        causes
+    }
+}
+
+impl<E> fmt::Display for DeliveryError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let total = self.report.delivered + self.report.undelivered;
+        write!(f, "{} of {total} entries were not delivered", self.report.undelivered)?;
+        let mut separator = ": ";
+        for (words, count) in self.causes() {
+            write!(f, "{separator}{count} × {words}")?;
+            separator = "; ";
+        }
+        Ok(())
+    }
+}
+
+impl<E> fmt::Debug for DeliveryError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeliveryError")
+            .field("report", &self.report)
+            .field("causes", &self.causes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E> Error for DeliveryError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.undelivered
+            .first()
+            .map(|undelivered| &undelivered.cause as &(dyn Error + 'static))
+    }
+}
+
+impl<E> fmt::Debug for Undelivered<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Undelivered")
+            .field("position", &self.position)
+            .field("cause", &self.cause)
+            .field("attempts", &self.attempts)
+            .field("may_have_been_delivered", &self.may_have_been_delivered)
+            .finish_non_exhaustive()
+    }
+}
