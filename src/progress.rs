@@ -41,7 +41,7 @@ pub struct Snapshot {
     pub throttled: u64,
     /// Entries delivered per second since the last snapshot; 0 in the first one.
     pub rate: f64,
-    /// How long the call that left last had to wait for its turn.
+    /// How long the call that left last came after the answer to the one before it, in the same slot.
     pub delay: Duration,
 }
 

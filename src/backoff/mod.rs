@@ -32,6 +32,14 @@ pub trait BackoffStrategy: Send + Sync + 'static {
         Admission::Go(waiter.entries)
     }
 
+    /// A call with this many entries leaves.
+    ///
+    /// Each departure is followed by one [`observe`](Self::observe) with the same number sent. An admission that nobody could
+    /// use has neither.
+    fn depart(&self, now: Instant, entries: usize) {
+        let _ = (now, entries);
+    }
+
     /// Hears what a call came to.
     fn observe(&self, outcome: &Outcome) {
         let _ = outcome;
@@ -171,6 +179,10 @@ where
 
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         (**self).admit(now, waiter)
+    }
+
+    fn depart(&self, now: Instant, entries: usize) {
+        (**self).depart(now, entries);
     }
 
     fn observe(&self, outcome: &Outcome) {

@@ -14,6 +14,7 @@ use tracing::debug;
 
 use super::ending::Ending;
 use super::fresh::Fresh;
+use super::gate::{Departure, Turn};
 use super::ledger::Ledger;
 use super::pack::pack;
 use super::rests::Rests;
@@ -58,14 +59,6 @@ where
     delivery.ledger.close(started.elapsed())
 }
 
-/// The strategy's word that a call may leave.
-struct Admitted {
-    /// With how many entries at most.
-    entries: usize,
-    /// Since when the call waited for it.
-    asked_at: Instant,
-}
-
 /// One delivery on its way.
 struct Delivering<T: BatchTarget, I> {
     target: Arc<T>,
@@ -107,7 +100,7 @@ where
         let mut cancelled = pin!(options.cancellation.cancelled());
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
         let mut resets = options.gate.resets();
-        let mut admission: Option<BoxFuture<'static, Admitted>> = None;
+        let mut admission: Option<BoxFuture<'static, Turn>> = None;
         loop {
             let now = Instant::now();
             if let Some(ending) = self.ordered_end(now) {
@@ -132,9 +125,9 @@ where
                         return Some(ending);
                     }
                 }
-                Some(admitted) = OptionFuture::from(admission.as_mut()) => {
+                Some(turn) = OptionFuture::from(admission.as_mut()) => {
                     admission = None;
-                    self.send(admitted.entries, admitted.asked_at);
+                    self.send(turn);
                 }
                 Ok(()) = resets.changed() => {
                     self.waiting.wake_all();
@@ -188,19 +181,12 @@ where
     }
 
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
-    fn send_what_may_go(&mut self, now: Instant) -> Option<BoxFuture<'static, Admitted>> {
+    fn send_what_may_go(&mut self, now: Instant) -> Option<BoxFuture<'static, Turn>> {
         while let Some(waiter) = self.waiter(now) {
-            let Some(entries) = self.options.gate.try_admit(&waiter) else {
-                let gate = Arc::clone(&self.options.gate);
-                return Some(
-                    async move {
-                        let entries = gate.admit(waiter).await;
-                        Admitted { entries, asked_at: now }
-                    }
-                    .boxed(),
-                );
+            let Some(turn) = self.options.gate.try_admit(&waiter) else {
+                return Some(Arc::clone(&self.options.gate).admit(waiter).boxed());
             };
-            self.send(entries, now);
+            self.send(turn);
             self.refill();
         }
         None
@@ -216,14 +202,18 @@ where
         })
     }
 
-    /// Packs a chunk of at most `entries` and delivers it in the slot that goes next.
-    fn send(&mut self, entries: usize, asked_at: Instant) {
-        let chunk = pack(entries, &self.limits, &mut self.waiting, &mut self.fresh);
+    /// Packs a chunk and delivers it in the slot that goes next.
+    fn send(&mut self, turn: Turn) {
+        let chunk = pack(turn.entries(), &self.limits, &mut self.waiting, &mut self.fresh);
         if chunk.len() > 0 {
-            let slot = self.slots.take();
-            let delay = slot.map_or(Duration::ZERO, |slot| slot.rest) + asked_at.elapsed();
-            self.ledger.call_leaves(&chunk, delay);
-            self.deliver(chunk);
+            let departure = turn.depart(chunk.len());
+            let delay = self
+                .slots
+                .take()
+                .and_then(|slot| slot.idle_since)
+                .map(|since| since.elapsed());
+            self.ledger.call_leaves(&chunk, delay.unwrap_or_default());
+            self.deliver(chunk, departure);
         }
     }
 
@@ -232,10 +222,11 @@ where
     /// What is left over of it rests, and is then delivered by this same function, in a chunk topped up with fresh entries.
     /// Each round is a future of its own that the runtime polls for itself, not one inside the other, so that 100,000 rounds
     /// cost neither stack nor memory.
-    fn deliver(&mut self, chunk: Chunk<T::Entry>) {
+    fn deliver(&mut self, chunk: Chunk<T::Entry>, departure: Departure) {
         self.rounds.spawn(round(
             Arc::clone(&self.target),
             chunk,
+            departure,
             self.options.attempt_timeout,
             self.abandoned.clone(),
         ));
@@ -269,7 +260,7 @@ where
         None
     }
 
-    /// Tells the strategy and the ledger what a call came to.
+    /// Tells the ledger what a call came to.
     fn book(&mut self, settled: &Settled<T::Entry>) {
         let outcome = &settled.outcome;
         debug!(
@@ -280,7 +271,6 @@ where
             refused = outcome.refused,
             "call answered"
         );
-        self.options.gate.observe(outcome);
         self.ledger.call_ended(outcome);
     }
 

@@ -1,6 +1,8 @@
 //! The queue in front of the shared strategy.
 
-use tokio::sync::{Mutex, Notify, watch};
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard, watch};
 use tokio::time::{Instant, timeout_at};
 
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
@@ -11,7 +13,7 @@ use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
 pub(crate) struct Gate {
     strategy: Box<dyn BackoffStrategy>,
     /// Held by the head of the queue. Tokio's mutex is fair.
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
     observed: Notify,
     resets: watch::Sender<u64>,
 }
@@ -20,7 +22,7 @@ impl Gate {
     pub(crate) fn new(strategy: impl BackoffStrategy) -> Self {
         Self {
             strategy: Box::new(strategy),
-            turn: Mutex::new(()),
+            turn: Arc::default(),
             observed: Notify::new(),
             resets: watch::Sender::new(0),
         }
@@ -30,23 +32,23 @@ impl Gate {
         &*self.strategy
     }
 
-    /// How many entries may leave, if nobody waits and the strategy lets them go at once.
-    pub(crate) fn try_admit(&self, waiter: &Waiter) -> Option<usize> {
-        let _turn = self.turn.try_lock().ok()?;
+    /// The waiter's turn, if nobody waits and the strategy lets it go at once.
+    pub(crate) fn try_admit(self: &Arc<Self>, waiter: &Waiter) -> Option<Turn> {
+        let held = Arc::clone(&self.turn).try_lock_owned().ok()?;
         match self.strategy.admit(Instant::now().into_std(), waiter) {
-            Admission::Go(entries) => Some(entries.max(1)),
+            Admission::Go(entries) => Some(self.turn(entries, held)),
             Admission::WaitUntil(_) => None,
         }
     }
 
     /// Queues up, and waits until the strategy lets the waiter go.
-    pub(crate) async fn admit(&self, waiter: Waiter) -> usize {
-        let _turn = self.turn.lock().await;
+    pub(crate) async fn admit(self: Arc<Self>, waiter: Waiter) -> Turn {
+        let held = Arc::clone(&self.turn).lock_owned().await;
         loop {
             // Created before the question, so that no outcome slips in between.
             let observed = self.observed.notified();
             match self.strategy.admit(Instant::now().into_std(), &waiter) {
-                Admission::Go(entries) => return entries.max(1),
+                Admission::Go(entries) => return self.turn(entries, held),
                 Admission::WaitUntil(then) => {
                     // Either way the strategy is asked again.
                     let _ = timeout_at(then.into(), observed).await;
@@ -55,7 +57,15 @@ impl Gate {
         }
     }
 
-    pub(crate) fn observe(&self, outcome: &Outcome) {
+    fn turn(self: &Arc<Self>, entries: usize, held: OwnedMutexGuard<()>) -> Turn {
+        Turn {
+            gate: Arc::clone(self),
+            entries: entries.max(1),
+            _held: held,
+        }
+    }
+
+    fn observe(&self, outcome: &Outcome) {
         self.strategy.observe(outcome);
         self.observed.notify_waiters();
     }
@@ -69,5 +79,59 @@ impl Gate {
 
     pub(crate) fn resets(&self) -> watch::Receiver<u64> {
         self.resets.subscribe()
+    }
+}
+
+/// The strategy's word that a call may leave. Nobody else is asked until it has left or the turn is dropped.
+pub(crate) struct Turn {
+    gate: Arc<Gate>,
+    entries: usize,
+    _held: OwnedMutexGuard<()>,
+}
+
+impl Turn {
+    /// With how many entries the call may leave at most.
+    pub(crate) fn entries(&self) -> usize {
+        self.entries
+    }
+
+    /// The call leaves.
+    pub(crate) fn depart(self, entries: usize) -> Departure {
+        let now = Instant::now();
+        self.gate.strategy.depart(now.into_std(), entries);
+        Departure {
+            gate: self.gate,
+            sent_at: now,
+            entries,
+        }
+    }
+}
+
+/// A call that has left. The strategy hears of its end in any case, also when the call is dropped.
+pub(crate) struct Departure {
+    gate: Arc<Gate>,
+    sent_at: Instant,
+    /// How many entries the strategy has not heard of again.
+    entries: usize,
+}
+
+impl Departure {
+    pub(crate) fn sent_at(&self) -> Instant {
+        self.sent_at
+    }
+
+    /// The call has ended.
+    pub(crate) fn answered(mut self, outcome: &Outcome) {
+        self.entries = 0;
+        self.gate.observe(outcome);
+    }
+}
+
+impl Drop for Departure {
+    fn drop(&mut self) {
+        if self.entries > 0 {
+            let outcome = Outcome::new(self.sent_at.into_std(), Instant::now().into_std());
+            self.gate.observe(&outcome.with_failed(self.entries));
+        }
     }
 }

@@ -33,7 +33,7 @@ impl<E> Ledger<E> {
         }
     }
 
-    /// A call leaves that had to wait this long for its turn.
+    /// A call leaves, this long after the one before it was answered.
     pub(crate) fn call_leaves(&mut self, chunk: &Chunk<E>, delay: Duration) {
         let again = chunk.tickets.iter().filter(|ticket| ticket.attempts > 0).count() as u64;
         self.report.calls += 1;

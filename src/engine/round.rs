@@ -9,6 +9,7 @@ use futures::FutureExt;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::gate::Departure;
 use super::settle::{Settled, settle};
 use super::ticket::Chunk;
 use crate::target::{Answer, BatchTarget, Fault, Rejection, Verdict};
@@ -17,10 +18,11 @@ use crate::target::{Answer, BatchTarget, Fault, Rejection, Verdict};
 pub(crate) async fn round<T: BatchTarget>(
     target: Arc<T>,
     mut chunk: Chunk<T::Entry>,
+    departure: Departure,
     attempt_timeout: Duration,
     abandoned: CancellationToken,
 ) -> Settled<T::Entry> {
-    let sent_at = Instant::now();
+    let sent_at = departure.sent_at();
     chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(sent_at));
     let call = AssertUnwindSafe(async { timeout(attempt_timeout, target.send(&chunk.entries)).await }).catch_unwind();
     let answer = tokio::select! {
@@ -32,7 +34,9 @@ pub(crate) async fn round<T: BatchTarget>(
         },
         () = abandoned.cancelled() => lost("abandoned"),
     };
-    settle(chunk, answer, sent_at, Instant::now())
+    let settled = settle(chunk, answer, sent_at, Instant::now());
+    departure.answered(&settled.outcome);
+    settled
 }
 
 /// Nobody knows what became of the call.

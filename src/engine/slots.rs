@@ -16,8 +16,6 @@ pub(crate) struct Slot {
     free_at: Option<Instant>,
     /// When its last call was answered.
     pub(crate) idle_since: Option<Instant>,
-    /// How long it rests since then.
-    pub(crate) rest: Duration,
 }
 
 impl Slot {
@@ -26,7 +24,6 @@ impl Slot {
         Self {
             free_at: (!rest.is_zero()).then(|| later(answered_at, rest)),
             idle_since: Some(answered_at),
-            rest,
         }
     }
 }
@@ -41,7 +38,6 @@ impl Slots {
         let unused = Slot {
             free_at: None,
             idle_since: None,
-            rest: Duration::ZERO,
         };
         Self {
             idle: std::iter::repeat_n(Reverse(unused), count).collect(),
