@@ -3,6 +3,17 @@
 //! [`BackoffStrategy`] is the whole contract. A strategy does no I/O and has no clock: it is told the time, and told what
 //! each call came to. One strategy is shared by all deliveries whose options are clones of each other.
 
+mod exponential;
+mod growth;
+mod linear;
+mod quadratic;
+#[cfg(test)]
+mod testing;
+
+pub use exponential::Exponential;
+pub use linear::Linear;
+pub use quadratic::Quadratic;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

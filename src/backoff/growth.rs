@@ -1,0 +1,84 @@
+//! How delays grow: never beyond what a [`Duration`] can hold.
+
+use std::time::Duration;
+
+use crate::invalid::InvalidOption;
+
+/// The longest delay unless another is set: the AWS SDKs' own (`max_backoff` of their retry configuration).
+pub(super) const LONGEST: Duration = Duration::from_secs(20);
+
+/// The base of the jittered strategies. Doubled once for the first retry it gives the delays that AWS names for
+/// DynamoDB: up to 50 ms before the first retry, up to 100 ms before the second, up to 200 ms before the third.
+pub(super) const BASE: Duration = Duration::from_millis(25);
+
+/// `delay` times `factor`, which is never negative.
+pub(super) fn scaled(delay: Duration, factor: f64) -> Duration {
+    // Zero times an infinite factor is not a number, but no delay grows out of none.
+    if delay.is_zero() {
+        return Duration::ZERO;
+    }
+    Duration::try_from_secs_f64(delay.as_secs_f64() * factor).unwrap_or(Duration::MAX)
+}
+
+/// `delay` times `multiplier` to the power of `exponent`.
+pub(super) fn raised(delay: Duration, multiplier: f64, exponent: u32) -> Duration {
+    scaled(delay, multiplier.powf(f64::from(exponent)))
+}
+
+/// Checks a multiplier that must not shrink what it multiplies.
+pub(super) fn multiplier(option: &'static str, value: f64) -> Result<f64, InvalidOption> {
+    if value.is_finite() && value >= 1.0 {
+        Ok(value)
+    } else {
+        Err(InvalidOption::new(option, "a finite number of at least 1", value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::backoff::testing::any_delay;
+
+    #[test]
+    fn doubling_is_exact() {
+        let doubled: Vec<_> = (0..6).map(|n| raised(BASE, 2.0, n).as_nanos()).collect();
+        assert_eq!(
+            doubled,
+            [
+                25_000_000,
+                50_000_000,
+                100_000_000,
+                200_000_000,
+                400_000_000,
+                800_000_000
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_too_long_to_tell_is_the_longest_duration() {
+        assert_eq!(raised(Duration::from_nanos(1), 2.0, u32::MAX), Duration::MAX);
+        assert_eq!(raised(Duration::ZERO, 2.0, u32::MAX), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_multiplier_is_finite_and_does_not_shrink() {
+        for wrong in [0.0, 0.999, -2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let error = multiplier("multiplier", wrong).unwrap_err();
+            assert_eq!(error.option(), "multiplier");
+        }
+        assert_eq!(multiplier("multiplier", 1.0), Ok(1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn growing_never_shrinks(delay in any_delay(), factor in 1.0..f64::MAX, exponent: u32) {
+            // One nanosecond in 2^52 may be lost to rounding.
+            let least = scaled(delay, 1.0 - f64::EPSILON);
+            prop_assert!(scaled(delay, factor) >= least);
+            prop_assert!(raised(delay, factor, exponent) >= least);
+        }
+    }
+}

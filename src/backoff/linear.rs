@@ -1,0 +1,73 @@
+//! Delays that grow by the same step.
+
+use std::time::Duration;
+
+use super::growth::LONGEST;
+use super::{BackoffStrategy, Retry};
+
+/// Waits `n · interval` before retry `n`, at most `max`: 100 ms, 200 ms, 300 ms …
+///
+/// # Defaults
+/// - `interval`: 100 ms
+/// - `max`: 20 s, the longest delay of the AWS SDKs
+///
+/// ```
+/// # use std::time::Duration;
+/// # use aws_batch_delivery::backoff::Linear;
+/// let seconds = Linear::new(Duration::from_secs(1)).max(Duration::from_secs(10));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Linear {
+    interval: Duration,
+    max: Duration,
+}
+
+impl Linear {
+    /// Waits `interval` before the first retry, and `interval` more before each that follows.
+    pub fn new(interval: Duration) -> Self {
+        Self { interval, max: LONGEST }
+    }
+
+    /// The longest delay. Default 20 s.
+    #[must_use]
+    pub fn max(mut self, max: Duration) -> Self {
+        self.max = max;
+        self
+    }
+}
+
+impl Default for Linear {
+    fn default() -> Self {
+        Self::new(Duration::from_millis(100))
+    }
+}
+
+impl BackoffStrategy for Linear {
+    fn rest(&self, retry: Retry) -> Duration {
+        self.interval.saturating_mul(retry.number).min(self.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::backoff::testing::{any_delay, any_retry, delays};
+
+    #[test]
+    fn every_delay_is_a_step_longer_up_to_the_longest() {
+        assert_eq!(delays(&Linear::default(), 4), [100, 200, 300, 400]);
+        let seconds = Linear::new(Duration::from_secs(1)).max(Duration::from_millis(2500));
+        assert_eq!(delays(&seconds, 4), [1000, 2000, 2500, 2500]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_delay_is_longer_than_the_longest(interval in any_delay(), max in any_delay(), retry in any_retry()) {
+            let rest = Linear::new(interval).max(max).rest(retry);
+            prop_assert!(rest <= max);
+            prop_assert!(retry.number == 0 || rest >= interval.min(max));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What the tests of the strategies share.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::{BackoffStrategy, Retry};
+
+/// The `number`th retry of an entry that has rested for `previous`.
+pub(super) fn retry(number: u32, previous: Option<Duration>) -> Retry {
+    Retry { number, previous }
+}
+
+/// The delays before the first `count` retries of one entry, in milliseconds.
+pub(super) fn delays(strategy: &impl BackoffStrategy, count: usize) -> Vec<u128> {
+    let mut next = Retry::FIRST;
+    let mut delays = Vec::new();
+    for _ in 0..count {
+        let rest = strategy.rest(next);
+        delays.push(rest.as_millis());
+        next = next.after(rest);
+    }
+    delays
+}
+
+/// 100,000 delays before the same retry.
+pub(super) fn draws(strategy: &impl BackoffStrategy, retry: Retry) -> Vec<Duration> {
+    (0..100_000).map(|_| strategy.rest(retry)).collect()
+}
+
+/// The draws reach from `low` to `high` and not beyond, and their mean is the middle, all within 1% of `high`.
+pub(super) fn assert_uniform(draws: &[Duration], low: Duration, high: Duration) {
+    let least = draws.iter().min().unwrap();
+    let most = draws.iter().max().unwrap();
+    assert!(
+        low <= *least && *most <= high,
+        "{least:?} to {most:?} is not within {low:?} to {high:?}"
+    );
+    assert!(
+        *least <= low + high / 100 && *most + high / 100 >= high,
+        "{least:?} to {most:?} does not fill {low:?} to {high:?}"
+    );
+    let mean = draws.iter().sum::<Duration>() / u32::try_from(draws.len()).unwrap();
+    let middle = (low + high) / 2;
+    assert!(
+        mean.abs_diff(middle) <= middle / 100,
+        "{mean:?} is not about {middle:?}"
+    );
+}
+
+/// Any duration at all, the ends and the usual lengths more often.
+pub(super) fn any_delay() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        Just(Duration::ZERO),
+        Just(Duration::from_nanos(1)),
+        Just(Duration::MAX),
+        (0..10_000_000_u64).prop_map(Duration::from_micros),
+        (any::<u64>(), 0..1_000_000_000_u32).prop_map(|(seconds, nanos)| Duration::new(seconds, nanos)),
+    ]
+}
+
+/// Any retry at all, also the 0th, which there is not.
+pub(super) fn any_retry() -> impl Strategy<Value = Retry> {
+    let number = prop_oneof![0..40_u32, any::<u32>(), Just(u32::MAX)];
+    (number, proptest::option::of(any_delay())).prop_map(|(number, previous)| Retry { number, previous })
+}
