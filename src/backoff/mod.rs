@@ -3,14 +3,21 @@
 //! [`BackoffStrategy`] is the whole contract. A strategy does no I/O and has no clock: it is told the time, and told what
 //! each call came to. One strategy is shared by all deliveries whose options are clones of each other.
 
+mod decorrelated;
+mod equal_jitter;
 mod exponential;
+mod full_jitter;
 mod growth;
+mod jitter;
 mod linear;
 mod quadratic;
 #[cfg(test)]
 mod testing;
 
+pub use decorrelated::DecorrelatedJitter;
+pub use equal_jitter::EqualJitter;
 pub use exponential::Exponential;
+pub use full_jitter::FullJitter;
 pub use linear::Linear;
 pub use quadratic::Quadratic;
 
