@@ -11,6 +11,7 @@ mod growth;
 mod jitter;
 mod linear;
 mod quadratic;
+mod schedule;
 #[cfg(test)]
 mod testing;
 
@@ -20,6 +21,7 @@ pub use exponential::Exponential;
 pub use full_jitter::FullJitter;
 pub use linear::Linear;
 pub use quadratic::Quadratic;
+pub use schedule::Schedule;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
