@@ -4,6 +4,7 @@
 //! each call came to. One strategy is shared by all deliveries whose options are clones of each other.
 
 mod decorrelated;
+mod delays;
 mod equal_jitter;
 mod exponential;
 mod full_jitter;
@@ -16,6 +17,7 @@ mod schedule;
 mod testing;
 
 pub use decorrelated::DecorrelatedJitter;
+pub use delays::Delays;
 pub use equal_jitter::EqualJitter;
 pub use exponential::Exponential;
 pub use full_jitter::FullJitter;
