@@ -12,6 +12,7 @@ mod growth;
 mod jitter;
 mod linear;
 mod quadratic;
+mod responsive;
 mod schedule;
 #[cfg(test)]
 mod testing;
@@ -23,6 +24,7 @@ pub use exponential::Exponential;
 pub use full_jitter::FullJitter;
 pub use linear::Linear;
 pub use quadratic::Quadratic;
+pub use responsive::{Responsive, ResponsiveMetrics};
 pub use schedule::Schedule;
 
 use std::sync::Arc;
