@@ -2,6 +2,22 @@
 //!
 //! [`BackoffStrategy`] is the whole contract. A strategy does no I/O and has no clock: it is told the time, and told what
 //! each call came to. One strategy is shared by all deliveries whose options are clones of each other.
+//!
+//! | strategy | delay before retry `n` | when to choose it |
+//! |---|---|---|
+//! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | the service's capacity is what limits you, and many workers share it |
+//! | [`FullJitter`] | anywhere from 0 to `base · 2^n`, at most `cap` | failures are rare, and those who failed together should not come back together |
+//! | [`EqualJitter`] | half of `base · 2^n` and up to the other half more, at most `cap` | the same, and no retry should come at once |
+//! | [`DecorrelatedJitter`] | from `base` to three times the previous delay, at most `cap` | the same, and the delays should not tell how many retries there were |
+//! | [`Schedule`] | from a table, randomized unless it is to be exact | you know how long the service takes to come back |
+//! | [`Linear`] | `n · interval`, at most `max` | one worker, short disturbances |
+//! | [`Quadratic`] | `n² · interval`, at most `max` | one worker, disturbances short or long |
+//! | [`Exponential`] | `initial · multiplier^(n-1)`, at most `max` | one worker, long disturbances |
+//! | [`Delays`] | from an iterator, such as the builders of `backon` make | you have one already |
+//! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
+//!
+//! All but the first look at one entry alone: wait, then send. They space out the retries of an entry; the pace at which
+//! the workers send remains as it was.
 
 mod decorrelated;
 mod delays;
@@ -215,5 +231,36 @@ where
 
     fn reset(&self) {
         (**self).reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::delays;
+    use super::*;
+
+    #[test]
+    fn any_function_is_a_strategy() {
+        let squares = |retry: u32| Duration::from_millis(u64::from(retry).pow(2));
+        assert_eq!(delays(&squares, 4), [1, 4, 9, 16]);
+    }
+
+    #[test]
+    fn every_strategy_can_be_shared_behind_one_type() {
+        let strategies: [Arc<dyn BackoffStrategy>; 10] = [
+            Arc::new(Linear::default()),
+            Arc::new(Quadratic::default()),
+            Arc::new(Exponential::default()),
+            Arc::new(FullJitter::default()),
+            Arc::new(EqualJitter::default()),
+            Arc::new(DecorrelatedJitter::default()),
+            Arc::new(Schedule::default()),
+            Arc::new(Delays::new(|| [Duration::ZERO])),
+            Arc::new(Responsive::default()),
+            Arc::new(|_: u32| Duration::ZERO),
+        ];
+        for strategy in strategies {
+            assert!(strategy.rest(Retry::FIRST) <= Duration::from_secs(1));
+        }
     }
 }
