@@ -66,6 +66,7 @@ impl fmt::Debug for Jitter {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use proptest::prelude::*;
@@ -92,6 +93,15 @@ mod tests {
     #[test]
     fn without_a_seed_no_two_sources_draw_the_same() {
         assert_ne!(draws(&Jitter::default()), draws(&Jitter::default().clone()));
+    }
+
+    #[test]
+    fn both_ends_are_drawn() {
+        let (low, high) = (Duration::ZERO, Duration::from_nanos(1));
+        for jitter in [Jitter::seeded(7), Jitter::default()] {
+            let drawn: HashSet<_> = (0..100).map(|_| jitter.between(low, high)).collect();
+            assert_eq!(drawn, HashSet::from([low, high]));
+        }
     }
 
     #[test]

@@ -221,6 +221,17 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_interval_is_not_shorter_than_the_initial_one() {
+        let start = Instant::now();
+        let rules = Rules {
+            max: MILLISECOND,
+            ..rules()
+        };
+        let calls = (1..=2).map(|at| call(start, at).with_throttled(1));
+        assert_eq!(intervals(&rules, calls), [500, 500]);
+    }
+
+    #[test]
     fn one_wave_is_one_increase_when_coordinated() {
         let start = Instant::now();
         let wave = |sent: u32| {
