@@ -210,6 +210,24 @@ mod tests {
     }
 
     #[test]
+    fn the_initial_interval_itself_stays() {
+        let start = Instant::now();
+        let rules = Rules {
+            up: 2.0,
+            down: 0.5,
+            threshold: 1,
+            ..rules()
+        };
+        let calls = [
+            call(start, 1).with_throttled(1),
+            call(start, 2).with_throttled(1),
+            call(start, 3).with_accepted(1),
+            call(start, 4).with_accepted(1),
+        ];
+        assert_eq!(intervals(&rules, calls), [500, 1000, 500, 0]);
+    }
+
+    #[test]
     fn the_interval_stops_at_the_longest() {
         let start = Instant::now();
         let rules = Rules {
