@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::backoff::BackoffStrategy;
+use crate::backoff::{BackoffStrategy, Responsive};
 use crate::engine::Gate;
 use crate::invalid::InvalidOption;
 use crate::progress::Progress;
@@ -66,7 +66,7 @@ pub struct DeliveryOptions {
 impl Default for DeliveryOptions {
     fn default() -> Self {
         Self {
-            gate: Arc::new(Gate::new(|_: u32| Duration::from_millis(10))),
+            gate: Arc::new(Gate::new(Responsive::brisk())),
             concurrency: CONCURRENCY,
             retries: None,
             give_up_after: GIVE_UP_AFTER,

@@ -16,8 +16,8 @@
 //! | [`Delays`] | from an iterator, such as the builders of `backon` make | you have one already |
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
-//! All but the first look at one entry alone: wait, then send. They space out the retries of an entry; the pace at which
-//! the workers send remains as it was.
+//! All but the first look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call was
+//! throttled its worker rests with them. None of them learns what the service can take; only the first does.
 
 mod decorrelated;
 mod delays;

@@ -29,7 +29,8 @@ use crate::invalid::InvalidOption;
 ///   neither.
 /// - A worker may make its next call when the interval has passed since the answer to its last one. A worker that has
 ///   made no call yet goes at once.
-/// - A rejected entry rests for the interval too. It rests while its worker waits, so the wait is the same one.
+/// - A rejected entry goes with the next call that may leave. It does not rest on its own: the wait of the workers is the
+///   whole wait.
 ///
 /// # Coordination
 /// A throttled service rejects the calls of all workers at once. That is one event, so it lengthens the interval once: a
@@ -205,7 +206,7 @@ impl Default for Responsive {
 
 impl BackoffStrategy for Responsive {
     fn rest(&self, _: Retry) -> Duration {
-        self.interval()
+        Duration::ZERO
     }
 
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
