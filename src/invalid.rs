@@ -81,4 +81,14 @@ pub enum InvalidEntry {
         /// The rule that it breaks.
         rule: &'static str,
     },
+    /// A text has a character that the service does not take.
+    #[error("the {part} has U+{code_point:04X} at byte {position}, a character that is not allowed")]
+    Character {
+        /// The text: `message body` …
+        part: &'static str,
+        /// The Unicode code point of the character.
+        code_point: u32,
+        /// The number of bytes before it.
+        position: usize,
+    },
 }
