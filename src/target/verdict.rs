@@ -375,7 +375,9 @@ mod tests {
             panic!("a missing queue stops the delivery");
         };
         assert_eq!(fault.code(), "NonExistentQueue");
-        let source = fault.source().and_then(Error::downcast_ref::<SdkError<ErrorMetadata, HttpResponse>>);
+        let source = fault
+            .source()
+            .and_then(<dyn Error>::downcast_ref::<SdkError<ErrorMetadata, HttpResponse>>);
         assert_eq!(
             source.and_then(ProvideErrorMetadata::code),
             Some("AWS.SimpleQueueService.NonExistentQueue")
@@ -410,7 +412,11 @@ mod tests {
         ];
         for (code, expected) in table {
             for sender_fault in [true, false] {
-                assert_eq!(told_of(&of_entry(code, sender_fault, None)), expected, "{code} {sender_fault}");
+                assert_eq!(
+                    told_of(&of_entry(code, sender_fault, None)),
+                    expected,
+                    "{code} {sender_fault}"
+                );
             }
         }
     }

@@ -1,0 +1,232 @@
+//! Numbers as DynamoDB reads, compares and stores them.
+
+use crate::invalid::InvalidEntry;
+
+/// Significant digits of a number. DynamoDB refuses more.
+const MAX_DIGITS: u32 = 38;
+
+/// The powers of ten that the first digit of a number may stand for: magnitudes go from 1E-130 to
+/// 9.9999999999999999999999999999999999999E+125.
+const MIN_MAGNITUDE: i64 = -130;
+const MAX_MAGNITUDE: i64 = 125;
+
+/// Bytes of the largest number: one of its own, twenty for 38 digits, one for the sign.
+pub(super) const MAX_SIZE: usize = 22;
+
+/// A number in the one form that all its spellings share: `1`, `1.0`, `+01` and `10e-1` are the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Number {
+    negative: bool,
+    /// The significant digits, without zeros at the end. 38 digits fit in 128 bits.
+    digits: u128,
+    /// The power of ten of the last significant digit.
+    exponent: i64,
+}
+
+impl Number {
+    const ZERO: Self = Self {
+        negative: false,
+        digits: 0,
+        exponent: 0,
+    };
+
+    /// Reads a number: sign, digits with or without a point, exponent.
+    pub(super) fn parse(text: &str) -> Result<Self, InvalidEntry> {
+        let malformed = |rule| InvalidEntry::Malformed { part: "number", rule };
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, power(exponent)),
+            None => (text, Some(0)),
+        };
+        let (negative, mantissa) = match mantissa.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, mantissa.strip_prefix('+').unwrap_or(mantissa)),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let (Some(exponent), true) = (exponent, is_digits(whole, fraction)) else {
+            return Err(malformed("a decimal number"));
+        };
+
+        let significant = whole.bytes().chain(fraction.bytes()).skip_while(|digit| *digit == b'0');
+        let mut number = Self::ZERO;
+        let mut zeros = 0_i64;
+        let mut length = 0;
+        for digit in significant {
+            length += 1;
+            if digit == b'0' {
+                // Zeros count only when another digit follows.
+                zeros += 1;
+                continue;
+            }
+            if length > MAX_DIGITS {
+                return Err(malformed("of at most 38 significant digits"));
+            }
+            // At most 38 digits in all, so neither the power nor the sum leaves 128 bits.
+            let places = u32::try_from(zeros).unwrap_or(MAX_DIGITS) + 1;
+            number.digits = number.digits * 10_u128.pow(places) + u128::from(digit - b'0');
+            zeros = 0;
+        }
+        if number.digits == 0 {
+            return Ok(Self::ZERO);
+        }
+        let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+        number.exponent = exponent.saturating_sub(places).saturating_add(zeros);
+        number.negative = negative;
+        if (MIN_MAGNITUDE..=MAX_MAGNITUDE).contains(&number.magnitude()) {
+            Ok(number)
+        } else {
+            Err(malformed("zero or of a magnitude from 1E-130 to below 1E+126"))
+        }
+    }
+
+    /// Bytes that DynamoDB counts: a byte for two digits, in pairs that the decimal point divides, one for the exponent, and
+    /// one for the sign of a negative number.
+    pub(super) fn size(self) -> usize {
+        if self.digits == 0 {
+            return 1;
+        }
+        let digits = self.length() as usize;
+        // The first digit is alone in its pair when its power of ten is even; the last one then needs a pair as well.
+        let split = digits.is_multiple_of(2) && self.magnitude() % 2 == 0;
+        1 + digits.div_ceil(2) + usize::from(split) + usize::from(self.negative)
+    }
+
+    /// Significant digits.
+    fn length(self) -> u32 {
+        self.digits.checked_ilog10().map_or(0, |power| power + 1)
+    }
+
+    /// The power of ten of the first digit.
+    fn magnitude(self) -> i64 {
+        self.exponent.saturating_add(i64::from(self.length()) - 1)
+    }
+}
+
+/// Whether two spellings are one number. What is no number is equal to nothing but itself.
+pub(super) fn same_number(one: &str, other: &str) -> bool {
+    one == other || matches!((Number::parse(one), Number::parse(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+fn is_digits(whole: &str, fraction: &str) -> bool {
+    !(whole.is_empty() && fraction.is_empty())
+        && whole.bytes().chain(fraction.bytes()).all(|digit| digit.is_ascii_digit())
+}
+
+/// The exponent, saturated: no length of digits can make up for one of eighteen.
+fn power(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if !is_digits(digits, "") {
+        return None;
+    }
+    let power = digits.bytes().fold(0_i64, |power, digit| {
+        power.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
+    });
+    Some(if negative { -power } else { power })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn number(text: &str) -> Number {
+        Number::parse(text).unwrap()
+    }
+
+    #[test]
+    fn spellings_of_one_number_are_equal() {
+        for spellings in [
+            &["1", "1.0", "1e0", "+1", "01", "10e-1", "0.1E+1", "1."][..],
+            &["0", "-0", "0.000", "0e999999999999999999999", ".0"],
+            &["-150", "-1.5E2", "-000150.00"],
+            &["0.05", ".05", "5e-2", "0.0500"],
+            &["1000000", "1e6", "1000000.0"],
+        ] {
+            for spelling in spellings {
+                assert_eq!(number(spelling), number(spellings[0]), "{spelling}");
+                assert!(same_number(spelling, spellings[0]));
+            }
+        }
+    }
+
+    #[test]
+    fn different_numbers_differ() {
+        for (one, other) in [("1", "-1"), ("1", "10"), ("1", "0.1"), ("12", "1.2"), ("0", "1e-130")] {
+            assert!(!same_number(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in ["", "-", "+", ".", "e1", "1e", "1e+", "1e1.5", "--1", "1.2.3", " 1", "1 ", "0x1", "NaN", "Infinity", "1_0", "١"]
+        {
+            assert!(Number::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn thirty_eight_digits_are_the_limit() {
+        let nines = "9".repeat(38);
+        assert!(Number::parse(&nines).is_ok());
+        assert!(Number::parse(&format!("00{nines}000.00")).is_ok());
+        assert!(Number::parse(&format!("{nines}9")).is_err());
+        assert!(Number::parse(&format!("1{}1", "0".repeat(36))).is_ok());
+        assert!(Number::parse(&format!("1{}1", "0".repeat(37))).is_err());
+        assert!(Number::parse(&format!("1{}1", "0".repeat(100_000))).is_err());
+    }
+
+    #[test]
+    fn magnitudes_end_at_both_sides() {
+        let most = format!("9.{}E+125", "9".repeat(37));
+        for text in [most.as_str(), "-1e125", "1E-130", "-1e-130", "0.001e128"] {
+            assert!(Number::parse(text).is_ok(), "{text}");
+        }
+        for text in ["1e126", "-1e126", "10e125", "1e-131", "0.1e-130", "1e99999999999999999999", "1e-99999999999999999999"] {
+            assert!(Number::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_that_dynamodb_counts() {
+        for (text, size) in [
+            ("0", 1),
+            ("0.00", 1),
+            ("1", 2),
+            ("-1", 3),
+            ("12", 2),
+            ("100", 2),
+            ("123", 3),
+            ("1.2", 3),
+            ("0.12", 2),
+            ("0.012", 3),
+            ("1234", 3),
+            ("12.34", 3),
+            ("123.4", 4),
+            ("-123.4", 5),
+        ] {
+            assert_eq!(number(text).size(), size, "{text}");
+        }
+        assert_eq!(number(&format!("-1.{}", "1".repeat(37))).size(), MAX_SIZE);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused_without_a_panic(text in "[-+]?[0-9.]{0,60}([eE][-+]?[0-9]{0,25})?") {
+            if let Ok(number) = Number::parse(&text) {
+                prop_assert!((1..=MAX_SIZE).contains(&number.size()));
+            }
+        }
+
+        #[test]
+        fn integers_keep_their_value(value in any::<i64>(), zeros in 0..5_usize, power in 0..5_i32) {
+            let spelled = format!("{value}.{}", "0".repeat(zeros));
+            prop_assert_eq!(number(&spelled), number(&value.to_string()));
+            let shifted = format!("{value}{}e-{power}", "0".repeat(power.unsigned_abs() as usize));
+            prop_assert_eq!(number(&shifted), number(&value.to_string()));
+            prop_assert_eq!(number(&value.to_string()) == number(&value.wrapping_add(1).to_string()), false);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The size of an item as DynamoDB counts it against its limit and in write units.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use super::number::{self, Number};
+
+/// Bytes that a list or a map takes of its own.
+const CONTAINER: usize = 3;
+
+/// Bytes that each element of a list or a map takes beside its value.
+const ELEMENT: usize = 1;
+
+/// Bytes that DynamoDB counts for an item: the names and the values of its attributes.
+///
+/// An item may have [`MAX_ITEM_BYTES`](super::MAX_ITEM_BYTES); a write takes one write unit for each 1,024 bytes begun. A
+/// number that DynamoDB would refuse counts as much as the largest that it takes.
+pub fn item_size(item: &HashMap<String, AttributeValue>) -> usize {
+    item.iter().map(|(name, value)| name.len() + value_size(value)).sum()
+}
+
+pub(super) fn value_size(value: &AttributeValue) -> usize {
+    match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::N(number) => number_size(number),
+        AttributeValue::B(bytes) => bytes.as_ref().len(),
+        AttributeValue::Ss(texts) => texts.iter().map(String::len).sum(),
+        AttributeValue::Ns(numbers) => numbers.iter().map(|number| number_size(number)).sum(),
+        AttributeValue::Bs(blobs) => blobs.iter().map(|bytes| bytes.as_ref().len()).sum(),
+        AttributeValue::L(values) => CONTAINER + values.iter().map(|value| ELEMENT + value_size(value)).sum::<usize>(),
+        AttributeValue::M(item) => CONTAINER + ELEMENT * item.len() + item_size(item),
+        // `BOOL` and `NULL`. What this SDK does not know cannot be sent by it.
+        _ => 1,
+    }
+}
+
+fn number_size(number: &str) -> usize {
+    Number::parse(number).map_or(number::MAX_SIZE, Number::size)
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::primitives::Blob;
+
+    use super::*;
+
+    fn text(text: &str) -> AttributeValue {
+        AttributeValue::S(text.to_owned())
+    }
+
+    #[test]
+    fn values_have_the_sizes_that_dynamodb_counts() {
+        let table = [
+            (text("äb"), 3),
+            (AttributeValue::N("-123.4".to_owned()), 5),
+            (AttributeValue::N("not a number".to_owned()), 22),
+            (AttributeValue::B(Blob::new([0; 5])), 5),
+            (AttributeValue::Bool(false), 1),
+            (AttributeValue::Null(true), 1),
+            (AttributeValue::Ss(vec!["a".to_owned(), "bc".to_owned()]), 3),
+            (AttributeValue::Ns(vec!["0".to_owned(), "12".to_owned()]), 3),
+            (AttributeValue::Bs(vec![Blob::new([0; 2]), Blob::new([0; 3])]), 5),
+            (AttributeValue::L(Vec::new()), 3),
+            (AttributeValue::L(vec![text("ab"), AttributeValue::Null(true)]), 3 + 3 + 2),
+            (AttributeValue::M(HashMap::new()), 3),
+            (
+                AttributeValue::M(HashMap::from([("name".to_owned(), text("ab"))])),
+                3 + 1 + 4 + 2,
+            ),
+        ];
+        for (value, size) in table {
+            assert_eq!(value_size(&value), size, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn an_item_is_its_names_and_its_values() {
+        let item = HashMap::from([("id".to_owned(), text("abc")), ("größe".to_owned(), AttributeValue::Bool(true))]);
+        assert_eq!(item_size(&item), 2 + 3 + 7 + 1);
+    }
+}
