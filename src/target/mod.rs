@@ -6,6 +6,8 @@
 mod answer;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
+#[cfg(test)]
+mod recording;
 #[cfg(feature = "sqs")]
 pub mod sqs;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]

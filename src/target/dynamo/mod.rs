@@ -1,1 +1,252 @@
-//! DynamoDB.
+//! DynamoDB: writes to one table by `BatchWriteItem`.
+
+mod check;
+mod correlate;
+mod equality;
+mod number;
+mod size;
+#[cfg(test)]
+mod testing;
+mod wire;
+
+use std::fmt;
+
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::{Builder, FrameworkMetadata};
+use aws_sdk_dynamodb::types::WriteRequest;
+use aws_sdk_dynamodb::{Client, Config};
+
+pub use size::item_size;
+
+use crate::invalid::InvalidEntry;
+use crate::target::{Answer, BatchTarget, Limits, verdict};
+
+/// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
+pub const MAX_REQUESTS: usize = 25;
+
+/// Bytes of a call's body: 16 MiB of JSON, one byte more is answered with HTTP 413. From the API reference of
+/// `BatchWriteItem`.
+pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of an item as [`item_size`] counts them: 400 KiB. From the service quotas of DynamoDB.
+pub const MAX_ITEM_BYTES: usize = 400 * 1024;
+
+/// A DynamoDB table to write to.
+///
+/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
+/// holds. Its endpoint, credentials and timeouts are the caller's affair.
+///
+/// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. Whoever mocks the
+/// client sets it to an empty map: without it an answer says nothing, and the writes are sent again.
+#[derive(Clone)]
+pub struct DynamoTable {
+    client: Client,
+    table: String,
+    limits: Limits,
+    per_call: Builder,
+}
+
+impl DynamoTable {
+    /// The table with this name or ARN.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_REQUESTS`], 25 |
+    /// | bytes of a call's body | [`MAX_BODY_BYTES`], 16 MiB |
+    /// | bytes of an item | [`MAX_ITEM_BYTES`], 409,600 |
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self {
+            client,
+            table: table.into(),
+            limits: Limits {
+                entries: MAX_REQUESTS,
+                bytes: MAX_BODY_BYTES,
+                entry_bytes: MAX_ITEM_BYTES,
+            },
+            per_call: per_call(),
+        }
+    }
+
+    /// Other limits: `bytes` are those of a call's whole body, `entry_bytes` those of an item by [`item_size`].
+    ///
+    /// For a table with local secondary indexes, whose limit holds for an item with its index entries, and for endpoints
+    /// that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Bytes that requests may take in a call's body.
+    fn request_bytes(&self) -> usize {
+        self.limits.bytes.saturating_sub(wire::envelope(&self.table))
+    }
+}
+
+impl BatchTarget for DynamoTable {
+    type Entry = WriteRequest;
+
+    fn limits(&self) -> Limits {
+        Limits {
+            bytes: self.request_bytes(),
+            ..self.limits
+        }
+    }
+
+    fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
+        check::check(entry, self.limits.entry_bytes)?;
+        let (limit, actual) = (self.request_bytes(), wire::request(entry));
+        if actual > limit {
+            return Err(InvalidEntry::TooLarge {
+                part: "request",
+                limit,
+                actual,
+            });
+        }
+        Ok(actual)
+    }
+
+    async fn send(&self, chunk: &[WriteRequest]) -> Answer {
+        let call = self
+            .client
+            .batch_write_item()
+            .request_items(&self.table, chunk.to_vec())
+            .customize()
+            .config_override(self.per_call.clone());
+        match call.send().await {
+            Ok(output) => correlate::verdicts(chunk, output.unprocessed_items()),
+            Err(error) => verdict::of_call(error),
+        }
+    }
+}
+
+impl fmt::Debug for DynamoTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamoTable")
+            .field("table", &self.table)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
+/// throttles.
+fn per_call() -> Builder {
+    let config = Config::builder().retry_config(RetryConfig::disabled());
+    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
+        Ok(crate_name) => config.framework_metadata(crate_name),
+        // The user agent then goes without the crate's name; the calls work as well.
+        Err(_) => config,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::testing::{client, delete, put, text};
+    use super::*;
+    use crate::target::recording::Recorder;
+    use crate::target::{Rejection, Verdict};
+
+    fn table(recorder: &Recorder) -> DynamoTable {
+        DynamoTable::new(client(recorder), "orders")
+    }
+
+    #[tokio::test]
+    async fn writes_are_accepted_or_come_back() {
+        let recorder = Recorder::answering(
+            200,
+            r#"{"UnprocessedItems":{"orders":[{"DeleteRequest":{"Key":{"id":{"S":"b"}}}}]}}"#,
+        );
+        let chunk = [put([("id", text("a"))]), delete([("id", text("b"))])];
+        let Answer::Each(verdicts) = table(&recorder).send(&chunk).await else {
+            panic!("each write has its verdict");
+        };
+        assert!(matches!(
+            verdicts[..],
+            [Verdict::Accepted, Verdict::Rejected(Rejection::Unprocessed, _)]
+        ));
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_unprocessed_items_says_nothing() {
+        let recorder = Recorder::answering(200, "{}");
+        let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
+        let Answer::Whole(Verdict::Rejected(Rejection::Unanswered, fault)) = answer else {
+            panic!("{answer:?}");
+        };
+        assert!(fault.is_ambiguous());
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_read_may_have_been_applied() {
+        let recorder = Recorder::answering(200, "<html>");
+        let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
+        let Answer::Whole(Verdict::Rejected(Rejection::Transient, fault)) = answer else {
+            panic!("{answer:?}");
+        };
+        assert!(fault.is_ambiguous());
+        assert_eq!(fault.code(), "unreadable answer");
+        assert!(fault.source().is_some());
+    }
+
+    #[tokio::test]
+    async fn an_empty_503_is_transient() {
+        let recorder = Recorder::answering(503, "");
+        let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Transient, fault)) if fault.is_ambiguous()),
+            "{answer:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_throttled_call_is_made_once() {
+        let recorder = Recorder::answering(
+            400,
+            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow"}"#,
+        );
+        let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault)) if !fault.is_ambiguous()),
+            "{answer:?}"
+        );
+        recorder.only_request();
+    }
+
+    #[tokio::test]
+    async fn the_user_agent_names_the_crate() {
+        let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+        table(&recorder).send(&[put([("id", text("a"))])]).await;
+        let agent = recorder.only_request().user_agent;
+        let expected = concat!("lib/aws-batch-delivery/", env!("CARGO_PKG_VERSION"));
+        assert!(agent.contains(expected), "{agent}");
+    }
+
+    #[test]
+    fn the_body_never_passes_its_limit() {
+        let recorder = Recorder::answering(200, "{}");
+        let bytes = wire::envelope("orders") + wire::request(&put([("id", text("a"))]));
+        let limits = |bytes| Limits {
+            entries: 25,
+            bytes,
+            entry_bytes: MAX_ITEM_BYTES,
+        };
+        let exact = table(&recorder).limits(limits(bytes));
+        let entry = put([("id", text("a"))]);
+        assert_eq!(exact.check(&entry), Ok(BatchTarget::limits(&exact).bytes));
+        let short = table(&recorder).limits(limits(bytes - 1));
+        assert!(matches!(
+            short.check(&entry),
+            Err(InvalidEntry::TooLarge { part: "request", .. })
+        ));
+    }
+
+    #[test]
+    fn debug_shows_neither_the_client_nor_its_credentials() {
+        let shown = format!("{:?}", table(&Recorder::answering(200, "{}")));
+        assert!(shown.contains("orders") && !shown.contains("secret"), "{shown}");
+    }
+}

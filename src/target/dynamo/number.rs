@@ -108,7 +108,10 @@ pub(super) fn same_number(one: &str, other: &str) -> bool {
 
 fn is_digits(whole: &str, fraction: &str) -> bool {
     !(whole.is_empty() && fraction.is_empty())
-        && whole.bytes().chain(fraction.bytes()).all(|digit| digit.is_ascii_digit())
+        && whole
+            .bytes()
+            .chain(fraction.bytes())
+            .all(|digit| digit.is_ascii_digit())
 }
 
 /// The exponent, saturated: no length of digits can make up for one of eighteen.
@@ -161,8 +164,10 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_refused() {
-        for text in ["", "-", "+", ".", "e1", "1e", "1e+", "1e1.5", "--1", "1.2.3", " 1", "1 ", "0x1", "NaN", "Infinity", "1_0", "١"]
-        {
+        for text in [
+            "", "-", "+", ".", "e1", "1e", "1e+", "1e1.5", "--1", "1.2.3", " 1", "1 ", "0x1", "NaN", "Infinity", "1_0",
+            "١",
+        ] {
             assert!(Number::parse(text).is_err(), "{text:?}");
         }
     }
@@ -184,7 +189,15 @@ mod tests {
         for text in [most.as_str(), "-1e125", "1E-130", "-1e-130", "0.001e128"] {
             assert!(Number::parse(text).is_ok(), "{text}");
         }
-        for text in ["1e126", "-1e126", "10e125", "1e-131", "0.1e-130", "1e99999999999999999999", "1e-99999999999999999999"] {
+        for text in [
+            "1e126",
+            "-1e126",
+            "10e125",
+            "1e-131",
+            "0.1e-130",
+            "1e99999999999999999999",
+            "1e-99999999999999999999",
+        ] {
             assert!(Number::parse(text).is_err(), "{text}");
         }
     }

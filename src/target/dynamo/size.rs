@@ -62,7 +62,10 @@ mod tests {
             (AttributeValue::Ns(vec!["0".to_owned(), "12".to_owned()]), 3),
             (AttributeValue::Bs(vec![Blob::new([0; 2]), Blob::new([0; 3])]), 5),
             (AttributeValue::L(Vec::new()), 3),
-            (AttributeValue::L(vec![text("ab"), AttributeValue::Null(true)]), 3 + 3 + 2),
+            (
+                AttributeValue::L(vec![text("ab"), AttributeValue::Null(true)]),
+                3 + 3 + 2,
+            ),
             (AttributeValue::M(HashMap::new()), 3),
             (
                 AttributeValue::M(HashMap::from([("name".to_owned(), text("ab"))])),
@@ -76,7 +79,10 @@ mod tests {
 
     #[test]
     fn an_item_is_its_names_and_its_values() {
-        let item = HashMap::from([("id".to_owned(), text("abc")), ("größe".to_owned(), AttributeValue::Bool(true))]);
+        let item = HashMap::from([
+            ("id".to_owned(), text("abc")),
+            ("größe".to_owned(), AttributeValue::Bool(true)),
+        ]);
         assert_eq!(item_size(&item), 2 + 3 + 7 + 1);
     }
 }

@@ -16,7 +16,9 @@ pub(super) fn envelope(table: &str) -> usize {
 
 /// Bytes of one request and of the comma after it.
 pub(super) fn request(request: &WriteRequest) -> usize {
-    let put = request.put_request().map(|put| r#""PutRequest":{"Item":}"#.len() + attributes(put.item()));
+    let put = request
+        .put_request()
+        .map(|put| r#""PutRequest":{"Item":}"#.len() + attributes(put.item()));
     let delete = request
         .delete_request()
         .map(|delete| r#""DeleteRequest":{"Key":}"#.len() + attributes(delete.key()));
@@ -25,7 +27,11 @@ pub(super) fn request(request: &WriteRequest) -> usize {
 }
 
 fn attributes(attributes: &HashMap<String, AttributeValue>) -> usize {
-    list(attributes.iter().map(|(name, value)| string(name) + 1 + self::value(value)))
+    list(
+        attributes
+            .iter()
+            .map(|(name, value)| string(name) + 1 + self::value(value)),
+    )
 }
 
 /// `{"S":"…"}` and its like.
@@ -99,7 +105,8 @@ mod tests {
             any::<f64>().prop_map(|number| AttributeValue::N(number.to_string())),
             bytes().prop_map(AttributeValue::B),
             vec(text(), 0..4).prop_map(AttributeValue::Ss),
-            vec(any::<i32>(), 0..4).prop_map(|numbers| AttributeValue::Ns(numbers.iter().map(i32::to_string).collect())),
+            vec(any::<i32>(), 0..4)
+                .prop_map(|numbers| AttributeValue::Ns(numbers.iter().map(i32::to_string).collect())),
             vec(bytes(), 0..4).prop_map(AttributeValue::Bs),
             any::<bool>().prop_map(AttributeValue::Bool),
             any::<bool>().prop_map(AttributeValue::Null),

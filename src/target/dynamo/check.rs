@@ -1,0 +1,333 @@
+//! What DynamoDB would refuse in one write, as far as it can be known without the table's schema.
+//!
+//! One bad request takes the whole call down, so it is found before the call. Where AWS's documents and its service disagree,
+//! or its regions do (`NULL` with the value `false`), the write passes: the service decides.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
+
+use super::number::Number;
+use super::size::{item_size, value_size};
+use crate::invalid::InvalidEntry;
+
+/// Levels of a value inside an item. The attribute's own value is the first level: 31 maps around a string are accepted, 32
+/// are refused.
+const MAX_LEVELS: usize = 32;
+
+/// Bytes of an attribute's name: less than 64 KiB.
+const MAX_NAME_BYTES: usize = 65_535;
+
+/// Attributes of a primary key: a partition key, and a sort key where the table has one.
+const MAX_KEY_ATTRIBUTES: usize = 2;
+
+/// Bytes of a partition key.
+const MAX_PARTITION_KEY_BYTES: usize = 2_048;
+
+/// Bytes of a sort key.
+const MAX_SORT_KEY_BYTES: usize = 1_024;
+
+type Attributes = HashMap<String, AttributeValue>;
+
+/// Checks one write. An item may have `item_bytes`.
+pub(super) fn check(request: &WriteRequest, item_bytes: usize) -> Result<(), InvalidEntry> {
+    match (request.put_request(), request.delete_request()) {
+        (Some(put), None) => item(put.item(), item_bytes),
+        (None, Some(delete)) => key(delete.key()),
+        (None, None) => Err(InvalidEntry::Missing {
+            part: "put or delete request",
+        }),
+        (Some(_), Some(_)) => Err(InvalidEntry::Malformed {
+            part: "write request",
+            rule: "either a put or a delete",
+        }),
+    }
+}
+
+fn item(item: &Attributes, limit: usize) -> Result<(), InvalidEntry> {
+    if item.is_empty() {
+        return Err(InvalidEntry::Missing { part: "item" });
+    }
+    attributes(item, 1)?;
+    at_most("item", limit, item_size(item))
+}
+
+fn key(key: &Attributes) -> Result<(), InvalidEntry> {
+    if key.is_empty() {
+        return Err(InvalidEntry::Missing { part: "key" });
+    }
+    if key.len() > MAX_KEY_ATTRIBUTES {
+        return Err(InvalidEntry::TooMany {
+            part: "key attributes",
+            limit: MAX_KEY_ATTRIBUTES,
+            actual: key.len(),
+        });
+    }
+    for value in key.values() {
+        match value {
+            AttributeValue::S(_) | AttributeValue::B(_) if value_size(value) == 0 => {
+                return Err(InvalidEntry::Missing { part: "key attribute" });
+            }
+            AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::N(_) => {}
+            _ => {
+                return Err(InvalidEntry::Malformed {
+                    part: "key attribute",
+                    rule: "a string, a number or binary",
+                });
+            }
+        }
+    }
+    attributes(key, 1)?;
+    let sizes = || key.values().map(value_size);
+    at_most("key attribute", MAX_PARTITION_KEY_BYTES, sizes().max().unwrap_or(0))?;
+    if key.len() == MAX_KEY_ATTRIBUTES {
+        // Which of the two is the sort key only the table knows. It is not smaller than the smaller one.
+        at_most("sort key", MAX_SORT_KEY_BYTES, sizes().min().unwrap_or(0))?;
+    }
+    Ok(())
+}
+
+fn at_most(part: &'static str, limit: usize, actual: usize) -> Result<(), InvalidEntry> {
+    if actual <= limit {
+        return Ok(());
+    }
+    Err(InvalidEntry::TooLarge { part, limit, actual })
+}
+
+fn attributes(attributes: &Attributes, level: usize) -> Result<(), InvalidEntry> {
+    attributes.iter().try_for_each(|(name, attribute)| {
+        if name.is_empty() {
+            return Err(InvalidEntry::Missing { part: "attribute name" });
+        }
+        at_most("attribute name", MAX_NAME_BYTES, name.len())?;
+        value(attribute, level)
+    })
+}
+
+fn value(value: &AttributeValue, level: usize) -> Result<(), InvalidEntry> {
+    if level > MAX_LEVELS {
+        return Err(InvalidEntry::TooMany {
+            part: "levels of nesting",
+            limit: MAX_LEVELS,
+            actual: level - 1 + levels(value),
+        });
+    }
+    match value {
+        // Empty strings and binaries are allowed, in sets too; only keys and whole sets must not be empty.
+        AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(_) => Ok(()),
+        AttributeValue::N(number) => Number::parse(number).map(drop),
+        AttributeValue::Ss(texts) => set("string set", texts.iter().map(|text| Ok(text.as_str()))),
+        AttributeValue::Ns(numbers) => set("number set", numbers.iter().map(|number| Number::parse(number))),
+        AttributeValue::Bs(blobs) => set("binary set", blobs.iter().map(|blob| Ok(blob.as_ref()))),
+        AttributeValue::L(values) => values.iter().try_for_each(|value| self::value(value, level + 1)),
+        AttributeValue::M(map) => attributes(map, level + 1),
+        _ => Err(InvalidEntry::Malformed {
+            part: "attribute value",
+            rule: "of a type that this version of the SDK can send",
+        }),
+    }
+}
+
+fn set<T: Eq + Hash>(
+    part: &'static str,
+    members: impl ExactSizeIterator<Item = Result<T, InvalidEntry>>,
+) -> Result<(), InvalidEntry> {
+    if members.len() == 0 {
+        return Err(InvalidEntry::Missing { part });
+    }
+    let mut seen = HashSet::with_capacity(members.len());
+    for member in members {
+        if !seen.insert(member?) {
+            return Err(InvalidEntry::Malformed {
+                part,
+                rule: "free of duplicates",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Levels of a value that may be nested without end, so without recursion.
+fn levels(value: &AttributeValue) -> usize {
+    let mut deepest = 0;
+    let mut waiting = vec![(value, 1)];
+    while let Some((value, level)) = waiting.pop() {
+        deepest = deepest.max(level);
+        match value {
+            AttributeValue::L(values) => waiting.extend(values.iter().map(|value| (value, level + 1))),
+            AttributeValue::M(map) => waiting.extend(map.values().map(|value| (value, level + 1))),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::primitives::Blob;
+
+    use super::super::MAX_ITEM_BYTES;
+    use super::super::testing::{delete, put, text};
+    use super::*;
+
+    fn refusal(request: &WriteRequest) -> String {
+        check(request, MAX_ITEM_BYTES).unwrap_err().to_string()
+    }
+
+    fn refused_value(value: AttributeValue) -> String {
+        refusal(&put([("id", text("1")), ("value", value)]))
+    }
+
+    fn accepted(value: AttributeValue) -> bool {
+        check(&put([("id", text("1")), ("value", value)]), MAX_ITEM_BYTES).is_ok()
+    }
+
+    fn number(number: &str) -> AttributeValue {
+        AttributeValue::N(number.to_owned())
+    }
+
+    fn nested(wraps: usize, inner: AttributeValue) -> AttributeValue {
+        (0..wraps).fold(inner, |value, wrap| {
+            if wrap % 2 == 0 {
+                AttributeValue::L(vec![value])
+            } else {
+                AttributeValue::M(HashMap::from([("a".to_owned(), value)]))
+            }
+        })
+    }
+
+    #[test]
+    fn an_item_of_exactly_the_limit_passes_and_one_byte_more_is_refused() {
+        let item = |bytes: usize| put([("id", text("1")), ("value", text(&"x".repeat(bytes - 8)))]);
+        assert_eq!(item_size(item(409_600).put_request().unwrap().item()), 409_600);
+        assert_eq!(check(&item(409_600), MAX_ITEM_BYTES), Ok(()));
+        assert_eq!(
+            refusal(&item(409_601)),
+            "the item has 409601 bytes, the limit is 409600"
+        );
+    }
+
+    #[test]
+    fn a_write_is_a_put_or_a_delete() {
+        let both = WriteRequest::builder()
+            .set_put_request(put([("id", text("1"))]).put_request)
+            .set_delete_request(delete([("id", text("1"))]).delete_request)
+            .build();
+        assert_eq!(
+            refusal(&WriteRequest::builder().build()),
+            "the put or delete request is missing or empty"
+        );
+        assert_eq!(refusal(&both), "the write request must be either a put or a delete");
+        assert_eq!(refusal(&put([])), "the item is missing or empty");
+        assert_eq!(
+            refusal(&put([("", text("1"))])),
+            "the attribute name is missing or empty"
+        );
+    }
+
+    #[test]
+    fn thirty_two_levels_pass_and_one_more_is_refused() {
+        assert!(accepted(nested(31, text("leaf"))));
+        assert_eq!(
+            refused_value(nested(32, text("leaf"))),
+            "there are 33 levels of nesting, the limit is 32"
+        );
+        assert_eq!(
+            refused_value(nested(99, text("leaf"))),
+            "there are 100 levels of nesting, the limit is 32"
+        );
+    }
+
+    #[test]
+    fn numbers_are_checked_wherever_they_stand() {
+        for value in [
+            number("x"),
+            AttributeValue::Ns(vec!["x".to_owned()]),
+            nested(3, number("x")),
+        ] {
+            assert_eq!(refused_value(value), "the number must be a decimal number");
+        }
+        assert_eq!(
+            refusal(&delete([("id", number("x"))])),
+            "the number must be a decimal number"
+        );
+    }
+
+    #[test]
+    fn sets_have_members_and_no_member_twice() {
+        let strings = |members: &[&str]| AttributeValue::Ss(members.iter().map(ToString::to_string).collect());
+        let numbers = |members: &[&str]| AttributeValue::Ns(members.iter().map(ToString::to_string).collect());
+        let blobs = |members: &[&str]| AttributeValue::Bs(members.iter().map(|member| Blob::new(*member)).collect());
+        assert_eq!(refused_value(strings(&[])), "the string set is missing or empty");
+        assert_eq!(refused_value(numbers(&[])), "the number set is missing or empty");
+        assert_eq!(refused_value(blobs(&[])), "the binary set is missing or empty");
+        assert_eq!(
+            refused_value(strings(&["a", "a"])),
+            "the string set must be free of duplicates"
+        );
+        assert_eq!(
+            refused_value(numbers(&["1", "1.0"])),
+            "the number set must be free of duplicates"
+        );
+        assert_eq!(
+            refused_value(blobs(&["", ""])),
+            "the binary set must be free of duplicates"
+        );
+        assert!(accepted(strings(&["", "a"])));
+        assert!(accepted(blobs(&["", "a"])));
+        assert!(accepted(numbers(&["1", "-1"])));
+    }
+
+    #[test]
+    fn empty_values_and_false_nulls_are_left_to_the_service() {
+        for value in [
+            text(""),
+            AttributeValue::B(Blob::new([])),
+            AttributeValue::L(Vec::new()),
+            AttributeValue::M(HashMap::new()),
+            AttributeValue::Null(false),
+        ] {
+            assert!(accepted(value));
+        }
+    }
+
+    #[test]
+    fn keys_are_one_or_two_scalars() {
+        assert_eq!(check(&delete([("id", text("1"))]), MAX_ITEM_BYTES), Ok(()));
+        assert_eq!(
+            check(&delete([("id", text("1")), ("at", number("0"))]), MAX_ITEM_BYTES),
+            Ok(())
+        );
+        assert_eq!(refusal(&delete([])), "the key is missing or empty");
+        assert_eq!(
+            refusal(&delete([("a", text("1")), ("b", text("1")), ("c", text("1"))])),
+            "there are 3 key attributes, the limit is 2"
+        );
+        assert_eq!(
+            refusal(&delete([("id", text(""))])),
+            "the key attribute is missing or empty"
+        );
+        assert_eq!(
+            refusal(&delete([("id", AttributeValue::Bool(true))])),
+            "the key attribute must be a string, a number or binary"
+        );
+    }
+
+    #[test]
+    fn keys_have_their_limits() {
+        let long = |bytes: usize| text(&"k".repeat(bytes));
+        assert_eq!(
+            check(&delete([("id", long(2_048)), ("at", long(1_024))]), MAX_ITEM_BYTES),
+            Ok(())
+        );
+        assert_eq!(
+            refusal(&delete([("id", long(2_049))])),
+            "the key attribute has 2049 bytes, the limit is 2048"
+        );
+        assert_eq!(
+            refusal(&delete([("id", long(2_048)), ("at", long(1_025))])),
+            "the sort key has 1025 bytes, the limit is 1024"
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! Which of the writes sent came back unprocessed.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::WriteRequest;
+
+use super::equality::same_request;
+use crate::target::answer::{Answer, Fault, Rejection, Verdict};
+
+/// Reads `UnprocessedItems`.
+///
+/// The field is keyed by the table's name or ARN, as the request was. A call writes to one table only, so whatever the key
+/// is, what stands under it was sent by this call.
+///
+/// When a write comes back that was not sent, one that was sent came back changed, and nobody can say which. Writes to
+/// DynamoDB can be repeated without harm, so each one that is not accounted for otherwise is sent again.
+pub(super) fn verdicts(sent: &[WriteRequest], unprocessed: Option<&HashMap<String, Vec<WriteRequest>>>) -> Answer {
+    let Some(unprocessed) = unprocessed else {
+        // The service always sends the field, empty when all is done. An answer without it says nothing.
+        return Answer::Whole(unanswered("no UnprocessedItems"));
+    };
+    let mut unmatched: Vec<&WriteRequest> = unprocessed.values().flatten().collect();
+    if unmatched.is_empty() {
+        return Answer::Each(vec![Verdict::Accepted; sent.len()]);
+    }
+    let mut returned = vec![false; sent.len()];
+    match_all(sent, &mut returned, &mut unmatched, PartialEq::eq);
+    match_all(sent, &mut returned, &mut unmatched, same_request);
+
+    let strangers = unmatched.len();
+    if strangers > 0 {
+        tracing::warn!(strangers, "DynamoDB returned unprocessed writes that were not sent");
+    }
+    let verdict = |returned: bool| match (returned, strangers) {
+        (true, _) => Verdict::Rejected(Rejection::Unprocessed, Fault::new("UnprocessedItems")),
+        (false, 0) => Verdict::Accepted,
+        (false, _) => unanswered("unknown UnprocessedItems"),
+    };
+    Answer::Each(returned.into_iter().map(verdict).collect())
+}
+
+/// Marks a write sent for each of the `unmatched` that is the same, and drops that one from the `unmatched`.
+fn match_all(
+    sent: &[WriteRequest],
+    returned: &mut [bool],
+    unmatched: &mut Vec<&WriteRequest>,
+    same: impl Fn(&WriteRequest, &WriteRequest) -> bool,
+) {
+    unmatched.retain(|request| {
+        let mut free = sent.iter().zip(returned.iter_mut()).filter(|(_, returned)| !**returned);
+        match free.find(|(sent, _)| same(sent, request)) {
+            Some((_, returned)) => {
+                *returned = true;
+                false
+            }
+            None => true,
+        }
+    });
+}
+
+fn unanswered(code: &'static str) -> Verdict {
+    Verdict::Rejected(Rejection::Unanswered, Fault::new(code).may_have_been_applied())
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+
+    use super::super::testing::{delete, put, text};
+    use super::*;
+
+    /// `.` accepted, `u` unprocessed, `?` unanswered.
+    fn told(answer: &Answer) -> String {
+        let letter = |verdict: &Verdict| match verdict {
+            Verdict::Accepted => '.',
+            Verdict::Rejected(Rejection::Unprocessed, fault) if !fault.is_ambiguous() => 'u',
+            Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous() => '?',
+            other => panic!("{other:?}"),
+        };
+        match answer {
+            Answer::Each(verdicts) => verdicts.iter().map(letter).collect(),
+            Answer::Whole(verdict) => format!("all {}", letter(verdict)),
+            Answer::Stop(fault) => panic!("{fault:?}"),
+        }
+    }
+
+    fn returned(requests: Vec<WriteRequest>) -> HashMap<String, Vec<WriteRequest>> {
+        HashMap::from([("arn:aws:dynamodb:eu-central-1:1:table/orders".to_owned(), requests)])
+    }
+
+    fn item(id: &str, number: &str) -> WriteRequest {
+        put([("id", text(id)), ("n", AttributeValue::N(number.to_owned()))])
+    }
+
+    #[test]
+    fn what_is_not_returned_is_accepted() {
+        let sent = [item("a", "1"), item("b", "1")];
+        assert_eq!(told(&verdicts(&sent, Some(&HashMap::new()))), "..");
+        assert_eq!(told(&verdicts(&sent, Some(&returned(Vec::new())))), "..");
+    }
+
+    #[test]
+    fn puts_and_deletes_are_told_apart() {
+        let sent = [
+            item("a", "1"),
+            delete([("id", text("b"))]),
+            item("b", "1"),
+            delete([("id", text("c"))]),
+        ];
+        let back = returned(vec![delete([("id", text("b"))]), item("a", "1")]);
+        assert_eq!(told(&verdicts(&sent, Some(&back))), "uu..");
+    }
+
+    #[test]
+    fn a_number_spelled_anew_is_found_again() {
+        let sent = [item("a", "1.0"), item("b", "2")];
+        assert_eq!(told(&verdicts(&sent, Some(&returned(vec![item("a", "1")])))), "u.");
+    }
+
+    #[test]
+    fn equal_spellings_are_matched_before_equal_values() {
+        // Not two writes that the loop sends together, but the exact one must be found whatever the order.
+        let sent = [item("a", "1.0"), item("a", "1")];
+        assert_eq!(told(&verdicts(&sent, Some(&returned(vec![item("a", "1")])))), ".u");
+        let both = returned(vec![item("a", "1"), item("a", "1")]);
+        assert_eq!(told(&verdicts(&sent, Some(&both))), "uu");
+    }
+
+    #[test]
+    fn a_stranger_leaves_the_rest_unanswered() {
+        let sent = [item("a", "1"), item("b", "1"), item("c", "1")];
+        let back = returned(vec![item("b", "1"), item("z", "1")]);
+        assert_eq!(told(&verdicts(&sent, Some(&back))), "?u?");
+    }
+
+    #[test]
+    fn an_answer_without_the_field_says_nothing() {
+        assert_eq!(told(&verdicts(&[item("a", "1")], None)), "all ?");
+    }
+}

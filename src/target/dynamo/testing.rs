@@ -1,0 +1,41 @@
+//! What the tests of this room share.
+
+use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region, SharedAsyncSleep};
+use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
+use aws_sdk_dynamodb::{Client, Config};
+use aws_smithy_async::rt::sleep::TokioSleep;
+
+use crate::target::recording::Recorder;
+
+pub(super) fn client(recorder: &Recorder) -> Client {
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
+        .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
+        .http_client(recorder.clone());
+    Client::from_conf(config.build())
+}
+
+pub(super) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap()
+}
+
+pub(super) fn text(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+pub(super) fn put<const N: usize>(item: [(&str, AttributeValue); N]) -> WriteRequest {
+    let item = item.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let put = PutRequest::builder().set_item(Some(item)).build().unwrap();
+    WriteRequest::builder().put_request(put).build()
+}
+
+pub(super) fn delete<const N: usize>(key: [(&str, AttributeValue); N]) -> WriteRequest {
+    let key = key.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let delete = DeleteRequest::builder().set_key(Some(key)).build().unwrap();
+    WriteRequest::builder().delete_request(delete).build()
+}
