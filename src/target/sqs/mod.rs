@@ -1,1 +1,267 @@
-//! SQS.
+//! SQS: messages to one queue by `SendMessageBatch`.
+
+mod check;
+mod correlate;
+mod size;
+#[cfg(test)]
+mod testing;
+
+use std::fmt;
+
+use aws_sdk_sqs::config::retry::RetryConfig;
+use aws_sdk_sqs::config::{Builder, FrameworkMetadata};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_sdk_sqs::{Client, Config};
+
+pub use size::message_size;
+
+use crate::invalid::InvalidEntry;
+use crate::target::{Answer, BatchTarget, Limits, verdict};
+
+/// Messages in a call. From the API reference of `SendMessageBatch`.
+pub const MAX_MESSAGES: usize = 10;
+
+/// Bytes of the messages of a call together, as [`message_size`] counts them: 1 MiB. From the API reference of
+/// `SendMessageBatch`; it was 256 KiB until August 2025.
+pub const MAX_BATCH_BYTES: usize = 1024 * 1024;
+
+/// Bytes of one message, as [`message_size`] counts them: 1 MiB. From the API reference of `SendMessage`; a queue may allow
+/// less by its `MaximumMessageSize`.
+pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+
+/// An SQS queue to send to.
+///
+/// It is taken for a FIFO queue when its name ends in `.fifo`, as AWS demands of FIFO queues and forbids to others.
+///
+/// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
+///
+/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
+/// holds. Its endpoint, credentials and timeouts are the caller's affair.
+#[derive(Clone)]
+pub struct SqsQueue {
+    client: Client,
+    queue_url: String,
+    fifo: bool,
+    limits: Limits,
+    per_call: Builder,
+}
+
+impl SqsQueue {
+    /// The queue with this URL.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_MESSAGES`], 10 |
+    /// | bytes of a call | [`MAX_BATCH_BYTES`], 1,048,576 |
+    /// | bytes of a message | [`MAX_MESSAGE_BYTES`], 1,048,576 |
+    pub fn new(client: Client, queue_url: impl Into<String>) -> Self {
+        let queue_url = queue_url.into();
+        Self {
+            client,
+            fifo: queue_url.ends_with(".fifo"),
+            queue_url,
+            limits: Limits {
+                entries: MAX_MESSAGES,
+                bytes: MAX_BATCH_BYTES,
+                entry_bytes: MAX_MESSAGE_BYTES,
+            },
+            per_call: per_call(),
+        }
+    }
+
+    /// Other limits, for a queue with a smaller `MaximumMessageSize` and for endpoints that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+}
+
+impl BatchTarget for SqsQueue {
+    type Entry = SendMessageBatchRequestEntry;
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {
+        // A message larger than a whole call could never leave.
+        let message_bytes = self.limits.entry_bytes.min(self.limits.bytes);
+        check::check(entry, self.fifo, message_bytes)
+    }
+
+    async fn send(&self, chunk: &[SendMessageBatchRequestEntry]) -> Answer {
+        let entries = chunk.iter().enumerate().map(|(place, entry)| {
+            let mut entry = entry.clone();
+            entry.id = correlate::wire_id(place);
+            entry
+        });
+        let call = self
+            .client
+            .send_message_batch()
+            .queue_url(&self.queue_url)
+            .set_entries(Some(entries.collect()))
+            .customize()
+            .config_override(self.per_call.clone());
+        match call.send().await {
+            Ok(output) => Answer::Each(correlate::verdicts(chunk.len(), output.successful(), output.failed())),
+            Err(error) => verdict::of_call(error),
+        }
+    }
+}
+
+impl fmt::Debug for SqsQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqsQueue")
+            .field("queue_url", &self.queue_url)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
+/// throttles.
+fn per_call() -> Builder {
+    let config = Config::builder().retry_config(RetryConfig::disabled());
+    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
+        Ok(crate_name) => config.framework_metadata(crate_name),
+        // The user agent then goes without the crate's name; the calls work as well.
+        Err(_) => config,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{client, message};
+    use super::*;
+    use crate::target::recording::Recorder;
+    use crate::target::{Rejection, Verdict};
+
+    const URL: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
+
+    fn queue(recorder: &Recorder) -> SqsQueue {
+        SqsQueue::new(client(recorder), URL)
+    }
+
+    fn entry(body: &str) -> SendMessageBatchRequestEntry {
+        message(body).build().unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_callers_ids_never_reach_the_wire() {
+        let recorder = Recorder::answering(
+            200,
+            r#"{"Successful":[{"Id":"1","MessageId":"m","MD5OfMessageBody":"d"}],
+                "Failed":[{"Id":"0","Code":"RequestThrottled","SenderFault":true,"Message":"slow"}]}"#,
+        );
+        let chunk = [
+            message("a").id("my own ").build().unwrap(),
+            message("b").id("my own ").build().unwrap(),
+            message("c").id("").build().unwrap(),
+        ];
+        let Answer::Each(verdicts) = queue(&recorder).send(&chunk).await else {
+            panic!("each message has its verdict");
+        };
+        assert!(matches!(
+            &verdicts[..],
+            [
+                Verdict::Rejected(Rejection::Throttled, _),
+                Verdict::Accepted,
+                Verdict::Rejected(Rejection::Unanswered, _)
+            ]
+        ));
+        let body = recorder.only_request().body;
+        assert!(!body.contains("my own"), "{body}");
+        for id in ["0", "1", "2"] {
+            assert!(body.contains(&format!(r#""Id":"{id}""#)), "{body}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_empty_answer_says_nothing() {
+        let recorder = Recorder::answering(200, "{}");
+        let answer = queue(&recorder).send(&[entry("a"), entry("b")]).await;
+        let Answer::Each(verdicts) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(verdicts.len(), 2);
+        for verdict in verdicts {
+            assert!(matches!(verdict, Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous()));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_read_may_have_been_applied() {
+        let recorder = Recorder::answering(200, "<html>");
+        let answer = queue(&recorder).send(&[entry("a")]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Transient, fault)) if fault.is_ambiguous()),
+            "{answer:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_missing_queue_stops_the_delivery() {
+        let recorder = Recorder::answering(
+            400,
+            r#"{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no such queue"}"#,
+        );
+        let answer = queue(&recorder).send(&[entry("a")]).await;
+        assert!(
+            matches!(&answer, Answer::Stop(fault) if fault.code() == "QueueDoesNotExist"),
+            "{answer:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_throttled_call_is_made_once() {
+        let recorder = Recorder::answering(
+            400,
+            r#"{"__type":"com.amazonaws.sqs#RequestThrottled","message":"slow"}"#,
+        );
+        let answer = queue(&recorder).send(&[entry("a")]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault)) if !fault.is_ambiguous()),
+            "{answer:?}"
+        );
+        recorder.only_request();
+    }
+
+    #[tokio::test]
+    async fn the_user_agent_names_the_crate() {
+        let recorder = Recorder::answering(200, "{}");
+        queue(&recorder).send(&[entry("a")]).await;
+        let agent = recorder.only_request().user_agent;
+        let expected = concat!("lib/aws-batch-delivery/", env!("CARGO_PKG_VERSION"));
+        assert!(agent.contains(expected), "{agent}");
+    }
+
+    #[test]
+    fn a_queue_is_fifo_by_its_name() {
+        let recorder = Recorder::answering(200, "{}");
+        let fifo = SqsQueue::new(client(&recorder), format!("{URL}.fifo"));
+        assert_eq!(queue(&recorder).check(&entry("abc")), Ok(3));
+        assert_eq!(
+            fifo.check(&entry("abc")),
+            Err(InvalidEntry::Missing {
+                part: "message group id"
+            })
+        );
+    }
+
+    #[test]
+    fn a_message_has_the_limits_of_its_queue() {
+        let recorder = Recorder::answering(200, "{}");
+        let small = |bytes, entry_bytes| {
+            queue(&recorder).limits(Limits {
+                entries: 10,
+                bytes,
+                entry_bytes,
+            })
+        };
+        assert_eq!(small(4, 4).check(&entry("abcd")), Ok(4));
+        assert!(small(4, 3).check(&entry("abcd")).is_err());
+        assert!(small(3, 4).check(&entry("abcd")).is_err());
+    }
+}

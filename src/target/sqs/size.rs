@@ -1,0 +1,48 @@
+//! The size of a message as SQS counts it.
+
+use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
+
+/// Bytes that SQS counts for a message, and sums up for a call: the body, and of each attribute its name, its data type and
+/// its value. System attributes do not count.
+pub fn message_size(message: &SendMessageBatchRequestEntry) -> usize {
+    let attributes = message.message_attributes().into_iter().flatten();
+    message.message_body().len()
+        + attributes
+            .map(|(name, value)| name.len() + attribute_size(value))
+            .sum::<usize>()
+}
+
+fn attribute_size(value: &MessageAttributeValue) -> usize {
+    let text = value.string_value().map_or(0, str::len);
+    let binary = value.binary_value().map_or(0, |bytes| bytes.as_ref().len());
+    value.data_type().len() + text + binary
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_sqs::types::{MessageSystemAttributeNameForSends, MessageSystemAttributeValue};
+
+    use super::super::testing::{binary, message, text, with_attribute};
+    use super::*;
+
+    #[test]
+    fn body_and_attributes_count() {
+        assert_eq!(message_size(&message("bödy").build().unwrap()), 5);
+        let with_text = with_attribute(message("body"), "name", text("String.label", "välue"));
+        assert_eq!(message_size(&with_text.build().unwrap()), 4 + 4 + 12 + 6);
+        let with_binary = with_attribute(message("body"), "name", binary(&[0; 7]));
+        assert_eq!(message_size(&with_binary.build().unwrap()), 4 + 4 + 6 + 7);
+    }
+
+    #[test]
+    fn system_attributes_do_not_count() {
+        let trace = MessageSystemAttributeValue::builder()
+            .data_type("String")
+            .string_value("Root=1-5759e988-bd862e3fe1be46a994272793")
+            .build()
+            .unwrap();
+        let message =
+            message("body").message_system_attributes(MessageSystemAttributeNameForSends::AwsTraceHeader, trace);
+        assert_eq!(message_size(&message.build().unwrap()), 4);
+    }
+}

@@ -1,0 +1,42 @@
+//! What the tests of this room share.
+
+use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region, SharedAsyncSleep};
+use aws_sdk_sqs::primitives::Blob;
+use aws_sdk_sqs::types::builders::SendMessageBatchRequestEntryBuilder;
+use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
+use aws_sdk_sqs::{Client, Config};
+use aws_smithy_async::rt::sleep::TokioSleep;
+
+use crate::target::recording::Recorder;
+
+pub(super) fn client(recorder: &Recorder) -> Client {
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
+        .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
+        .http_client(recorder.clone());
+    Client::from_conf(config.build())
+}
+
+pub(super) fn message(body: &str) -> SendMessageBatchRequestEntryBuilder {
+    SendMessageBatchRequestEntry::builder().id("id").message_body(body)
+}
+
+pub(super) fn with_attribute(
+    message: SendMessageBatchRequestEntryBuilder,
+    name: &str,
+    value: MessageAttributeValue,
+) -> SendMessageBatchRequestEntryBuilder {
+    message.message_attributes(name, value)
+}
+
+pub(super) fn text(data_type: &str, value: &str) -> MessageAttributeValue {
+    let attribute = MessageAttributeValue::builder().data_type(data_type);
+    attribute.string_value(value).build().unwrap()
+}
+
+pub(super) fn binary(value: &[u8]) -> MessageAttributeValue {
+    let attribute = MessageAttributeValue::builder().data_type("Binary");
+    attribute.binary_value(Blob::new(value)).build().unwrap()
+}
