@@ -16,7 +16,7 @@ const ELEMENT: usize = 1;
 ///
 /// An item may have [`MAX_ITEM_BYTES`](super::MAX_ITEM_BYTES); a write takes one write unit for each 1,024 bytes begun. A
 /// number that DynamoDB would refuse counts as much as the largest that it takes.
-pub fn item_size(item: &HashMap<String, AttributeValue>) -> usize {
+pub fn item_size<S>(item: &HashMap<String, AttributeValue, S>) -> usize {
     item.iter().map(|(name, value)| name.len() + value_size(value)).sum()
 }
 

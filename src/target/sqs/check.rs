@@ -201,7 +201,7 @@ mod tests {
     use aws_sdk_sqs::types::builders::SendMessageBatchRequestEntryBuilder;
 
     use super::super::MAX_MESSAGE_BYTES;
-    use super::super::testing::{binary, message, text, with_attribute};
+    use super::super::testing::{binary, message, text};
     use super::*;
 
     const STANDARD: bool = false;
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn attributes_count() {
-        let with = |bytes: usize| with_attribute(message(&"x".repeat(bytes)), "name", text("String", "value"));
+        let with = |bytes: usize| message(&"x".repeat(bytes)).message_attributes("name", text("String", "value"));
         assert_eq!(checked(with(1_048_576 - 15), STANDARD), Ok(1_048_576));
         assert_eq!(
             refusal(with(1_048_576 - 14)),
@@ -265,7 +265,7 @@ mod tests {
             "the message body has U+0001 at byte 7, a character that is not allowed"
         );
         assert_eq!(
-            refusal(with_attribute(message("x"), "name", text("String", "\u{FFFE}"))),
+            refusal(message("x").message_attributes("name", text("String", "\u{FFFE}"))),
             "the attribute value has U+FFFE at byte 0, a character that is not allowed"
         );
     }
@@ -274,7 +274,7 @@ mod tests {
     fn ten_attributes_pass_and_eleven_are_refused() {
         let with = |count: usize| {
             (0..count).fold(message("x"), |message, number| {
-                with_attribute(message, &format!("a{number}"), text("String", "x"))
+                message.message_attributes(format!("a{number}"), text("String", "x"))
             })
         };
         assert!(checked(with(10), STANDARD).is_ok());
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn attribute_names_keep_the_rules() {
-        let named = |name: &str| checked(with_attribute(message("x"), name, text("String", "x")), STANDARD);
+        let named = |name: &str| checked(message("x").message_attributes(name, text("String", "x")), STANDARD);
         let longest = "n".repeat(256);
         for name in ["a", "A-b_c.9", "größe", "aws", "awsome.x", longest.as_str()] {
             assert!(named(name).is_ok(), "{name}");
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn attribute_values_keep_the_rules() {
-        let valued = |value| checked(with_attribute(message("x"), "name", value), STANDARD);
+        let valued = |value| checked(message("x").message_attributes("name", value), STANDARD);
         for value in [
             text("String", "x"),
             text("String.label", "x"),

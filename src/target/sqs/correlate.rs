@@ -98,7 +98,7 @@ mod tests {
             Verdict::Rejected(Rejection::Throttled, _) => 't',
             Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous() => '?',
             Verdict::Refused(_) => 'x',
-            other => panic!("{other:?}"),
+            other @ Verdict::Rejected(..) => panic!("{other:?}"),
         };
         verdicts.iter().map(letter).collect()
     }

@@ -29,9 +29,12 @@ pub const MAX_BATCH_BYTES: usize = 1024 * 1024;
 /// less by its `MaximumMessageSize`.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
+/// The end of every FIFO queue's name and of no other's. From the API reference of `CreateQueue`.
+const FIFO_SUFFIX: &str = ".fifo";
+
 /// An SQS queue to send to.
 ///
-/// It is taken for a FIFO queue when its name ends in `.fifo`, as AWS demands of FIFO queues and forbids to others.
+/// It is taken for a FIFO queue when its URL ends in `.fifo`, as AWS demands of FIFO queues and forbids to others.
 ///
 /// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
 ///
@@ -59,7 +62,7 @@ impl SqsQueue {
         let queue_url = queue_url.into();
         Self {
             client,
-            fifo: queue_url.ends_with(".fifo"),
+            fifo: queue_url.ends_with(FIFO_SUFFIX),
             queue_url,
             limits: Limits {
                 entries: MAX_MESSAGES,

@@ -22,15 +22,15 @@ fn attribute_size(value: &MessageAttributeValue) -> usize {
 mod tests {
     use aws_sdk_sqs::types::{MessageSystemAttributeNameForSends, MessageSystemAttributeValue};
 
-    use super::super::testing::{binary, message, text, with_attribute};
+    use super::super::testing::{binary, message, text};
     use super::*;
 
     #[test]
     fn body_and_attributes_count() {
         assert_eq!(message_size(&message("bödy").build().unwrap()), 5);
-        let with_text = with_attribute(message("body"), "name", text("String.label", "välue"));
+        let with_text = message("body").message_attributes("name", text("String.label", "välue"));
         assert_eq!(message_size(&with_text.build().unwrap()), 4 + 4 + 12 + 6);
-        let with_binary = with_attribute(message("body"), "name", binary(&[0; 7]));
+        let with_binary = message("body").message_attributes("name", binary(&[0; 7]));
         assert_eq!(message_size(&with_binary.build().unwrap()), 4 + 4 + 6 + 7);
     }
 

@@ -23,14 +23,6 @@ pub(super) fn message(body: &str) -> SendMessageBatchRequestEntryBuilder {
     SendMessageBatchRequestEntry::builder().id("id").message_body(body)
 }
 
-pub(super) fn with_attribute(
-    message: SendMessageBatchRequestEntryBuilder,
-    name: &str,
-    value: MessageAttributeValue,
-) -> SendMessageBatchRequestEntryBuilder {
-    message.message_attributes(name, value)
-}
-
 pub(super) fn text(data_type: &str, value: &str) -> MessageAttributeValue {
     let attribute = MessageAttributeValue::builder().data_type(data_type);
     attribute.string_value(value).build().unwrap()
