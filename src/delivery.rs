@@ -6,10 +6,25 @@ use crate::engine;
 use crate::options::DeliveryOptions;
 use crate::report::{DeliveryError, Report};
 use crate::target::BatchTarget;
+#[cfg(feature = "dynamodb")]
+use crate::target::dynamo::DynamoTable;
+#[cfg(feature = "sqs")]
+use crate::target::sqs::SqsQueue;
 
 /// Delivers entries to one target, as often as wanted.
 ///
 /// It is cheap to clone. Clones share the target and the pace.
+///
+/// ```no_run
+/// # use aws_batch_delivery::{Delivery, DeliveryOptions};
+/// # async fn example(client: aws_sdk_dynamodb::Client, batch: Vec<aws_sdk_dynamodb::types::WriteRequest>)
+/// # -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let orders = Delivery::to_dynamo(client, "orders").options(DeliveryOptions::default().retries(5));
+/// let report = orders.deliver(batch).await?;
+/// println!("{report}");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Delivery<T> {
     target: Arc<T>,
@@ -54,4 +69,66 @@ impl<T: BatchTarget> Delivery<T> {
     {
         engine::deliver(Arc::clone(&self.target), entries.into_iter(), self.options.clone()).await
     }
+}
+
+#[cfg(feature = "dynamodb")]
+impl Delivery<DynamoTable> {
+    /// Delivers puts and deletes to a DynamoDB table, given by name or ARN.
+    pub fn to_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
+        Self::new(DynamoTable::new(client, table))
+    }
+}
+
+#[cfg(feature = "sqs")]
+impl Delivery<SqsQueue> {
+    /// Delivers messages to an SQS queue, given by its URL.
+    pub fn to_sqs(client: aws_sdk_sqs::Client, queue_url: impl Into<String>) -> Self {
+        Self::new(SqsQueue::new(client, queue_url))
+    }
+}
+
+/// Delivers any number of puts and deletes to a DynamoDB table.
+///
+/// They are cut to the limits of `BatchWriteItem`, count and bytes; what comes back as unprocessed is sent again, together
+/// with fresh ones, at the pace of the options' strategy.
+///
+/// # Errors
+/// When any was not delivered. The error carries all of them, each with its cause.
+#[cfg(feature = "dynamodb")]
+pub async fn deliver_batch_to_dynamo<I>(
+    client: &aws_sdk_dynamodb::Client,
+    table: impl Into<String>,
+    write_requests: I,
+    options: &DeliveryOptions,
+) -> Result<Report, DeliveryError<aws_sdk_dynamodb::types::WriteRequest>>
+where
+    I: IntoIterator<Item = aws_sdk_dynamodb::types::WriteRequest>,
+{
+    Delivery::to_dynamo(client.clone(), table)
+        .options(options.clone())
+        .deliver(write_requests)
+        .await
+}
+
+/// Delivers any number of messages to an SQS queue.
+///
+/// They are cut to the limits of `SendMessageBatch`, count and bytes; what comes back as failed for a passing reason is sent
+/// again, together with fresh ones, at the pace of the options' strategy. The entries' ids need not be distinct.
+///
+/// # Errors
+/// When any was not delivered. The error carries all of them, each with its cause.
+#[cfg(feature = "sqs")]
+pub async fn deliver_batch_to_sqs<I>(
+    client: &aws_sdk_sqs::Client,
+    queue_url: impl Into<String>,
+    entries: I,
+    options: &DeliveryOptions,
+) -> Result<Report, DeliveryError<aws_sdk_sqs::types::SendMessageBatchRequestEntry>>
+where
+    I: IntoIterator<Item = aws_sdk_sqs::types::SendMessageBatchRequestEntry>,
+{
+    Delivery::to_sqs(client.clone(), queue_url)
+        .options(options.clone())
+        .deliver(entries)
+        .await
 }

@@ -1,4 +1,72 @@
 //! Delivers any number of entries to DynamoDB and SQS.
+//!
+//! > Every entry that you hand over ends exactly once: **delivered**, or handed back **undelivered** with its cause.
+//!
+//! `BatchWriteItem` and `SendMessageBatch` take 25 and 10 entries a call, and may accept only some of them. This crate cuts
+//! any number of entries to these limits, sends the chunks concurrently, sends again only what was not accepted, and paces
+//! the calls by a [backoff strategy](backoff) that all workers share: it slows down as calls are throttled and speeds up as
+//! they succeed.
+//!
+//! ```no_run
+//! use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
+//! # use aws_sdk_dynamodb::types::WriteRequest;
+//! # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+//! # async fn example(
+//! #     dynamo: aws_sdk_dynamodb::Client, writes: Vec<WriteRequest>,
+//! #     sqs: aws_sdk_sqs::Client, queue_url: &str, messages: Vec<SendMessageBatchRequestEntry>,
+//! # ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! let report = deliver_batch_to_dynamo(&dynamo, "orders", writes, &DeliveryOptions::default()).await?;
+//! println!("{report}");
+//!
+//! let report = deliver_batch_to_sqs(&sqs, queue_url, messages, &DeliveryOptions::default()).await?;
+//! println!("{report}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `Ok` means that everything was delivered. An error carries every entry that was not, so that `?` loses none in silence
+//! and the entries can go elsewhere or be tried again:
+//!
+//! ```no_run
+//! # use aws_batch_delivery::{Delivery, DeliveryOptions, backoff::FullJitter};
+//! # async fn example(dynamo: aws_sdk_dynamodb::Client, writes: Vec<aws_sdk_dynamodb::types::WriteRequest>)
+//! # -> Result<(), aws_batch_delivery::InvalidOption> {
+//! let options = DeliveryOptions::default().backoff(FullJitter::default()).retries(5).concurrency(4)?;
+//! let orders = Delivery::to_dynamo(dynamo, "orders").options(options);
+//! if let Err(error) = orders.deliver(writes).await {
+//!     for undelivered in error.undelivered {
+//!         eprintln!("entry {}: {}", undelivered.position, undelivered.cause);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # One pace for all workers
+//! Clone the [`DeliveryOptions`] into every worker that sends to the same table or queue: clones share one strategy.
+//! Options that were made apart know nothing of each other.
+//!
+//! # Where things are
+//! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one call of a function.
+//! - [`Delivery`]: the same, reusable, and for any [target].
+//! - [`DeliveryOptions`]: pace, concurrency and patience.
+//! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: what it came to.
+//! - [`Progress`]: live figures.
+//! - [`backoff`]: the strategies, and the trait for your own.
+//! - [`target`]: DynamoDB, SQS, and the trait for other services.
+#![cfg_attr(
+    feature = "simulator",
+    doc = "- [`simulator`]: an in-process AWS with real capacity, throttling and faults, for your tests."
+)]
+//!
+//! # Features
+//! | feature | default | |
+//! |---|---|---|
+//! | `dynamodb` | yes | [`deliver_batch_to_dynamo`] |
+//! | `sqs` | yes | [`deliver_batch_to_sqs`] |
+//! | `simulator` | no | an in-process AWS for tests |
+//!
+//! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
 
 // A test may unwrap.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
@@ -15,6 +83,10 @@ pub mod simulator;
 pub mod target;
 
 pub use delivery::Delivery;
+#[cfg(feature = "dynamodb")]
+pub use delivery::deliver_batch_to_dynamo;
+#[cfg(feature = "sqs")]
+pub use delivery::deliver_batch_to_sqs;
 pub use invalid::{InvalidEntry, InvalidOption};
 pub use options::DeliveryOptions;
 pub use progress::{Progress, Snapshot};
