@@ -61,6 +61,7 @@ pub struct DeliveryOptions {
     pub(crate) cancellation: CancellationToken,
     pub(crate) grace: Duration,
     pub(crate) progress: Progress,
+    pub(crate) last_write_wins: bool,
 }
 
 impl Default for DeliveryOptions {
@@ -75,6 +76,7 @@ impl Default for DeliveryOptions {
             cancellation: CancellationToken::new(),
             grace: GRACE,
             progress: Progress::default(),
+            last_write_wins: false,
         }
     }
 }
@@ -163,6 +165,17 @@ impl DeliveryOptions {
         self
     }
 
+    /// Drops an entry that waits as soon as a newer one writes the same key, and counts it as
+    /// [superseded](crate::Report::superseded). Default: every entry arrives, in the order of the input.
+    ///
+    /// What is in flight is not called back. It matters to targets whose entries overwrite each other: writes to DynamoDB
+    /// do, messages in a queue do not.
+    #[must_use]
+    pub fn last_write_wins(mut self) -> Self {
+        self.last_write_wins = true;
+        self
+    }
+
     /// The service is known to be back: entries that rest leave at once and their delays start over, in all deliveries that
     /// share the strategy. Their attempts still count.
     pub fn reset_backoff(&self) {
@@ -179,6 +192,7 @@ impl fmt::Debug for DeliveryOptions {
             .field("attempt_timeout", &self.attempt_timeout)
             .field("deadline", &self.deadline)
             .field("grace", &self.grace)
+            .field("last_write_wins", &self.last_write_wins)
             .finish_non_exhaustive()
     }
 }

@@ -1,0 +1,220 @@
+//! The order inside the lanes.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::ticket::{Chunk, Ticketed};
+use crate::target::Lane;
+
+/// Who is on its way in each lane, and who is held behind it.
+///
+/// A lane is occupied from the moment that an entry of it is at hand until the fate of the last one that is out is known.
+/// Later entries are held meanwhile, in the order of the input; one of them is let out when the lane comes free. Only the
+/// entries of a lane that shares calls are let out together with the first one, into its call.
+///
+/// Each entry costs one insertion and one removal, and lanes that nobody is in cost nothing.
+pub(crate) struct Lanes<E> {
+    occupied: HashMap<u64, Traffic<E>, BuildHasherDefault<AlreadyHashed>>,
+    held: usize,
+    bytes: usize,
+    riders: usize,
+}
+
+/// What goes on in one lane.
+struct Traffic<E> {
+    /// Entries that were let out and whose fate is open: at hand, in flight, at rest, ready.
+    out: u32,
+    /// The only one that is out may leave with the next call.
+    boarding: bool,
+    held: VecDeque<Ticketed<E>>,
+}
+
+impl<E> Lanes<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            occupied: HashMap::default(),
+            held: 0,
+            bytes: 0,
+            riders: 0,
+        }
+    }
+
+    /// How many are held.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// The bytes of those held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many of those held may leave with the next call, beside the one that they are held behind.
+    pub(crate) fn riders(&self) -> usize {
+        self.riders
+    }
+
+    /// Gives the entry back if its lane is free, which it now occupies; holds it otherwise.
+    pub(crate) fn enter(&mut self, entry: Ticketed<E>) -> Option<Ticketed<E>> {
+        let Some(lane) = entry.ticket.lane else {
+            return Some(entry);
+        };
+        match self.occupied.entry(lane.hash()) {
+            Entry::Vacant(free) => {
+                free.insert(Traffic {
+                    out: 1,
+                    boarding: true,
+                    held: VecDeque::new(),
+                });
+                Some(entry)
+            }
+            Entry::Occupied(mut traffic) => {
+                let traffic = traffic.get_mut();
+                self.held += 1;
+                self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+                self.riders += usize::from(traffic.boarding && lane.shares_calls());
+                traffic.held.push_back(entry);
+                None
+            }
+        }
+    }
+
+    /// Drops those held that `newer`, which comes next, supersedes. Returns how many.
+    ///
+    /// Each newcomer drops its predecessor, so that few are held and the search is short.
+    pub(crate) fn supersede(&mut self, newer: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> usize {
+        let traffic = newer.ticket.lane.and_then(|lane| self.occupied.get_mut(&lane.hash()));
+        let Some(traffic) = traffic.filter(|traffic| !traffic.held.is_empty()) else {
+            return 0;
+        };
+        let before = traffic.held.len();
+        let bytes = &mut self.bytes;
+        traffic.held.retain(|older| {
+            let keep = !supersedes(&newer.entry, &older.entry);
+            if !keep {
+                *bytes = bytes.saturating_sub(older.ticket.bytes);
+            }
+            keep
+        });
+        let dropped = before - traffic.held.len();
+        self.held -= dropped;
+        if traffic.boarding && newer.ticket.lane.is_some_and(Lane::shares_calls) {
+            self.riders -= dropped;
+        }
+        dropped
+    }
+
+    /// Whether one is held that supersedes `older`, which is out.
+    pub(crate) fn is_superseded(&self, older: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> bool {
+        if self.held == 0 {
+            return false;
+        }
+        let traffic = older.ticket.lane.and_then(|lane| self.occupied.get(&lane.hash()));
+        traffic.is_some_and(|traffic| traffic.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
+    }
+
+    /// The one that is out is ready to be sent again.
+    pub(crate) fn board(&mut self, lane: Option<Lane>) {
+        let Some(lane) = lane.filter(|lane| lane.shares_calls()) else {
+            return;
+        };
+        if let Some(traffic) = self.occupied.get_mut(&lane.hash()).filter(|traffic| !traffic.boarding) {
+            traffic.boarding = true;
+            self.riders += traffic.held.len();
+        }
+    }
+
+    /// The chunk leaves: closes the doors of its lanes, after those of the held that fit have joined.
+    pub(crate) fn ride(&mut self, chunk: &mut Chunk<E>, fits: impl Fn(&Chunk<E>, &Ticketed<E>) -> bool) {
+        for place in 0..chunk.len() {
+            let Some(lane) = chunk.tickets[place].lane.filter(|lane| lane.shares_calls()) else {
+                continue;
+            };
+            let Some(traffic) = self.occupied.get_mut(&lane.hash()).filter(|traffic| traffic.boarding) else {
+                continue;
+            };
+            traffic.boarding = false;
+            self.riders -= traffic.held.len();
+            while let Some(rider) = traffic.held.pop_front_if(|next| fits(chunk, next)) {
+                traffic.out += 1;
+                self.held -= 1;
+                self.bytes = self.bytes.saturating_sub(rider.ticket.bytes);
+                chunk.push(rider);
+            }
+        }
+    }
+
+    /// Puts a rejected entry back in front of those held if another one before it is still out; gives it back otherwise.
+    ///
+    /// Called for the last of a call first, so that the first one stays out and the others are in order behind it.
+    pub(crate) fn put_back(&mut self, entry: Ticketed<E>) -> Option<Ticketed<E>> {
+        let traffic = entry.ticket.lane.and_then(|lane| self.occupied.get_mut(&lane.hash()));
+        match traffic.filter(|traffic| traffic.out > 1) {
+            None => Some(entry),
+            Some(traffic) => {
+                traffic.out -= 1;
+                self.held += 1;
+                self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+                traffic.held.push_front(entry);
+                None
+            }
+        }
+    }
+
+    /// The fate of one that was out is known. Returns the next one of the lane if it was the last one out.
+    pub(crate) fn leave(&mut self, lane: Lane) -> Option<Ticketed<E>> {
+        let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()) else {
+            return None;
+        };
+        let traffic = occupied.get_mut();
+        traffic.out -= 1;
+        if traffic.out > 0 {
+            return None;
+        }
+        if traffic.boarding && lane.shares_calls() {
+            self.riders -= traffic.held.len();
+        }
+        let Some(next) = traffic.held.pop_front() else {
+            occupied.remove();
+            return None;
+        };
+        traffic.out = 1;
+        traffic.boarding = true;
+        self.held -= 1;
+        self.bytes = self.bytes.saturating_sub(next.ticket.bytes);
+        if lane.shares_calls() {
+            self.riders += traffic.held.len();
+        }
+        Some(next)
+    }
+
+    /// All that are held, and nothing is out any more.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
+        (self.held, self.bytes, self.riders) = (0, 0, 0);
+        std::mem::take(&mut self.occupied)
+            .into_values()
+            .flat_map(|traffic| traffic.held)
+    }
+}
+
+/// Takes a lane's hash for what it is.
+#[derive(Default)]
+struct AlreadyHashed(u64);
+
+impl Hasher for AlreadyHashed {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        // Not called for a `u64`, but right for anything.
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
