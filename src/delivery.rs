@@ -40,6 +40,16 @@ impl<T> Clone for Delivery<T> {
     }
 }
 
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+impl<T: Clone> Delivery<T> {
+    fn with_target(self, change: impl FnOnce(T) -> T) -> Self {
+        Self {
+            target: Arc::new(change(Arc::unwrap_or_clone(self.target))),
+            options: self.options,
+        }
+    }
+}
+
 impl<T: BatchTarget> Delivery<T> {
     /// Delivers to any target, with the default options.
     pub fn new(target: T) -> Self {
@@ -77,6 +87,18 @@ impl Delivery<DynamoTable> {
     pub fn to_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
         Self::new(DynamoTable::new(client, table))
     }
+
+    /// The table's key is this attribute, and need not be asked for. See [`DynamoTable::key`].
+    #[must_use]
+    pub fn key(self, partition: impl Into<String>) -> Self {
+        self.with_target(|table| table.key(partition))
+    }
+
+    /// The table's key are these two attributes, and need not be asked for. See [`DynamoTable::key_with_sort`].
+    #[must_use]
+    pub fn key_with_sort(self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
+        self.with_target(|table| table.key_with_sort(partition, sort))
+    }
 }
 
 #[cfg(feature = "sqs")]
@@ -84,6 +106,12 @@ impl Delivery<SqsQueue> {
     /// Delivers messages to an SQS queue, given by its URL.
     pub fn to_sqs(client: aws_sdk_sqs::Client, queue_url: impl Into<String>) -> Self {
         Self::new(SqsQueue::new(client, queue_url))
+    }
+
+    /// Never more than one message of a group of a FIFO queue in a call. See [`SqsQueue::strict_order`].
+    #[must_use]
+    pub fn strict_order(self) -> Self {
+        self.with_target(SqsQueue::strict_order)
     }
 }
 

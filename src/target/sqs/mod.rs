@@ -16,7 +16,7 @@ use aws_sdk_sqs::{Client, Config};
 pub use size::message_size;
 
 use crate::invalid::InvalidEntry;
-use crate::target::{Answer, BatchTarget, Limits, verdict};
+use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
@@ -36,6 +36,11 @@ const FIFO_SUFFIX: &str = ".fifo";
 ///
 /// It is taken for a FIFO queue when its URL ends in `.fifo`, as AWS demands of FIFO queues and forbids to others.
 ///
+/// Messages of one group of a FIFO queue arrive in the order of the input. Only one call at a time carries messages of a
+/// group, and when one of them fails, those after it wait. A call carries several messages of a group only where there are
+/// not enough groups to fill it; then it can happen that SQS fails one of them and takes another that comes after it.
+/// [`strict_order`](Self::strict_order) rules this out.
+///
 /// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
 ///
 /// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
@@ -45,6 +50,7 @@ pub struct SqsQueue {
     client: Client,
     queue_url: String,
     fifo: bool,
+    strict_order: bool,
     limits: Limits,
     per_call: Builder,
 }
@@ -64,6 +70,7 @@ impl SqsQueue {
             client,
             fifo: queue_url.ends_with(FIFO_SUFFIX),
             queue_url,
+            strict_order: false,
             limits: Limits {
                 entries: MAX_MESSAGES,
                 bytes: MAX_BATCH_BYTES,
@@ -71,6 +78,16 @@ impl SqsQueue {
             },
             per_call: per_call(),
         }
+    }
+
+    /// Never more than one message of a group of a FIFO queue in a call.
+    ///
+    /// Then nothing can pass a message that fails, at the price of smaller calls where there are fewer groups than a call
+    /// has room for: a single group goes at one message a round trip. It changes nothing for queues that are not FIFO.
+    #[must_use]
+    pub fn strict_order(mut self) -> Self {
+        self.strict_order = true;
+        self
     }
 
     /// Other limits, for a queue with a smaller `MaximumMessageSize` and for endpoints that take less, or more.
@@ -92,6 +109,15 @@ impl BatchTarget for SqsQueue {
         // A message larger than a whole call could never leave.
         let message_bytes = self.limits.entry_bytes.min(self.limits.bytes);
         check::check(entry, self.fifo, message_bytes)
+    }
+
+    fn lane(&self, entry: &SendMessageBatchRequestEntry) -> Option<Lane> {
+        let group = entry.message_group_id().filter(|_| self.fifo)?;
+        Some(if self.strict_order {
+            Lane::exclusive(group)
+        } else {
+            Lane::ordered(group)
+        })
     }
 
     async fn send(&self, chunk: &[SendMessageBatchRequestEntry]) -> Answer {
