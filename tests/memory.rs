@@ -56,5 +56,8 @@ async fn a_hundred_thousand_resubmissions_cost_no_memory() {
     let allocated = ALLOCATED_BY_ROUND.lock().unwrap();
     let (early, late) = allocated.split_at(ROUNDS / 10);
     let (early, late) = (early.iter().max().unwrap(), late.iter().max().unwrap());
-    assert!(late <= &(early + 4096), "{early} bytes in the first tenth, {late} bytes later");
+    assert!(
+        late <= &(early + 4096),
+        "{early} bytes in the first tenth, {late} bytes later"
+    );
 }
