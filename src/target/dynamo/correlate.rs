@@ -26,6 +26,8 @@ pub(super) fn verdicts(sent: &[WriteRequest], unprocessed: Option<&HashMap<Strin
     let mut returned = vec![false; sent.len()];
     match_all(sent, &mut returned, &mut unmatched, PartialEq::eq);
     match_all(sent, &mut returned, &mut unmatched, same_request);
+    // What is left may be named twice.
+    unmatched.retain(|request| !sent.iter().any(|sent| same_request(sent, request)));
 
     let strangers = unmatched.len();
     if strangers > 0 {
@@ -124,6 +126,13 @@ mod tests {
         assert_eq!(told(&verdicts(&sent, Some(&returned(vec![item("a", "1")])))), ".u");
         let both = returned(vec![item("a", "1"), item("a", "1")]);
         assert_eq!(told(&verdicts(&sent, Some(&both))), "uu");
+    }
+
+    #[test]
+    fn a_write_that_is_returned_twice_counts_once() {
+        let sent = [item("a", "1"), item("b", "1")];
+        let back = returned(vec![item("a", "1"), item("a", "1.0")]);
+        assert_eq!(told(&verdicts(&sent, Some(&back))), "u.");
     }
 
     #[test]

@@ -1,0 +1,38 @@
+//! Sends many messages to an SQS queue, and keeps those that could not be sent.
+//!
+//! It runs against whatever the standard AWS environment points to: AWS, or an emulator named by `AWS_ENDPOINT_URL_SQS`.
+//!
+//! ```text
+//! cargo run --example sqs_batch_producer -- https://sqs.eu-central-1.amazonaws.com/123456789012/orders
+//! ```
+
+use std::error::Error;
+
+use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_sqs};
+use aws_config::BehaviorVersion;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let queue_url = std::env::args().nth(1).ok_or("usage: sqs_batch_producer QUEUE_URL")?;
+    let config = aws_config::load_defaults(BehaviorVersion::latest()).await;
+    let client = aws_sdk_sqs::Client::new(&config);
+
+    let entry = |number: u32| {
+        let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
+        entry.message_body(format!("order {number}")).build()
+    };
+    let entries = (0..1_000).map(entry).collect::<Result<Vec<_>, _>>()?;
+
+    match deliver_batch_to_sqs(&client, queue_url, entries, &DeliveryOptions::default()).await {
+        Ok(report) => println!("{report}"),
+        Err(error) => {
+            // Each of them is here, to be tried again or kept elsewhere.
+            for undelivered in &error.undelivered {
+                eprintln!("message {}: {}", undelivered.entry.id(), undelivered.cause);
+            }
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}

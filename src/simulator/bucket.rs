@@ -1,0 +1,242 @@
+//! How much a table or a queue takes: a token bucket.
+
+use tokio::time::Instant;
+
+/// `DynamoDB` banks up to 300 seconds of unused capacity.
+const BANKED_SECONDS: f64 = 300.0;
+/// A bucket that banks its default is at least one full batch write deep.
+const SHALLOWEST_DEFAULT: f64 = 25.0;
+/// Refills are sums of floating-point numbers: a level this close to a unit counts as the unit.
+const ROUNDING: f64 = 1e-6;
+
+/// How much a table or a queue takes a second, and how much unused capacity it banks.
+///
+/// Tables count write units (one for each started kilobyte of an item), queues count messages. The refill is continuous.
+/// A plain number is the capacity a second: `.capacity(1_000.0)`.
+///
+/// # Default
+/// - rate: unlimited
+/// - burst: 300 seconds of the rate, and at least 25 units
+/// - level at the start: empty
+/// - a call that fits in part is accepted in part
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Capacity {
+    rate: f64,
+    burst: f64,
+    starts_full: bool,
+    whole_calls: bool,
+}
+
+impl Capacity {
+    /// Everything is accepted.
+    pub fn unlimited() -> Self {
+        Self::per_second(f64::INFINITY)
+    }
+
+    /// Nothing is accepted: an outage.
+    pub fn none() -> Self {
+        Self::per_second(0.0)
+    }
+
+    /// So many units a second. A negative rate or NaN counts as 0.
+    pub fn per_second(rate: f64) -> Self {
+        let rate = rate.max(0.0);
+        Self {
+            rate,
+            burst: (rate * BANKED_SECONDS).max(SHALLOWEST_DEFAULT),
+            starts_full: false,
+            whole_calls: false,
+        }
+    }
+
+    /// How many units the bucket holds at most. At least 1.
+    #[must_use]
+    pub fn burst(mut self, units: f64) -> Self {
+        self.burst = units.max(1.0);
+        self
+    }
+
+    /// The bucket is full at the start. When the capacity is changed while running, it fills the bucket.
+    #[must_use]
+    pub fn starts_full(mut self) -> Self {
+        self.starts_full = true;
+        self
+    }
+
+    /// A call is accepted as a whole or not at all.
+    #[must_use]
+    pub fn whole_calls(mut self) -> Self {
+        self.whole_calls = true;
+        self
+    }
+
+    /// Units a second.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.rate.is_infinite()
+    }
+
+    pub(crate) fn takes_whole_calls(&self) -> bool {
+        self.whole_calls
+    }
+
+    fn depth(&self) -> f64 {
+        if self.is_unlimited() { f64::INFINITY } else { self.burst }
+    }
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self::unlimited()
+    }
+}
+
+impl From<f64> for Capacity {
+    fn from(rate: f64) -> Self {
+        Self::per_second(rate)
+    }
+}
+
+/// The level of a [`Capacity`] over time.
+#[derive(Debug)]
+pub(crate) struct Bucket {
+    capacity: Capacity,
+    level: f64,
+    filled_at: Instant,
+}
+
+impl Bucket {
+    pub(crate) fn new(capacity: Capacity, now: Instant) -> Self {
+        Self {
+            capacity,
+            level: starting_level(&capacity),
+            filled_at: now,
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> &Capacity {
+        &self.capacity
+    }
+
+    /// The level is kept, as far as the new bucket is deep enough for it.
+    pub(crate) fn change(&mut self, capacity: Capacity, now: Instant) {
+        self.fill(now);
+        self.level = if capacity.starts_full || self.capacity.is_unlimited() {
+            starting_level(&capacity)
+        } else {
+            self.level.min(capacity.depth())
+        };
+        self.capacity = capacity;
+    }
+
+    pub(crate) fn fill(&mut self, now: Instant) {
+        let passed = now.saturating_duration_since(self.filled_at).as_secs_f64();
+        self.filled_at = self.filled_at.max(now);
+        self.level = if self.capacity.is_unlimited() {
+            f64::INFINITY
+        } else {
+            (self.level + self.capacity.rate * passed).min(self.capacity.depth())
+        };
+    }
+
+    /// Whether an entry of so many units is accepted now. One that is larger than the bucket is accepted when the bucket
+    /// is full, and leaves it in debt; otherwise it would be rejected for ever.
+    pub(crate) fn fits(&self, units: f64) -> bool {
+        self.level + ROUNDING >= units.min(self.capacity.depth())
+    }
+
+    pub(crate) fn take(&mut self, units: f64) {
+        self.level -= units;
+    }
+
+    /// Takes what there is, at most `units`, and says how much it was.
+    pub(crate) fn drain(&mut self, units: f64) -> f64 {
+        let taken = units.min(self.level).max(0.0);
+        self.level -= taken;
+        taken
+    }
+}
+
+fn starting_level(capacity: &Capacity) -> f64 {
+    if capacity.is_unlimited() || capacity.starts_full {
+        capacity.depth()
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_unlimited_bucket_takes_everything() {
+        let now = Instant::now();
+        let mut bucket = Bucket::new(Capacity::unlimited(), now);
+        bucket.fill(now);
+        bucket.take(1e12);
+        assert!(bucket.fits(1e12));
+    }
+
+    #[test]
+    fn an_entry_larger_than_the_bucket_waits_for_a_full_one_and_leaves_a_debt() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(Capacity::per_second(10.0).burst(5.0).starts_full(), start);
+        assert!(bucket.fits(15.0));
+        bucket.take(15.0);
+        bucket.fill(start + Duration::from_secs(1));
+        assert!(!bucket.fits(1.0), "the debt of ten is paid after one second");
+        bucket.fill(start + Duration::from_millis(1_100));
+        assert!(bucket.fits(1.0));
+    }
+
+    #[test]
+    fn a_change_keeps_the_level_as_far_as_it_fits() {
+        let now = Instant::now();
+        let mut bucket = Bucket::new(Capacity::per_second(100.0).burst(100.0).starts_full(), now);
+        bucket.change(Capacity::per_second(10.0).burst(30.0), now);
+        assert!(bucket.fits(30.0));
+        bucket.take(30.0);
+        assert!(!bucket.fits(1.0));
+    }
+
+    #[test]
+    fn a_limit_that_follows_none_starts_empty() {
+        let now = Instant::now();
+        let mut bucket = Bucket::new(Capacity::unlimited(), now);
+        bucket.change(Capacity::per_second(10.0), now);
+        assert!(!bucket.fits(1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_the_rate_and_the_burst_is_taken(
+            rate in 1.0..5_000.0,
+            burst in 1.0..500.0,
+            steps in prop::collection::vec((0_u64..200, 1_u32..30), 1..200),
+        ) {
+            let start = Instant::now();
+            let mut bucket = Bucket::new(Capacity::per_second(rate).burst(burst).starts_full(), start);
+            let mut now = start;
+            let mut taken = 0.0;
+            for (milliseconds, entries) in steps {
+                now += Duration::from_millis(milliseconds);
+                bucket.fill(now);
+                for _ in 0..entries {
+                    if bucket.fits(1.0) {
+                        bucket.take(1.0);
+                        taken += 1.0;
+                    }
+                }
+            }
+            prop_assert!(taken <= burst + rate * (now - start).as_secs_f64() + 0.01);
+        }
+    }
+}

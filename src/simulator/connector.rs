@@ -1,0 +1,67 @@
+//! The simulator in the place of the SDK's HTTP client.
+
+use std::fmt;
+use std::io;
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use http_body_util::BodyExt;
+
+use super::Simulator;
+use super::wire::{Ending, Reply};
+
+/// Answers the SDK's requests without a socket.
+#[derive(Clone)]
+pub(crate) struct InProcess(pub(crate) Simulator);
+
+impl fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InProcess")
+    }
+}
+
+impl HttpClient for InProcess {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for InProcess {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let simulator = self.0.clone();
+        HttpConnectorFuture::new(async move {
+            let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
+            let body = match request.body().bytes() {
+                Some(bytes) => bytes.to_vec().into(),
+                None => request
+                    .into_body()
+                    .collect()
+                    .await
+                    .map_err(ConnectorError::user)?
+                    .to_bytes(),
+            };
+            match simulator.call(&target, &body).await {
+                Ending::Reply(reply) => respond(reply),
+                Ending::Dropped => Err(ConnectorError::io(
+                    io::Error::new(io::ErrorKind::ConnectionReset, "the simulator closed the connection").into(),
+                )),
+                Ending::Hung => std::future::pending().await,
+            }
+        })
+    }
+}
+
+fn respond(reply: Reply) -> Result<HttpResponse, ConnectorError> {
+    let status = StatusCode::try_from(reply.status).map_err(|error| ConnectorError::other(error.into(), None))?;
+    let mut response = HttpResponse::new(status, SdkBody::from(reply.body));
+    for (name, value) in reply.headers {
+        response.headers_mut().insert(name, value);
+    }
+    Ok(response)
+}

@@ -1,0 +1,347 @@
+//! A table.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::key::{KeyType, Schema};
+use super::request::Write;
+use crate::simulator::bucket::Capacity;
+use crate::simulator::fault::{Fault, Faults};
+use crate::simulator::gate::{Gate, Passage, Strike, Toll};
+use crate::simulator::journal::{Action, CallMark, Fate, Heard, Record};
+use crate::simulator::predicate::Predicate;
+use crate::simulator::statistics::Statistics;
+use crate::simulator::{ACCOUNT, REGION, lock};
+
+/// A write unit is for each started kilobyte.
+const WRITE_UNIT: usize = 1_024;
+
+/// How a table is made.
+///
+/// # Default
+/// No sort key, unlimited capacity, items are kept.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    schema: Schema,
+    capacity: Capacity,
+    is_forgetful: bool,
+}
+
+impl TableOptions {
+    /// A table with this partition key.
+    pub fn key(name: impl Into<String>, kind: KeyType) -> Self {
+        Self {
+            schema: Schema {
+                partition: (name.into(), kind),
+                sort: None,
+            },
+            capacity: Capacity::unlimited(),
+            is_forgetful: false,
+        }
+    }
+
+    /// And this sort key.
+    #[must_use]
+    pub fn sort_key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
+        self.schema.sort = Some((name.into(), kind));
+        self
+    }
+
+    /// Write units a second.
+    #[must_use]
+    pub fn capacity(mut self, capacity: impl Into<Capacity>) -> Self {
+        self.capacity = capacity.into();
+        self
+    }
+
+    /// Items are counted and forgotten, so that any number of them takes no memory.
+    #[must_use]
+    pub fn forgetful(mut self) -> Self {
+        self.is_forgetful = true;
+        self
+    }
+}
+
+/// A table of the simulator. Clones are handles to the same one.
+#[derive(Clone)]
+pub struct Table {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    schema: Schema,
+    is_forgetful: bool,
+    state: Mutex<State>,
+    poison: Predicate,
+    hot: Predicate,
+}
+
+struct State {
+    gate: Gate,
+    items: BTreeMap<Box<str>, Stored>,
+}
+
+/// Text takes a tenth of the memory that the parsed item takes.
+struct Stored {
+    json: Box<str>,
+    size: usize,
+}
+
+/// Handles for tests.
+impl Table {
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The ARN. Requests may name the table by it.
+    pub fn arn(&self) -> String {
+        format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", self.inner.name)
+    }
+
+    /// Changes the capacity. The level of the bucket is kept as far as it fits.
+    pub fn set_capacity(&self, capacity: impl Into<Capacity>) {
+        self.state().gate.set_capacity(capacity.into());
+    }
+
+    /// Another tenant writes: takes up to so many units from the bucket, and says how many there were.
+    pub fn drain(&self, units: f64) -> f64 {
+        self.state().gate.drain(units)
+    }
+
+    /// What goes wrong at random, from now on.
+    pub fn set_faults(&self, faults: Faults) {
+        self.state().gate.set_faults(faults);
+    }
+
+    /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
+    /// left of an earlier script.
+    pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.state().gate.set_script(faults);
+    }
+
+    /// Calls with an item (or with the key of a delete) for which this holds are refused with `ValidationException`.
+    ///
+    /// The item is as it is on the wire: `orders.poison(|item| item["id"]["S"] == "7")`.
+    pub fn poison(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
+        self.inner.poison.set(predicate);
+    }
+
+    /// Items (or keys of deletes) for which this holds at the moment come back unprocessed, as those of a hot key range.
+    pub fn reject_while(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
+        self.key_range(Capacity::none(), predicate);
+    }
+
+    /// Items (or keys of deletes) for which this holds are a key range with a capacity of its own, besides the table's.
+    /// Replaces an earlier range.
+    pub fn key_range(&self, capacity: impl Into<Capacity>, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
+        self.state().gate.set_hot(Some(capacity.into()));
+        self.inner.hot.set(predicate);
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.state().items.len()
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The item with this key, both as they are on the wire: `{"id": {"S": "7"}}`.
+    pub fn item(&self, key: &Value) -> Option<Value> {
+        let key = self.key_of(key)?;
+        self.state().items.get(key.as_str()).map(Stored::parse)
+    }
+
+    /// All items, as they are on the wire, in no order that means anything.
+    pub fn items(&self) -> Vec<Value> {
+        self.state().items.values().map(Stored::parse).collect()
+    }
+
+    /// The primary key of an item in a form in which equal keys are equal text, as in [`Record::key`]; `None` for what is
+    /// no item of this table.
+    pub fn key_of(&self, item: &Value) -> Option<String> {
+        self.schema().key_of_item(item.as_object()?).ok()
+    }
+
+    /// How many batch calls have arrived.
+    pub fn calls(&self) -> u64 {
+        self.state().gate.statistics.calls
+    }
+
+    /// What has arrived, in numbers.
+    pub fn statistics(&self) -> Statistics {
+        self.state().gate.statistics
+    }
+
+    /// Keeps a record of every entry from now on. Off at first, since it takes memory.
+    pub fn keep_journal(&self) {
+        self.state().gate.journal.switch_on();
+    }
+
+    /// What happened to every entry since [`keep_journal`](Self::keep_journal), in the order of arrival.
+    pub fn journal(&self) -> Vec<Record> {
+        self.state().gate.journal.records()
+    }
+}
+
+impl Table {
+    pub(crate) fn new(name: &str, options: TableOptions, seed: u64) -> Self {
+        let state = State {
+            gate: Gate::new(options.capacity, seed),
+            items: BTreeMap::new(),
+        };
+        Self {
+            inner: Arc::new(Inner {
+                name: name.to_owned(),
+                schema: options.schema,
+                is_forgetful: options.is_forgetful,
+                state: Mutex::new(state),
+                poison: Predicate::default(),
+                hot: Predicate::default(),
+            }),
+        }
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        &self.inner.schema
+    }
+
+    pub(super) fn poisons(&self, entry: &Value) -> bool {
+        self.inner.poison.holds(entry)
+    }
+
+    /// Counts a call and says what goes wrong with it.
+    pub(super) fn strike(&self, heard: &Heard) -> (CallMark, Strike) {
+        let mut state = self.state();
+        let mut strike = state.gate.strike();
+        if let Fault::Omitted { .. } = strike.fault {
+            strike.fault = Fault::None;
+        }
+        let mark = CallMark {
+            call: state.gate.statistics.calls,
+            at: Instant::now(),
+            heard: heard.clone(),
+        };
+        (mark, strike)
+    }
+
+    pub(super) fn count(&self, change: impl FnOnce(&mut Statistics)) {
+        change(&mut self.state().gate.statistics);
+    }
+
+    /// Writes as far as the gate lets through, and says how many units that took.
+    pub(super) fn apply(
+        &self,
+        writes: &[Write],
+        mark: &CallMark,
+        strike: &Strike,
+        fate: impl Fn(&Passage) -> Fate,
+    ) -> (Vec<Passage>, f64) {
+        let hot: Vec<bool> = writes.iter().map(|write| self.inner.hot.holds(&write.entry)).collect();
+        let mut state = self.state();
+        let state = &mut *state;
+        let tolls: Vec<Toll> = writes
+            .iter()
+            .zip(hot)
+            .map(|(write, hot)| Toll {
+                units: state.units(write),
+                hot,
+            })
+            .collect();
+        let before = state.gate.statistics.units;
+        let passages = state.gate.sift(mark.at, strike, &tolls);
+        let units = state.gate.statistics.units - before;
+        for (write, passage) in writes.iter().zip(&passages) {
+            if passage.is_applied() && !self.inner.is_forgetful {
+                state.store(write);
+            }
+            state.note(mark, write, fate(passage));
+        }
+        (passages, units)
+    }
+
+    /// Notes writes that are not applied at all.
+    pub(super) fn skip(&self, writes: &[Write], mark: &CallMark, fate: Fate) {
+        let mut state = self.state();
+        state.gate.statistics.entries += writes.len() as u64;
+        for write in writes {
+            state.note(mark, write, fate);
+        }
+    }
+
+    /// Up to so many items or bytes of items after this key, and whether there may be more.
+    pub(super) fn page(&self, after: Option<&str>, most: usize, largest: usize) -> (Vec<Value>, bool) {
+        let state = self.state();
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rest = state.items.range::<str, _>((start, Bound::Unbounded)).peekable();
+        let mut items = Vec::new();
+        let mut size = 0;
+        while items.len() < most && size < largest {
+            let Some((_, stored)) = rest.next() else { break };
+            size += stored.size;
+            items.push(stored.parse());
+        }
+        // The service stops at the limit without looking further.
+        let more = items.len() == most || rest.peek().is_some();
+        (items, more)
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.state().items.values().map(|stored| stored.size).sum()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.inner.state)
+    }
+}
+
+impl State {
+    /// A put counts by the larger one of the old and the new item, a delete by the old one.
+    #[expect(clippy::cast_precision_loss, reason = "an item has at most 400 units")]
+    fn units(&self, write: &Write) -> f64 {
+        let old = self.items.get(write.key.as_str()).map_or(0, |stored| stored.size);
+        old.max(write.size).div_ceil(WRITE_UNIT).max(1) as f64
+    }
+
+    fn store(&mut self, write: &Write) {
+        if write.is_put {
+            let stored = Stored {
+                json: write.entry.to_string().into(),
+                size: write.size,
+            };
+            self.items.insert(write.key.as_str().into(), stored);
+        } else {
+            self.items.remove(write.key.as_str());
+        }
+    }
+
+    fn note(&mut self, mark: &CallMark, write: &Write, fate: Fate) {
+        if self.gate.journal.is_on() {
+            let action = if write.is_put { Action::Put } else { Action::Delete };
+            self.gate.journal.write(mark, action, &write.key, &write.entry, fate);
+        }
+    }
+}
+
+impl Stored {
+    fn parse(&self) -> Value {
+        serde_json::from_str(&self.json).unwrap_or(Value::Object(Map::new()))
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("name", &self.inner.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,175 @@
+//! What happened to every entry of every call.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+/// What a caller asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// An item was put.
+    Put,
+    /// An item was deleted.
+    Delete,
+    /// A message was sent.
+    Send,
+}
+
+/// What became of an entry, and what the caller could know of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// Applied, and the caller was told.
+    Accepted,
+    /// Not applied, and the caller was told.
+    Rejected,
+    /// The caller could not know: the call failed, or it was given up before its answer arrived.
+    Ambiguous {
+        /// Whether it was applied.
+        applied: bool,
+    },
+}
+
+impl Fate {
+    /// Whether the service has it.
+    pub fn is_applied(self) -> bool {
+        matches!(self, Self::Accepted | Self::Ambiguous { applied: true })
+    }
+}
+
+/// One entry of one call.
+#[derive(Clone)]
+pub struct Record {
+    /// The number of the batch call at its table or queue, from 1.
+    pub call: u64,
+    /// When the call arrived.
+    pub at: Instant,
+    /// What was asked for.
+    pub action: Action,
+    /// What orders the entry among others: the primary key in a table (see [`Table::key_of`](super::Table::key_of)), the
+    /// message group in a queue, empty where there is none.
+    pub key: Arc<str>,
+    /// The item, the key of a delete, or the message as it was sent.
+    pub entry: Arc<Value>,
+    fate: Fate,
+    heard: Heard,
+}
+
+impl Record {
+    /// What became of it. As long as the answer has not reached the caller this is [`Fate::Ambiguous`].
+    pub fn fate(&self) -> Fate {
+        if self.heard.is_true() {
+            self.fate
+        } else {
+            Fate::Ambiguous {
+                applied: self.fate.is_applied(),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("call", &self.call)
+            .field("at", &self.at)
+            .field("action", &self.action)
+            .field("fate", &self.fate())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether the answer of a call reached the caller.
+#[derive(Clone, Default)]
+pub(crate) struct Heard(Arc<AtomicBool>);
+
+impl Heard {
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_true(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// The call whose entries are written down.
+#[derive(Clone)]
+pub(crate) struct CallMark {
+    pub(crate) call: u64,
+    pub(crate) at: Instant,
+    pub(crate) heard: Heard,
+}
+
+/// Off until it is switched on: it keeps every entry.
+#[derive(Default)]
+pub(crate) struct Journal {
+    records: Option<Vec<Record>>,
+}
+
+impl Journal {
+    pub(crate) fn switch_on(&mut self) {
+        self.records.get_or_insert_with(Vec::new);
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.records.is_some()
+    }
+
+    pub(crate) fn write(&mut self, mark: &CallMark, action: Action, key: &str, entry: &Value, fate: Fate) {
+        if let Some(records) = &mut self.records {
+            records.push(Record {
+                call: mark.call,
+                at: mark.at,
+                action,
+                key: Arc::from(key),
+                entry: Arc::new(entry.clone()),
+                fate,
+                heard: mark.heard.clone(),
+            });
+        }
+    }
+
+    pub(crate) fn records(&self) -> Vec<Record> {
+        self.records.clone().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_heard_is_ambiguous() {
+        let mut journal = Journal::default();
+        journal.switch_on();
+        let mark = CallMark {
+            call: 1,
+            at: Instant::now(),
+            heard: Heard::default(),
+        };
+        journal.write(&mark, Action::Send, "", &Value::Null, Fate::Accepted);
+        journal.write(&mark, Action::Send, "", &Value::Null, Fate::Rejected);
+        let fates = |journal: &Journal| journal.records().iter().map(Record::fate).collect::<Vec<_>>();
+        assert_eq!(
+            fates(&journal),
+            [Fate::Ambiguous { applied: true }, Fate::Ambiguous { applied: false }]
+        );
+        mark.heard.set();
+        assert_eq!(fates(&journal), [Fate::Accepted, Fate::Rejected]);
+    }
+
+    #[test]
+    fn a_journal_that_is_off_keeps_nothing() {
+        let mut journal = Journal::default();
+        let mark = CallMark {
+            call: 1,
+            at: Instant::now(),
+            heard: Heard::default(),
+        };
+        journal.write(&mark, Action::Send, "", &Value::Null, Fate::Accepted);
+        assert!(journal.records().is_empty());
+    }
+}

@@ -1,0 +1,98 @@
+//! How long calls take.
+
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+use rand::RngExt;
+use rand::rngs::SmallRng;
+
+/// The round trip of a call: half of it passes before the call arrives, half after.
+///
+/// Tokio's timers tick in milliseconds: each half is rounded up to the next one.
+///
+/// # Default
+/// No time at all.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Latency {
+    median: Duration,
+    sigma: f64,
+    slow_share: f64,
+    slow_factor: f64,
+}
+
+impl Latency {
+    /// Calls take no time.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Every call takes this long.
+    pub fn fixed(round_trip: Duration) -> Self {
+        Self {
+            median: round_trip,
+            ..Self::default()
+        }
+    }
+
+    /// A lognormal round trip, as networks have it. `sigma` is the standard deviation of its logarithm: at 0.4 two thirds
+    /// of all calls take between 0.67 and 1.5 times the median.
+    pub fn lognormal(median: Duration, sigma: f64) -> Self {
+        Self {
+            median,
+            sigma,
+            ..Self::default()
+        }
+    }
+
+    /// A share of the calls (0 to 1) takes `factor` times as long.
+    #[must_use]
+    pub fn slow(mut self, share: f64, factor: f64) -> Self {
+        self.slow_share = share;
+        self.slow_factor = factor;
+        self
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.median.is_zero()
+    }
+
+    pub(crate) fn sample(&self, random: &mut SmallRng) -> Duration {
+        let mut factor = 1.0;
+        if self.sigma > 0.0 {
+            // Box and Muller's way from two uniform numbers to a normal one; the first must not be 0.
+            let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
+            factor *= (self.sigma * radius * (TAU * random.random::<f64>()).cos()).exp();
+        }
+        if self.slow_share > 0.0 && random.random::<f64>() < self.slow_share {
+            factor *= self.slow_factor;
+        }
+        Duration::try_from_secs_f64(self.median.as_secs_f64() * factor).unwrap_or(Duration::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn half_of_the_lognormal_round_trips_are_below_the_median() {
+        let latency = Latency::lognormal(Duration::from_millis(8), 0.4);
+        let mut random = SmallRng::seed_from_u64(1);
+        let below = (0..10_000)
+            .filter(|_| latency.sample(&mut random) < Duration::from_millis(8))
+            .count();
+        assert!((4_800..5_200).contains(&below), "{below}");
+    }
+
+    #[test]
+    fn a_share_of_the_calls_is_slow() {
+        let latency = Latency::fixed(Duration::from_millis(10)).slow(0.1, 8.0);
+        let mut random = SmallRng::seed_from_u64(1);
+        let slow = (0..10_000)
+            .filter(|_| latency.sample(&mut random) == Duration::from_millis(80))
+            .count();
+        assert!((900..1_100).contains(&slow), "{slow}");
+    }
+}

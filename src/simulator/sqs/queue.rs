@@ -1,0 +1,407 @@
+//! A queue.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::dedup::Dedup;
+use super::request::Send;
+use super::store::{Store, Stored};
+use crate::simulator::bucket::Capacity;
+use crate::simulator::fault::{Fault, Faults};
+use crate::simulator::gate::{Gate, Passage, Strike, Toll};
+use crate::simulator::journal::{Action, CallMark, Fate, Heard, Record};
+use crate::simulator::predicate::Predicate;
+use crate::simulator::statistics::Statistics;
+use crate::simulator::{ACCOUNT, REGION, lock};
+
+/// Bytes of a message at most, unless the queue has a lower limit.
+const LARGEST_MESSAGE: usize = 1_048_576;
+/// How long a received message is hidden from others.
+const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How a queue is made.
+///
+/// # Default
+/// - capacity: unlimited
+/// - largest message: 1,048,576 bytes
+/// - visibility timeout: 30 seconds
+/// - delay: none
+/// - content-based deduplication: off
+/// - messages are kept
+#[derive(Debug, Clone)]
+pub struct QueueOptions {
+    capacity: Capacity,
+    largest_message: usize,
+    visibility_timeout: Duration,
+    delay: Duration,
+    deduplicates_by_content: bool,
+    is_forgetful: bool,
+}
+
+impl Default for QueueOptions {
+    fn default() -> Self {
+        Self {
+            capacity: Capacity::unlimited(),
+            largest_message: LARGEST_MESSAGE,
+            visibility_timeout: VISIBILITY_TIMEOUT,
+            delay: Duration::ZERO,
+            deduplicates_by_content: false,
+            is_forgetful: false,
+        }
+    }
+}
+
+impl QueueOptions {
+    /// Messages a second.
+    #[must_use]
+    pub fn capacity(mut self, capacity: impl Into<Capacity>) -> Self {
+        self.capacity = capacity.into();
+        self
+    }
+
+    /// `MaximumMessageSize`: bytes of one message at most.
+    #[must_use]
+    pub fn maximum_message_size(mut self, bytes: usize) -> Self {
+        self.largest_message = bytes;
+        self
+    }
+
+    /// How long a received message is hidden from others.
+    #[must_use]
+    pub fn visibility_timeout(mut self, timeout: Duration) -> Self {
+        self.visibility_timeout = timeout;
+        self
+    }
+
+    /// `DelaySeconds` of messages that bring none of their own.
+    #[must_use]
+    pub fn delay(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// A FIFO queue makes the deduplication id from the body where there is none.
+    #[must_use]
+    pub fn content_based_deduplication(mut self) -> Self {
+        self.deduplicates_by_content = true;
+        self
+    }
+
+    /// Messages are counted and forgotten, so that any number of them takes no memory.
+    #[must_use]
+    pub fn forgetful(mut self) -> Self {
+        self.is_forgetful = true;
+        self
+    }
+
+    pub(super) fn largest_message(&self) -> usize {
+        self.largest_message
+    }
+
+    pub(super) fn is_deduplicated_by_content(&self) -> bool {
+        self.deduplicates_by_content
+    }
+
+    pub(super) fn visibility(&self) -> Duration {
+        self.visibility_timeout
+    }
+
+    pub(super) fn default_delay(&self) -> Duration {
+        self.delay
+    }
+}
+
+/// A message in a queue.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Message {
+    /// Its number in the order in which the queue took it.
+    pub sequence: u64,
+    /// When the queue took it.
+    pub sent_at: Instant,
+    /// The body.
+    pub body: String,
+    /// The attributes as they are on the wire.
+    pub attributes: Option<Value>,
+    /// The message group.
+    pub group: Option<String>,
+    /// The deduplication id.
+    pub deduplication_id: Option<String>,
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("sequence", &self.sequence)
+            .field("sent_at", &self.sent_at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A queue of the simulator. Clones are handles to the same one.
+#[derive(Clone)]
+pub struct Queue {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    options: QueueOptions,
+    state: Mutex<State>,
+    /// Wakes those who wait for messages.
+    arrivals: Notify,
+    poison: Predicate,
+    hot: Predicate,
+}
+
+pub(super) struct State {
+    gate: Gate,
+    pub(super) store: Store,
+    dedup: Dedup,
+    sent: u64,
+}
+
+/// Handles for tests.
+impl Queue {
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The URL to send to.
+    pub fn url(&self) -> String {
+        format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", self.inner.name)
+    }
+
+    /// The ARN.
+    pub fn arn(&self) -> String {
+        format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", self.inner.name)
+    }
+
+    /// Changes the capacity. The level of the bucket is kept as far as it fits.
+    pub fn set_capacity(&self, capacity: impl Into<Capacity>) {
+        self.state().gate.set_capacity(capacity.into());
+    }
+
+    /// Another sender: takes up to so many messages' worth from the bucket, and says how many there were.
+    pub fn drain(&self, messages: f64) -> f64 {
+        self.state().gate.drain(messages)
+    }
+
+    /// What goes wrong at random, from now on.
+    pub fn set_faults(&self, faults: Faults) {
+        self.state().gate.set_faults(faults);
+    }
+
+    /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
+    /// left of an earlier script.
+    pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.state().gate.set_script(faults);
+    }
+
+    /// Messages for which this holds fail with `InvalidMessageContents`.
+    ///
+    /// The message is as it is on the wire: `queue.poison(|message| message["MessageBody"] == "7")`.
+    pub fn poison(&self, predicate: impl Fn(&Value) -> bool + std::marker::Send + Sync + 'static) {
+        self.inner.poison.set(predicate);
+    }
+
+    /// Messages for which this holds at the moment fail with `RequestThrottled`.
+    pub fn reject_while(&self, predicate: impl Fn(&Value) -> bool + std::marker::Send + Sync + 'static) {
+        self.state().gate.set_hot(Some(Capacity::none()));
+        self.inner.hot.set(predicate);
+    }
+
+    /// How many messages there are: ready, delayed and in flight.
+    pub fn len(&self) -> usize {
+        self.state().store.len()
+    }
+
+    /// Whether there are no messages.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All messages that have not been deleted, in the order in which the queue took them.
+    pub fn messages(&self) -> Vec<Message> {
+        let state = self.state();
+        let mut messages: Vec<Message> = state
+            .store
+            .messages()
+            .map(|(sequence, message)| Message {
+                sequence,
+                sent_at: message.sent_at,
+                body: message.body.to_string(),
+                attributes: message.attributes.as_deref().cloned(),
+                group: message.group.as_deref().map(str::to_owned),
+                deduplication_id: message.deduplication_id.as_deref().map(str::to_owned),
+            })
+            .collect();
+        messages.sort_unstable_by_key(|message| message.sequence);
+        messages
+    }
+
+    /// How many batch calls have arrived.
+    pub fn calls(&self) -> u64 {
+        self.state().gate.statistics.calls
+    }
+
+    /// What has arrived, in numbers.
+    pub fn statistics(&self) -> Statistics {
+        self.state().gate.statistics
+    }
+
+    /// Keeps a record of every message sent from now on. Off at first, since it takes memory.
+    pub fn keep_journal(&self) {
+        self.state().gate.journal.switch_on();
+    }
+
+    /// What happened to every message since [`keep_journal`](Self::keep_journal), in the order of arrival.
+    pub fn journal(&self) -> Vec<Record> {
+        self.state().gate.journal.records()
+    }
+}
+
+impl Queue {
+    pub(crate) fn new(name: &str, options: QueueOptions, seed: u64) -> Self {
+        let state = State {
+            gate: Gate::new(options.capacity, seed),
+            store: Store::new(is_fifo(name)),
+            dedup: Dedup::default(),
+            sent: 0,
+        };
+        Self {
+            inner: Arc::new(Inner {
+                name: name.to_owned(),
+                options,
+                state: Mutex::new(state),
+                arrivals: Notify::new(),
+                poison: Predicate::default(),
+                hot: Predicate::default(),
+            }),
+        }
+    }
+
+    pub(super) fn is_fifo(&self) -> bool {
+        is_fifo(&self.inner.name)
+    }
+
+    pub(super) fn options(&self) -> &QueueOptions {
+        &self.inner.options
+    }
+
+    pub(super) fn poisons(&self, entry: &Value) -> bool {
+        self.inner.poison.holds(entry)
+    }
+
+    pub(super) fn arrivals(&self) -> &Notify {
+        &self.inner.arrivals
+    }
+
+    /// Counts a call and says what goes wrong with it.
+    pub(super) fn strike(&self, heard: &Heard) -> (CallMark, Strike) {
+        let mut state = self.state();
+        let strike = state.gate.strike();
+        let mark = CallMark {
+            call: state.gate.statistics.calls,
+            at: Instant::now(),
+            heard: heard.clone(),
+        };
+        (mark, strike)
+    }
+
+    pub(super) fn count(&self, change: impl FnOnce(&mut Statistics)) {
+        change(&mut self.state().gate.statistics);
+    }
+
+    /// Enqueues as far as the gate lets through. Each message's number comes with it.
+    pub(super) fn apply(
+        &self,
+        sends: &[&Send],
+        mark: &CallMark,
+        strike: &Strike,
+        fate: impl Fn(&Passage) -> Fate,
+    ) -> Vec<(Passage, u64)> {
+        let tolls: Vec<Toll> = sends
+            .iter()
+            .map(|send| Toll {
+                units: 1.0,
+                hot: self.inner.hot.holds(&send.entry),
+            })
+            .collect();
+        let mut state = self.state();
+        let state = &mut *state;
+        let passages = state.gate.sift(mark.at, strike, &tolls);
+        let mut sequences = Vec::with_capacity(sends.len());
+        for (send, passage) in sends.iter().zip(passages) {
+            state.note(mark, send, fate(&passage));
+            let sequence = if passage.is_applied() {
+                state.enqueue(send, mark.at, &self.inner.options)
+            } else {
+                0
+            };
+            sequences.push((passage, sequence));
+        }
+        self.inner.arrivals.notify_waiters();
+        sequences
+    }
+
+    /// Notes messages that are not enqueued at all.
+    pub(super) fn skip<'a>(&self, sends: impl IntoIterator<Item = &'a Send>, mark: &CallMark, fate: Fate) {
+        let mut state = self.state();
+        for send in sends {
+            state.gate.statistics.entries += 1;
+            state.note(mark, send, fate);
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.inner.state)
+    }
+}
+
+impl State {
+    fn enqueue(&mut self, send: &Send, now: Instant, options: &QueueOptions) -> u64 {
+        if let Some(id) = &send.deduplication_id {
+            if let Some(sequence) = self.dedup.find(id, now) {
+                return sequence;
+            }
+            self.dedup.remember(id, self.sent + 1, now);
+        }
+        self.sent += 1;
+        if !options.is_forgetful {
+            let mut message = Stored::new(send.body(), now);
+            message.attributes = Some(&send.entry["MessageAttributes"])
+                .filter(|attributes| attributes.is_object())
+                .map(|attributes| Box::new(attributes.clone()));
+            message.group = send.group().map(Arc::from);
+            message.deduplication_id = send.deduplication_id.as_deref().map(Box::from);
+            self.store.add(self.sent, message, send.delay.unwrap_or(options.delay));
+        }
+        self.sent
+    }
+
+    fn note(&mut self, mark: &CallMark, send: &Send, fate: Fate) {
+        if self.gate.journal.is_on() {
+            let group = send.group().unwrap_or_default();
+            self.gate.journal.write(mark, Action::Send, group, &send.entry, fate);
+        }
+    }
+}
+
+fn is_fifo(name: &str) -> bool {
+    name.ends_with(".fifo")
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue")
+            .field("name", &self.inner.name)
+            .finish_non_exhaustive()
+    }
+}

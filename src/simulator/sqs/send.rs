@@ -1,0 +1,146 @@
+//! `SendMessageBatch`.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::queue::Queue;
+use super::request::{Send, check};
+use super::{named_queue, request_throttled};
+use crate::simulator::Inner;
+use crate::simulator::fault::Fault;
+use crate::simulator::gate::{Passage, Strike};
+use crate::simulator::journal::{CallMark, Fate, Heard};
+use crate::simulator::wire::Outcome;
+
+pub(super) fn send(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Outcome {
+    let queue = match named_queue(simulator, &body) {
+        Ok(queue) => queue,
+        Err(refusal) => return refusal.into(),
+    };
+    let (mark, strike) = queue.strike(heard);
+    let sends = match check(&queue, body["Entries"].take()) {
+        Ok(sends) => sends,
+        Err(refusal) => {
+            queue.count(|statistics| statistics.refused_calls += 1);
+            return refusal.into();
+        }
+    };
+    match strike.fault.replaces_answer() {
+        Some(applied) => answer_with(applied, &queue, &sends, &mark, strike),
+        None => answer(&queue, &sends, &mark, &strike),
+    }
+}
+
+/// A fault takes the place of the answer; the messages may be enqueued all the same.
+fn answer_with(applied: bool, queue: &Queue, sends: &[Send], mark: &CallMark, strike: Strike) -> Outcome {
+    let (good, bad): (Vec<&Send>, Vec<&Send>) = sends.iter().partition(|send| send.failure.is_none());
+    let fate = if strike.fault.is_clear_refusal() {
+        Fate::Rejected
+    } else {
+        Fate::Ambiguous { applied: false }
+    };
+    let lost = if applied {
+        queue.apply(&good, mark, &strike, |passage| Fate::Ambiguous {
+            applied: passage.is_applied(),
+        });
+        queue.skip(bad.iter().copied(), mark, fate);
+        bad.len()
+    } else {
+        queue.skip(sends, mark, fate);
+        sends.len()
+    };
+    let is_throttle = strike.fault == Fault::Throttle;
+    queue.count(|statistics| {
+        if is_throttle {
+            statistics.throttled_calls += 1;
+            statistics.throttled += lost as u64;
+        } else {
+            statistics.failed_calls += 1;
+            statistics.failed += lost as u64;
+        }
+    });
+    if is_throttle {
+        request_throttled().into()
+    } else {
+        Outcome::Struck(strike.fault)
+    }
+}
+
+fn answer(queue: &Queue, sends: &[Send], mark: &CallMark, strike: &Strike) -> Outcome {
+    let (good, bad): (Vec<&Send>, Vec<&Send>) = sends.iter().partition(|send| send.failure.is_none());
+    let passages = queue.apply(&good, mark, strike, |passage| match passage {
+        Passage::Passed => Fate::Accepted,
+        Passage::Omitted { applied } => Fate::Ambiguous { applied: *applied },
+        Passage::Throttled { .. } | Passage::Failed { .. } => Fate::Rejected,
+    });
+    queue.skip(bad.iter().copied(), mark, Fate::Rejected);
+    queue.count(|statistics| statistics.failed += bad.len() as u64);
+    let is_throttled = |(passage, _): &(Passage, u64)| matches!(passage, Passage::Throttled { .. });
+    if bad.is_empty() && passages.iter().all(is_throttled) {
+        queue.count(|statistics| statistics.throttled_calls += 1);
+        return request_throttled().into();
+    }
+
+    let mut successful = Vec::new();
+    let mut failed: Vec<Value> = bad.into_iter().filter_map(own_failure).collect();
+    for (send, (passage, sequence)) in good.into_iter().zip(passages) {
+        match passage {
+            Passage::Passed => successful.push(success(queue, send, sequence)),
+            Passage::Throttled { .. } => failed.push(failure(send, "RequestThrottled", true, "Rate exceeded")),
+            Passage::Failed { code, sender_fault } => {
+                failed.push(failure(send, &code, sender_fault, "Simulated failure"));
+            }
+            Passage::Omitted { .. } => {}
+        }
+    }
+    match strike.fault {
+        Fault::Repeated(_) => failed.extend_from_within(..),
+        Fault::Unknown(count) => {
+            for number in 0..count {
+                let id = format!("never-sent-{number}");
+                successful.push(json!({"Id": id, "MessageId": message_id(0), "MD5OfMessageBody": ""}));
+                failed.push(json!({"Id": id, "Code": "InternalError", "SenderFault": false}));
+            }
+        }
+        _ => {}
+    }
+    let answer = json!({"Successful": successful, "Failed": failed});
+    match strike.fault {
+        Fault::Slow(delay) => Outcome::Late(answer, delay),
+        _ => Outcome::Success(answer),
+    }
+}
+
+fn success(queue: &Queue, send: &Send, sequence: u64) -> Value {
+    let mut success = json!({
+        "Id": send.id,
+        "MessageId": message_id(sequence),
+        "MD5OfMessageBody": send.body_digest,
+    });
+    if let Some(digest) = &send.attributes_digest {
+        success["MD5OfMessageAttributes"] = json!(digest);
+    }
+    if queue.is_fifo() {
+        success["SequenceNumber"] = json!(sequence_number(sequence));
+    }
+    success
+}
+
+fn own_failure(send: &Send) -> Option<Value> {
+    let refusal = send.failure.as_ref()?;
+    Some(failure(send, refusal.short_code(), true, refusal.message()))
+}
+
+fn failure(send: &Send, code: &str, sender_fault: bool, message: &str) -> Value {
+    json!({"Id": send.id, "Code": code, "SenderFault": sender_fault, "Message": message})
+}
+
+pub(super) fn message_id(sequence: u64) -> String {
+    format!("00000000-0000-4000-9000-{sequence:012x}")
+}
+
+/// Twenty digits, as the service's have.
+pub(super) fn sequence_number(sequence: u64) -> String {
+    format!("{:020}", 18_000_000_000_000_000_000 + sequence)
+}

@@ -1,0 +1,299 @@
+//! The messages of a queue: ready, delayed, or in flight.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+/// A message as it was sent, and where it stands.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) body: Box<str>,
+    pub(super) attributes: Option<Box<Value>>,
+    pub(super) group: Option<Arc<str>>,
+    pub(super) deduplication_id: Option<Box<str>>,
+    pub(super) sent_at: Instant,
+    pub(super) receives: u32,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Ready,
+    Delayed(Instant),
+    InFlight(Instant),
+}
+
+impl Stored {
+    pub(super) fn new(body: &str, sent_at: Instant) -> Self {
+        Self {
+            body: body.into(),
+            attributes: None,
+            group: None,
+            deduplication_id: None,
+            sent_at,
+            receives: 0,
+            place: Place::Ready,
+        }
+    }
+}
+
+/// One group of a FIFO queue.
+#[derive(Debug, Default)]
+struct Group {
+    ready: BTreeSet<u64>,
+    in_flight: usize,
+    is_queued: bool,
+}
+
+/// Messages are numbered in the order of arrival.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    is_fifo: bool,
+    messages: HashMap<u64, Stored>,
+    /// May name messages that are gone.
+    ready: VecDeque<u64>,
+    groups: HashMap<Arc<str>, Group>,
+    /// Groups with ready messages, and none in flight.
+    free_groups: VecDeque<Arc<str>>,
+    delayed: BTreeSet<(Instant, u64)>,
+    in_flight: BTreeSet<(Instant, u64)>,
+}
+
+impl Store {
+    pub(super) fn new(is_fifo: bool) -> Self {
+        Self {
+            is_fifo,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn delayed(&self) -> usize {
+        self.delayed.len()
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    pub(super) fn messages(&self) -> impl Iterator<Item = (u64, &Stored)> {
+        self.messages.iter().map(|(number, message)| (*number, message))
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Stored> {
+        self.messages.get(&number)
+    }
+
+    pub(super) fn add(&mut self, number: u64, mut message: Stored, delay: Duration) {
+        if delay.is_zero() {
+            self.messages.insert(number, message);
+            self.make_ready(number);
+        } else {
+            let due = message.sent_at + delay;
+            message.place = Place::Delayed(due);
+            self.delayed.insert((due, number));
+            self.messages.insert(number, message);
+        }
+    }
+
+    /// Hands out up to `most` messages, which nobody else gets for the time of `visibility`.
+    pub(super) fn take(&mut self, now: Instant, most: usize, visibility: Duration) -> Vec<u64> {
+        self.settle(now);
+        let numbers = if self.is_fifo {
+            self.take_from_groups(most)
+        } else {
+            self.take_any(most)
+        };
+        for &number in &numbers {
+            if let Some(message) = self.messages.get_mut(&number) {
+                message.receives += 1;
+                message.place = Place::InFlight(now + visibility);
+                self.in_flight.insert((now + visibility, number));
+            }
+        }
+        numbers
+    }
+
+    /// When the next message becomes ready by itself.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let first = |set: &BTreeSet<(Instant, u64)>| set.first().map(|(due, _)| *due);
+        match (first(&self.delayed), first(&self.in_flight)) {
+            (Some(delayed), Some(in_flight)) => Some(delayed.min(in_flight)),
+            (delayed, in_flight) => delayed.or(in_flight),
+        }
+    }
+
+    pub(super) fn remove(&mut self, number: u64) {
+        let Some(message) = self.messages.remove(&number) else {
+            return;
+        };
+        match message.place {
+            Place::Ready => {}
+            Place::Delayed(due) => {
+                self.delayed.remove(&(due, number));
+            }
+            Place::InFlight(due) => {
+                self.in_flight.remove(&(due, number));
+            }
+        }
+        if let Some(name) = message.group.filter(|_| self.is_fifo) {
+            if let Some(group) = self.groups.get_mut(&name) {
+                group.ready.remove(&number);
+                group.in_flight -= usize::from(matches!(message.place, Place::InFlight(_)));
+            }
+            self.offer(&name);
+        }
+    }
+
+    /// Messages whose delay or visibility timeout is over are ready.
+    pub(super) fn settle(&mut self, now: Instant) {
+        while let Some(&(_, number)) = self.delayed.first().filter(|(due, _)| *due <= now) {
+            self.delayed.pop_first();
+            self.make_ready(number);
+        }
+        while let Some(&(_, number)) = self.in_flight.first().filter(|(due, _)| *due <= now) {
+            self.in_flight.pop_first();
+            let group = self.messages.get(&number).and_then(|message| message.group.as_ref());
+            if let Some(group) = group.and_then(|name| self.groups.get_mut(name)) {
+                group.in_flight -= 1;
+            }
+            self.make_ready(number);
+        }
+    }
+
+    fn make_ready(&mut self, number: u64) {
+        let Some(message) = self.messages.get_mut(&number) else {
+            return;
+        };
+        message.place = Place::Ready;
+        match message.group.clone().filter(|_| self.is_fifo) {
+            Some(name) => {
+                self.groups.entry(Arc::clone(&name)).or_default().ready.insert(number);
+                self.offer(&name);
+            }
+            None => self.ready.push_back(number),
+        }
+    }
+
+    /// A group is offered when it has ready messages and none in flight; it is forgotten when it has neither.
+    fn offer(&mut self, name: &Arc<str>) {
+        let Some(group) = self.groups.get_mut(name) else {
+            return;
+        };
+        if group.in_flight > 0 || group.is_queued {
+            return;
+        }
+        if group.ready.is_empty() {
+            self.groups.remove(name);
+        } else {
+            group.is_queued = true;
+            self.free_groups.push_back(Arc::clone(name));
+        }
+    }
+
+    fn take_any(&mut self, most: usize) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        while numbers.len() < most {
+            let Some(number) = self.ready.pop_front() else { break };
+            let message = self.messages.get(&number);
+            if message.is_some_and(|message| message.place == Place::Ready) {
+                numbers.push(number);
+            }
+        }
+        numbers
+    }
+
+    fn take_from_groups(&mut self, most: usize) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        while numbers.len() < most {
+            let Some(name) = self.free_groups.pop_front() else {
+                break;
+            };
+            if let Some(group) = self.groups.get_mut(&name) {
+                group.is_queued = false;
+                while numbers.len() < most {
+                    let Some(number) = group.ready.pop_first() else { break };
+                    group.in_flight += 1;
+                    numbers.push(number);
+                }
+            }
+            self.offer(&name);
+        }
+        numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    fn add(store: &mut Store, number: u64, group: Option<&str>, now: Instant) {
+        let message = Stored {
+            group: group.map(Arc::from),
+            ..Stored::new("body", now)
+        };
+        store.add(number, message, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_message_in_flight_is_hidden_until_its_timeout() {
+        let now = Instant::now();
+        let mut store = Store::new(false);
+        add(&mut store, 1, None, now);
+        assert_eq!(store.take(now, 10, TIMEOUT), [1]);
+        assert!(store.take(now, 10, TIMEOUT).is_empty());
+        assert_eq!(store.take(now + TIMEOUT, 10, TIMEOUT), [1]);
+        store.remove(1);
+        assert!(store.take(now + TIMEOUT * 3, 10, TIMEOUT).is_empty());
+        assert_eq!((store.len(), store.in_flight()), (0, 0));
+    }
+
+    #[test]
+    fn a_delayed_message_is_ready_when_its_delay_is_over() {
+        let now = Instant::now();
+        let mut store = Store::new(false);
+        store.add(1, Stored::new("body", now), Duration::from_secs(5));
+        assert!(store.take(now + Duration::from_secs(4), 1, TIMEOUT).is_empty());
+        assert_eq!(store.next_due(), Some(now + Duration::from_secs(5)));
+        assert_eq!(store.take(now + Duration::from_secs(5), 1, TIMEOUT), [1]);
+    }
+
+    #[test]
+    fn a_group_with_messages_in_flight_is_held() {
+        let now = Instant::now();
+        let mut store = Store::new(true);
+        for (number, group) in [(1, "a"), (2, "a"), (3, "b"), (4, "a")] {
+            add(&mut store, number, Some(group), now);
+        }
+        assert_eq!(store.take(now, 2, TIMEOUT), [1, 2]);
+        assert_eq!(store.take(now, 10, TIMEOUT), [3], "the group a is held");
+        store.remove(1);
+        assert!(store.take(now, 10, TIMEOUT).is_empty(), "2 is still in flight");
+        assert_eq!(
+            store.take(now + TIMEOUT, 10, TIMEOUT),
+            [2, 4, 3],
+            "what came back is before what waits"
+        );
+    }
+
+    #[test]
+    fn groups_that_are_empty_are_forgotten() {
+        let now = Instant::now();
+        let mut store = Store::new(true);
+        for number in 0..100 {
+            add(&mut store, number, Some(&number.to_string()), now);
+        }
+        for number in store.take(now, 100, TIMEOUT) {
+            store.remove(number);
+        }
+        assert!(store.groups.is_empty());
+    }
+}

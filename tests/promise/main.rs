@@ -1,0 +1,9 @@
+//! What the crate promises, proved against the simulator through the real SDK clients.
+
+mod conservation;
+mod entries;
+mod resubmission;
+mod secrecy;
+mod sharing;
+mod splitting;
+mod stopping;
