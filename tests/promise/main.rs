@@ -2,6 +2,7 @@
 
 mod conservation;
 mod entries;
+mod order;
 mod resubmission;
 mod secrecy;
 mod sharing;
