@@ -337,7 +337,15 @@ async fn a_failure_holds_what_follows_it_in_its_group_only() {
 
 #[tokio::test(start_paused = true)]
 async fn leftovers_of_a_group_go_before_its_later_messages_in_order() {
-    let (service, seen) = Service::new(Order::Ordered, 4, throttling_once(&[1, 3]));
+    let fate = |number: usize, chunk: &[Write]| {
+        let answer = if number == 1 {
+            Answer::Whole(throttled())
+        } else {
+            accepted(chunk)
+        };
+        Fate::after(8, answer)
+    };
+    let (service, seen) = Service::new(Order::Ordered, 4, fate);
     Delivery::new(service)
         .options(options(10))
         .deliver(writes([1; 7]))
@@ -345,8 +353,23 @@ async fn leftovers_of_a_group_go_before_its_later_messages_in_order() {
         .unwrap();
     assert_eq!(
         numbers(&seen.lock().unwrap().calls),
-        [vec![0, 1, 2, 3], vec![1, 3, 4, 5], vec![6]]
+        [vec![0, 1, 2, 3], vec![0, 1, 2, 3], vec![4, 5, 6]]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_group_shares_a_call_after_one_was_accepted_in_part() {
+    let (service, seen) = Service::new(Order::Ordered, 4, throttling_once(&[1, 3]));
+    Delivery::new(service)
+        .options(options(10))
+        .deliver(writes([1; 5_000]))
+        .await
+        .unwrap();
+    let calls = numbers(&seen.lock().unwrap().calls);
+    assert_eq!(calls[..4], [vec![0, 1, 2, 3], vec![1], vec![3], vec![4]]);
+    // After a thousand calls it is given another chance.
+    assert_eq!(calls[1_000], [1_001]);
+    assert_eq!(calls[1_001], [1_002, 1_003, 1_004, 1_005]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -472,7 +495,8 @@ struct Case {
 
 fn any_case(order: Order) -> impl Strategy<Value = Case> {
     let size = (1..=40_u8, 0..100_usize, 1..=10_usize, 1..=64_usize);
-    let faults = (0..30_u32, 0..30_u32, 0..40_u32, prop_oneof![Just(0_u32), 1..10_u32]);
+    let some = |most: u32| prop_oneof![Just(0), 1..most];
+    let faults = (some(30), some(30), some(40), some(10));
     (any::<u64>(), size, faults, 0..40_u64, any::<bool>()).prop_map(
         move |(seed, (keys, entries, per_call, concurrency), (whole, lost, single, refused), rest, last_write_wins)| {
             Case {

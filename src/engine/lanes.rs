@@ -7,6 +7,12 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::ticket::{Chunk, Ticketed};
 use crate::target::Lane;
 
+/// Calls for which no lane shares one, after a call of which some entries were accepted and others were not.
+///
+/// What such a service accepts may have passed what it rejected, in the same call. One that does so in more than a call in a
+/// thousand gets no second chance; one that does so in a call in ten thousand costs a tenth of the sharing.
+const WARY_CALLS: u32 = 1_000;
+
 /// Who is on its way in each lane, and who is held behind it.
 ///
 /// A lane is occupied from the moment that an entry of it is at hand until the fate of the last one that is out is known.
@@ -19,6 +25,8 @@ pub(crate) struct Lanes<E> {
     held: usize,
     bytes: usize,
     riders: usize,
+    /// For how many calls more no lane shares one.
+    wary: u32,
 }
 
 /// What goes on in one lane.
@@ -37,6 +45,7 @@ impl<E> Lanes<E> {
             held: 0,
             bytes: 0,
             riders: 0,
+            wary: 0,
         }
     }
 
@@ -52,7 +61,12 @@ impl<E> Lanes<E> {
 
     /// How many of those held may leave with the next call, beside the one that they are held behind.
     pub(crate) fn riders(&self) -> usize {
-        self.riders
+        if self.wary > 0 { 0 } else { self.riders }
+    }
+
+    /// A call was accepted in part: for a while, no lane shares one.
+    pub(crate) fn be_wary(&mut self) {
+        self.wary = WARY_CALLS;
     }
 
     /// Gives the entry back if its lane is free, which it now occupies; holds it otherwise.
@@ -127,6 +141,7 @@ impl<E> Lanes<E> {
 
     /// The chunk leaves: closes the doors of its lanes, after those of the held that fit have joined.
     pub(crate) fn ride(&mut self, chunk: &mut Chunk<E>, fits: impl Fn(&Chunk<E>, &Ticketed<E>) -> bool) {
+        let shared = self.wary == 0;
         for place in 0..chunk.len() {
             let Some(lane) = chunk.tickets[place].lane.filter(|lane| lane.shares_calls()) else {
                 continue;
@@ -136,13 +151,14 @@ impl<E> Lanes<E> {
             };
             traffic.boarding = false;
             self.riders -= traffic.held.len();
-            while let Some(rider) = traffic.held.pop_front_if(|next| fits(chunk, next)) {
+            while let Some(rider) = traffic.held.pop_front_if(|next| shared && fits(chunk, next)) {
                 traffic.out += 1;
                 self.held -= 1;
                 self.bytes = self.bytes.saturating_sub(rider.ticket.bytes);
                 chunk.push(rider);
             }
         }
+        self.wary = self.wary.saturating_sub(1);
     }
 
     /// Puts a rejected entry back in front of those held if another one before it is still out; gives it back otherwise.

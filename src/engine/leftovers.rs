@@ -31,6 +31,9 @@ where
             self.hand_back(settled, &ending);
             return Some(ending);
         }
+        if !settled.left.is_empty() && !settled.rejected.is_empty() {
+            self.lanes.be_wary();
+        }
         for lane in settled.left.drain(..) {
             self.leave(Some(lane));
         }

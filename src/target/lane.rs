@@ -26,7 +26,9 @@ impl Lane {
     ///
     /// For services that take a call's entries in the order sent, such as a FIFO queue of SQS. When an entry is rejected,
     /// those after it wait until its fate is known; but such a service may already have accepted some that were in the
-    /// same call. Where that must not happen, the lane has to be [exclusive](Self::exclusive).
+    /// same call. So a call carries different lanes where there are enough of them, and once a call is accepted in part, no
+    /// lane shares one for the next 1,000 calls. Where nothing at all may pass, the lane has to be
+    /// [exclusive](Self::exclusive).
     pub fn ordered(group: &(impl Hash + ?Sized)) -> Self {
         Self::new(group, true)
     }

@@ -38,8 +38,9 @@ const FIFO_SUFFIX: &str = ".fifo";
 ///
 /// Messages of one group of a FIFO queue arrive in the order of the input. Only one call at a time carries messages of a
 /// group, and when one of them fails, those after it wait. A call carries several messages of a group only where there are
-/// not enough groups to fill it; then it can happen that SQS fails one of them and takes another that comes after it.
-/// [`strict_order`](Self::strict_order) rules this out.
+/// not enough groups to fill it, and only as long as SQS takes calls as a whole. Once it fails single messages, each call
+/// carries one of a group for a while. Only the calls in flight at that moment may have had a message that failed and
+/// another behind it that was taken; [`strict_order`](Self::strict_order) rules that out too.
 ///
 /// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
 ///
