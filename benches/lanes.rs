@@ -129,7 +129,7 @@ async fn time<T: BatchTarget>(delivery: &Delivery<T>, entries: Vec<T::Entry>) ->
     started.elapsed()
 }
 
-/// The throughput with lanes as a share of that without.
+/// The throughput with lanes as a share of that without: the median of all turns.
 async fn measure<T>(name: &str, target: T, entries: impl Fn(usize) -> T::Entry) -> f64
 where
     T: BatchTarget + Clone,
@@ -138,32 +138,33 @@ where
     let with = Delivery::new(target.clone()).options(options());
     let without = Delivery::new(WithoutLanes(target)).options(options());
     let per_turn = ENTRIES / TURNS;
-    let (mut on, mut off) = (Duration::MAX, Duration::MAX);
+    let mut turns = Vec::with_capacity(TURNS);
     // The first turn is for warming up.
     for turn in 0..=TURNS {
-        let input = || {
-            (0..per_turn)
-                .map(|number| entries(turn * per_turn + number))
-                .collect::<Vec<_>>()
-        };
-        let (one, other) = if turn % 2 == 0 {
+        let input = || -> Vec<T::Entry> { (0..per_turn).map(|number| entries(turn * per_turn + number)).collect() };
+        let (on, off) = if turn % 2 == 0 {
             (time(&with, input()).await, time(&without, input()).await)
         } else {
-            let other = time(&without, input()).await;
-            (time(&with, input()).await, other)
+            let off = time(&without, input()).await;
+            (time(&with, input()).await, off)
         };
-        if turn > 0 {
-            (on, off) = (on.min(one), off.min(other));
-        }
+        turns.push((on, off));
     }
-    let rate = |best: Duration| per_turn as f64 / best.as_secs_f64();
-    let ratio = rate(on) / rate(off);
+    turns.remove(0);
+    let ratio = median(turns.iter().map(|(on, off)| off.as_secs_f64() / on.as_secs_f64()));
+    let rate = |time: f64| per_turn as f64 / time;
     println!(
-        "{name:<24}{:>14.0} entries/s with lanes {:>14.0} without {ratio:>10.3}",
-        rate(on),
-        rate(off)
+        "{name:<26}{:>12.0} entries/s with lanes{:>12.0} without{ratio:>8.3}",
+        rate(median(turns.iter().map(|(on, _)| on.as_secs_f64()))),
+        rate(median(turns.iter().map(|(_, off)| off.as_secs_f64()))),
     );
     ratio
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 #[tokio::main(flavor = "current_thread")]

