@@ -7,7 +7,7 @@ use crate::options::DeliveryOptions;
 use crate::report::{DeliveryError, Report};
 use crate::target::BatchTarget;
 #[cfg(feature = "dynamodb")]
-use crate::target::dynamo::DynamoTable;
+use crate::target::dynamo::{DynamoTable, DynamoTables};
 #[cfg(feature = "sqs")]
 use crate::target::sqs::SqsQueue;
 
@@ -98,6 +98,29 @@ impl Delivery<DynamoTable> {
     #[must_use]
     pub fn key_with_sort(self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
         self.with_target(|table| table.key_with_sort(partition, sort))
+    }
+}
+
+#[cfg(feature = "dynamodb")]
+impl Delivery<DynamoTables> {
+    /// Delivers puts and deletes to several DynamoDB tables, given by name or ARN, in calls that mix them.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::{Delivery, target::dynamo::TableWrite};
+    /// # use aws_sdk_dynamodb::types::WriteRequest;
+    /// # async fn example(client: aws_sdk_dynamodb::Client, order: WriteRequest, customer: WriteRequest)
+    /// # -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let shop = Delivery::to_dynamo_tables(client, ["orders", "customers"]);
+    /// let writes = [TableWrite::new("customers", customer), TableWrite::new("orders", order)];
+    /// shop.deliver(writes).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn to_dynamo_tables<S>(client: aws_sdk_dynamodb::Client, tables: impl IntoIterator<Item = S>) -> Self
+    where
+        S: Into<String>,
+    {
+        Self::new(DynamoTables::new(client, tables))
     }
 }
 

@@ -103,7 +103,7 @@ where
 
     /// Lets the target get ready, if there is anything to deliver. Returns why the delivery ends before it began.
     async fn prepare(&mut self) -> Option<Ending> {
-        if self.fresh.is_empty() {
+        if !self.fresh.has_any() {
             return None;
         }
         let deadline = OptionFuture::from(self.options.deadline.map(sleep_until));

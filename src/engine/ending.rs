@@ -4,9 +4,10 @@ use std::pin::pin;
 
 use tokio::time::sleep;
 
+use super::cases::Case;
 use super::deliver::{Delivering, joined};
 use super::settle::Settled;
-use super::ticket::Ticketed;
+use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
 use crate::target::{BatchTarget, Fault};
 
@@ -58,11 +59,11 @@ where
             };
             self.ledger.hand_back(entry, cause);
         }
-        let disputed = settled.disputed.into_iter().flat_map(|chunk| chunk.into_ticketed());
+        let disputed = settled.disputed.into_iter().flat_map(Chunk::into_ticketed);
         for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(disputed) {
             self.give_back(entry, ending);
         }
-        for entry in settled.case.into_iter().flat_map(|case| case.into_entries()) {
+        for entry in settled.case.into_iter().flat_map(Case::into_entries) {
             self.ledger.waits_no_more();
             self.give_back(entry, ending);
         }

@@ -28,9 +28,9 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
         }
     }
 
-    /// Whether there is no entry at all. Reads one.
-    pub(crate) fn is_empty(&mut self) -> bool {
-        self.len() == 0 && (self.input_ended || self.input.peek().is_none())
+    /// Whether the input has an entry, which is not read yet.
+    pub(crate) fn has_any(&mut self) -> bool {
+        self.input.peek().is_some()
     }
 
     /// Reads and checks the next entry of the input; `None` when it has ended.

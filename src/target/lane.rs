@@ -62,6 +62,10 @@ const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// against more than a wait.
 struct Folded(u64);
 
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the halves of a product, and a count below eight"
+)]
 impl Hasher for Folded {
     fn write_u64(&mut self, word: u64) {
         let product = u128::from(self.0 ^ word) * u128::from(MULTIPLIER);

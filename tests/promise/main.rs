@@ -8,3 +8,4 @@ mod secrecy;
 mod sharing;
 mod splitting;
 mod stopping;
+mod tables;

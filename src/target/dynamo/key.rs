@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{AttributeValue, KeyType, ScalarAttributeType, TableDescription, WriteRequest};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, DeleteRequest, KeyType, PutRequest, ScalarAttributeType, TableDescription, WriteRequest,
+};
 
 use super::number::Number;
 use crate::invalid::InvalidEntry;
@@ -157,8 +159,8 @@ impl<'a> KeyValue<'a> {
 
 /// The attributes in which the key is.
 fn attributes(request: &WriteRequest) -> Option<&Attributes> {
-    let put = request.put_request().map(|put| put.item());
-    put.or_else(|| request.delete_request().map(|delete| delete.key()))
+    let put = request.put_request().map(PutRequest::item);
+    put.or_else(|| request.delete_request().map(DeleteRequest::key))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! DynamoDB: writes to one table by `BatchWriteItem`.
+//! DynamoDB: writes to one table or several by `BatchWriteItem`.
 
 mod check;
 mod correlate;
@@ -7,6 +7,7 @@ mod equality;
 mod key;
 mod number;
 mod size;
+mod tables;
 #[cfg(test)]
 mod testing;
 mod wire;
@@ -19,6 +20,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use aws_sdk_dynamodb::{Client, Config};
 
 pub use size::item_size;
+pub use tables::{DynamoTables, TableWrite};
 
 use self::describe::KnownKey;
 use self::key::KeySchema;
@@ -103,6 +105,23 @@ impl DynamoTable {
         self
     }
 
+    /// Checks a write, and measures what it takes up of a call that has room for so many bytes.
+    fn measure(&self, entry: &WriteRequest, limit: usize) -> Result<usize, InvalidEntry> {
+        check::check(entry, self.limits.entry_bytes)?;
+        if let Some(key) = self.key.get() {
+            key.check(entry)?;
+        }
+        let actual = wire::request(entry);
+        if actual > limit {
+            return Err(InvalidEntry::TooLarge {
+                part: "request",
+                limit,
+                actual,
+            });
+        }
+        Ok(actual)
+    }
+
     /// Bytes that requests may take in a call's body.
     fn request_bytes(&self) -> usize {
         self.limits.bytes.saturating_sub(wire::envelope(&self.table))
@@ -124,19 +143,7 @@ impl BatchTarget for DynamoTable {
     }
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
-        check::check(entry, self.limits.entry_bytes)?;
-        if let Some(key) = self.key.get() {
-            key.check(entry)?;
-        }
-        let (limit, actual) = (self.request_bytes(), wire::request(entry));
-        if actual > limit {
-            return Err(InvalidEntry::TooLarge {
-                part: "request",
-                limit,
-                actual,
-            });
-        }
-        Ok(actual)
+        self.measure(entry, self.request_bytes())
     }
 
     fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
