@@ -42,6 +42,8 @@ fn write(number: u64) -> Result<WriteRequest, Box<dyn Error + Send + Sync>> {
         cents: number * 37,
         tags: vec!["new".to_owned()],
     };
-    let put = PutRequest::builder().set_item(Some(serde_dynamo::to_item(order)?)).build()?;
+    let put = PutRequest::builder()
+        .set_item(Some(serde_dynamo::to_item(order)?))
+        .build()?;
     Ok(WriteRequest::builder().put_request(put).build())
 }

@@ -8,7 +8,6 @@
 
 use std::collections::HashMap;
 use std::error::Error;
-use std::fmt::Debug;
 use std::fs::File;
 use std::future::Future;
 use std::io::{BufRead, BufReader};
@@ -78,7 +77,10 @@ async fn load_table(simulator: &Simulator, items: &[Item], key: &[String], worke
     let writes: Vec<WriteRequest> = writes.collect::<Result<_, Failure>>()?;
 
     let units: usize = items.iter().map(|item| item_size(item).div_ceil(1024)).sum();
-    println!("{} items into a table of {CAPACITY} writes/s, by {workers} workers", items.len());
+    println!(
+        "{} items into a table of {CAPACITY} writes/s, by {workers} workers",
+        items.len()
+    );
     share(writes, workers, MAX_REQUESTS, units, |batch, options| {
         let client = client.clone();
         async move { deliver_batch_to_dynamo(&client, "orders", batch, &options).await }
@@ -91,11 +93,17 @@ async fn load_table(simulator: &Simulator, items: &[Item], key: &[String], worke
         let item = item?;
         found.insert(key_of(&item, key)?, item);
     }
-    let expected: HashMap<_, _> = items.iter().map(|item| Ok((key_of(item, key)?, item))).collect::<Result<_, Failure>>()?;
+    let expected: HashMap<_, _> = items
+        .iter()
+        .map(|item| Ok((key_of(item, key)?, item)))
+        .collect::<Result<_, Failure>>()?;
     if found.len() != expected.len() || expected.iter().any(|(key, item)| found.get(key) != Some(item)) {
         return Err("what is in the table is not what was sent".into());
     }
-    println!("  read back        {} items, equal attribute by attribute\n", found.len());
+    println!(
+        "  read back        {} items, equal attribute by attribute\n",
+        found.len()
+    );
     Ok(())
 }
 
@@ -166,20 +174,34 @@ where
 
     let figures = progress.snapshot();
     let seconds = elapsed.as_secs_f64();
-    println!("  delivered        {} of {total}, undelivered {}", figures.delivered, figures.undelivered);
-    println!("  calls            {}, at least {} are needed", figures.calls, total.div_ceil(chunk));
-    println!("  sent again       {} entries, {} throttled", figures.resubmitted, figures.throttled);
+    println!(
+        "  delivered        {} of {total}, undelivered {}",
+        figures.delivered, figures.undelivered
+    );
+    println!(
+        "  calls            {}, at least {} are needed",
+        figures.calls,
+        total.div_ceil(chunk)
+    );
+    println!(
+        "  sent again       {} entries, {} throttled",
+        figures.resubmitted, figures.throttled
+    );
     println!("  rate             {:.0} entries/s", figures.delivered as f64 / seconds);
     match (units as f64 - BURST) / CAPACITY {
         minimum if units > 0 => println!("  took             {seconds:.2} s, the physical minimum is {minimum:.2} s"),
         _ => println!("  took             {seconds:.2} s"),
     }
-    failures.into_iter().next().map_or(Ok(()), |failure| Err(failure.into()))
+    failures
+        .into_iter()
+        .next()
+        .map_or(Ok(()), |failure| Err(failure.into()))
 }
 
 /// The live line, until it is aborted. It shows itself only on a terminal.
 async fn show(progress: Progress, total: u64) {
-    let style = ProgressStyle::with_template("  {bar:24} {pos}/{len} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template("  {bar:24} {pos}/{len} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
     let line = ProgressBar::new(total).with_style(style);
     loop {
         let figures = progress.snapshot();
@@ -200,8 +222,14 @@ fn generate_orders(count: usize) -> Vec<Item> {
     let order = |number: usize| {
         HashMap::from([
             ("id".to_owned(), AttributeValue::S(format!("order-{number:06}"))),
-            ("customer".to_owned(), AttributeValue::S(format!("customer-{}", number % 977))),
-            ("cents".to_owned(), AttributeValue::N((number * 37 % 100_000).to_string())),
+            (
+                "customer".to_owned(),
+                AttributeValue::S(format!("customer-{}", number % 977)),
+            ),
+            (
+                "cents".to_owned(),
+                AttributeValue::N((number * 37 % 100_000).to_string()),
+            ),
             ("paid".to_owned(), AttributeValue::Bool(number % 3 == 0)),
         ])
     };
@@ -236,5 +264,8 @@ fn table_options(items: &[Item], key: &[String]) -> Result<TableOptions, Failure
 /// The key of an item, for comparing.
 fn key_of(item: &Item, key: &[String]) -> Result<String, Failure> {
     let values = key.iter().map(|name| item.get(name).map(|value| format!("{value:?}")));
-    values.collect::<Option<Vec<_>>>().map(|values| values.join("\u{0}")).ok_or_else(|| "an item has no key".into())
+    values
+        .collect::<Option<Vec<_>>>()
+        .map(|values| values.join("\u{0}"))
+        .ok_or_else(|| "an item has no key".into())
 }
