@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::key::{KeyType, Schema};
+use super::key::Schema;
+use super::options::TableOptions;
 use super::request::Write;
 use crate::simulator::bucket::Capacity;
 use crate::simulator::fault::{Fault, Faults};
@@ -20,52 +21,6 @@ use crate::simulator::{ACCOUNT, REGION, lock};
 
 /// A write unit is for each started kilobyte.
 const WRITE_UNIT: usize = 1_024;
-
-/// How a table is made.
-///
-/// # Default
-/// No sort key, unlimited capacity, items are kept.
-#[derive(Debug, Clone)]
-pub struct TableOptions {
-    schema: Schema,
-    capacity: Capacity,
-    is_forgetful: bool,
-}
-
-impl TableOptions {
-    /// A table with this partition key.
-    pub fn key(name: impl Into<String>, kind: KeyType) -> Self {
-        Self {
-            schema: Schema {
-                partition: (name.into(), kind),
-                sort: None,
-            },
-            capacity: Capacity::unlimited(),
-            is_forgetful: false,
-        }
-    }
-
-    /// And this sort key.
-    #[must_use]
-    pub fn sort_key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
-        self.schema.sort = Some((name.into(), kind));
-        self
-    }
-
-    /// Write units a second.
-    #[must_use]
-    pub fn capacity(mut self, capacity: impl Into<Capacity>) -> Self {
-        self.capacity = capacity.into();
-        self
-    }
-
-    /// Items are counted and forgotten, so that any number of them takes no memory.
-    #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.is_forgetful = true;
-        self
-    }
-}
 
 /// A table of the simulator. Clones are handles to the same one.
 #[derive(Clone)]
