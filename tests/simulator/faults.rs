@@ -1,14 +1,17 @@
 //! Faults apply exactly what they report.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Fate, Fault, Faults, QueueOptions, Record, Simulator};
+use aws_batch_delivery::simulator::{Action, Capacity, Fate, Fault, Faults, QueueOptions, Record, Simulator, Value};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::types::WriteRequest;
 use aws_sdk_sqs::types::BatchResultErrorEntry;
 use tokio::time::{Instant, timeout};
 
-use crate::{by_id, messages, puts, send, unprocessed, write};
+use proptest::prelude::*;
+
+use crate::{by_id, delete, messages, put_of, puts, send, string, unprocessed, write};
 
 #[tokio::test(start_paused = true)]
 async fn entries_that_come_back_are_not_applied() {
@@ -197,4 +200,90 @@ async fn a_table_may_repeat_and_invent_entries() {
     assert_eq!(orders.len(), 23);
     assert_eq!(unprocessed(&write(&dynamo, "orders", puts(25..50)).await.unwrap()), 3);
     assert_eq!(orders.len(), 48);
+}
+
+fn any_fault() -> impl Strategy<Value = Fault> {
+    let replacing = any::<bool>().prop_flat_map(|applied| {
+        prop_oneof![
+            Just(Fault::internal_error(applied)),
+            Just(Fault::Dropped { applied }),
+            Just(Fault::Empty { applied }),
+            Just(Fault::Garbage { applied }),
+        ]
+    });
+    prop_oneof![
+        3 => Just(Fault::None),
+        3 => (0_usize..10).prop_map(Fault::Unprocessed),
+        1 => (0_usize..10).prop_map(Fault::Repeated),
+        1 => Just(Fault::Throttle),
+        3 => replacing,
+    ]
+}
+
+fn id_of(write: &WriteRequest) -> String {
+    let put = write.put_request().map(|put| &put.item()["id"]);
+    let id = put.or_else(|| write.delete_request().map(|delete| &delete.key()["id"]));
+    id.unwrap().as_s().unwrap().clone()
+}
+
+/// Whatever happens, the journal alone tells what the table has, and each answer tells what the journal tells.
+async fn the_journal_agrees(seed: u64, calls: Vec<(Fault, Vec<(u8, bool)>)>) {
+    let simulator = Simulator::new(seed);
+    let capacity = Capacity::per_second(1.0).burst(40.0).starts_full();
+    let orders = simulator.table("orders", by_id().capacity(capacity));
+    orders.keep_journal();
+    orders.script(calls.iter().map(|(fault, _)| fault.clone()));
+    let dynamo = simulator.dynamo_client();
+    for (number, (_, writes)) in calls.into_iter().enumerate() {
+        let keys: BTreeMap<u8, bool> = writes.into_iter().collect();
+        let writes = keys.into_iter().map(|(key, is_put)| {
+            if is_put {
+                put_of([("id", string(key.to_string())), ("call", string(number.to_string()))])
+            } else {
+                delete(key.to_string())
+            }
+        });
+        let answer = write(&dynamo, "orders", writes.collect()).await;
+        let journal = orders.journal();
+        let of_call: Vec<Fate> = journal
+            .iter()
+            .filter(|record| record.call == number as u64 + 1)
+            .map(Record::fate)
+            .collect();
+        if let Ok(output) = &answer
+            && let Some(unprocessed) = output.unprocessed_items()
+        {
+            let rejected = of_call.iter().filter(|fate| **fate == Fate::Rejected).count();
+            let back: BTreeSet<String> = unprocessed.values().flatten().map(id_of).collect();
+            assert_eq!(back.len(), rejected);
+            assert!(!of_call.iter().any(|fate| matches!(fate, Fate::Ambiguous { .. })));
+        } else {
+            assert!(!of_call.contains(&Fate::Accepted));
+        }
+    }
+    let mut expected = BTreeMap::new();
+    for record in orders.journal().iter().filter(|record| record.fate().is_applied()) {
+        match record.action {
+            Action::Put => expected.insert(record.key.to_string(), record.entry()),
+            _ => expected.remove(&*record.key),
+        };
+    }
+    let items = orders
+        .items()
+        .into_iter()
+        .map(|item| (orders.key_of(&item).unwrap(), item));
+    assert_eq!(items.collect::<BTreeMap<String, Value>>(), expected);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_table_has_what_its_journal_says(
+        seed: u64,
+        calls in prop::collection::vec((any_fault(), prop::collection::vec((0_u8..30, any::<bool>()), 1..25)), 1..12),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(the_journal_agrees(seed, calls));
+    }
 }

@@ -260,6 +260,8 @@ async fn items_are_got_and_tables_described() {
     simulator.table("orders", by_id());
     let dynamo = simulator.dynamo_client();
     write(&dynamo, "orders", puts(0..2)).await.unwrap();
+    write(&dynamo, "orders", vec![put("1"), put("9")]).await.unwrap();
+    write(&dynamo, "orders", vec![delete("9")]).await.unwrap();
     let get = |id: &str| dynamo.get_item().table_name("orders").key("id", string(id)).send();
     assert_eq!(
         get("1").await.unwrap().item().map(|item| item["id"].clone()),
@@ -269,6 +271,8 @@ async fn items_are_got_and_tables_described() {
     let table = dynamo.describe_table().table_name("orders").send().await.unwrap();
     let table = table.table().unwrap();
     assert_eq!(table.item_count(), Some(2));
+    // Each item is the name "id" and a single digit.
+    assert_eq!(table.table_size_bytes(), Some(6));
     assert_eq!(table.key_schema()[0].attribute_name(), "id");
 }
 

@@ -40,6 +40,8 @@ struct Inner {
 struct State {
     gate: Gate,
     items: BTreeMap<Box<str>, Stored>,
+    /// Of all items together.
+    bytes: usize,
 }
 
 /// Text takes a tenth of the memory that the parsed item takes.
@@ -76,7 +78,7 @@ impl Table {
     }
 
     /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
-    /// left of an earlier script.
+    /// left of an earlier script. A call that is refused for its contents takes its step of the script, too.
     pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
         self.state().gate.set_script(faults);
     }
@@ -153,6 +155,7 @@ impl Table {
         let state = State {
             gate: Gate::new(options.capacity, seed),
             items: BTreeMap::new(),
+            bytes: 0,
         };
         Self {
             inner: Arc::new(Inner {
@@ -251,7 +254,7 @@ impl Table {
     }
 
     pub(super) fn size(&self) -> usize {
-        self.state().items.values().map(|stored| stored.size).sum()
+        self.state().bytes
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -268,15 +271,16 @@ impl State {
     }
 
     fn store(&mut self, write: &Write) {
-        if write.is_put {
+        let old = if write.is_put {
             let stored = Stored {
                 json: write.entry.to_string().into(),
                 size: write.size,
             };
-            self.items.insert(write.key.as_str().into(), stored);
+            self.items.insert(write.key.as_str().into(), stored)
         } else {
-            self.items.remove(write.key.as_str());
-        }
+            self.items.remove(write.key.as_str())
+        };
+        self.bytes = self.bytes + write.size - old.map_or(0, |old| old.size);
     }
 
     fn note(&mut self, mark: &CallMark, write: &Write, fate: Fate) {

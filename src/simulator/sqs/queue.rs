@@ -102,7 +102,7 @@ impl Queue {
     }
 
     /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
-    /// left of an earlier script.
+    /// left of an earlier script. A call that is refused for its contents takes its step of the script, too.
     pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
         self.state().gate.set_script(faults);
     }
