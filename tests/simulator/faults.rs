@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use aws_batch_delivery::simulator::{Action, Capacity, Fate, Fault, Faults, QueueOptions, Record, Simulator, Value};
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::WriteRequest;
 use aws_sdk_sqs::types::BatchResultErrorEntry;
@@ -89,6 +90,20 @@ async fn a_closed_connection_is_a_dispatch_failure() {
         .await
         .unwrap_err();
     assert!(matches!(error, SdkError::DispatchFailure(failure) if failure.is_io()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_read_timeout_of_a_client_holds() {
+    let simulator = Simulator::new(1);
+    let orders = simulator.table("orders", by_id());
+    orders.script([Fault::Hung { applied: true }]);
+    let timeouts = TimeoutConfig::builder().read_timeout(Duration::from_secs(3)).build();
+    let config = simulator.dynamo_client().config().to_builder().timeout_config(timeouts);
+    let dynamo = aws_sdk_dynamodb::Client::from_conf(config.build());
+    let start = Instant::now();
+    let error = write(&dynamo, "orders", puts(0..1)).await.unwrap_err();
+    assert!(matches!(error, SdkError::DispatchFailure(failure) if failure.is_timeout()));
+    assert_eq!(start.elapsed(), Duration::from_secs(3));
 }
 
 #[tokio::test(start_paused = true)]
