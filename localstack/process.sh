@@ -32,6 +32,7 @@ start() {
     set -m
     nohup "$@" </dev/null >"$run/$name.log" 2>&1 &
     echo $! >"$run/$name.pid"
+    disown
     set +m
 }
 
@@ -53,5 +54,7 @@ stop() {
     if running "$1"; then
         say "stopping $1"
         kill -KILL -- "-$(cat "$run/$1.pid")" 2>/dev/null || true
+        # Its port is free when it is gone.
+        while running "$1"; do sleep 0.1; done
     fi
 }
