@@ -36,7 +36,7 @@ start() {
     set +m
 }
 
-# wait_for NAME PORT: at most a minute. LocalStack takes 2 s, DynamoDB Local 1 s; a busy machine much longer.
+# wait_for NAME PORT: at most 60 s. LocalStack takes 2 s on an idle machine, 17 s were seen on a busy one.
 wait_for() {
     local deadline=$((SECONDS + 60)) pid
     pid=$(cat "$run/$1.pid")
