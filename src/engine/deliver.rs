@@ -183,7 +183,7 @@ where
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
     fn send_what_may_go(&mut self, now: Instant) -> Option<BoxFuture<'static, Turn>> {
         while let Some(waiter) = self.waiter(now) {
-            let Some(turn) = self.options.gate.try_admit(&waiter) else {
+            let Some(turn) = self.options.gate.try_admit(waiter) else {
                 return Some(Arc::clone(&self.options.gate).admit(waiter).boxed());
             };
             self.send(turn);
@@ -195,11 +195,7 @@ where
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
         let entries = (self.waiting.ready() + self.fresh.len()).min(self.limits.entries.max(1));
-        let slot = self.slots.peek(now)?;
-        (entries > 0).then(|| Waiter {
-            entries,
-            idle_since: slot.idle_since.map(Instant::into_std),
-        })
+        (entries > 0 && self.slots.has_free(now)).then_some(Waiter { entries })
     }
 
     /// Packs a chunk and delivers it in the slot that goes next.
@@ -256,7 +252,8 @@ where
         }
         let slot_rests = settled.outcome.throttled > 0 || settled.outcome.accepted == 0;
         let rest = if slot_rests { rests.shortest() } else { Duration::ZERO };
-        self.slots.put(Slot::after_call(now, rest));
+        let pause = self.options.gate.strategy().pause();
+        self.slots.put(Slot::after_call(now, rest.max(pause)));
         None
     }
 
