@@ -8,7 +8,6 @@
 
 use std::collections::HashMap;
 use std::error::Error;
-use std::fmt::Debug;
 use std::fs::File;
 use std::future::Future;
 use std::io::{BufRead, BufReader};
@@ -126,7 +125,7 @@ async fn fill_queue(simulator: &Simulator, count: usize, workers: usize) -> Resu
 
     println!("{count} messages into a queue that rejects some now and then, by {workers} workers");
     share(messages, workers, MAX_MESSAGES, 0, |batch, options| {
-        let (client, url) = (client.clone(), queue.url().to_owned());
+        let (client, url) = (client.clone(), queue.url().clone());
         async move { deliver_batch_to_sqs(&client, url, batch, &options).await }
     })
     .await?;

@@ -85,6 +85,11 @@ pub trait BackoffStrategy: Send + Sync + 'static {
         let _ = outcome;
     }
 
+    /// How long a worker waits after a call that was just observed, before it makes the next one.
+    fn pause(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// The service is known to be back: forget that it was slow.
     fn reset(&self) {}
 }
@@ -120,8 +125,6 @@ impl Retry {
 pub struct Waiter {
     /// How many entries are ready for the call.
     pub entries: usize,
-    /// When the waiter's last call was answered; `None` before its first call.
-    pub idle_since: Option<Instant>,
 }
 
 /// The answer to a [`Waiter`].
@@ -227,6 +230,10 @@ where
 
     fn observe(&self, outcome: &Outcome) {
         (**self).observe(outcome);
+    }
+
+    fn pause(&self) -> Duration {
+        (**self).pause()
     }
 
     fn reset(&self) {

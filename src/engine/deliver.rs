@@ -259,7 +259,7 @@ where
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
     fn send_what_may_go(&mut self, now: Instant) -> Option<BoxFuture<'static, Turn>> {
         while let Some(waiter) = self.waiter(now) {
-            let Some(turn) = self.options.gate.try_admit(&waiter) else {
+            let Some(turn) = self.options.gate.try_admit(waiter) else {
                 return Some(Arc::clone(&self.options.gate).admit(waiter).boxed());
             };
             self.send(turn);
@@ -271,11 +271,7 @@ where
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
         let entries = self.cases.next_len().unwrap_or_else(|| self.sendable());
-        let slot = self.slots.peek(now)?;
-        (entries > 0).then(|| Waiter {
-            entries,
-            idle_since: slot.idle_since.map(Instant::into_std),
-        })
+        (entries > 0 && self.slots.has_free(now)).then_some(Waiter { entries })
     }
 
     /// How many entries the next chunk may have, if they are small.

@@ -54,7 +54,8 @@ where
         let nothing_accepted = settled.outcome.accepted == 0;
         let slot_rests = settled.outcome.throttled > 0 || nothing_accepted;
         let rest = if slot_rests { rests.shortest() } else { Duration::ZERO };
-        self.slots.put(Slot::after_call(now, rest));
+        let pause = self.options.gate.strategy().pause();
+        self.slots.put(Slot::after_call(now, rest.max(pause)));
 
         match (settled.disputed, settled.case) {
             (Some(chunk), case) => self.dispute(chunk, case.unwrap_or_else(Case::new)),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
@@ -12,12 +13,12 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use http_body_util::BodyExt;
+use tokio::time::timeout;
 
 use super::Simulator;
 use super::wire::{Ending, Reply};
 
-/// Answers the SDK's requests without a socket.
-#[derive(Clone)]
+/// Makes connectors that answer the SDK's requests without a socket.
 pub(crate) struct InProcess(pub(crate) Simulator);
 
 impl fmt::Debug for InProcess {
@@ -27,33 +28,51 @@ impl fmt::Debug for InProcess {
 }
 
 impl HttpClient for InProcess {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
+    fn http_connector(&self, settings: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(Connector {
+            simulator: self.0.clone(),
+            read_timeout: settings.read_timeout(),
+        })
     }
 }
 
-impl HttpConnector for InProcess {
+#[derive(Debug)]
+struct Connector {
+    simulator: Simulator,
+    /// The SDK leaves this one to the connector; the timeouts of attempts and operations are its own.
+    read_timeout: Option<Duration>,
+}
+
+impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let simulator = self.0.clone();
-        HttpConnectorFuture::new(async move {
-            let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
-            let body = match request.body().bytes() {
-                Some(bytes) => bytes.to_vec().into(),
-                None => request
-                    .into_body()
-                    .collect()
-                    .await
-                    .map_err(ConnectorError::user)?
-                    .to_bytes(),
-            };
-            match simulator.call(&target, &body).await {
-                Ending::Reply(reply) => respond(reply),
-                Ending::Dropped => Err(ConnectorError::io(
-                    io::Error::new(io::ErrorKind::ConnectionReset, "the simulator closed the connection").into(),
-                )),
-                Ending::Hung => std::future::pending().await,
-            }
-        })
+        let answered = answer(self.simulator.clone(), request);
+        match self.read_timeout {
+            None => HttpConnectorFuture::new(answered),
+            Some(limit) => HttpConnectorFuture::new(async move {
+                let answered = timeout(limit, answered).await;
+                answered.unwrap_or_else(|elapsed| Err(ConnectorError::timeout(elapsed.into())))
+            }),
+        }
+    }
+}
+
+async fn answer(simulator: Simulator, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+    let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
+    let body = match request.body().bytes() {
+        Some(bytes) => bytes.to_vec().into(),
+        None => request
+            .into_body()
+            .collect()
+            .await
+            .map_err(ConnectorError::user)?
+            .to_bytes(),
+    };
+    match simulator.call(&target, &body).await {
+        Ending::Reply(reply) => respond(reply),
+        Ending::Dropped => Err(ConnectorError::io(
+            io::Error::new(io::ErrorKind::ConnectionReset, "the simulator closed the connection").into(),
+        )),
+        Ending::Hung => std::future::pending().await,
     }
 }
 

@@ -34,6 +34,7 @@
 //! | how long calls take | [`Latency`], [`Simulator::set_latency`] |
 //! | what goes wrong | [`Fault`] by script, [`Faults`] at random |
 //! | what happened | [`Table::items`], [`Queue::messages`], [`Statistics`], [`Record`] |
+//! | over HTTP | [`Simulator::serve`] |
 
 mod bucket;
 mod connector;
@@ -43,6 +44,7 @@ mod gate;
 mod journal;
 mod latency;
 mod predicate;
+mod server;
 mod sqs;
 mod statistics;
 mod wire;
@@ -66,6 +68,7 @@ pub use self::dynamo::{KeyType, Table, TableOptions};
 pub use self::fault::{Fault, Faults};
 pub use self::journal::{Action, Fate, Record};
 pub use self::latency::Latency;
+pub use self::server::Server;
 pub use self::sqs::{Message, Queue, QueueOptions};
 pub use self::statistics::Statistics;
 

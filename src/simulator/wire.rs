@@ -259,7 +259,7 @@ fn reply(
     Ending::Reply(Reply { status, headers, body })
 }
 
-/// The checksum of IEEE 802.3, one bit at a time in the table.
+/// The checksum that `DynamoDB` sends with its answers: that of IEEE 802.3.
 fn crc32(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];

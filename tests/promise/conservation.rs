@@ -83,7 +83,7 @@ impl Case {
     fn table_faults(&self) -> Faults {
         let [entries, throttle, error, dropped, empty, garbage, omitted, repeated, _] = self.shares;
         // Some faults strike after the call was applied, some before.
-        let applied = self.seed % 2 == 0;
+        let applied = self.seed.is_multiple_of(2);
         Faults::none()
             .failed(entries, "InternalError", applied)
             .calls(throttle, Fault::Throttle)
@@ -258,7 +258,7 @@ proptest! {
             deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", input.clone(), &options).await
         });
         prop_assert_eq!(table.statistics().refused_calls, 0);
-        let of_record = |record: &Record| record.entry["id"]["S"].as_str().unwrap().to_owned();
+        let of_record = |record: &Record| record.entry()["id"]["S"].as_str().unwrap().to_owned();
         check(&input, result, &table.journal(), id_of, of_record)?;
     }
 
@@ -273,7 +273,7 @@ proptest! {
             deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), input.clone(), &options).await
         });
         prop_assert_eq!(queue.statistics().refused_calls, 0);
-        let of_record = |record: &Record| record.entry["MessageBody"].as_str().unwrap()[..4].to_owned();
+        let of_record = |record: &Record| record.entry()["MessageBody"].as_str().unwrap()[..4].to_owned();
         check(&input, result, &queue.journal(), number_of, of_record)?;
     }
 }

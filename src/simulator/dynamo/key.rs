@@ -111,7 +111,7 @@ fn append(key: &mut String, name: &str, kind: KeyType, content: &Value, position
              of 1024 bytes",
         ));
     }
-    key.push_str(&format!("{}{}:{value}", kind.tag(), value.len()));
+    key.extend([kind.tag(), &value.len().to_string(), ":", &value]);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 mod batch;
 mod key;
 mod number;
+mod options;
 mod read;
 mod request;
 mod table;
@@ -17,7 +18,8 @@ use super::journal::Heard;
 use super::wire::{Outcome, Refusal, unknown_operation};
 
 pub use self::key::KeyType;
-pub use self::table::{Table, TableOptions};
+pub use self::options::TableOptions;
+pub use self::table::Table;
 
 pub(crate) fn operate(simulator: &Arc<Inner>, operation: &str, body: Value, heard: &Heard) -> Outcome {
     match operation {

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::key::{KeyType, Schema};
+use super::key::Schema;
+use super::options::TableOptions;
 use super::request::Write;
 use crate::simulator::bucket::Capacity;
 use crate::simulator::fault::{Fault, Faults};
@@ -20,52 +21,6 @@ use crate::simulator::{ACCOUNT, REGION, lock};
 
 /// A write unit is for each started kilobyte.
 const WRITE_UNIT: usize = 1_024;
-
-/// How a table is made.
-///
-/// # Default
-/// No sort key, unlimited capacity, items are kept.
-#[derive(Debug, Clone)]
-pub struct TableOptions {
-    schema: Schema,
-    capacity: Capacity,
-    is_forgetful: bool,
-}
-
-impl TableOptions {
-    /// A table with this partition key.
-    pub fn key(name: impl Into<String>, kind: KeyType) -> Self {
-        Self {
-            schema: Schema {
-                partition: (name.into(), kind),
-                sort: None,
-            },
-            capacity: Capacity::unlimited(),
-            is_forgetful: false,
-        }
-    }
-
-    /// And this sort key.
-    #[must_use]
-    pub fn sort_key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
-        self.schema.sort = Some((name.into(), kind));
-        self
-    }
-
-    /// Write units a second.
-    #[must_use]
-    pub fn capacity(mut self, capacity: impl Into<Capacity>) -> Self {
-        self.capacity = capacity.into();
-        self
-    }
-
-    /// Items are counted and forgotten, so that any number of them takes no memory.
-    #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.is_forgetful = true;
-        self
-    }
-}
 
 /// A table of the simulator. Clones are handles to the same one.
 #[derive(Clone)]
@@ -85,6 +40,8 @@ struct Inner {
 struct State {
     gate: Gate,
     items: BTreeMap<Box<str>, Stored>,
+    /// Of all items together.
+    bytes: usize,
 }
 
 /// Text takes a tenth of the memory that the parsed item takes.
@@ -121,7 +78,7 @@ impl Table {
     }
 
     /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
-    /// left of an earlier script.
+    /// left of an earlier script. A call that is refused for its contents takes its step of the script, too.
     pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
         self.state().gate.set_script(faults);
     }
@@ -198,6 +155,7 @@ impl Table {
         let state = State {
             gate: Gate::new(options.capacity, seed),
             items: BTreeMap::new(),
+            bytes: 0,
         };
         Self {
             inner: Arc::new(Inner {
@@ -296,7 +254,7 @@ impl Table {
     }
 
     pub(super) fn size(&self) -> usize {
-        self.state().items.values().map(|stored| stored.size).sum()
+        self.state().bytes
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -313,15 +271,16 @@ impl State {
     }
 
     fn store(&mut self, write: &Write) {
-        if write.is_put {
+        let old = if write.is_put {
             let stored = Stored {
                 json: write.entry.to_string().into(),
                 size: write.size,
             };
-            self.items.insert(write.key.as_str().into(), stored);
+            self.items.insert(write.key.as_str().into(), stored)
         } else {
-            self.items.remove(write.key.as_str());
-        }
+            self.items.remove(write.key.as_str())
+        };
+        self.bytes = self.bytes + write.size - old.map_or(0, |old| old.size);
     }
 
     fn note(&mut self, mark: &CallMark, write: &Write, fate: Fate) {

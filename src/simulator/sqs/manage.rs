@@ -26,16 +26,13 @@ pub(super) fn attributes(simulator: &Inner, body: &Value) -> Result<Value, Refus
         ("ApproximateNumberOfMessages", (total - delayed - in_flight).to_string()),
         ("ApproximateNumberOfMessagesDelayed", delayed.to_string()),
         ("ApproximateNumberOfMessagesNotVisible", in_flight.to_string()),
-        ("MaximumMessageSize", options.largest_message().to_string()),
-        ("VisibilityTimeout", options.visibility().as_secs().to_string()),
-        ("DelaySeconds", options.default_delay().as_secs().to_string()),
+        ("MaximumMessageSize", options.largest_message.to_string()),
+        ("VisibilityTimeout", options.visibility_timeout.as_secs().to_string()),
+        ("DelaySeconds", options.delay.as_secs().to_string()),
     ];
     if queue.is_fifo() {
         all.push(("FifoQueue", "true".to_owned()));
-        all.push((
-            "ContentBasedDeduplication",
-            options.is_deduplicated_by_content().to_string(),
-        ));
+        all.push(("ContentBasedDeduplication", options.deduplicates_by_content.to_string()));
     }
     let asked: Vec<&str> = body["AttributeNames"]
         .as_array()

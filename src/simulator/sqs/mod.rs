@@ -3,6 +3,7 @@
 mod dedup;
 mod digest;
 mod manage;
+mod options;
 mod queue;
 mod receive;
 mod request;
@@ -17,7 +18,8 @@ use super::Inner;
 use super::journal::Heard;
 use super::wire::{Outcome, Refusal, unknown_operation};
 
-pub use self::queue::{Message, Queue, QueueOptions};
+pub use self::options::QueueOptions;
+pub use self::queue::{Message, Queue};
 
 pub(crate) async fn operate(simulator: &Arc<Inner>, operation: &str, body: Value, heard: &Heard) -> Outcome {
     match operation {

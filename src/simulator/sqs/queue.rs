@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::dedup::Dedup;
-use super::request::Send;
+use super::options::QueueOptions;
+use super::request::Envelope;
 use super::store::{Store, Stored};
 use crate::simulator::bucket::Capacity;
 use crate::simulator::fault::{Fault, Faults};
@@ -18,103 +18,6 @@ use crate::simulator::journal::{Action, CallMark, Fate, Heard, Record};
 use crate::simulator::predicate::Predicate;
 use crate::simulator::statistics::Statistics;
 use crate::simulator::{ACCOUNT, REGION, lock};
-
-/// Bytes of a message at most, unless the queue has a lower limit.
-const LARGEST_MESSAGE: usize = 1_048_576;
-/// How long a received message is hidden from others.
-const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How a queue is made.
-///
-/// # Default
-/// - capacity: unlimited
-/// - largest message: 1,048,576 bytes
-/// - visibility timeout: 30 seconds
-/// - delay: none
-/// - content-based deduplication: off
-/// - messages are kept
-#[derive(Debug, Clone)]
-pub struct QueueOptions {
-    capacity: Capacity,
-    largest_message: usize,
-    visibility_timeout: Duration,
-    delay: Duration,
-    deduplicates_by_content: bool,
-    is_forgetful: bool,
-}
-
-impl Default for QueueOptions {
-    fn default() -> Self {
-        Self {
-            capacity: Capacity::unlimited(),
-            largest_message: LARGEST_MESSAGE,
-            visibility_timeout: VISIBILITY_TIMEOUT,
-            delay: Duration::ZERO,
-            deduplicates_by_content: false,
-            is_forgetful: false,
-        }
-    }
-}
-
-impl QueueOptions {
-    /// Messages a second.
-    #[must_use]
-    pub fn capacity(mut self, capacity: impl Into<Capacity>) -> Self {
-        self.capacity = capacity.into();
-        self
-    }
-
-    /// `MaximumMessageSize`: bytes of one message at most.
-    #[must_use]
-    pub fn maximum_message_size(mut self, bytes: usize) -> Self {
-        self.largest_message = bytes;
-        self
-    }
-
-    /// How long a received message is hidden from others.
-    #[must_use]
-    pub fn visibility_timeout(mut self, timeout: Duration) -> Self {
-        self.visibility_timeout = timeout;
-        self
-    }
-
-    /// `DelaySeconds` of messages that bring none of their own.
-    #[must_use]
-    pub fn delay(mut self, delay: Duration) -> Self {
-        self.delay = delay;
-        self
-    }
-
-    /// A FIFO queue makes the deduplication id from the body where there is none.
-    #[must_use]
-    pub fn content_based_deduplication(mut self) -> Self {
-        self.deduplicates_by_content = true;
-        self
-    }
-
-    /// Messages are counted and forgotten, so that any number of them takes no memory.
-    #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.is_forgetful = true;
-        self
-    }
-
-    pub(super) fn largest_message(&self) -> usize {
-        self.largest_message
-    }
-
-    pub(super) fn is_deduplicated_by_content(&self) -> bool {
-        self.deduplicates_by_content
-    }
-
-    pub(super) fn visibility(&self) -> Duration {
-        self.visibility_timeout
-    }
-
-    pub(super) fn default_delay(&self) -> Duration {
-        self.delay
-    }
-}
 
 /// A message in a queue.
 #[derive(Clone, PartialEq)]
@@ -199,7 +102,7 @@ impl Queue {
     }
 
     /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
-    /// left of an earlier script.
+    /// left of an earlier script. A call that is refused for its contents takes its step of the script, too.
     pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
         self.state().gate.set_script(faults);
     }
@@ -207,12 +110,12 @@ impl Queue {
     /// Messages for which this holds fail with `InvalidMessageContents`.
     ///
     /// The message is as it is on the wire: `queue.poison(|message| message["MessageBody"] == "7")`.
-    pub fn poison(&self, predicate: impl Fn(&Value) -> bool + std::marker::Send + Sync + 'static) {
+    pub fn poison(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
         self.inner.poison.set(predicate);
     }
 
     /// Messages for which this holds at the moment fail with `RequestThrottled`.
-    pub fn reject_while(&self, predicate: impl Fn(&Value) -> bool + std::marker::Send + Sync + 'static) {
+    pub fn reject_while(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
         self.state().gate.set_hot(Some(Capacity::none()));
         self.inner.hot.set(predicate);
     }
@@ -322,26 +225,26 @@ impl Queue {
     /// Enqueues as far as the gate lets through. Each message's number comes with it.
     pub(super) fn apply(
         &self,
-        sends: &[&Send],
+        envelopes: &[&Envelope],
         mark: &CallMark,
         strike: &Strike,
         fate: impl Fn(&Passage) -> Fate,
     ) -> Vec<(Passage, u64)> {
-        let tolls: Vec<Toll> = sends
+        let tolls: Vec<Toll> = envelopes
             .iter()
-            .map(|send| Toll {
+            .map(|envelope| Toll {
                 units: 1.0,
-                hot: self.inner.hot.holds(&send.entry),
+                hot: self.inner.hot.holds(&envelope.entry),
             })
             .collect();
         let mut state = self.state();
         let state = &mut *state;
         let passages = state.gate.sift(mark.at, strike, &tolls);
-        let mut sequences = Vec::with_capacity(sends.len());
-        for (send, passage) in sends.iter().zip(passages) {
-            state.note(mark, send, fate(&passage));
+        let mut sequences = Vec::with_capacity(envelopes.len());
+        for (envelope, passage) in envelopes.iter().zip(passages) {
+            state.note(mark, envelope, fate(&passage));
             let sequence = if passage.is_applied() {
-                state.enqueue(send, mark.at, &self.inner.options)
+                state.enqueue(envelope, mark.at, &self.inner.options)
             } else {
                 0
             };
@@ -352,11 +255,11 @@ impl Queue {
     }
 
     /// Notes messages that are not enqueued at all.
-    pub(super) fn skip<'a>(&self, sends: impl IntoIterator<Item = &'a Send>, mark: &CallMark, fate: Fate) {
+    pub(super) fn skip<'a>(&self, envelopes: impl IntoIterator<Item = &'a Envelope>, mark: &CallMark, fate: Fate) {
         let mut state = self.state();
-        for send in sends {
+        for envelope in envelopes {
             state.gate.statistics.entries += 1;
-            state.note(mark, send, fate);
+            state.note(mark, envelope, fate);
         }
     }
 
@@ -366,8 +269,8 @@ impl Queue {
 }
 
 impl State {
-    fn enqueue(&mut self, send: &Send, now: Instant, options: &QueueOptions) -> u64 {
-        if let Some(id) = &send.deduplication_id {
+    fn enqueue(&mut self, envelope: &Envelope, now: Instant, options: &QueueOptions) -> u64 {
+        if let Some(id) = &envelope.deduplication_id {
             if let Some(sequence) = self.dedup.find(id, now) {
                 return sequence;
             }
@@ -375,27 +278,31 @@ impl State {
         }
         self.sent += 1;
         if !options.is_forgetful {
-            let mut message = Stored::new(send.body(), now);
-            message.attributes = Some(&send.entry["MessageAttributes"])
+            let mut message = Stored::new(envelope.body(), now);
+            message.attributes = Some(&envelope.entry["MessageAttributes"])
                 .filter(|attributes| attributes.is_object())
                 .map(|attributes| Box::new(attributes.clone()));
-            message.group = send.group().map(Arc::from);
-            message.deduplication_id = send.deduplication_id.as_deref().map(Box::from);
-            self.store.add(self.sent, message, send.delay.unwrap_or(options.delay));
+            message.group = envelope.group().map(Arc::from);
+            message.deduplication_id = envelope.deduplication_id.as_deref().map(Box::from);
+            self.store
+                .add(self.sent, message, envelope.delay.unwrap_or(options.delay));
         }
         self.sent
     }
 
-    fn note(&mut self, mark: &CallMark, send: &Send, fate: Fate) {
+    fn note(&mut self, mark: &CallMark, envelope: &Envelope, fate: Fate) {
         if self.gate.journal.is_on() {
-            let group = send.group().unwrap_or_default();
-            self.gate.journal.write(mark, Action::Send, group, &send.entry, fate);
+            let group = envelope.group().unwrap_or_default();
+            self.gate
+                .journal
+                .write(mark, Action::Send, group, &envelope.entry, fate);
         }
     }
 }
 
 fn is_fifo(name: &str) -> bool {
-    name.ends_with(".fifo")
+    // A suffix of the name, not a file extension: it is lower case.
+    name.strip_suffix(".fifo").is_some()
 }
 
 impl fmt::Debug for Queue {

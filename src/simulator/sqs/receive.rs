@@ -26,7 +26,7 @@ pub(super) async fn receive(simulator: &Inner, body: &Value) -> Result<Value, Re
     let most = number(body, "MaxNumberOfMessages", 1, 10)?.unwrap_or(1);
     let most = usize::try_from(most).unwrap_or(1);
     let visibility = number(body, "VisibilityTimeout", 0, LONGEST_VISIBILITY)?
-        .map_or(queue.options().visibility(), Duration::from_secs);
+        .map_or(queue.options().visibility_timeout, Duration::from_secs);
     let wait = number(body, "WaitTimeSeconds", 0, LONGEST_WAIT)?.unwrap_or(0);
     let deadline = Instant::now() + Duration::from_secs(wait);
     loop {

@@ -23,8 +23,8 @@ const LONGEST_DELAY: u64 = 900;
 /// Characters of a group's or a deduplication id.
 const LONGEST_NAME: usize = 128;
 
-/// One message that may be enqueued.
-pub(super) struct Send {
+/// A message that may be enqueued, with what its answer needs.
+pub(super) struct Envelope {
     pub(super) id: String,
     pub(super) entry: Value,
     /// Why it fails by itself.
@@ -35,7 +35,7 @@ pub(super) struct Send {
     pub(super) delay: Option<Duration>,
 }
 
-impl Send {
+impl Envelope {
     pub(super) fn body(&self) -> &str {
         self.entry["MessageBody"].as_str().unwrap_or_default()
     }
@@ -46,14 +46,14 @@ impl Send {
 }
 
 /// Refuses the whole call, or finds out for each message whether it fails by itself.
-pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<Send>, Refusal> {
+pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<Envelope>, Refusal> {
     let entries = check_entries("SendMessageBatchRequestEntry", entries)?;
     if queue.is_fifo() {
         for entry in &entries {
             if entry["MessageGroupId"].as_str().is_none_or(str::is_empty) {
                 return Err(missing("MessageGroupId"));
             }
-            if entry["MessageDeduplicationId"].is_null() && !queue.options().is_deduplicated_by_content() {
+            if entry["MessageDeduplicationId"].is_null() && !queue.options().deduplicates_by_content {
                 return Err(invalid_value(
                     "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided \
                      explicitly",
@@ -120,7 +120,7 @@ fn batch(code: &'static str, query_code: &'static str, message: impl Into<std::b
     Refusal::new(code, message).query_code(query_code)
 }
 
-fn check_entry(queue: &Queue, entry: Value) -> Send {
+fn check_entry(queue: &Queue, entry: Value) -> Envelope {
     let failure = find_failure(queue, &entry).err();
     let body = entry["MessageBody"].as_str().unwrap_or_default();
     let attributes = entry["MessageAttributes"].as_object();
@@ -128,7 +128,7 @@ fn check_entry(queue: &Queue, entry: Value) -> Send {
         Some(id) => Some(id.to_owned()),
         None => queue.is_fifo().then(|| of_content(body)),
     };
-    Send {
+    Envelope {
         id: entry["Id"].as_str().unwrap_or_default().to_owned(),
         body_digest: of_body(body),
         attributes_digest: attributes
@@ -153,7 +153,7 @@ fn find_failure(queue: &Queue, entry: &Value) -> Result<(), Refusal> {
              to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF",
         ));
     }
-    let largest = queue.options().largest_message();
+    let largest = queue.options().largest_message;
     if size_of(entry) > largest {
         return Err(invalid_value(format!(
             "One or more parameters are invalid. Reason: Message must be shorter than {largest} bytes."

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::queue::Queue;
-use super::request::{Send, check};
+use super::request::{Envelope, check};
 use super::{named_queue, request_throttled};
 use crate::simulator::Inner;
 use crate::simulator::fault::Fault;
@@ -19,22 +19,23 @@ pub(super) fn send(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Ou
         Err(refusal) => return refusal.into(),
     };
     let (mark, strike) = queue.strike(heard);
-    let sends = match check(&queue, body["Entries"].take()) {
-        Ok(sends) => sends,
+    let envelopes = match check(&queue, body["Entries"].take()) {
+        Ok(envelopes) => envelopes,
         Err(refusal) => {
             queue.count(|statistics| statistics.refused_calls += 1);
             return refusal.into();
         }
     };
     match strike.fault.replaces_answer() {
-        Some(applied) => answer_with(applied, &queue, &sends, &mark, strike),
-        None => answer(&queue, &sends, &mark, &strike),
+        Some(applied) => answer_with(applied, &queue, &envelopes, &mark, strike),
+        None => answer(&queue, &envelopes, &mark, &strike),
     }
 }
 
 /// A fault takes the place of the answer; the messages may be enqueued all the same.
-fn answer_with(applied: bool, queue: &Queue, sends: &[Send], mark: &CallMark, strike: Strike) -> Outcome {
-    let (good, bad): (Vec<&Send>, Vec<&Send>) = sends.iter().partition(|send| send.failure.is_none());
+fn answer_with(applied: bool, queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: Strike) -> Outcome {
+    let (good, bad): (Vec<&Envelope>, Vec<&Envelope>) =
+        envelopes.iter().partition(|envelope| envelope.failure.is_none());
     let fate = if strike.fault.is_clear_refusal() {
         Fate::Rejected
     } else {
@@ -47,8 +48,8 @@ fn answer_with(applied: bool, queue: &Queue, sends: &[Send], mark: &CallMark, st
         queue.skip(bad.iter().copied(), mark, fate);
         bad.len()
     } else {
-        queue.skip(sends, mark, fate);
-        sends.len()
+        queue.skip(envelopes, mark, fate);
+        envelopes.len()
     };
     let is_throttle = strike.fault == Fault::Throttle;
     queue.count(|statistics| {
@@ -67,8 +68,9 @@ fn answer_with(applied: bool, queue: &Queue, sends: &[Send], mark: &CallMark, st
     }
 }
 
-fn answer(queue: &Queue, sends: &[Send], mark: &CallMark, strike: &Strike) -> Outcome {
-    let (good, bad): (Vec<&Send>, Vec<&Send>) = sends.iter().partition(|send| send.failure.is_none());
+fn answer(queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: &Strike) -> Outcome {
+    let (good, bad): (Vec<&Envelope>, Vec<&Envelope>) =
+        envelopes.iter().partition(|envelope| envelope.failure.is_none());
     let passages = queue.apply(&good, mark, strike, |passage| match passage {
         Passage::Passed => Fate::Accepted,
         Passage::Omitted { applied } => Fate::Ambiguous { applied: *applied },
@@ -84,12 +86,12 @@ fn answer(queue: &Queue, sends: &[Send], mark: &CallMark, strike: &Strike) -> Ou
 
     let mut successful = Vec::new();
     let mut failed: Vec<Value> = bad.into_iter().filter_map(own_failure).collect();
-    for (send, (passage, sequence)) in good.into_iter().zip(passages) {
+    for (envelope, (passage, sequence)) in good.into_iter().zip(passages) {
         match passage {
-            Passage::Passed => successful.push(success(queue, send, sequence)),
-            Passage::Throttled { .. } => failed.push(failure(send, "RequestThrottled", true, "Rate exceeded")),
+            Passage::Passed => successful.push(success(queue, envelope, sequence)),
+            Passage::Throttled { .. } => failed.push(failure(envelope, "RequestThrottled", true, "Rate exceeded")),
             Passage::Failed { code, sender_fault } => {
-                failed.push(failure(send, &code, sender_fault, "Simulated failure"));
+                failed.push(failure(envelope, &code, sender_fault, "Simulated failure"));
             }
             Passage::Omitted { .. } => {}
         }
@@ -112,13 +114,13 @@ fn answer(queue: &Queue, sends: &[Send], mark: &CallMark, strike: &Strike) -> Ou
     }
 }
 
-fn success(queue: &Queue, send: &Send, sequence: u64) -> Value {
+fn success(queue: &Queue, envelope: &Envelope, sequence: u64) -> Value {
     let mut success = json!({
-        "Id": send.id,
+        "Id": envelope.id,
         "MessageId": message_id(sequence),
-        "MD5OfMessageBody": send.body_digest,
+        "MD5OfMessageBody": envelope.body_digest,
     });
-    if let Some(digest) = &send.attributes_digest {
+    if let Some(digest) = &envelope.attributes_digest {
         success["MD5OfMessageAttributes"] = json!(digest);
     }
     if queue.is_fifo() {
@@ -127,13 +129,13 @@ fn success(queue: &Queue, send: &Send, sequence: u64) -> Value {
     success
 }
 
-fn own_failure(send: &Send) -> Option<Value> {
-    let refusal = send.failure.as_ref()?;
-    Some(failure(send, refusal.short_code(), true, refusal.message()))
+fn own_failure(envelope: &Envelope) -> Option<Value> {
+    let refusal = envelope.failure.as_ref()?;
+    Some(failure(envelope, refusal.short_code(), true, refusal.message()))
 }
 
-fn failure(send: &Send, code: &str, sender_fault: bool, message: &str) -> Value {
-    json!({"Id": send.id, "Code": code, "SenderFault": sender_fault, "Message": message})
+fn failure(envelope: &Envelope, code: &str, sender_fault: bool, message: &str) -> Value {
+    json!({"Id": envelope.id, "Code": code, "SenderFault": sender_fault, "Message": message})
 }
 
 pub(super) fn message_id(sequence: u64) -> String {

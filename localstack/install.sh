@@ -1,0 +1,79 @@
+# shellcheck shell=bash disable=SC2154  # settings.sh comes first.
+# The programs that stand in for the container, downloaded into the cache. The public ones print their folder.
+
+# fetch FOLDER COMMAND…: the command fills the folder that is appended to it.
+# A folder gets its name only when it is complete; `fingerprint` gives it a new one when what it was made from changes.
+fetch() (
+    folder=$1
+    partial="$1.$$"
+    shift
+    if [[ ! -d $folder ]]; then
+        trap 'rm -rf "$partial" "$partial.log"' EXIT
+        say "downloading into $folder"
+        mkdir -p "$partial"
+        if ! "$@" "$partial" >"$partial.log" 2>&1; then
+            grep -i error "$partial.log" | head -n 3 >&2
+            exit 1
+        fi
+        # Another run may have been faster.
+        [[ -d $folder ]] || mv "$partial" "$folder"
+    fi
+    echo "$folder"
+)
+
+fingerprint() {
+    cat "$@" | cksum | cut -d ' ' -f 1
+}
+
+usable_python() {
+    local candidate
+    for candidate in python3 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+fill_environment() {
+    local python=$1 folder=$2
+    "$python" -m venv "$folder" &&
+        "$folder/bin/python" -m pip install --requirement "$here/requirements.txt" --constraint "$here/constraints.txt"
+}
+
+install_localstack() {
+    local python version
+    python=$(usable_python) || return 1
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    fetch "$cache/localstack-$(fingerprint "$here/requirements.txt" "$here/constraints.txt")-python$version" \
+        fill_environment "$python"
+}
+
+# 17 is the oldest Java that loads the classes of DynamoDB Local 3.
+usable_java() {
+    local major
+    major=$(java --version 2>/dev/null | sed -n '1s/^[^ ]* \([0-9]*\).*/\1/p')
+    ((${major:-0} >= 17))
+}
+
+fill_jars() {
+    mvn --batch-mode --no-transfer-progress --file "$here/pom.xml" \
+        org.apache.maven.plugins:maven-dependency-plugin:3.7.1:copy-dependencies \
+        -DincludeScope=runtime "-DoutputDirectory=$1"
+}
+
+install_dynamodb_local() {
+    usable_java || return 1
+    fetch "$cache/dynamodb-local-$(fingerprint "$here/pom.xml")" fill_jars
+}
+
+# Without the install scripts: they build a store on disk, and this one lives in memory.
+fill_dynalite() {
+    npm install --prefix "$1" --no-save --no-audit --no-fund --ignore-scripts dynalite@4.0.0
+}
+
+install_dynalite() {
+    command -v node >/dev/null || return 1
+    fetch "$cache/dynalite-4.0.0" fill_dynalite
+}

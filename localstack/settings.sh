@@ -1,0 +1,30 @@
+# shellcheck shell=bash disable=SC2034  # up and down use what is set here.
+# Where the emulators listen and where their files are.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# LocalStack's own default.
+LOCALSTACK_PORT=${LOCALSTACK_PORT:-4566}
+# The next one. In Docker LocalStack serves DynamoDB on its own port.
+DYNAMODB_PORT=${DYNAMODB_PORT:-4567}
+export LOCALSTACK_PORT DYNAMODB_PORT
+
+# Downloads stay here from run to run.
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/aws-batch-delivery"
+# Process ids, logs and working files of one pair of ports, so that two pairs can run side by side.
+run="$cache/run/$LOCALSTACK_PORT-$DYNAMODB_PORT"
+# There while the emulators of this run are in Docker.
+in_docker="$run/docker"
+
+compose() {
+    docker compose --file "$here/compose.yaml" --project-name "aws-batch-delivery-$LOCALSTACK_PORT" "$@"
+}
+
+say() {
+    printf 'localstack: %s\n' "$*" >&2
+}
+
+fail() {
+    say "$*"
+    exit 1
+}

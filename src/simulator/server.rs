@@ -1,0 +1,131 @@
+//! The simulator over HTTP, on the loopback interface.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::Simulator;
+use super::wire::{Ending, LARGEST_BODY, Reply};
+
+impl Simulator {
+    /// Serves this simulator over plain HTTP, for clients in other processes and languages.
+    ///
+    /// Port 0 takes any free port. It is served until the [`Server`] is dropped. Sockets do not follow tokio's paused
+    /// clock: use this under a running one.
+    ///
+    /// # Errors
+    /// When the address cannot be bound.
+    pub async fn serve(&self, address: impl ToSocketAddrs) -> io::Result<Server> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let task = tokio::spawn(accept(self.clone(), listener));
+        Ok(Server { address, task })
+    }
+}
+
+/// A simulator that is served over HTTP. Dropping it stops it and closes its connections.
+pub struct Server {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// The URL to give to an SDK as its endpoint.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The connections are owned by this future, so that they end with it.
+async fn accept(simulator: Simulator, listener: TcpListener) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                // A connection that was reset before it was accepted is none of our business.
+                if let Ok((stream, _)) = accepted {
+                    connections.spawn(connect(simulator.clone(), stream));
+                }
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn connect(simulator: Simulator, stream: TcpStream) {
+    // Answers are small; without this the kernel would hold them back.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| respond(&simulator, request));
+    // It ends with an error when a fault closes the connection, or when the client does.
+    let _ = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+async fn respond(simulator: &Simulator, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
+    let target = request.headers().get("x-amz-target");
+    let target = target
+        .and_then(|target| target.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
+    let body = match Limited::new(request.into_body(), LARGEST_BODY).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            return answer(Reply {
+                status: 413,
+                headers: Vec::new(),
+                body: Vec::new(),
+            });
+        }
+        Err(error) => return Err(io::Error::other(error)),
+    };
+    match simulator.call(&target, &body).await {
+        Ending::Reply(reply) => answer(reply),
+        Ending::Dropped => Err(io::ErrorKind::ConnectionReset.into()),
+        Ending::Hung => {
+            let never: Infallible = std::future::pending().await;
+            match never {}
+        }
+    }
+}
+
+fn answer(reply: Reply) -> io::Result<Response<Full<Bytes>>> {
+    let status = StatusCode::from_u16(reply.status).map_err(io::Error::other)?;
+    let mut builder = Response::builder().status(status);
+    for (name, value) in reply.headers {
+        builder = builder.header(name, value);
+    }
+    builder
+        .body(Full::new(Bytes::from(reply.body)))
+        .map_err(io::Error::other)
+}
