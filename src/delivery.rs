@@ -131,6 +131,19 @@ impl Delivery<SqsQueue> {
         Self::new(SqsQueue::new(client, queue_url))
     }
 
+    /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked. See
+    /// [`SqsQueue::content_based_deduplication`].
+    #[must_use]
+    pub fn content_based_deduplication(self, by_content: bool) -> Self {
+        self.with_target(|queue| queue.content_based_deduplication(by_content))
+    }
+
+    /// Sends a body with characters that SQS does not take as base64. See [`SqsQueue::encode_invalid_characters`].
+    #[must_use]
+    pub fn encode_invalid_characters(self) -> Self {
+        self.with_target(SqsQueue::encode_invalid_characters)
+    }
+
     /// Never more than one message of a group of a FIFO queue in a call. See [`SqsQueue::strict_order`].
     #[must_use]
     pub fn strict_order(self) -> Self {

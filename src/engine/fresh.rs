@@ -43,9 +43,10 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
     where
         T: BatchTarget<Entry = E>,
     {
-        let (position, entry) = self.next_entry()?;
+        let (position, mut entry) = self.next_entry()?;
         Some(match measure(&entry, target, limits) {
             Ok(bytes) => {
+                target.complete(&mut entry);
                 let mut ticket = Ticket::new(position, bytes);
                 ticket.lane = target.lane(&entry);
                 Ok(Ticketed { entry, ticket })

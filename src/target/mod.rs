@@ -4,6 +4,8 @@
 //! nothing of retries, pace or order; the loop knows nothing of AWS.
 
 mod answer;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod asked;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
 mod lane;
@@ -55,7 +57,13 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// Why the service would refuse the entry. It is handed back unsent; its neighbours are delivered.
     fn check(&self, entry: &Self::Entry) -> Result<usize, InvalidEntry>;
 
-    /// Whose order the entry keeps; `None` when it may pass all others. Called once an entry, after its check.
+    /// Completes one entry, such as by an id that tells its retries from other entries. Called once an entry, after its
+    /// check and before its lane is asked for. When the entry is handed back, it keeps what was added.
+    fn complete(&self, entry: &mut Self::Entry) {
+        let _ = entry;
+    }
+
+    /// Whose order the entry keeps; `None` when it may pass all others. Called once an entry.
     fn lane(&self, entry: &Self::Entry) -> Option<Lane> {
         let _ = entry;
         None

@@ -20,7 +20,7 @@ fn number(number: impl ToString) -> AttributeValue {
 fn applied(journal: &[Record]) -> Vec<String> {
     let applied = journal.iter().filter(|record| record.fate().is_applied());
     applied
-        .map(|record| record.entry["version"]["N"].as_str().unwrap_or("deleted").to_owned())
+        .map(|record| record.entry()["version"]["N"].as_str().unwrap_or("deleted").to_owned())
         .collect()
 }
 
@@ -54,7 +54,7 @@ async fn the_newer_write_is_not_sent_before_the_throttled_older_one_is_settled()
     let sent: Vec<String> = table
         .journal()
         .iter()
-        .map(|record| record.entry["version"]["N"].as_str().unwrap().to_owned())
+        .map(|record| record.entry()["version"]["N"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(sent, ["0", "0", "0", "0", "1", "2"]);
 }
@@ -167,7 +167,7 @@ async fn duplicates_that_only_the_service_finds_are_written_one_after_the_other(
     let of_a: Vec<Record> = table
         .journal()
         .into_iter()
-        .filter(|record| record.entry["id"]["S"] == "a")
+        .filter(|record| record.entry()["id"]["S"] == "a")
         .collect();
     assert_eq!(applied(&of_a), ["0", "1", "2", "deleted"]);
     assert_eq!(table.len(), 20);
@@ -254,4 +254,41 @@ async fn a_group_that_fails_holds_no_other_up() {
     let groups = by_group(&queue);
     assert_eq!(groups.len(), 49);
     assert!(groups.values().all(|bodies| bodies.is_sorted()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fifo_message_without_an_id_is_in_the_queue_once_though_its_answer_was_lost() {
+    let (simulator, queue) = with_queue("orders.fifo");
+    queue.script([Fault::Dropped { applied: true }, Fault::internal_error(true)]);
+    // The third has the same content as the first, and is another message all the same.
+    let messages = [1, 2, 1].map(|body: usize| {
+        let message = SendMessageBatchRequestEntry::builder()
+            .id("id")
+            .message_body(body.to_string())
+            .message_group_id("g");
+        message.build().unwrap()
+    });
+    let report = Delivery::to_sqs(simulator.sqs_client(), queue.url())
+        .options(no_rest())
+        .deliver(messages)
+        .await
+        .unwrap();
+    assert_eq!((report.delivered, report.calls), (3, 3));
+    assert_eq!(by_group(&queue)["g"], [1, 2, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_undelivered_fifo_message_keeps_the_id_that_it_got() {
+    let (simulator, queue) = with_queue("orders.fifo");
+    queue.script([Fault::Dropped { applied: true }]);
+    let message = SendMessageBatchRequestEntry::builder()
+        .id("id")
+        .message_body("1")
+        .message_group_id("g");
+    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest().retries(0));
+    let error = delivery.deliver([message.build().unwrap()]).await.unwrap_err();
+    assert!(error.undelivered[0].may_have_been_delivered);
+    let again = error.undelivered.into_iter().map(|undelivered| undelivered.entry);
+    delivery.deliver(again).await.unwrap();
+    assert_eq!(by_group(&queue)["g"], [1]);
 }

@@ -22,9 +22,9 @@ use aws_sdk_dynamodb::{Client, Config};
 pub use size::item_size;
 pub use tables::{DynamoTables, TableWrite};
 
-use self::describe::KnownKey;
 use self::key::KeySchema;
 use crate::invalid::InvalidEntry;
+use crate::target::asked::Asked;
 use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
@@ -54,7 +54,7 @@ pub struct DynamoTable {
     client: Client,
     table: String,
     limits: Limits,
-    key: KnownKey,
+    key: Asked<KeySchema>,
     per_call: Builder,
 }
 
@@ -76,7 +76,7 @@ impl DynamoTable {
                 bytes: MAX_BODY_BYTES,
                 entry_bytes: MAX_ITEM_BYTES,
             },
-            key: KnownKey::default(),
+            key: Asked::default(),
             per_call: per_call(),
         }
     }
@@ -84,14 +84,14 @@ impl DynamoTable {
     /// The table's key is this attribute, and need not be asked for.
     #[must_use]
     pub fn key(mut self, partition: impl Into<String>) -> Self {
-        self.key = KnownKey::given(KeySchema::named(partition.into(), None));
+        self.key = Asked::given(KeySchema::named(partition.into(), None));
         self
     }
 
     /// The table's key are these two attributes, and need not be asked for.
     #[must_use]
     pub fn key_with_sort(mut self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
-        self.key = KnownKey::given(KeySchema::named(partition.into(), Some(sort.into())));
+        self.key = Asked::given(KeySchema::named(partition.into(), Some(sort.into())));
         self
     }
 
@@ -139,7 +139,7 @@ impl BatchTarget for DynamoTable {
     }
 
     async fn prepare(&self) {
-        self.key.ask(&self.client, &self.table, &self.per_call).await;
+        describe::ask(&self.key, &self.client, &self.table, &self.per_call).await;
     }
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {

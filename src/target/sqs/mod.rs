@@ -2,10 +2,13 @@
 
 mod check;
 mod correlate;
+mod deduplication;
+mod encoding;
 mod size;
 #[cfg(test)]
 mod testing;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use aws_sdk_sqs::config::retry::RetryConfig;
@@ -13,8 +16,10 @@ use aws_sdk_sqs::config::{Builder, FrameworkMetadata};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use aws_sdk_sqs::{Client, Config};
 
+pub use encoding::{ENCODING, ENCODING_ATTRIBUTE};
 pub use size::message_size;
 
+use self::deduplication::Deduplication;
 use crate::invalid::InvalidEntry;
 use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
@@ -52,6 +57,8 @@ pub struct SqsQueue {
     queue_url: String,
     fifo: bool,
     strict_order: bool,
+    deduplication: Deduplication,
+    encodes: bool,
     limits: Limits,
     per_call: Builder,
 }
@@ -72,6 +79,8 @@ impl SqsQueue {
             fifo: queue_url.ends_with(FIFO_SUFFIX),
             queue_url,
             strict_order: false,
+            deduplication: Deduplication::new(),
+            encodes: false,
             limits: Limits {
                 entries: MAX_MESSAGES,
                 bytes: MAX_BATCH_BYTES,
@@ -79,6 +88,17 @@ impl SqsQueue {
             },
             per_call: per_call(),
         }
+    }
+
+    /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked.
+    ///
+    /// If it does not, a message without an id gets one that stays with it, also when it is handed back: sent again, by the
+    /// delivery or by the caller, it is in the queue once. The queue is asked by `GetQueueAttributes`, once for all clones
+    /// and before the first message. Where that is not permitted, messages are sent as they are.
+    #[must_use]
+    pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
+        self.deduplication = self.deduplication.by_content(by_content);
+        self
     }
 
     /// Never more than one message of a group of a FIFO queue in a call.
@@ -89,6 +109,25 @@ impl SqsQueue {
     pub fn strict_order(mut self) -> Self {
         self.strict_order = true;
         self
+    }
+
+    /// Sends a body with characters that SQS does not take (control characters, U+FFFE, U+FFFF) as base64.
+    ///
+    /// Such a message has the attribute [`ENCODING_ATTRIBUTE`] with the value [`ENCODING`], so that its reader can tell it
+    /// from others. All other messages are sent as they are. Attributes are not encoded.
+    #[must_use]
+    pub fn encode_invalid_characters(mut self) -> Self {
+        self.encodes = true;
+        self
+    }
+
+    /// The message as it goes out.
+    fn as_sent<'a>(&self, entry: &'a SendMessageBatchRequestEntry) -> Cow<'a, SendMessageBatchRequestEntry> {
+        if self.encodes {
+            encoding::encoded(entry)
+        } else {
+            Cow::Borrowed(entry)
+        }
     }
 
     /// Other limits, for a queue with a smaller `MaximumMessageSize` and for endpoints that take less, or more.
@@ -106,10 +145,24 @@ impl BatchTarget for SqsQueue {
         self.limits
     }
 
+    async fn prepare(&self) {
+        if self.fifo {
+            self.deduplication
+                .ask(&self.client, &self.queue_url, &self.per_call)
+                .await;
+        }
+    }
+
     fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {
         // A message larger than a whole call could never leave.
         let message_bytes = self.limits.entry_bytes.min(self.limits.bytes);
-        check::check(entry, self.fifo, message_bytes)
+        check::check(&self.as_sent(entry), self.fifo, message_bytes)
+    }
+
+    fn complete(&self, entry: &mut SendMessageBatchRequestEntry) {
+        if self.fifo {
+            self.deduplication.complete(entry);
+        }
     }
 
     fn lane(&self, entry: &SendMessageBatchRequestEntry) -> Option<Lane> {
@@ -123,7 +176,7 @@ impl BatchTarget for SqsQueue {
 
     async fn send(&self, chunk: &[SendMessageBatchRequestEntry]) -> Answer {
         let entries = chunk.iter().enumerate().map(|(place, entry)| {
-            let mut entry = entry.clone();
+            let mut entry = self.as_sent(entry).into_owned();
             entry.id = correlate::wire_id(place);
             entry
         });
