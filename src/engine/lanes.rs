@@ -234,3 +234,116 @@ impl Hasher for AlreadyHashed {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ticket::Ticket;
+    use super::*;
+
+    fn entry(lane: Lane, position: u64) -> Ticketed<u64> {
+        let mut ticket = Ticket::new(position, 10);
+        ticket.lane = Some(lane);
+        Ticketed {
+            entry: position,
+            ticket,
+        }
+    }
+
+    fn positions(entries: impl IntoIterator<Item = Ticketed<u64>>) -> Vec<u64> {
+        entries.into_iter().map(|entry| entry.ticket.position).collect()
+    }
+
+    fn chunk(entries: impl IntoIterator<Item = Ticketed<u64>>) -> Chunk<u64> {
+        let mut chunk = Chunk::with_capacity(0);
+        entries.into_iter().for_each(|entry| chunk.push(entry));
+        chunk
+    }
+
+    #[test]
+    fn one_of_a_lane_is_out_and_the_others_are_held_in_order() {
+        let mut lanes = Lanes::new();
+        let (one, other) = (Lane::exclusive("a"), Lane::exclusive("b"));
+        let entered = [(one, 0), (one, 1), (other, 2), (one, 3)].map(|(lane, position)| entry(lane, position));
+        assert_eq!(
+            positions(entered.into_iter().filter_map(|entry| lanes.enter(entry))),
+            [0, 2]
+        );
+        assert_eq!((lanes.held(), lanes.bytes(), lanes.riders()), (2, 20, 0));
+        assert_eq!(positions(lanes.leave(one)), [1]);
+        assert_eq!(positions(lanes.leave(other)), [0; 0]);
+        assert_eq!(positions(lanes.leave(one)), [3]);
+        assert_eq!((lanes.held(), lanes.bytes()), (0, 0));
+        assert_eq!(positions(lanes.leave(one)), [0; 0]);
+        assert!(lanes.occupied.is_empty());
+    }
+
+    #[test]
+    fn an_entry_without_a_lane_is_never_held() {
+        let mut lanes = Lanes::new();
+        for position in 0..2 {
+            let free = Ticketed {
+                entry: position,
+                ticket: Ticket::new(position, 10),
+            };
+            assert!(lanes.enter(free).is_some());
+        }
+        assert!(lanes.occupied.is_empty());
+    }
+
+    #[test]
+    fn riders_join_the_call_and_the_rejected_ones_go_back_in_order() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::ordered("a");
+        let mut call = chunk((0..6).filter_map(|position| lanes.enter(entry(lane, position))));
+        assert_eq!((call.len(), lanes.riders()), (1, 5));
+        lanes.ride(&mut call, |chunk, _| chunk.len() < 4);
+        assert_eq!((lanes.held(), lanes.riders()), (2, 0));
+        // The first is accepted, the others are not.
+        let mut rejected: Vec<_> = call.into_ticketed().collect();
+        rejected.remove(0);
+        assert!(lanes.leave(lane).is_none());
+        let first = rejected.into_iter().rev().filter_map(|entry| lanes.put_back(entry));
+        assert_eq!(positions(first), [1]);
+        assert_eq!((lanes.held(), lanes.riders()), (4, 0));
+        lanes.board(Some(lane));
+        assert_eq!(lanes.riders(), 4);
+        assert_eq!(positions(lanes.leave(lane)), [2]);
+        assert_eq!((lanes.held(), lanes.riders()), (3, 3));
+        assert_eq!(positions(lanes.take_all()), [3, 4, 5]);
+    }
+
+    #[test]
+    fn nobody_rides_for_a_while_after_a_call_was_accepted_in_part() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::ordered("a");
+        lanes.be_wary();
+        for call in 0..=WARY_CALLS {
+            let mut leaving = chunk((0..3).filter_map(|position| lanes.enter(entry(lane, position))));
+            let trusted = call == WARY_CALLS;
+            assert_eq!(lanes.riders(), if trusted { 2 } else { 0 });
+            lanes.ride(&mut leaving, |_, _| true);
+            assert_eq!(leaving.len(), if trusted { 3 } else { 1 });
+            lanes.occupied.clear();
+            (lanes.held, lanes.riders) = (0, 0);
+        }
+    }
+
+    #[test]
+    fn a_newcomer_supersedes_only_what_it_overwrites() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::exclusive("a");
+        // Two keys that fall together: the even and the odd positions.
+        let same_key = |newer: &u64, older: &u64| newer % 2 == older % 2;
+        let out = lanes.enter(entry(lane, 0)).unwrap();
+        assert!(!lanes.is_superseded(&out, same_key));
+        lanes.enter(entry(lane, 1));
+        assert!(!lanes.is_superseded(&out, same_key));
+        assert_eq!(lanes.supersede(&entry(lane, 2), same_key), 0);
+        lanes.enter(entry(lane, 2));
+        assert!(lanes.is_superseded(&out, same_key));
+        assert_eq!(lanes.supersede(&entry(lane, 3), same_key), 1);
+        lanes.enter(entry(lane, 3));
+        assert_eq!((lanes.held(), lanes.bytes()), (2, 20));
+        assert_eq!(positions(lanes.take_all()), [2, 3]);
+    }
+}

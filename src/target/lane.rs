@@ -95,3 +95,35 @@ impl Hasher for Folded {
         last.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn equal_keys_share_a_lane_and_others_do_not() {
+        assert_eq!(Lane::exclusive("a"), Lane::exclusive(&"a".to_owned()));
+        assert_ne!(Lane::exclusive("a"), Lane::exclusive("a\0"));
+        assert_ne!(Lane::exclusive(&("ab", "cd")), Lane::exclusive(&("a", "bcd")));
+        assert_ne!(Lane::exclusive("a"), Lane::ordered("a"));
+    }
+
+    #[test]
+    fn a_million_keys_have_a_million_lanes() {
+        let numbers: HashSet<u64> = (0..500_000_u64).map(|key| Lane::exclusive(&key).hash()).collect();
+        let texts = (0..500_000_u64).map(|key| Lane::exclusive(&format!("order-{key}")).hash());
+        assert_eq!(numbers.len() + texts.collect::<HashSet<_>>().len(), 1_000_000);
+    }
+
+    #[test]
+    fn every_bit_of_a_lane_is_used_evenly() {
+        for bit in 0..64 {
+            let set = (0..10_000_u64)
+                .filter(|key| Lane::exclusive(key).hash() >> bit & 1 == 1)
+                .count();
+            assert!((4_500..5_500).contains(&set), "bit {bit} is set in {set} of 10,000");
+        }
+    }
+}

@@ -12,8 +12,8 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use crate::entries::{delete, no_rest, put, put_with, text, with_queue, with_table};
 
-fn number(number: impl ToString) -> AttributeValue {
-    AttributeValue::N(number.to_string())
+fn number(number: impl Into<String>) -> AttributeValue {
+    AttributeValue::N(number.into())
 }
 
 /// The versions of what was applied, in order.
@@ -26,7 +26,7 @@ fn applied(journal: &[Record]) -> Vec<String> {
 
 fn versions(count: usize) -> Vec<WriteRequest> {
     (0..count)
-        .map(|version| put_with("a", "version", number(version)))
+        .map(|version| put_with("a", "version", number(version.to_string())))
         .collect()
 }
 
@@ -68,7 +68,7 @@ async fn keys_are_compared_by_type_and_value() {
         let put = PutRequest::builder()
             .item("pk", text(partition))
             .item("sk", number(sort))
-            .item("version", number(version));
+            .item("version", number(version.to_string()));
         WriteRequest::builder().put_request(put.build().unwrap()).build()
     };
     let key = DeleteRequest::builder().key("pk", text("b")).key("sk", number("10e-1"));
@@ -108,7 +108,7 @@ async fn under_last_write_wins_older_writes_that_wait_are_dropped() {
 async fn a_write_without_its_key_is_handed_back_unsent() {
     let (simulator, table) = with_table();
     let mistyped = {
-        let put = PutRequest::builder().item("id", number(1)).build().unwrap();
+        let put = PutRequest::builder().item("id", number("1")).build().unwrap();
         WriteRequest::builder().put_request(put).build()
     };
     let keyless = {
@@ -240,7 +240,7 @@ async fn fifty_groups_keep_their_order_though_a_tenth_of_the_messages_fails() {
 async fn a_group_that_fails_holds_no_other_up() {
     let (simulator, queue) = with_queue("orders.fifo");
     queue.reject_while(|message| message["MessageGroupId"] == "7");
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::from_secs(1))
         .deadline(deadline);
