@@ -152,7 +152,7 @@ where
     }
     turns.remove(0);
     let ratio = median(turns.iter().map(|(on, off)| off.as_secs_f64() / on.as_secs_f64()));
-    let rate = |time: f64| per_turn as f64 / time;
+    let rate = |time: f64| f64::from(u32::try_from(per_turn).unwrap_or(u32::MAX)) / time;
     println!(
         "{name:<26}{:>12.0} entries/s with lanes{:>12.0} without{ratio:>8.3}",
         rate(median(turns.iter().map(|(on, _)| on.as_secs_f64()))),

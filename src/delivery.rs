@@ -154,7 +154,9 @@ impl Delivery<SqsQueue> {
 /// Delivers any number of puts and deletes to a DynamoDB table.
 ///
 /// They are cut to the limits of `BatchWriteItem`, count and bytes; what comes back as unprocessed is sent again, together
-/// with fresh ones, at the pace of the options' strategy.
+/// with fresh ones, at the pace of the options' strategy. Writes of one primary key arrive in the order given; for that, the
+/// table's key is asked for by one `DescribeTable`. A [`Delivery`] asks only once for all its batches, and can be told the
+/// key.
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.
@@ -177,7 +179,8 @@ where
 /// Delivers any number of messages to an SQS queue.
 ///
 /// They are cut to the limits of `SendMessageBatch`, count and bytes; what comes back as failed for a passing reason is sent
-/// again, together with fresh ones, at the pace of the options' strategy. The entries' ids need not be distinct.
+/// again, together with fresh ones, at the pace of the options' strategy. The entries' ids need not be distinct. Messages of
+/// one group of a FIFO queue arrive in the order given, as told at [`SqsQueue`].
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.

@@ -58,7 +58,7 @@ pub struct DeliveryError<E> {
 /// An entry that was not delivered.
 #[non_exhaustive]
 pub struct Undelivered<E> {
-    /// The entry, as it was handed over.
+    /// The entry, as it was handed over; completed if the target [completes](crate::target::BatchTarget::complete) entries.
     pub entry: E,
     /// Its place in the input, from 0.
     pub position: u64,

@@ -281,7 +281,7 @@ async fn what_is_not_found_in_time_is_given_up() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn each_guilty_entry_costs_few_calls(

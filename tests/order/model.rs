@@ -182,7 +182,7 @@ fn without_repeats(arrived: &[usize], is_ambiguous: impl Fn(usize) -> bool) -> R
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5_000))]
+    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn writes_of_a_key_arrive_in_input_order_whatever_happens(case in any_case(Order::Exclusive)) {
