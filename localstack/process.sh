@@ -49,7 +49,7 @@ wait_for() {
     done
 }
 
-# Killed at once: everything is in memory, and a process that a test has suspended hears nothing else.
+# Killed at once: nothing of it is kept, and a process that a test has suspended hears nothing else.
 stop() {
     if running "$1"; then
         say "stopping $1"

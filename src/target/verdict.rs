@@ -8,8 +8,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
-use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_runtime_api::client::result::{ConnectorError, DispatchFailure, SdkError};
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use aws_smithy_types::retry::ErrorKind;
 
 use super::answer::{Answer, Fault, Rejection, Verdict};
 
@@ -143,10 +144,10 @@ where
         SdkError::DispatchFailure(failure) if failure.is_timeout() => {
             (Meaning::Unclear(Rejection::Connection), "connection timeout".into())
         }
-        SdkError::DispatchFailure(failure) if failure.is_io() => {
+        SdkError::DispatchFailure(failure) if failure.is_user() => (Meaning::Stop, "request not valid".into()),
+        SdkError::DispatchFailure(failure) if failure.is_io() || had_connection(failure) => {
             (Meaning::Unclear(Rejection::Connection), "connection failed".into())
         }
-        SdkError::DispatchFailure(failure) if failure.is_user() => (Meaning::Stop, "request not valid".into()),
         SdkError::DispatchFailure(_) => (Meaning::Rejected(Rejection::Setup), "request not sent".into()),
         SdkError::ResponseError(_) => (Meaning::Unclear(Rejection::Connection), "answer cut short".into()),
         SdkError::ServiceError(answer) => of_service(answer.err().code(), answer.raw().status().as_u16()),
@@ -161,6 +162,15 @@ where
         Meaning::Refused => Answer::Whole(Verdict::Refused(fault)),
         Meaning::Stop => Answer::Stop(fault),
     }
+}
+
+/// Whether the request had a connection, so that it may have reached the service. A connection that closed instead of an
+/// answer is for the HTTP client neither I/O nor a timeout but something other, of a passing kind.
+fn had_connection(failure: &DispatchFailure) -> bool {
+    let connection = failure
+        .as_connector_error()
+        .and_then(ConnectorError::connection_metadata);
+    failure.as_other() == Some(ErrorKind::TransientError) || connection.is_some()
 }
 
 /// What SQS's `Failed` means for one entry.
@@ -238,7 +248,7 @@ fn short(code: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use aws_smithy_runtime_api::client::result::ConnectorError;
+    use aws_smithy_runtime_api::client::connection::ConnectionMetadata;
     use aws_smithy_types::body::SdkBody;
     use aws_smithy_types::error::ErrorMetadata;
 
@@ -342,6 +352,7 @@ mod tests {
     fn failures_before_an_answer_are_judged_by_what_was_sent() {
         let source = || Box::<dyn Error + Send + Sync>::from("boom");
         let response = HttpResponse::new(200.try_into().unwrap(), SdkBody::empty());
+        let connection = ConnectionMetadata::builder().proxied(false).poison_fn(|| ()).build();
         let table = [
             (SdkError::construction_failure(source()), "stop"),
             (SdkError::timeout_error(source()), "Connection, perhaps applied"),
@@ -357,6 +368,16 @@ mod tests {
             (
                 SdkError::dispatch_failure(ConnectorError::other(source(), None)),
                 "Setup",
+            ),
+            // The connection closed before the answer came: how the HTTP client tells it, and how it tells what else goes
+            // wrong on a connection.
+            (
+                SdkError::dispatch_failure(ConnectorError::other(source(), Some(ErrorKind::TransientError))),
+                "Connection, perhaps applied",
+            ),
+            (
+                SdkError::dispatch_failure(ConnectorError::other(source(), None).with_connection(connection)),
+                "Connection, perhaps applied",
             ),
             (
                 SdkError::response_error(source(), response),

@@ -1,0 +1,144 @@
+//! What cannot be delivered is handed back at once, with the service's own words.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use aws_batch_delivery::target::sqs::SqsQueue;
+use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::{
+    Cause, Delivery, DeliveryError, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo, deliver_batch_to_sqs,
+};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+
+use crate::emulators::{Emulators, unique};
+use crate::queue::{Queue, message, messages, numbered};
+use crate::table::puts;
+
+/// A control character that SQS does not take.
+const CONTENTS: &str = "bell \u{7}";
+
+/// Calls in flight when the first answer comes, at most.
+const CONCURRENCY: u64 = 4;
+
+/// A queue whose messages are not checked before they are sent.
+struct Unchecked(SqsQueue);
+
+impl BatchTarget for Unchecked {
+    type Entry = SendMessageBatchRequestEntry;
+
+    fn limits(&self) -> Limits {
+        BatchTarget::limits(&self.0)
+    }
+
+    fn check(&self, entry: &Self::Entry) -> Result<usize, InvalidEntry> {
+        Ok(entry.message_body().len())
+    }
+
+    async fn send(&self, chunk: &[Self::Entry]) -> Answer {
+        self.0.send(chunk).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_the_queue_refuses_is_handed_back_and_not_sent_again() {
+    let Some(emulators) = Emulators::find().await else {
+        return;
+    };
+    let queue = Queue::create(&emulators, "refused").await;
+    // LocalStack does not blame the sender, which alone would mean that sending again may help.
+    let call = queue
+        .client
+        .send_message_batch()
+        .queue_url(&queue.url)
+        .entries(message(CONTENTS));
+    let answer = call.send().await.unwrap();
+    let [failed] = answer.failed() else {
+        panic!("{answer:?}")
+    };
+    assert_eq!(
+        (failed.code(), failed.sender_fault()),
+        ("InvalidMessageContents", false)
+    );
+
+    let mut entries = messages(11);
+    entries.insert(4, message(CONTENTS));
+    let target = Unchecked(SqsQueue::new(queue.client.clone(), &queue.url));
+    let error = Delivery::new(target).deliver(entries).await.unwrap_err();
+    assert_eq!(
+        (error.report.delivered, error.report.calls, error.report.resubmitted),
+        (11, 2, 0)
+    );
+    let [undelivered] = &error.undelivered[..] else {
+        panic!("{error:?}")
+    };
+    assert_eq!((undelivered.position, undelivered.attempts), (4, 1));
+    assert_eq!(undelivered.entry.message_body(), CONTENTS);
+    assert!(!undelivered.may_have_been_delivered);
+    assert!(
+        matches!(&undelivered.cause, Cause::Refused(fault) if fault.code() == "InvalidMessageContents"),
+        "{:?}",
+        undelivered.cause
+    );
+    assert_eq!(queue.bodies().await, (0..11).map(numbered).collect::<Vec<_>>());
+    queue.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_queue_is_an_error_at_once() {
+    let Some(emulators) = Emulators::find().await else {
+        return;
+    };
+    let queue = Queue::create(&emulators, "missing").await;
+    let (client, url) = (queue.client.clone(), queue.url.clone());
+    queue.remove().await;
+
+    let started = Instant::now();
+    let error = deliver_batch_to_sqs(&client, url, messages(100), &options())
+        .await
+        .unwrap_err();
+    assert_all_stopped(&error, 100, started.elapsed());
+    let words = words(&error);
+    assert!(words.contains("queue does not exist"), "{words}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_table_is_an_error_at_once() {
+    let Some(emulators) = Emulators::find().await else {
+        return;
+    };
+    let started = Instant::now();
+    let error = deliver_batch_to_dynamo(&emulators.dynamo(), unique("missing"), puts(250), &options())
+        .await
+        .unwrap_err();
+    assert_all_stopped(&error, 250, started.elapsed());
+    let words = words(&error);
+    assert!(words.contains("non-existent table"), "{words}");
+}
+
+fn options() -> DeliveryOptions {
+    DeliveryOptions::default()
+        .concurrency(usize::try_from(CONCURRENCY).unwrap())
+        .unwrap()
+}
+
+fn assert_all_stopped<E>(error: &DeliveryError<E>, count: usize, took: Duration) {
+    assert_eq!((error.report.delivered, error.undelivered.len()), (0, count));
+    assert!(error.report.calls <= CONCURRENCY, "{error:?}");
+    assert_eq!(error.report.resubmitted, 0);
+    for undelivered in &error.undelivered {
+        assert!(
+            matches!(undelivered.cause, Cause::Stopped(_)),
+            "{:?}",
+            undelivered.cause
+        );
+        assert!(!undelivered.may_have_been_delivered);
+    }
+    // One answer, and the grace for those in flight.
+    assert!(took < Duration::from_secs(10), "{took:?}");
+}
+
+/// Everything that the error and its sources say.
+fn words(error: &dyn Error) -> String {
+    let sources = std::iter::successors(Some(error), |&error| error.source());
+    sources.map(|error| format!("{error}; ")).collect()
+}
