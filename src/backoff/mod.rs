@@ -151,6 +151,22 @@ pub struct Outcome {
     pub failed: usize,
     /// Entries that the service will never accept.
     pub refused: usize,
+    /// Of all these, the ones that were sent for the first time.
+    pub fresh: Tally,
+    /// Of all these, the ones that were sent for the second time.
+    pub first_retries: Tally,
+}
+
+/// Entries of one call that have something in common.
+///
+/// What becomes of fresh entries and of retries tells a service that is too slow for all entries from one that is too slow
+/// for some of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many were sent.
+    pub sent: usize,
+    /// How many of them were throttled.
+    pub throttled: usize,
 }
 
 impl Outcome {
@@ -164,6 +180,8 @@ impl Outcome {
             throttled: 0,
             failed: 0,
             refused: 0,
+            fresh: Tally::default(),
+            first_retries: Tally::default(),
         }
     }
 
@@ -197,6 +215,33 @@ impl Outcome {
         self.refused += count;
         self.sent += count;
         self
+    }
+
+    /// The same call, of whose entries `sent` more were sent for the first time and `throttled` of those were throttled.
+    ///
+    /// They are counted by their fate apart from this.
+    #[must_use]
+    pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
+        self.fresh = self.fresh.plus(sent, throttled);
+        self
+    }
+
+    /// The same call, of whose entries `sent` more were sent for the second time and `throttled` of those were throttled.
+    ///
+    /// They are counted by their fate apart from this.
+    #[must_use]
+    pub fn with_first_retries(mut self, sent: usize, throttled: usize) -> Self {
+        self.first_retries = self.first_retries.plus(sent, throttled);
+        self
+    }
+}
+
+impl Tally {
+    fn plus(self, sent: usize, throttled: usize) -> Self {
+        Self {
+            sent: self.sent + sent,
+            throttled: self.throttled + throttled,
+        }
     }
 }
 
