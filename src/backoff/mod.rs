@@ -19,6 +19,7 @@
 //! All but the first look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call was
 //! throttled its worker rests with them. None of them learns what the service can take; only the first does.
 
+mod adaptive;
 mod decorrelated;
 mod delays;
 mod equal_jitter;
@@ -33,6 +34,9 @@ mod schedule;
 #[cfg(test)]
 mod testing;
 
+pub use adaptive::Adaptive;
+#[doc(hidden)]
+pub use adaptive::Rule;
 pub use decorrelated::DecorrelatedJitter;
 pub use delays::Delays;
 pub use equal_jitter::EqualJitter;

@@ -1,0 +1,150 @@
+//! A few calls at half the pace, to learn whether rejections depend on it.
+
+/// The pace of a trial, as a share of the capacity. Whatever the service then rejects it does not reject for the pace,
+/// unless its capacity has fallen by half.
+const PACE: f64 = 0.5;
+
+/// How much slower it gets when the capacity has fallen by even more.
+const SLOWER: f64 = 0.4;
+
+/// Fresh entries that must have been sent before a trial may say yes, and rejections among them.
+const ENTRIES: f64 = 16.0;
+const REJECTIONS: f64 = 4.0;
+
+/// A trial says yes when at least this part of the rejections has remained.
+const REMAINING: f64 = 0.25;
+
+/// A trial without a rejection says no when this many were to be expected: by chance there are none in one of 30.
+const EXPECTED: f64 = 3.5;
+
+/// A trial ends when this many were to be expected, whatever there was.
+const ENOUGH: f64 = 12.0;
+
+/// The fewest fresh entries that say no.
+const LEAST: f64 = 5.0;
+
+/// The longest trial in seconds; one that has heard nothing by then says no.
+const LONGEST: f64 = 5.0;
+
+/// What a trial came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Finding {
+    /// Of that many fresh entries that many were rejected: pace or not.
+    Loss { sent: f64, rejected: f64 },
+    /// It was the pace.
+    Pace,
+    /// The capacity is below even this pace.
+    Slower,
+}
+
+/// A trial under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trial {
+    started_at: f64,
+    pace: f64,
+    /// The share of rejections that made it necessary.
+    suspected: f64,
+    sent: f64,
+    rejected: f64,
+}
+
+impl Trial {
+    pub(super) fn new(now: f64, capacity: f64, suspected: f64) -> Self {
+        Self {
+            started_at: now,
+            pace: PACE * capacity,
+            suspected: suspected.clamp(0.001, 1.0),
+            sent: 0.0,
+            rejected: 0.0,
+        }
+    }
+
+    /// The same again, slower.
+    pub(super) fn slower(&self, now: f64) -> Self {
+        Self {
+            started_at: now,
+            pace: self.pace * SLOWER,
+            sent: 0.0,
+            rejected: 0.0,
+            ..*self
+        }
+    }
+
+    /// Entries a second.
+    pub(super) fn pace(&self) -> f64 {
+        self.pace
+    }
+
+    /// Hears of a call, and says when enough is known.
+    pub(super) fn observe(&mut self, sent_at: f64, now: f64, fresh: f64, rejected: f64) -> Option<Finding> {
+        if sent_at >= self.started_at {
+            self.sent += fresh;
+            self.rejected += rejected;
+        }
+        let Self { sent, rejected, .. } = *self;
+        if sent >= ENTRIES && rejected > sent / 2.0 {
+            return Some(Finding::Slower);
+        }
+        let expected = self.suspected * sent;
+        if sent >= ENTRIES && rejected >= REJECTIONS && rejected >= REMAINING * expected {
+            return Some(Finding::Loss { sent, rejected });
+        }
+        let none = rejected <= 0.0 && sent >= LEAST.max(EXPECTED / self.suspected);
+        let ends = expected >= ENOUGH || now - self.started_at > LONGEST;
+        (none || ends).then_some(Finding::Pace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trial in which every call of 25 fresh entries has `rejected` of them rejected.
+    fn finding(suspected: f64, rejected: f64) -> (usize, Finding) {
+        let mut trial = Trial::new(0.0, 1000.0, suspected);
+        (1..1000)
+            .find_map(|call| Some((call, trial.observe(0.0, 0.0, 25.0, rejected)?)))
+            .unwrap()
+    }
+
+    #[test]
+    fn rejections_that_remain_are_no_matter_of_pace() {
+        let (calls, found) = finding(0.1, 2.0);
+        assert_eq!(calls, 2);
+        assert_eq!(
+            found,
+            Finding::Loss {
+                sent: 50.0,
+                rejected: 4.0
+            }
+        );
+    }
+
+    #[test]
+    fn rejections_that_vanish_are_a_matter_of_pace() {
+        assert_eq!(finding(0.2, 0.0), (1, Finding::Pace));
+        assert_eq!(finding(0.02, 0.0), (7, Finding::Pace));
+    }
+
+    #[test]
+    fn a_service_that_rejects_most_wants_an_even_slower_pace() {
+        assert_eq!(finding(0.3, 20.0), (1, Finding::Slower));
+        let trial = Trial::new(0.0, 1000.0, 0.3);
+        assert!((trial.pace() - 500.0).abs() < 1e-9);
+        assert!((trial.slower(1.0).pace() - 200.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn calls_from_before_do_not_count() {
+        let mut trial = Trial::new(10.0, 1000.0, 0.2);
+        assert_eq!(trial.observe(9.9, 10.1, 25.0, 25.0), None);
+        assert_eq!(trial.observe(10.0, 10.1, 25.0, 0.0), Some(Finding::Pace));
+    }
+
+    #[test]
+    fn a_trial_without_fresh_entries_ends() {
+        let mut trial = Trial::new(0.0, 1000.0, 0.2);
+        assert_eq!(trial.observe(1.0, 1.0, 0.0, 0.0), None);
+        assert_eq!(trial.observe(6.0, 6.0, 0.0, 0.0), Some(Finding::Pace));
+    }
+}
