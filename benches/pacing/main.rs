@@ -48,6 +48,32 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 fn main() {
     let arguments = Arguments::parse();
     let adaptive: Make = Arc::new(|seed| Arc::new(Adaptive::default().seed(seed)));
+    if let Ok(spec) = std::env::var("TRACE") {
+        let (seed, step) = spec.split_once(',').unwrap();
+        let (seed, step): (u64, f64) = (seed.parse().unwrap(), step.parse().unwrap());
+        let name = arguments.scenario.clone().unwrap();
+        let scenario = match name.strip_prefix("random ") {
+            Some(seed) => catalog::random(seed.parse().unwrap()),
+            None => catalog::draw(&catalog::congested().into_iter().chain(catalog::lossy()).find(|s| s.name == name).unwrap(), seed),
+        };
+        let make: Make = Arc::new(move |seed| {
+            let strategy = Arc::new(Adaptive::default().seed(seed));
+            if seed % 1000 == 0 {
+            let watched = Arc::clone(&strategy);
+            tokio::spawn(async move {
+                let start = tokio::time::Instant::now();
+                loop {
+                    println!("{:.3} {:?}", start.elapsed().as_secs_f64(), watched);
+                    tokio::time::sleep(std::time::Duration::from_secs_f64(step)).await;
+                }
+            });
+            }
+            strategy
+        });
+        let result = run(scenario, seed, &make);
+        println!("{result:?}");
+        return;
+    }
     let mut missed = 0;
     let scenarios: Vec<Scenario> = catalog::congested().into_iter().chain(catalog::lossy()).collect();
     for scenario in scenarios {

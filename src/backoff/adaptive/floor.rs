@@ -17,6 +17,9 @@ const WINDOW_SECONDS: f64 = 0.2;
 /// How many standard deviations cannot be chance.
 const DEVIATIONS: f64 = 3.0;
 
+/// A floor that is measured again and lies within so many deviations is the same.
+const DIFFERENT: f64 = 2.0;
+
 /// A call of which nothing was accepted counts at once when the floor makes that less likely than this.
 const UNLIKELY: f64 = 1e-3;
 
@@ -56,9 +59,12 @@ impl Floor {
     /// Of `sent` fresh entries `rejected` were rejected at a pace that cannot be too fast.
     pub(super) fn declare(&mut self, now: f64, sent: f64, rejected: f64) {
         self.review_at = now + if self.is_up() { REVIEW } else { FIRST_REVIEW };
-        self.sent = 0.0;
-        self.rejected = 0.0;
         self.excess = 0.0;
+        let expected = self.share * sent;
+        if (rejected - expected).abs() > DIFFERENT * (1.0 + expected).sqrt() {
+            self.sent = 0.0;
+            self.rejected = 0.0;
+        }
         self.measure(sent, rejected);
         if self.share < LOWEST {
             *self = Self::default();

@@ -11,6 +11,7 @@ mod outage;
 mod pacer;
 mod parking;
 mod recent;
+mod retries;
 mod rules;
 mod schedule;
 mod search;

@@ -12,9 +12,10 @@ use super::evidence::Evidence;
 use super::floor::Floor;
 use super::outage::{LONG, Outage};
 use super::recent::Recent;
+use super::retries::Retries;
 use super::rules::{Rule, Rules};
 use super::schedule::{Conditions, Schedule};
-use super::search::Search;
+use super::search::{Found, Search};
 use super::suspicion::Suspicion;
 use super::trial::{Finding, Trial};
 use super::trip::Trip;
@@ -22,6 +23,9 @@ use crate::backoff::{Admission, Outcome, Waiter};
 
 /// How long a waiter that depends on answers waits before it asks again without one, in seconds.
 const PATIENCE: f64 = 0.02;
+
+/// The shortest wait in seconds: no timer is finer, and a moment that has come already would be waited for without end.
+const SHORTEST_WAIT: f64 = 1e-4;
 
 /// Calls in flight at the end of a search have two round trips to come back.
 const DRAIN_TRIPS: f64 = 2.0;
@@ -39,6 +43,10 @@ const SMALL_CALL: f64 = 0.03;
 /// Calls in a row of which nothing was accepted, and round trips without anything accepted: an outage.
 const FULL_REJECTIONS: u32 = 2;
 const NOTHING_TRIPS: f64 = 1.5;
+
+/// What was accepted lately tells how slow a trial must be, but the pace may have been low for other reasons: not below this
+/// part of the estimate.
+const LEAST_TRUSTED: f64 = 0.25;
 
 /// The window of the search after an outage that left no estimate.
 const WINDOW_AFTER_OUTAGE: f64 = 2.0;
@@ -77,6 +85,7 @@ pub(super) struct Pacer {
     schedule: Schedule,
     suspicion: Suspicion,
     credit: Credit,
+    retries: Retries,
     /// When the bucket was empty last, as far as known.
     mark_at: Option<f64>,
     /// Entries accepted since.
@@ -102,6 +111,7 @@ impl Pacer {
             schedule: Schedule::new(!rules.has(Rule::Dip)),
             suspicion: Suspicion::default(),
             credit: Credit::default(),
+            retries: Retries::default(),
             mark_at: None,
             accepted: 0.0,
             full_rejections: 0,
@@ -121,7 +131,7 @@ impl Pacer {
 
     /// Whether entries that were rejected more than once rest. Not where that is mere bad luck.
     pub(super) fn parks(&self) -> bool {
-        !self.floor.is_up()
+        !self.floor.is_up() || self.retries.fail_more_than(self.floor.share())
     }
 
     pub(super) fn admit(&mut self, now: Instant, waiter: &Waiter) -> Admission {
@@ -138,7 +148,7 @@ impl Pacer {
         };
         match limit {
             Ok(limit) => Admission::Go(whole(limit).min(waiter.entries)),
-            Err(seconds) => Admission::WaitUntil(after(now, seconds)),
+            Err(seconds) => Admission::WaitUntil(after(now, seconds.max(SHORTEST_WAIT))),
         }
     }
 
@@ -171,28 +181,28 @@ impl Pacer {
     fn hear(&mut self, evidence: &Evidence, in_flight: f64, jitter: &Jitter) {
         self.recent.observe(evidence.now, evidence.accepted, self.trip.seconds());
         self.accepted += evidence.accepted;
+        self.retries.hear(
+            evidence.sent - evidence.fresh,
+            evidence.rejected - evidence.fresh_rejected,
+        );
         if evidence.accepted > 0.0 {
             self.accepted_at = evidence.now;
         }
         match &mut self.state {
             State::Search(search) => {
                 let trip = self.trip.seconds();
-                let (fresh, rejected) = Self::judged(&self.floor, evidence);
-                if self.floor.exceeded(fresh, rejected, self.recent.rate()) {
-                    self.measure(evidence.seen_at);
+                if let Some(found) = search.observe(evidence, in_flight, trip) {
+                    self.measure(found);
                     self.state = State::Drain {
                         until: evidence.now + DRAIN_TRIPS * trip,
                         accepted: evidence.accepted,
                     };
-                } else {
-                    search.grow(evidence, in_flight, trip);
                 }
             }
             State::Drain { accepted, .. } => {
                 *accepted += evidence.accepted;
-                let (fresh, rejected) = Self::judged(&self.floor, evidence);
-                if self.floor.exceeded(fresh, rejected, self.recent.rate()) {
-                    self.measure(evidence.seen_at);
+                if evidence.rejected > 0.0 {
+                    self.measure_until(evidence.seen_at);
                 }
             }
             State::Track => self.track(evidence),
@@ -222,15 +232,24 @@ impl Pacer {
         }
     }
 
-    /// While the capacity is not known: what was accepted from the last mark to this one.
-    fn measure(&mut self, mark_at: f64) {
-        match self.mark_at {
-            Some(last) if mark_at <= last => return,
-            Some(last) => self.estimate.add(self.accepted, mark_at - last),
-            None => {}
+    /// What was accepted at the end of a search.
+    fn measure(&mut self, found: Found) {
+        if self.mark_at.is_some() {
+            self.measure_until(found.until);
+            return;
         }
-        self.mark_at = Some(mark_at);
+        self.estimate.add(found.accepted, found.until - found.from);
+        self.mark_at = Some(found.until);
         self.accepted = 0.0;
+    }
+
+    /// What was accepted from the last mark to this one, while the capacity is not known.
+    fn measure_until(&mut self, mark_at: f64) {
+        if let Some(last) = self.mark_at.filter(|last| *last < mark_at) {
+            self.estimate.add(self.accepted, mark_at - last);
+            self.mark_at = Some(mark_at);
+            self.accepted = 0.0;
+        }
     }
 
     fn end_drain_if_done(&mut self, now: f64) {
@@ -246,7 +265,6 @@ impl Pacer {
             self.schedule.restart();
             self.start_tracking(now);
         } else if accepted <= 0.0 && self.accepted <= 0.0 {
-            self.forget();
             self.state = State::Outage(Outage::new(now, trip));
         } else {
             self.state = State::Search(Search::from(1.0));
@@ -272,11 +290,11 @@ impl Pacer {
         } else if dips && self.floor.is_up() {
             self.floor.measure(evidence.fresh, evidence.fresh_rejected);
         }
-        self.full_rejections = if evidence.is_full_rejection() {
-            self.full_rejections + 1
-        } else {
-            0
-        };
+        if !evidence.is_full_rejection() {
+            self.full_rejections = 0;
+        } else if evidence.fresh > 0.0 || !self.floor.is_up() {
+            self.full_rejections += 1;
+        }
         let trip = self.trip.seconds();
         let nothing = evidence.now - self.accepted_at > NOTHING_TRIPS * trip;
         if self.rules.has(Rule::Outage) && self.full_rejections >= FULL_REJECTIONS && nothing {
@@ -340,9 +358,9 @@ impl Pacer {
     fn try_out(&mut self, now: f64, share: f64) {
         let capacity = self.capacity.unwrap_or(0.0);
         let recent = self.recent.rate();
-        let pace = if recent > 0.0 { capacity.min(recent) } else { capacity };
+        let pace = capacity.min(recent.max(LEAST_TRUSTED * capacity));
         self.suspicion.clear();
-        self.state = State::Trial(Trial::new(now, pace.max(1.0), share));
+        self.state = State::Trial(Trial::new(now, pace, self.chunk, share));
         self.credit.forfeit();
         // The service has just rejected something: the first call waits for a whole chunk's time.
         self.credit.spend(self.chunk);

@@ -11,6 +11,10 @@ const SLOWER: f64 = 0.4;
 const ENTRIES: f64 = 16.0;
 const REJECTIONS: f64 = 4.0;
 
+/// It goes on until there are this many of either, so that the share is known well enough.
+const EXACT_ENTRIES: f64 = 100.0;
+const EXACT_REJECTIONS: f64 = 12.0;
+
 /// A trial says yes when at least this part of the rejections has remained.
 const REMAINING: f64 = 0.25;
 
@@ -23,8 +27,9 @@ const ENOUGH: f64 = 12.0;
 /// The fewest fresh entries that say no.
 const LEAST: f64 = 5.0;
 
-/// The longest trial in seconds; one that has heard nothing by then says no.
+/// The longest trial in seconds, and in chunks on top; one that has heard nothing by then says no.
 const LONGEST: f64 = 5.0;
+const LONGEST_CHUNKS: f64 = 5.0;
 
 /// What a trial came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,14 +49,16 @@ pub(super) struct Trial {
     pace: f64,
     /// The share of rejections that made it necessary.
     suspected: f64,
+    longest: f64,
     sent: f64,
     rejected: f64,
 }
 
 impl Trial {
-    pub(super) fn new(now: f64, capacity: f64, suspected: f64) -> Self {
+    pub(super) fn new(now: f64, capacity: f64, chunk: f64, suspected: f64) -> Self {
         Self {
             started_at: now,
+            longest: LONGEST + LONGEST_CHUNKS * chunk / (PACE * capacity),
             pace: PACE * capacity,
             suspected: suspected.clamp(0.001, 1.0),
             sent: 0.0,
@@ -86,11 +93,12 @@ impl Trial {
             return Some(Finding::Slower);
         }
         let expected = self.suspected * sent;
-        if sent >= ENTRIES && rejected >= REJECTIONS && rejected >= REMAINING * expected {
+        let is_exact = sent >= EXACT_ENTRIES || rejected >= EXACT_REJECTIONS;
+        if sent >= ENTRIES && is_exact && rejected >= REJECTIONS && rejected >= REMAINING * expected {
             return Some(Finding::Loss { sent, rejected });
         }
         let none = rejected <= 0.0 && sent >= LEAST.max(EXPECTED / self.suspected);
-        let ends = expected >= ENOUGH || now - self.started_at > LONGEST;
+        let ends = expected >= ENOUGH || now - self.started_at > self.longest;
         (none || ends).then_some(Finding::Pace)
     }
 }
@@ -101,7 +109,7 @@ mod tests {
 
     /// A trial in which every call of 25 fresh entries has `rejected` of them rejected.
     fn finding(suspected: f64, rejected: f64) -> (usize, Finding) {
-        let mut trial = Trial::new(0.0, 1000.0, suspected);
+        let mut trial = Trial::new(0.0, 1000.0, 25.0, suspected);
         (1..1000)
             .find_map(|call| Some((call, trial.observe(0.0, 0.0, 25.0, rejected)?)))
             .unwrap()
@@ -129,21 +137,21 @@ mod tests {
     #[test]
     fn a_service_that_rejects_most_wants_an_even_slower_pace() {
         assert_eq!(finding(0.3, 20.0), (1, Finding::Slower));
-        let trial = Trial::new(0.0, 1000.0, 0.3);
+        let trial = Trial::new(0.0, 1000.0, 25.0, 0.3);
         assert!((trial.pace() - 500.0).abs() < 1e-9);
         assert!((trial.slower(1.0).pace() - 200.0).abs() < 1e-9);
     }
 
     #[test]
     fn calls_from_before_do_not_count() {
-        let mut trial = Trial::new(10.0, 1000.0, 0.2);
+        let mut trial = Trial::new(10.0, 1000.0, 25.0, 0.2);
         assert_eq!(trial.observe(9.9, 10.1, 25.0, 25.0), None);
         assert_eq!(trial.observe(10.0, 10.1, 25.0, 0.0), Some(Finding::Pace));
     }
 
     #[test]
     fn a_trial_without_fresh_entries_ends() {
-        let mut trial = Trial::new(0.0, 1000.0, 0.2);
+        let mut trial = Trial::new(0.0, 1000.0, 25.0, 0.2);
         assert_eq!(trial.observe(1.0, 1.0, 0.0, 0.0), None);
         assert_eq!(trial.observe(6.0, 6.0, 0.0, 0.0), Some(Finding::Pace));
     }
