@@ -29,7 +29,7 @@ const FIRST_REVIEW: f64 = 2.0;
 const REVIEW: f64 = 12.0;
 
 /// Fresh entries that the share is measured over.
-const MEMORY: f64 = 2000.0;
+const MEMORY: f64 = 600.0;
 
 /// The loss floor. Zero until something else is proven.
 #[derive(Debug, Default)]

@@ -131,7 +131,7 @@ impl Pacer {
 
     /// Whether entries that were rejected more than once rest. Not where that is mere bad luck.
     pub(super) fn parks(&self) -> bool {
-        !self.floor.is_up() || self.retries.fail_more_than(self.floor.share())
+        self.retries.fail_more_than(self.floor.share())
     }
 
     pub(super) fn admit(&mut self, now: Instant, waiter: &Waiter) -> Admission {
@@ -340,7 +340,7 @@ impl Pacer {
             self.accepted = 0.0;
         }
         let is_news = evidence.sent_at > self.schedule.cut_at();
-        if is_news {
+        if is_news && (!dips || evidence.fresh_rejected > 0.0) {
             self.suspicion.marked(dips);
         }
         if is_news || surprise {

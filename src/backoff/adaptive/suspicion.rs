@@ -2,7 +2,7 @@
 
 /// Marks in a row that come while the pace is below the estimate. One or two are a capacity that has fallen; a service
 /// that rejects whatever the pace goes on.
-const MARKS: u32 = 3;
+const MARKS: u32 = 6;
 
 /// Marks where there should be none.
 #[derive(Debug, Default)]

@@ -24,6 +24,9 @@ const EXPECTED: f64 = 3.5;
 /// A trial ends when this many were to be expected, whatever there was.
 const ENOUGH: f64 = 12.0;
 
+/// A smaller share than this cannot be told in a time worth it.
+const LEAST_SUSPECTED: f64 = 0.01;
+
 /// The fewest fresh entries that say no.
 const LEAST: f64 = 5.0;
 
@@ -60,7 +63,7 @@ impl Trial {
             started_at: now,
             longest: LONGEST + LONGEST_CHUNKS * chunk / (PACE * capacity),
             pace: PACE * capacity,
-            suspected: suspected.clamp(0.001, 1.0),
+            suspected: suspected.clamp(LEAST_SUSPECTED, 1.0),
             sent: 0.0,
             rejected: 0.0,
         }
