@@ -307,7 +307,11 @@ impl Pacer {
         if self.floor.is_due(evidence.now) {
             self.try_out(evidence.now, self.floor.share());
         } else if let Some(share) = self.suspicion.share() {
-            self.try_out(evidence.now, share);
+            if self.suspicion.has_sunk(self.capacity.unwrap_or(0.0)) {
+                self.search_again();
+            } else {
+                self.try_out(evidence.now, share);
+            }
         }
     }
 
@@ -350,6 +354,7 @@ impl Pacer {
 
     fn cut(&mut self, now: f64) {
         let conditions = self.conditions();
+        self.suspicion.keep_peak(now, conditions.capacity);
         self.schedule.cut(now, &conditions);
         self.credit.forfeit();
     }
@@ -376,26 +381,26 @@ impl Pacer {
                     self.state = State::Track;
                     self.cut(now);
                 } else {
-                    let window = self.capacity.unwrap_or(0.0) * self.trip.seconds();
-                    self.forget();
-                    self.state = State::Search(Search::from(window));
+                    self.search_again();
                 }
             }
             Finding::Pace => {
                 if self.floor.is_up() {
                     self.floor.declare(now, 1.0, 0.0);
                 }
-                self.suspicion.refused(now);
+                self.suspicion.clear();
                 self.schedule.shorten();
                 self.state = State::Track;
                 self.cut(now);
             }
-            Finding::Slower => {
-                if let State::Trial(trial) = &self.state {
-                    self.state = State::Trial(trial.slower(now));
-                }
-            }
         }
+    }
+
+    /// Looks for the capacity from the present pace upwards.
+    fn search_again(&mut self) {
+        let window = self.capacity.unwrap_or(0.0) * self.trip.seconds();
+        self.forget();
+        self.state = State::Search(Search::from(window));
     }
 
     /// The service takes entries again.
@@ -414,6 +419,7 @@ impl Pacer {
 
     /// Nothing is known of the capacity any more.
     fn forget(&mut self) {
+        self.suspicion = Suspicion::default();
         self.capacity = None;
         self.estimate = Estimate::default();
         self.mark_at = None;

@@ -4,12 +4,20 @@
 /// that rejects whatever the pace goes on.
 const MARKS: u32 = 6;
 
+/// How long a high estimate is remembered, in seconds: its weight falls to a third in that time.
+const PEAK_MEMORY: f64 = 20.0;
+
+/// An estimate below this part of the peak has sunk.
+const SUNK: f64 = 0.6;
+
 /// Marks where there should be none.
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
     marks: u32,
     sent: f64,
     rejected: f64,
+    peak: f64,
+    peak_at: f64,
 }
 
 impl Suspicion {
@@ -33,12 +41,24 @@ impl Suspicion {
         (self.marks >= MARKS && self.sent > 0.0).then(|| self.rejected / self.sent)
     }
 
-    /// It was the pace.
-    pub(super) fn refused(&mut self, _: f64) {
-        self.clear();
+    /// Remembers the highest estimate of late.
+    pub(super) fn keep_peak(&mut self, now: f64, capacity: f64) {
+        let weight = (-(now - self.peak_at).max(0.0) / PEAK_MEMORY).exp();
+        self.peak = capacity.max(self.peak * weight);
+        self.peak_at = now;
     }
 
+    /// Whether the estimate has fallen so far that a spiral may have made it fall.
+    pub(super) fn has_sunk(&self, capacity: f64) -> bool {
+        capacity < SUNK * self.peak
+    }
+
+    /// It was the pace, or is being found out.
     pub(super) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self {
+            peak: self.peak,
+            peak_at: self.peak_at,
+            ..Self::default()
+        };
     }
 }

@@ -4,9 +4,6 @@
 /// unless its capacity has fallen by half.
 const PACE: f64 = 0.5;
 
-/// How much slower it gets when the capacity has fallen by even more.
-const SLOWER: f64 = 0.4;
-
 /// Fresh entries that must have been sent before a trial may say yes, and rejections among them.
 const ENTRIES: f64 = 16.0;
 const REJECTIONS: f64 = 4.0;
@@ -41,8 +38,6 @@ pub(super) enum Finding {
     Loss { sent: f64, rejected: f64 },
     /// It was the pace.
     Pace,
-    /// The capacity is below even this pace.
-    Slower,
 }
 
 /// A trial under way.
@@ -69,17 +64,6 @@ impl Trial {
         }
     }
 
-    /// The same again, slower.
-    pub(super) fn slower(&self, now: f64) -> Self {
-        Self {
-            started_at: now,
-            pace: self.pace * SLOWER,
-            sent: 0.0,
-            rejected: 0.0,
-            ..*self
-        }
-    }
-
     /// Entries a second.
     pub(super) fn pace(&self) -> f64 {
         self.pace
@@ -93,7 +77,7 @@ impl Trial {
         }
         let Self { sent, rejected, .. } = *self;
         if sent >= ENTRIES && rejected > sent / 2.0 {
-            return Some(Finding::Slower);
+            return Some(Finding::Pace);
         }
         let expected = self.suspected * sent;
         let is_exact = sent >= EXACT_ENTRIES || rejected >= EXACT_REJECTIONS;
@@ -138,11 +122,8 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_rejects_most_wants_an_even_slower_pace() {
-        assert_eq!(finding(0.3, 20.0), (1, Finding::Slower));
-        let trial = Trial::new(0.0, 1000.0, 25.0, 0.3);
-        assert!((trial.pace() - 500.0).abs() < 1e-9);
-        assert!((trial.slower(1.0).pace() - 200.0).abs() < 1e-9);
+    fn a_service_that_rejects_most_has_no_capacity_for_even_this_pace() {
+        assert_eq!(finding(0.3, 20.0), (1, Finding::Pace));
     }
 
     #[test]
