@@ -44,6 +44,9 @@ const SMALL_CALL: f64 = 0.03;
 const FULL_REJECTIONS: u32 = 2;
 const NOTHING_TRIPS: f64 = 1.5;
 
+/// An estimate that had sunk and is this many times higher when searched again had no reason to sink.
+const RISEN: f64 = 1.5;
+
 /// What was accepted lately tells how slow a trial must be, but the pace may have been low for other reasons: not below this
 /// part of the estimate.
 const LEAST_TRUSTED: f64 = 0.25;
@@ -92,6 +95,8 @@ pub(super) struct Pacer {
     accepted: f64,
     full_rejections: u32,
     accepted_at: f64,
+    /// The estimate that had sunk before the search, and the share of rejections that made it sink.
+    unconfirmed: Option<(f64, f64)>,
 }
 
 impl Pacer {
@@ -116,6 +121,7 @@ impl Pacer {
             accepted: 0.0,
             full_rejections: 0,
             accepted_at: 0.0,
+            unconfirmed: None,
         }
     }
 
@@ -264,6 +270,11 @@ impl Pacer {
             self.capacity = Some(self.estimate.rate_over(trip / 2.0));
             self.schedule.restart();
             self.start_tracking(now);
+            if let Some((sunk, share)) = self.unconfirmed.take()
+                && self.capacity > Some(RISEN * sunk)
+            {
+                self.try_out(now, share);
+            }
         } else if accepted <= 0.0 && self.accepted <= 0.0 {
             self.state = State::Outage(Outage::new(now, trip));
         } else {
@@ -306,12 +317,11 @@ impl Pacer {
         }
         if self.floor.is_due(evidence.now) {
             self.try_out(evidence.now, self.floor.share());
+        } else if let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0)) {
+            self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
+            self.search_again();
         } else if let Some(share) = self.suspicion.share() {
-            if self.suspicion.has_sunk(self.capacity.unwrap_or(0.0)) {
-                self.search_again();
-            } else {
-                self.try_out(evidence.now, share);
-            }
+            self.try_out(evidence.now, share);
         }
     }
 

@@ -10,6 +10,9 @@ const PEAK_MEMORY: f64 = 20.0;
 /// An estimate below this part of the peak has sunk.
 const SUNK: f64 = 0.6;
 
+/// For so long it must have sunk, in seconds.
+const SUNK_SECONDS: f64 = 3.0;
+
 /// Marks where there should be none.
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
@@ -18,6 +21,7 @@ pub(super) struct Suspicion {
     rejected: f64,
     peak: f64,
     peak_at: f64,
+    sunk_since: Option<f64>,
 }
 
 impl Suspicion {
@@ -48,9 +52,14 @@ impl Suspicion {
         self.peak_at = now;
     }
 
-    /// Whether the estimate has fallen so far that a spiral may have made it fall.
-    pub(super) fn has_sunk(&self, capacity: f64) -> bool {
-        capacity < SUNK * self.peak
+    /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
+    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
+        if capacity >= SUNK * self.peak {
+            self.sunk_since = None;
+            return None;
+        }
+        let since = *self.sunk_since.get_or_insert(now);
+        (self.marks >= MARKS || now - since > SUNK_SECONDS).then(|| self.rejected / self.sent.max(1.0))
     }
 
     /// It was the pace, or is being found out.
@@ -58,6 +67,7 @@ impl Suspicion {
         *self = Self {
             peak: self.peak,
             peak_at: self.peak_at,
+            sunk_since: self.sunk_since,
             ..Self::default()
         };
     }
