@@ -10,6 +10,9 @@ const LOWEST: f64 = 0.0025;
 const SLACK: f64 = 1.05;
 const MARGIN: f64 = 0.01;
 
+/// Fewer rejections than this part of the floor are too few.
+const FEWER: f64 = 0.8;
+
 /// Entries over which chance is reckoned, and seconds of capacity, whichever is more.
 const WINDOW: f64 = 120.0;
 const WINDOW_SECONDS: f64 = 0.2;
@@ -39,6 +42,8 @@ pub(super) struct Floor {
     rejected: f64,
     /// Rejections beyond the floor, added up (a CUSUM).
     excess: f64,
+    /// Rejections that were missing from it, added up.
+    lack: f64,
     review_at: f64,
 }
 
@@ -60,6 +65,7 @@ impl Floor {
     pub(super) fn declare(&mut self, now: f64, sent: f64, rejected: f64) {
         self.review_at = now + if self.is_up() { REVIEW } else { FIRST_REVIEW };
         self.excess = 0.0;
+        self.lack = 0.0;
         let expected = self.share * sent;
         if (rejected - expected).abs() > DIFFERENT * (1.0 + expected).sqrt() {
             self.sent = 0.0;
@@ -67,12 +73,32 @@ impl Floor {
         }
         self.measure(sent, rejected);
         if self.share < LOWEST {
-            *self = Self::default();
+            self.clear();
         }
     }
 
-    /// The same, in passing.
-    pub(super) fn measure(&mut self, sent: f64, rejected: f64) {
+    /// There is none.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The same in passing, at a pace that is most probably not too fast. Much fewer rejections than usual make it time
+    /// to measure again.
+    pub(super) fn measure_in_passing(&mut self, now: f64, sent: f64, rejected: f64) {
+        self.lack = (self.lack + FEWER * self.share * sent - rejected).max(0.0);
+        if self.lack > self.chance(WINDOW) {
+            self.lack = 0.0;
+            self.review_at = self.review_at.min(now);
+        }
+        self.measure(sent, rejected);
+    }
+
+    /// The rejections that chance may bring on top among so many entries.
+    fn chance(&self, entries: f64) -> f64 {
+        1.0 + DEVIATIONS * (entries * self.share * (1.0 - self.share)).sqrt()
+    }
+
+    fn measure(&mut self, sent: f64, rejected: f64) {
         self.sent += sent;
         self.rejected += rejected;
         if self.sent > MEMORY {
@@ -98,9 +124,7 @@ impl Floor {
             return true;
         }
         self.excess = (self.excess + rejected - (SLACK * self.share + MARGIN) * sent).max(0.0);
-        let window = WINDOW.max(WINDOW_SECONDS * capacity);
-        let chance = 1.0 + DEVIATIONS * (window * self.share * (1.0 - self.share)).sqrt();
-        let exceeded = self.excess > chance;
+        let exceeded = self.excess > self.chance(WINDOW.max(WINDOW_SECONDS * capacity));
         if exceeded {
             self.excess = 0.0;
         }

@@ -299,7 +299,7 @@ impl Pacer {
         if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
             self.mark(evidence, dips);
         } else if dips && self.floor.is_up() {
-            self.floor.measure(evidence.fresh, evidence.fresh_rejected);
+            self.floor.measure_in_passing(evidence.now, evidence.fresh, evidence.fresh_rejected);
         }
         if !evidence.is_full_rejection() {
             self.full_rejections = 0;
@@ -384,6 +384,8 @@ impl Pacer {
     fn conclude(&mut self, finding: Finding, now: f64) {
         match finding {
             Finding::Loss { sent, rejected } => {
+                // What was before may have been no mark.
+                self.mark_at = None;
                 let known = self.floor.is_up();
                 self.floor.declare(now, sent, rejected);
                 if known {
@@ -395,9 +397,7 @@ impl Pacer {
                 }
             }
             Finding::Pace => {
-                if self.floor.is_up() {
-                    self.floor.declare(now, 1.0, 0.0);
-                }
+                self.floor.clear();
                 self.suspicion.clear();
                 self.schedule.shorten();
                 self.state = State::Track;

@@ -20,6 +20,9 @@ const MOST: f64 = 200.0;
 /// what chance makes of [`FEWEST`] entries, also when three of ten are rejected whatever the pace.
 const FALLEN: f64 = 0.6;
 
+/// A smaller share of rejections before the end of a search is none.
+const UNTOLD: f64 = 0.002;
+
 /// So many entries of which none gets through end the search at once.
 const NONE: f64 = 5.0;
 
@@ -84,8 +87,11 @@ impl Search {
     /// Hears of a call that was answered while `in_flight` entries were on their way. Tells when the search is over.
     pub(super) fn observe(&mut self, evidence: &Evidence, in_flight: f64, trip: f64) -> Option<Found> {
         self.keep(evidence);
-        if evidence.rejected > 0.0 && self.is_over() {
-            return self.found();
+        if evidence.rejected > 0.0
+            && self.is_over()
+            && let Some(found) = self.found()
+        {
+            return Some(found);
         }
         // A window that is not used does not grow.
         if in_flight >= self.window / 2.0 {
@@ -124,7 +130,15 @@ impl Search {
     }
 
     fn found(&self) -> Option<Found> {
-        let is_mark = |answer: &&Answer| answer.accepted < answer.sent;
+        // Where some were rejected all along, a rejection or two do not tell that the bucket was empty.
+        let sent_before = self.sent - self.latest_sent;
+        let rejected_before = sent_before - (self.accepted - self.latest_accepted);
+        let least = if rejected_before > UNTOLD * sent_before {
+            FALLEN * self.accepted / self.sent.max(1.0)
+        } else {
+            1.0
+        };
+        let is_mark = |answer: &&Answer| answer.accepted <= least * answer.sent && answer.accepted < answer.sent;
         let first = self.latest.iter().position(|answer| is_mark(&answer))?;
         let from = self.latest.get(first)?.seen_at;
         let until = self.latest.iter().filter(is_mark).map(|answer| answer.seen_at).fold(from, f64::max);

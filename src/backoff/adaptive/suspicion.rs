@@ -10,7 +10,8 @@ const PEAK_MEMORY: f64 = 20.0;
 /// An estimate below this part of the peak has sunk.
 const SUNK: f64 = 0.6;
 
-/// For so long it must have sunk, in seconds.
+/// An estimate below this part of the peak for so many seconds has sunk however the marks came.
+const SUNK_DEEP: f64 = 0.3;
 const SUNK_SECONDS: f64 = 3.0;
 
 /// Marks where there should be none.
@@ -54,12 +55,14 @@ impl Suspicion {
 
     /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
     pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
-        if capacity >= SUNK * self.peak {
+        if capacity >= SUNK_DEEP * self.peak {
             self.sunk_since = None;
-            return None;
+        } else {
+            self.sunk_since.get_or_insert(now);
         }
-        let since = *self.sunk_since.get_or_insert(now);
-        (self.marks >= MARKS || now - since > SUNK_SECONDS).then(|| self.rejected / self.sent.max(1.0))
+        let sunk = self.marks >= MARKS && capacity < SUNK * self.peak;
+        let for_long = self.sunk_since.is_some_and(|since| now - since > SUNK_SECONDS);
+        (sunk || for_long).then(|| self.rejected / self.sent.max(1.0))
     }
 
     /// It was the pace, or is being found out.

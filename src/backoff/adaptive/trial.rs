@@ -13,10 +13,10 @@ const EXACT_ENTRIES: f64 = 100.0;
 const EXACT_REJECTIONS: f64 = 12.0;
 
 /// A trial says yes when at least this part of the rejections has remained.
-const REMAINING: f64 = 0.25;
+const REMAINING: f64 = 0.6;
 
-/// A trial without a rejection says no when this many were to be expected: by chance there are none in one of 30.
-const EXPECTED: f64 = 3.5;
+/// A trial without a rejection says no when this many were to be expected: by chance there are none in one of 90.
+const EXPECTED: f64 = 4.5;
 
 /// A trial ends when this many were to be expected, whatever there was.
 const ENOUGH: f64 = 12.0;
