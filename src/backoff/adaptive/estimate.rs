@@ -8,9 +8,9 @@ const MEMORY: f64 = 1.0;
 /// soon outweighs it.
 const EVIDENCE: f64 = 0.3;
 
-/// Bounds of a rate in entries a second, so that no arithmetic leaves the numbers: one in 1,000 s, and more than all
-/// of AWS takes.
-const LOWEST: f64 = 1e-3;
+/// Bounds of a rate in entries a second, so that no arithmetic leaves the numbers: one, the least that can be
+/// provisioned, and more than all of AWS takes.
+const LOWEST: f64 = 1.0;
 const HIGHEST: f64 = 1e9;
 
 /// Accepted entries, and the time in which the service accepted them, of stretches that began and ended with an empty

@@ -15,6 +15,7 @@ mod retries;
 mod rules;
 mod schedule;
 mod search;
+mod spread;
 mod suspicion;
 mod trial;
 mod trip;
@@ -87,11 +88,11 @@ impl Default for Adaptive {
 
 impl BackoffStrategy for Adaptive {
     fn rest(&self, retry: Retry) -> Duration {
-        if self.rules.has(Rule::Parking) && self.lock().parks() {
-            parking::rest(retry, &self.jitter)
-        } else {
-            Duration::ZERO
+        if !self.rules.has(Rule::Parking) {
+            return Duration::ZERO;
         }
+        let unlucky = self.lock().retries_are_unlucky();
+        parking::rest(retry, unlucky, &self.jitter)
     }
 
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {

@@ -135,9 +135,10 @@ impl Pacer {
         self.floor.share()
     }
 
-    /// Whether entries that were rejected more than once rest. Not where that is mere bad luck.
-    pub(super) fn parks(&self) -> bool {
-        self.retries.fail_more_than(self.floor.share())
+    /// Whether it is mere chance that an entry is rejected more than once.
+    pub(super) fn retries_are_unlucky(&self) -> bool {
+        let long_search = matches!(&self.state, State::Search(search) if search.is_long());
+        (self.floor.is_up() || long_search) && self.retries.are_unlucky()
     }
 
     pub(super) fn admit(&mut self, now: Instant, waiter: &Waiter) -> Admission {
@@ -187,17 +188,16 @@ impl Pacer {
     fn hear(&mut self, evidence: &Evidence, in_flight: f64, jitter: &Jitter) {
         self.recent.observe(evidence.now, evidence.accepted, self.trip.seconds());
         self.accepted += evidence.accepted;
-        self.retries.hear(
-            evidence.sent - evidence.fresh,
-            evidence.rejected - evidence.fresh_rejected,
-        );
+        let (sent, rejected) = (evidence.sent - evidence.fresh, evidence.rejected - evidence.fresh_rejected);
+        self.retries.hear((evidence.fresh, evidence.fresh_rejected), (sent, rejected));
         if evidence.accepted > 0.0 {
             self.accepted_at = evidence.now;
         }
+        let judged = self.judged(evidence);
         match &mut self.state {
             State::Search(search) => {
                 let trip = self.trip.seconds();
-                if let Some(found) = search.observe(evidence, in_flight, trip) {
+                if let Some(found) = search.observe(evidence, judged, in_flight, trip) {
                     self.measure(found);
                     self.state = State::Drain {
                         until: evidence.now + DRAIN_TRIPS * trip,
@@ -207,7 +207,7 @@ impl Pacer {
             }
             State::Drain { accepted, .. } => {
                 *accepted += evidence.accepted;
-                if evidence.rejected > 0.0 {
+                if judged.1 > 0.0 {
                     self.measure_until(evidence.seen_at);
                 }
             }
@@ -229,9 +229,9 @@ impl Pacer {
         }
     }
 
-    /// What of an answer is judged: all of it, or the fresh entries alone when some are rejected whatever the pace.
-    fn judged(floor: &Floor, evidence: &Evidence) -> (f64, f64) {
-        if floor.is_up() && evidence.fresh > 0.0 {
+    /// What of an answer is judged: the fresh entries alone where retries fail for reasons of their own.
+    fn judged(&self, evidence: &Evidence) -> (f64, f64) {
+        if self.retries.are_at_fault() || self.floor.is_up() && evidence.fresh > 0.0 {
             (evidence.fresh, evidence.fresh_rejected)
         } else {
             (evidence.sent, evidence.rejected)
@@ -294,7 +294,7 @@ impl Pacer {
     fn track(&mut self, evidence: &Evidence) {
         self.schedule.rejected(evidence.rejected);
         self.suspicion.hear(evidence.fresh, evidence.fresh_rejected);
-        let (fresh, rejected) = Self::judged(&self.floor, evidence);
+        let (fresh, rejected) = self.judged(evidence);
         let dips = self.schedule.dips(evidence.sent_at);
         if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
             self.mark(evidence, dips);
@@ -303,7 +303,7 @@ impl Pacer {
         }
         if !evidence.is_full_rejection() {
             self.full_rejections = 0;
-        } else if evidence.fresh > 0.0 || !self.floor.is_up() {
+        } else if fresh > 0.0 {
             self.full_rejections += 1;
         }
         let trip = self.trip.seconds();
@@ -364,7 +364,7 @@ impl Pacer {
 
     fn cut(&mut self, now: f64) {
         let conditions = self.conditions();
-        self.suspicion.keep_peak(now, conditions.capacity);
+        self.suspicion.keep_peak(conditions.capacity);
         self.schedule.cut(now, &conditions);
         self.credit.forfeit();
     }

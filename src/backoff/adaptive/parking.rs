@@ -12,12 +12,16 @@ const FIRST: Duration = Duration::from_millis(50);
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// The rest before that retry. It doubles with each, and half of it is chance.
-pub(super) fn rest(retry: Retry, jitter: &Jitter) -> Duration {
+/// The rest before that retry. It doubles with each unless the entry is just unlucky, and half of it is chance.
+pub(super) fn rest(retry: Retry, unlucky: bool, jitter: &Jitter) -> Duration {
     if retry.number < 2 {
         return Duration::ZERO;
     }
-    let ceiling = growth::raised(FIRST, 2.0, retry.number - 2).min(LONGEST);
+    let ceiling = if unlucky {
+        FIRST
+    } else {
+        growth::raised(FIRST, 2.0, retry.number - 2).min(LONGEST)
+    };
     jitter.between(ceiling / 2, ceiling)
 }
 
@@ -29,11 +33,17 @@ mod tests {
     #[test]
     fn the_first_retry_is_made_at_once_and_later_ones_rest_ever_longer() {
         let jitter = Jitter::seeded(1);
-        assert_eq!(rest(Retry::FIRST, &jitter), Duration::ZERO);
+        assert_eq!(rest(Retry::FIRST, false, &jitter), Duration::ZERO);
         for (number, millis) in [(2, 50), (3, 100), (8, 3200), (9, 5000), (u32::MAX, 5000)] {
-            let rest = rest(retry(number, None), &jitter);
+            let rest = rest(retry(number, None), false, &jitter);
             let longest = Duration::from_millis(millis);
             assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
         }
+    }
+
+    #[test]
+    fn the_unlucky_never_rest_for_long() {
+        let jitter = Jitter::seeded(1);
+        assert!((2..100).all(|number| rest(retry(number, None), true, &jitter) <= FIRST));
     }
 }

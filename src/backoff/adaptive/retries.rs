@@ -1,29 +1,59 @@
-//! Whether entries that were rejected once are rejected again.
+//! Whether entries that were rejected once are rejected again and again, so that it is their own fault.
 
-/// Retries that the share is reckoned over.
+/// Entries over which either share is reckoned. Of retries there are few, so that less must do.
+const FRESH_MEMORY: f64 = 200.0;
 const MEMORY: f64 = 50.0;
 
-/// How retries fare.
+/// Retries are at fault when this many times the share of the fresh entries is rejected, and this much on top.
+const TIMES: f64 = 2.0;
+const MARGIN: f64 = 0.1;
+
+/// Fresh entries are rejected often when more than this share is.
+const OFTEN: f64 = 0.02;
+
+/// How fresh entries and how retries fare.
 #[derive(Debug, Default)]
 pub(super) struct Retries {
+    fresh: Share,
+    retries: Share,
+}
+
+#[derive(Debug, Default)]
+struct Share {
     sent: f64,
     rejected: f64,
 }
 
-impl Retries {
-    pub(super) fn hear(&mut self, sent: f64, rejected: f64) {
+impl Share {
+    fn hear(&mut self, sent: f64, rejected: f64, memory: f64) {
         self.sent += sent;
         self.rejected += rejected;
-        if self.sent > MEMORY {
-            let weight = MEMORY / self.sent;
+        if self.sent > memory {
+            let weight = memory / self.sent;
             self.sent *= weight;
             self.rejected *= weight;
         }
     }
 
-    /// Whether far more of them are rejected than of all entries, so that it is the entries' own fault.
-    pub(super) fn fail_more_than(&self, share: f64) -> bool {
-        self.rejected > 0.5 * (1.0 + share) * self.sent
+    fn get(&self) -> f64 {
+        self.rejected / self.sent.max(1.0)
+    }
+}
+
+impl Retries {
+    pub(super) fn hear(&mut self, fresh: (f64, f64), retries: (f64, f64)) {
+        self.fresh.hear(fresh.0, fresh.1, FRESH_MEMORY);
+        self.retries.hear(retries.0, retries.1, MEMORY);
+    }
+
+    /// Whether retries fail for the same reason as fresh entries do: it is mere chance whom it hits.
+    pub(super) fn are_unlucky(&self) -> bool {
+        self.fresh.get() > OFTEN && !self.are_at_fault()
+    }
+
+    /// Whether far more of the retries are rejected than of the fresh entries.
+    pub(super) fn are_at_fault(&self) -> bool {
+        self.retries.get() > TIMES * self.fresh.get() + MARGIN
     }
 }
 
@@ -34,9 +64,14 @@ mod tests {
     #[test]
     fn retries_that_fare_like_all_entries_are_not_at_fault() {
         let mut retries = Retries::default();
-        (0..100).for_each(|_| retries.hear(10.0, 3.0));
-        assert!(!retries.fail_more_than(0.3));
-        (0..10).for_each(|_| retries.hear(10.0, 10.0));
-        assert!(retries.fail_more_than(0.3));
+        (0..100).for_each(|_| retries.hear((20.0, 6.0), (10.0, 3.0)));
+        assert!(!retries.are_at_fault());
+    }
+
+    #[test]
+    fn retries_that_fail_while_fresh_entries_do_not_are_at_fault() {
+        let mut retries = Retries::default();
+        (0..10).for_each(|_| retries.hear((25.0, 1.0), (2.0, 2.0)));
+        assert!(retries.are_at_fault());
     }
 }

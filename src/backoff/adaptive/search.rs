@@ -23,6 +23,9 @@ const FALLEN: f64 = 0.6;
 /// A smaller share of rejections before the end of a search is none.
 const UNTOLD: f64 = 0.002;
 
+/// A search of more entries than this is long.
+const LONG: f64 = 500.0;
+
 /// So many entries of which none gets through end the search at once.
 const NONE: f64 = 5.0;
 
@@ -74,6 +77,11 @@ impl Search {
         }
     }
 
+    /// Whether it has gone on for so long that the shares of rejections can be trusted.
+    pub(super) fn is_long(&self) -> bool {
+        self.sent > LONG
+    }
+
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
     pub(super) fn admits(&self, wanted: f64, in_flight: f64) -> Option<f64> {
         if self.window - in_flight >= wanted {
@@ -85,9 +93,23 @@ impl Search {
     }
 
     /// Hears of a call that was answered while `in_flight` entries were on their way. Tells when the search is over.
-    pub(super) fn observe(&mut self, evidence: &Evidence, in_flight: f64, trip: f64) -> Option<Found> {
-        self.keep(evidence);
-        if evidence.rejected > 0.0
+    ///
+    /// Of the call `judged` entries count, of which so many were rejected.
+    pub(super) fn observe(
+        &mut self,
+        evidence: &Evidence,
+        (judged, rejected): (f64, f64),
+        in_flight: f64,
+        trip: f64,
+    ) -> Option<Found> {
+        if judged > 0.0 {
+            self.keep(Answer {
+                seen_at: evidence.seen_at,
+                sent: judged,
+                accepted: judged - rejected,
+            });
+        }
+        if rejected > 0.0
             && self.is_over()
             && let Some(found) = self.found()
         {
@@ -100,12 +122,7 @@ impl Search {
         None
     }
 
-    fn keep(&mut self, evidence: &Evidence) {
-        let answer = Answer {
-            seen_at: evidence.seen_at,
-            sent: evidence.sent,
-            accepted: evidence.accepted,
-        };
+    fn keep(&mut self, answer: Answer) {
         self.latest.push_back(answer);
         self.latest_sent += answer.sent;
         self.latest_accepted += answer.accepted;
@@ -167,13 +184,17 @@ mod tests {
         }
     }
 
+    fn observe(search: &mut Search, call: u32, sent: f64, rejected: f64, in_flight: f64, trip: f64) -> Option<Found> {
+        search.observe(&evidence(call, sent, rejected), (sent, rejected), in_flight, trip)
+    }
+
     #[test]
     fn a_window_that_is_used_grows_by_a_quarter_in_a_round_trip() {
         let mut search = Search::from(100.0);
-        search.observe(&evidence(0, 25.0, 0.0), 10.0, TRIP);
+        observe(&mut search, 0, 25.0, 0.0, 10.0, TRIP);
         assert_eq!(search.admits(100.0, 0.0), Some(100.0));
         for call in 0..4 {
-            search.observe(&evidence(call, 25.0, 0.0), 100.0, TRIP);
+            observe(&mut search, call, 25.0, 0.0, 100.0, TRIP);
         }
         assert!(search.window > 120.0 && search.window < 130.0, "{}", search.window);
     }
@@ -188,7 +209,7 @@ mod tests {
     #[test]
     fn it_ends_when_nothing_gets_through() {
         let mut search = Search::new();
-        let found = search.observe(&evidence(0, 5.0, 5.0), 5.0, TRIP);
+        let found = observe(&mut search, 0, 5.0, 5.0, 5.0, TRIP);
         assert!(found.is_some_and(|found| found.accepted.abs() < 1e-9));
     }
 
@@ -197,7 +218,7 @@ mod tests {
         let mut search = Search::new();
         for call in 0..1000 {
             let rejected = [6.0, 9.0, 8.0][call as usize % 3];
-            assert_eq!(search.observe(&evidence(call, 25.0, rejected), 25.0, TRIP), None);
+            assert_eq!(observe(&mut search, call, 25.0, rejected, 25.0, TRIP), None);
         }
     }
 
@@ -205,9 +226,9 @@ mod tests {
     fn it_ends_when_more_does_not_get_through_and_tells_how_much_did() {
         let mut search = Search::from(25.0);
         for call in 0..10 {
-            assert_eq!(search.observe(&evidence(call, 25.0, 0.0), 25.0, TRIP), None);
+            assert_eq!(observe(&mut search, call, 25.0, 0.0, 25.0, TRIP), None);
         }
-        let found = (10..20).find_map(|call| search.observe(&evidence(call, 25.0, 17.0), 25.0, TRIP));
+        let found = (10..20).find_map(|call| observe(&mut search, call, 25.0, 17.0, 25.0, TRIP));
         let found = found.unwrap();
         let rate = found.accepted / (found.until - found.from);
         assert!((rate - 8.0 / TRIP).abs() < 1e-6, "{found:?}");

@@ -4,14 +4,10 @@
 /// that rejects whatever the pace goes on.
 const MARKS: u32 = 6;
 
-/// How long a high estimate is remembered, in seconds: its weight falls to a third in that time.
-const PEAK_MEMORY: f64 = 20.0;
-
 /// An estimate below this part of the peak has sunk.
 const SUNK: f64 = 0.6;
 
-/// An estimate below this part of the peak for so many seconds has sunk however the marks came.
-const SUNK_DEEP: f64 = 0.3;
+/// For so long it must have sunk, in seconds, however the marks came.
 const SUNK_SECONDS: f64 = 3.0;
 
 /// Marks where there should be none.
@@ -21,7 +17,6 @@ pub(super) struct Suspicion {
     sent: f64,
     rejected: f64,
     peak: f64,
-    peak_at: f64,
     sunk_since: Option<f64>,
 }
 
@@ -46,30 +41,25 @@ impl Suspicion {
         (self.marks >= MARKS && self.sent > 0.0).then(|| self.rejected / self.sent)
     }
 
-    /// Remembers the highest estimate of late.
-    pub(super) fn keep_peak(&mut self, now: f64, capacity: f64) {
-        let weight = (-(now - self.peak_at).max(0.0) / PEAK_MEMORY).exp();
-        self.peak = capacity.max(self.peak * weight);
-        self.peak_at = now;
+    /// Remembers the highest estimate since the last search.
+    pub(super) fn keep_peak(&mut self, capacity: f64) {
+        self.peak = self.peak.max(capacity);
     }
 
     /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
     pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
-        if capacity >= SUNK_DEEP * self.peak {
+        if capacity >= SUNK * self.peak {
             self.sunk_since = None;
-        } else {
-            self.sunk_since.get_or_insert(now);
+            return None;
         }
-        let sunk = self.marks >= MARKS && capacity < SUNK * self.peak;
-        let for_long = self.sunk_since.is_some_and(|since| now - since > SUNK_SECONDS);
-        (sunk || for_long).then(|| self.rejected / self.sent.max(1.0))
+        let since = *self.sunk_since.get_or_insert(now);
+        (self.marks >= MARKS || now - since > SUNK_SECONDS).then(|| self.rejected / self.sent.max(1.0))
     }
 
     /// It was the pace, or is being found out.
     pub(super) fn clear(&mut self) {
         *self = Self {
             peak: self.peak,
-            peak_at: self.peak_at,
             sunk_since: self.sunk_since,
             ..Self::default()
         };

@@ -1,5 +1,7 @@
 //! A few calls at half the pace, to learn whether rejections depend on it.
 
+use super::spread::Spread;
+
 /// The pace of a trial, as a share of the capacity. Whatever the service then rejects it does not reject for the pace,
 /// unless its capacity has fallen by half.
 const PACE: f64 = 0.5;
@@ -48,8 +50,7 @@ pub(super) struct Trial {
     /// The share of rejections that made it necessary.
     suspected: f64,
     longest: f64,
-    sent: f64,
-    rejected: f64,
+    fresh: Spread,
 }
 
 impl Trial {
@@ -59,8 +60,7 @@ impl Trial {
             longest: LONGEST + LONGEST_CHUNKS * chunk / (PACE * capacity),
             pace: PACE * capacity,
             suspected: suspected.clamp(LEAST_SUSPECTED, 1.0),
-            sent: 0.0,
-            rejected: 0.0,
+            fresh: Spread::default(),
         }
     }
 
@@ -72,17 +72,20 @@ impl Trial {
     /// Hears of a call, and says when enough is known.
     pub(super) fn observe(&mut self, sent_at: f64, now: f64, fresh: f64, rejected: f64) -> Option<Finding> {
         if sent_at >= self.started_at {
-            self.sent += fresh;
-            self.rejected += rejected;
+            self.fresh.hear(fresh, rejected);
         }
-        let Self { sent, rejected, .. } = *self;
+        let (sent, rejected) = (self.fresh.sent(), self.fresh.rejected());
         if sent >= ENTRIES && rejected > sent / 2.0 {
             return Some(Finding::Pace);
         }
         let expected = self.suspected * sent;
         let is_exact = sent >= EXACT_ENTRIES || rejected >= EXACT_REJECTIONS;
         if sent >= ENTRIES && is_exact && rejected >= REJECTIONS && rejected >= REMAINING * expected {
-            return Some(Finding::Loss { sent, rejected });
+            return Some(if self.fresh.comes_in_bursts() {
+                Finding::Pace
+            } else {
+                Finding::Loss { sent, rejected }
+            });
         }
         let none = rejected <= 0.0 && sent >= LEAST.max(EXPECTED / self.suspected);
         let ends = expected >= ENOUGH || now - self.started_at > self.longest;
