@@ -293,9 +293,12 @@ impl Pacer {
 
     fn track(&mut self, evidence: &Evidence) {
         self.schedule.rejected(evidence.rejected);
-        self.suspicion.hear(evidence.fresh, evidence.fresh_rejected);
         let (fresh, rejected) = self.judged(evidence);
         let dips = self.schedule.dips(evidence.sent_at);
+        if dips {
+            let capacity = self.capacity.unwrap_or(0.0);
+            self.suspicion.hear(evidence.fresh, evidence.fresh_rejected, capacity);
+        }
         if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
             self.mark(evidence, dips);
         } else if dips && self.floor.is_up() {
@@ -319,6 +322,7 @@ impl Pacer {
             self.try_out(evidence.now, self.floor.share());
         } else if let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0)) {
             self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
+            self.suspicion.searched(evidence.now);
             self.search_again();
         } else if let Some(share) = self.suspicion.share() {
             self.try_out(evidence.now, share);
@@ -393,6 +397,7 @@ impl Pacer {
                     self.state = State::Track;
                     self.cut(now);
                 } else {
+                    self.suspicion.confirmed();
                     self.search_again();
                 }
             }
@@ -429,7 +434,6 @@ impl Pacer {
 
     /// Nothing is known of the capacity any more.
     fn forget(&mut self) {
-        self.suspicion = Suspicion::default();
         self.capacity = None;
         self.estimate = Estimate::default();
         self.mark_at = None;

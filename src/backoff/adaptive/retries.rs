@@ -6,7 +6,10 @@ const MEMORY: f64 = 50.0;
 
 /// Retries are at fault when this many times the share of the fresh entries is rejected, and this much on top.
 const TIMES: f64 = 2.0;
-const MARGIN: f64 = 0.1;
+const MARGIN: f64 = 0.5;
+
+/// So many retries at least must have been heard of.
+const ENOUGH: f64 = 15.0;
 
 /// Fresh entries are rejected often when more than this share is.
 const OFTEN: f64 = 0.02;
@@ -53,7 +56,7 @@ impl Retries {
 
     /// Whether far more of the retries are rejected than of the fresh entries.
     pub(super) fn are_at_fault(&self) -> bool {
-        self.retries.get() > TIMES * self.fresh.get() + MARGIN
+        self.retries.sent > ENOUGH && self.retries.get() > TIMES * self.fresh.get() + MARGIN
     }
 }
 

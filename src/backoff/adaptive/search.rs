@@ -20,14 +20,18 @@ const MOST: f64 = 200.0;
 /// what chance makes of [`FEWEST`] entries, also when three of ten are rejected whatever the pace.
 const FALLEN: f64 = 0.6;
 
-/// A smaller share of rejections before the end of a search is none.
+/// A smaller share of rejections before the end of a search is none, and among fewer entries nothing can be told.
 const UNTOLD: f64 = 0.002;
+const FEWEST_BEFORE: f64 = 100.0;
 
 /// A search of more entries than this is long.
 const LONG: f64 = 500.0;
 
-/// So many entries of which none gets through end the search at once.
-const NONE: f64 = 5.0;
+/// Entries of which none gets through end the search at once when what was lost before makes that less likely than this.
+/// The loss is taken to be within these bounds.
+const UNLIKELY: f64 = 2e-3;
+const LEAST_LOSS: f64 = 0.2;
+const MOST_LOSS: f64 = 0.6;
 
 /// One answer.
 #[derive(Debug, Clone, Copy)]
@@ -143,14 +147,17 @@ impl Search {
         }
         let share = self.latest_accepted / self.latest_sent.max(1.0);
         let usual = self.accepted / self.sent.max(1.0);
-        sent_in_vain >= NONE || (self.latest_sent >= FEWEST && share < FALLEN * usual)
+        let sent_before = self.sent - sent_in_vain;
+        let loss = 1.0 - self.accepted / sent_before.max(self.accepted).max(1.0);
+        let loss = if sent_before > 0.0 { loss } else { LEAST_LOSS };
+        loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < UNLIKELY || (self.latest_sent >= FEWEST && share < FALLEN * usual)
     }
 
     fn found(&self) -> Option<Found> {
         // Where some were rejected all along, a rejection or two do not tell that the bucket was empty.
         let sent_before = self.sent - self.latest_sent;
         let rejected_before = sent_before - (self.accepted - self.latest_accepted);
-        let least = if rejected_before > UNTOLD * sent_before {
+        let least = if sent_before > FEWEST_BEFORE && rejected_before > UNTOLD * sent_before {
             FALLEN * self.accepted / self.sent.max(1.0)
         } else {
             1.0

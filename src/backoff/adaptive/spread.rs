@@ -4,6 +4,9 @@
 /// rejects most of one call and nothing of the next; chance rejects a little of each.
 const BURSTS: f64 = 3.0;
 
+/// Calls that count when older ones fade.
+const MEMORY: f64 = 20.0;
+
 /// The rejections of some calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spread {
@@ -24,6 +27,19 @@ impl Spread {
         }
     }
 
+    /// Older calls count less: about [`MEMORY`] of them count.
+    pub(super) fn fade(&mut self) {
+        let weight = 1.0 - 1.0 / MEMORY;
+        self.calls *= weight;
+        self.sent *= weight;
+        self.rejected *= weight;
+        self.squares *= weight;
+    }
+
+    pub(super) fn share(&self) -> f64 {
+        self.rejected / self.sent.max(1.0)
+    }
+
     pub(super) fn sent(&self) -> f64 {
         self.sent
     }
@@ -34,7 +50,7 @@ impl Spread {
 
     /// Whether they come in bursts: the index of dispersion of a binomial distribution is 1.
     pub(super) fn comes_in_bursts(&self) -> bool {
-        let share = self.rejected / self.sent.max(1.0);
+        let share = self.share();
         let variance = share * (1.0 - share);
         variance > 0.0 && self.squares - self.rejected * share > BURSTS * variance * (self.calls - 1.0).max(1.0)
     }
