@@ -149,7 +149,7 @@ impl Search {
         let usual = self.accepted / self.sent.max(1.0);
         let sent_before = self.sent - sent_in_vain;
         let loss = 1.0 - self.accepted / sent_before.max(self.accepted).max(1.0);
-        let loss = if sent_before > 0.0 { loss } else { LEAST_LOSS };
+        let loss = if sent_before >= FEWEST { loss } else { LEAST_LOSS };
         loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < UNLIKELY || (self.latest_sent >= FEWEST && share < FALLEN * usual)
     }
 

@@ -26,7 +26,10 @@ const LONGEST_PATIENCE: f64 = 60.0;
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
     marks: u32,
-    fresh: Spread,
+    /// Fresh entries in dips since the first of them …
+    chain: Spread,
+    /// … and lately.
+    lately: Spread,
     /// Entries in dips since the last rejection there.
     clean: f64,
     peak: f64,
@@ -42,8 +45,11 @@ impl Suspicion {
         if self.clean >= CLEAN {
             self.peak = capacity;
         }
-        self.fresh.fade();
-        self.fresh.hear(sent, rejected);
+        self.lately.fade();
+        self.lately.hear(sent, rejected);
+        if self.marks > 0 {
+            self.chain.hear(sent, rejected);
+        }
     }
 
     /// A mark came, in the dip or not.
@@ -57,7 +63,7 @@ impl Suspicion {
 
     /// The share of rejections that does not fit, if there are enough.
     pub(super) fn share(&self) -> Option<f64> {
-        (self.marks >= MARKS && !self.fresh.comes_in_bursts()).then(|| self.fresh.share())
+        (self.marks >= MARKS && !self.chain.comes_in_bursts()).then(|| self.chain.share())
     }
 
     /// Remembers the highest estimate since the last search.
@@ -72,13 +78,14 @@ impl Suspicion {
             return None;
         }
         let since = *self.sunk_since.get_or_insert(now);
-        let for_long = now - since > SUNK_SECONDS;
-        let is_certain = if self.fresh.comes_in_bursts() {
-            now - since > SUNK_IN_BURSTS_SECONDS
+        let chain = self.marks >= MARKS && !self.chain.comes_in_bursts();
+        let patience = if self.lately.comes_in_bursts() {
+            SUNK_IN_BURSTS_SECONDS
         } else {
-            for_long || self.marks >= MARKS
+            SUNK_SECONDS
         };
-        (is_certain && now >= self.next_search_at).then(|| self.fresh.share())
+        let is_certain = chain || now - since > patience;
+        (is_certain && now >= self.next_search_at).then(|| self.lately.share())
     }
 
     /// The estimate is searched for again. Unless a loss is found, the next search must wait for longer.
@@ -99,7 +106,7 @@ impl Suspicion {
     /// It was the pace, or is being found out.
     pub(super) fn clear(&mut self) {
         *self = Self {
-            fresh: self.fresh,
+            lately: self.lately,
             clean: self.clean,
             peak: self.peak,
             sunk_since: self.sunk_since,
