@@ -231,7 +231,7 @@ impl Pacer {
 
     /// What of an answer is judged: the fresh entries alone where retries fail for reasons of their own.
     fn judged(&self, evidence: &Evidence) -> (f64, f64) {
-        if self.retries.are_at_fault() || self.floor.is_up() && evidence.fresh > 0.0 {
+        if self.floor.is_up() || self.retries.are_at_fault() {
             (evidence.fresh, evidence.fresh_rejected)
         } else {
             (evidence.sent, evidence.rejected)
@@ -388,12 +388,9 @@ impl Pacer {
     fn conclude(&mut self, finding: Finding, now: f64) {
         match finding {
             Finding::Loss { sent, rejected } => {
-                // What was before may have been no mark.
-                self.mark_at = None;
                 let known = self.floor.is_up();
                 self.floor.declare(now, sent, rejected);
                 if known {
-                    self.schedule.shorten();
                     self.state = State::Track;
                     self.cut(now);
                 } else {

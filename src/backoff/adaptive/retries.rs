@@ -8,6 +8,9 @@ const MEMORY: f64 = 50.0;
 const TIMES: f64 = 2.0;
 const MARGIN: f64 = 0.5;
 
+/// Within this much on top it is mere chance.
+const SLACK: f64 = 0.1;
+
 /// So many retries at least must have been heard of.
 const ENOUGH: f64 = 15.0;
 
@@ -51,7 +54,8 @@ impl Retries {
 
     /// Whether retries fail for the same reason as fresh entries do: it is mere chance whom it hits.
     pub(super) fn are_unlucky(&self) -> bool {
-        self.fresh.get() > OFTEN && !self.are_at_fault()
+        let fresh = self.fresh.get();
+        fresh > OFTEN && self.retries.get() <= TIMES * fresh + SLACK
     }
 
     /// Whether far more of the retries are rejected than of the fresh entries.
