@@ -1,8 +1,10 @@
 //! Whether rejections are spread over the calls as by chance.
 
-/// Rejections vary from call to call this many times more than by chance when they come in bursts. An empty bucket
-/// rejects most of one call and nothing of the next; chance rejects a little of each.
-const BURSTS: f64 = 3.0;
+/// What the sum of the squared deviations, in variances, must exceed to be no chance, and how much more for each call: an
+/// upper bound of the 99.9th percentile of the chi-squared distribution. An empty bucket rejects most of one call and
+/// nothing of the next; chance rejects a little of each.
+const BURSTS: f64 = 10.0;
+const BURSTS_PER_CALL: f64 = 2.0;
 
 /// Calls that count when older ones fade.
 const MEMORY: f64 = 20.0;
@@ -48,11 +50,12 @@ impl Spread {
         self.rejected
     }
 
-    /// Whether they come in bursts: the index of dispersion of a binomial distribution is 1.
+    /// Whether they come in bursts, and not as by chance (Pearson's test).
     pub(super) fn comes_in_bursts(&self) -> bool {
         let share = self.share();
         let variance = share * (1.0 - share);
-        variance > 0.0 && self.squares - self.rejected * share > BURSTS * variance * (self.calls - 1.0).max(1.0)
+        let bound = BURSTS + BURSTS_PER_CALL * self.calls;
+        variance > 0.0 && self.squares - self.rejected * share > bound * variance
     }
 }
 

@@ -10,6 +10,9 @@ const PACE: f64 = 0.5;
 const ENTRIES: f64 = 16.0;
 const REJECTIONS: f64 = 4.0;
 
+/// When more than half of so many are rejected, the capacity has fallen below even this pace.
+const MANY_ENTRIES: f64 = 40.0;
+
 /// It goes on until there are this many of either, so that the share is known well enough.
 const EXACT_ENTRIES: f64 = 100.0;
 const EXACT_REJECTIONS: f64 = 12.0;
@@ -21,7 +24,7 @@ const REMAINING: f64 = 0.6;
 const EXPECTED: f64 = 4.5;
 
 /// A trial ends when this many were to be expected, whatever there was.
-const ENOUGH: f64 = 12.0;
+const ENOUGH: f64 = 20.0;
 
 /// A smaller share than this cannot be told in a time worth it.
 const LEAST_SUSPECTED: f64 = 0.01;
@@ -75,12 +78,12 @@ impl Trial {
             self.fresh.hear(fresh, rejected);
         }
         let (sent, rejected) = (self.fresh.sent(), self.fresh.rejected());
-        if sent >= ENTRIES && rejected > sent / 2.0 {
+        if sent >= MANY_ENTRIES && rejected > sent / 2.0 {
             return Some(Finding::Pace);
         }
         let expected = self.suspected * sent;
         let is_exact = sent >= EXACT_ENTRIES || rejected >= EXACT_REJECTIONS;
-        if sent >= ENTRIES && is_exact && rejected >= REJECTIONS && rejected >= REMAINING * expected {
+        if sent >= ENTRIES && rejected <= sent / 2.0 && is_exact && rejected >= REJECTIONS && rejected >= REMAINING * expected {
             return Some(if self.fresh.comes_in_bursts() {
                 Finding::Pace
             } else {
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_service_that_rejects_most_has_no_capacity_for_even_this_pace() {
-        assert_eq!(finding(0.3, 20.0), (1, Finding::Pace));
+        assert_eq!(finding(0.9, 20.0), (2, Finding::Pace));
     }
 
     #[test]
