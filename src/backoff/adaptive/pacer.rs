@@ -187,7 +187,11 @@ impl Pacer {
 
     fn hear(&mut self, evidence: &Evidence, in_flight: f64, jitter: &Jitter) {
         self.recent.observe(evidence.now, evidence.accepted, self.trip.seconds());
-        self.accepted += evidence.accepted;
+        // Right after a search many calls are under way that the service saw before the mark.
+        let is_old = matches!(self.state, State::Drain { .. }) && self.mark_at >= Some(evidence.seen_at);
+        if !is_old {
+            self.accepted += evidence.accepted;
+        }
         let (sent, rejected) = (evidence.sent - evidence.fresh, evidence.rejected - evidence.fresh_rejected);
         self.retries.hear((evidence.fresh, evidence.fresh_rejected), (sent, rejected));
         if evidence.accepted > 0.0 {

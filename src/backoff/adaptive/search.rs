@@ -166,7 +166,9 @@ impl Search {
         let first = self.latest.iter().position(|answer| is_mark(&answer))?;
         let from = self.latest.get(first)?.seen_at;
         let until = self.latest.iter().filter(is_mark).map(|answer| answer.seen_at).fold(from, f64::max);
-        let accepted = self.latest.iter().skip(first + 1).map(|answer| answer.accepted).sum();
+        // Answers do not come in the order in which the service saw the calls.
+        let after = self.latest.iter().filter(|answer| answer.seen_at > from);
+        let accepted = after.map(|answer| answer.accepted).sum();
         Some(Found { from, until, accepted })
     }
 }

@@ -26,6 +26,9 @@ const EXPECTED: f64 = 4.5;
 /// A trial ends when this many were to be expected, whatever there was.
 const ENOUGH: f64 = 20.0;
 
+/// It also ends after this many fresh entries: a loss that does not show among them is not worth the time.
+const MOST_ENTRIES: f64 = 500.0;
+
 /// A smaller share than this cannot be told in a time worth it.
 const LEAST_SUSPECTED: f64 = 0.01;
 
@@ -83,7 +86,8 @@ impl Trial {
         }
         let expected = self.suspected * sent;
         let is_exact = sent >= EXACT_ENTRIES || rejected >= EXACT_REJECTIONS;
-        if sent >= ENTRIES && rejected <= sent / 2.0 && is_exact && rejected >= REJECTIONS && rejected >= REMAINING * expected {
+        let is_proven = sent >= MOST_ENTRIES && rejected >= 1.0 || rejected >= REJECTIONS;
+        if sent >= ENTRIES && is_proven && rejected <= sent / 2.0 && is_exact && rejected >= REMAINING * expected {
             return Some(if self.fresh.comes_in_bursts() {
                 Finding::Pace
             } else {
@@ -91,7 +95,7 @@ impl Trial {
             });
         }
         let none = rejected <= 0.0 && sent >= LEAST.max(EXPECTED / self.suspected);
-        let ends = expected >= ENOUGH || now - self.started_at > self.longest;
+        let ends = expected >= ENOUGH || sent >= MOST_ENTRIES || now - self.started_at > self.longest;
         (none || ends).then_some(Finding::Pace)
     }
 }
