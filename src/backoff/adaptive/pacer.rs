@@ -60,7 +60,7 @@ enum State {
     /// The capacity is not known: more and more entries in flight.
     Search(Search),
     /// Something was rejected: nothing leaves until everything is back, or until that moment.
-    Drain { until: f64, accepted: f64 },
+    Drain { from: f64, until: f64, accepted: f64 },
     /// The capacity is known: the pace follows the schedule.
     Track,
     /// Half the pace, to learn whether rejections depend on it.
@@ -187,11 +187,7 @@ impl Pacer {
 
     fn hear(&mut self, evidence: &Evidence, in_flight: f64, jitter: &Jitter) {
         self.recent.observe(evidence.now, evidence.accepted, self.trip.seconds());
-        // Right after a search many calls are under way that the service saw before the mark.
-        let is_old = matches!(self.state, State::Drain { .. }) && self.mark_at >= Some(evidence.seen_at);
-        if !is_old {
-            self.accepted += evidence.accepted;
-        }
+        self.count_accepted(evidence);
         let (sent, rejected) = (evidence.sent - evidence.fresh, evidence.rejected - evidence.fresh_rejected);
         self.retries.hear((evidence.fresh, evidence.fresh_rejected), (sent, rejected));
         if evidence.accepted > 0.0 {
@@ -202,8 +198,9 @@ impl Pacer {
             State::Search(search) => {
                 let trip = self.trip.seconds();
                 if let Some(found) = search.observe(evidence, judged, in_flight, trip) {
-                    self.measure(found);
+                    let from = self.measure(found);
                     self.state = State::Drain {
+                        from,
                         until: evidence.now + DRAIN_TRIPS * trip,
                         accepted: evidence.accepted,
                     };
@@ -233,6 +230,20 @@ impl Pacer {
         }
     }
 
+    /// Counts what was accepted since the last mark.
+    fn count_accepted(&mut self, evidence: &Evidence) {
+        // Right after a search many calls are under way that the service saw before the mark, and some before the first.
+        if let (State::Drain { from, .. }, Some(mark_at)) = (&self.state, self.mark_at)
+            && evidence.seen_at <= mark_at
+        {
+            if evidence.seen_at > *from {
+                self.estimate.add(evidence.accepted, 0.0);
+            }
+            return;
+        }
+        self.accepted += evidence.accepted;
+    }
+
     /// What of an answer is judged: the fresh entries alone where retries fail for reasons of their own.
     fn judged(&self, evidence: &Evidence) -> (f64, f64) {
         if self.floor.is_up() || self.retries.are_at_fault() {
@@ -242,15 +253,16 @@ impl Pacer {
         }
     }
 
-    /// What was accepted at the end of a search.
-    fn measure(&mut self, found: Found) {
-        if self.mark_at.is_some() {
+    /// What was accepted at the end of a search. Tells since when.
+    fn measure(&mut self, found: Found) -> f64 {
+        if let Some(from) = self.mark_at {
             self.measure_until(found.until);
-            return;
+            return from;
         }
         self.estimate.add(found.accepted, found.until - found.from);
         self.mark_at = Some(found.until);
         self.accepted = 0.0;
+        found.from
     }
 
     /// What was accepted from the last mark to this one, while the capacity is not known.
@@ -263,7 +275,7 @@ impl Pacer {
     }
 
     fn end_drain_if_done(&mut self, now: f64) {
-        let State::Drain { until, accepted } = self.state else {
+        let State::Drain { until, accepted, .. } = self.state else {
             return;
         };
         if self.in_flight > 0.0 && now < until {
