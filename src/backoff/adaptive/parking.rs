@@ -12,12 +12,15 @@ const FIRST: Duration = Duration::from_millis(50);
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// Bad luck ends with this retry: at a loss of 30% only one entry in 15,000 needs more.
+const UNLUCKY: u32 = 8;
+
 /// The rest before that retry. It doubles with each unless the entry is just unlucky, and half of it is chance.
 pub(super) fn rest(retry: Retry, unlucky: bool, jitter: &Jitter) -> Duration {
     if retry.number < 2 {
         return Duration::ZERO;
     }
-    let ceiling = if unlucky {
+    let ceiling = if unlucky && retry.number <= UNLUCKY {
         FIRST
     } else {
         growth::raised(FIRST, 2.0, retry.number - 2).min(LONGEST)
@@ -42,8 +45,9 @@ mod tests {
     }
 
     #[test]
-    fn the_unlucky_never_rest_for_long() {
+    fn the_unlucky_do_not_rest_for_long_until_it_cannot_be_bad_luck() {
         let jitter = Jitter::seeded(1);
-        assert!((2..100).all(|number| rest(retry(number, None), true, &jitter) <= FIRST));
+        assert!((2..=UNLUCKY).all(|number| rest(retry(number, None), true, &jitter) <= FIRST));
+        assert!(rest(retry(UNLUCKY + 1, None), true, &jitter) > FIRST);
     }
 }

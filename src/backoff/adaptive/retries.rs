@@ -15,7 +15,7 @@ const SLACK: f64 = 0.1;
 const ENOUGH: f64 = 15.0;
 
 /// Fresh entries are rejected often when more than this share is.
-const OFTEN: f64 = 0.02;
+const OFTEN: f64 = 0.06;
 
 /// How fresh entries and how retries fare.
 #[derive(Debug, Default)]
