@@ -19,6 +19,8 @@ mod spread;
 mod suspicion;
 mod trial;
 mod trip;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -33,6 +35,42 @@ use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
 use crate::invalid::InvalidOption;
 
 /// Paces all workers together by what the service can take, which it measures.
+///
+/// A rejected entry proves that the service had no capacity left at that moment: a *mark*. What the service accepts from one
+/// mark to the next is what it can take, at whatever pace it was sent. So the pace is a little below that at first, which
+/// leaves room for what was rejected, and then a little above, until the next mark. Nothing else is needed to finish at
+/// the physical minimum with hardly a rejection, whether one worker sends or a hundred.
+///
+/// - **Before the first mark** a window of entries in flight grows as long as more gets through.
+/// - **A capacity that has changed** is found out within a second or two, in both directions.
+/// - **While the service takes nothing** it is asked with single entries, at most a second apart.
+/// - **Rejections that do not depend on the pace**, such as internal errors handed back as unprocessed entries, would pull a
+///   naive estimate down for ever. Where rejections go on while the pace is low, it is halved for a moment. What is still
+///   rejected then, a little of each call, is a loss that no pace can cure, and is put up with.
+/// - **Entries rejected more than once** rest for 25 to 50 ms, and up to 5 s if they are rejected again and again.
+///
+/// Entries are what is counted. All clones of the options share one pace; several processes that send to the same table
+/// need not know of each other and come to equal shares.
+///
+/// # Defaults
+/// - `share`: 1, all that the service can take
+/// - `max_rate`: none
+/// - `initial_rate`: none, the search starts with 5 entries
+/// - the draws are not seeded
+///
+/// It is not `Clone`, because a copy would measure for itself. To look at what it measures, keep an `Arc` of it and hand a
+/// clone of that to the options; it is a strategy as well.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use aws_batch_delivery::{DeliveryOptions, InvalidOption, backoff::Adaptive};
+/// # fn main() -> Result<(), InvalidOption> {
+/// let strategy = Arc::new(Adaptive::default().max_rate(2000.0)?);
+/// let options = DeliveryOptions::default().backoff(Arc::clone(&strategy));
+/// assert_eq!(strategy.capacity(), None);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Adaptive {
     rules: Rules,
@@ -47,6 +85,39 @@ impl Adaptive {
             jitter,
             pacer: Mutex::new(Pacer::new(rules)),
         }
+    }
+
+    /// Takes only this part of what the service can take, so that others have the rest. Default 1.
+    ///
+    /// What it can take is measured at the start, and again whenever something is rejected. At a lower share that is seldom,
+    /// so a capacity that grows later goes unnoticed.
+    ///
+    /// # Errors
+    /// The share is not above 0 and at most 1.
+    pub fn share(mut self, share: f64) -> Result<Self, InvalidOption> {
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(InvalidOption::new("share", "above 0 and at most 1", share));
+        }
+        self.rules.share = share;
+        Ok(Self::with(self.rules, self.jitter))
+    }
+
+    /// Never more than this many entries a second, averaged over some calls. Default: as many as the service takes.
+    ///
+    /// # Errors
+    /// The rate is below 1, infinite or not a number.
+    pub fn max_rate(mut self, rate: f64) -> Result<Self, InvalidOption> {
+        self.rules.max_rate = Some(checked("max rate", rate)?);
+        Ok(Self::with(self.rules, self.jitter))
+    }
+
+    /// Starts with this many entries a second instead of a search, where the capacity is about known.
+    ///
+    /// # Errors
+    /// The rate is below 1, infinite or not a number.
+    pub fn initial_rate(mut self, rate: f64) -> Result<Self, InvalidOption> {
+        self.rules.initial_rate = Some(checked("initial rate", rate)?);
+        Ok(Self::with(self.rules, self.jitter))
     }
 
     /// Makes the draws repeatable.
@@ -80,6 +151,14 @@ impl Adaptive {
     }
 }
 
+fn checked(option: &'static str, rate: f64) -> Result<f64, InvalidOption> {
+    if rate.is_finite() && rate >= 1.0 {
+        Ok(rate)
+    } else {
+        Err(InvalidOption::new(option, "a finite number of at least 1", rate))
+    }
+}
+
 impl Default for Adaptive {
     fn default() -> Self {
         Self::with(Rules::default(), Jitter::default())
@@ -108,6 +187,6 @@ impl BackoffStrategy for Adaptive {
     }
 
     fn reset(&self) {
-        *self.lock() = Pacer::new(self.rules);
+        self.lock().reset();
     }
 }

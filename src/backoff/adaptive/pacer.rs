@@ -24,6 +24,10 @@ use crate::backoff::{Admission, Outcome, Waiter};
 /// How long a waiter that depends on answers waits before it asks again without one, in seconds.
 const PATIENCE: f64 = 0.02;
 
+/// Bounds of a pace in entries a second, so that no arithmetic leaves the numbers.
+const LOWEST: f64 = 0.1;
+const HIGHEST: f64 = 1e9;
+
 /// The shortest wait in seconds: no timer is finer, and a moment that has come already would be waited for without end.
 const SHORTEST_WAIT: f64 = 1e-4;
 
@@ -101,19 +105,20 @@ pub(super) struct Pacer {
 
 impl Pacer {
     pub(super) fn new(rules: Rules) -> Self {
+        let initial = rules.initial_rate.map(|rate| Estimate::guessed(rate, f64::INFINITY));
         Self {
             rules,
             clock: Clock::default(),
             trip: Trip::default(),
             recent: Recent::default(),
             floor: Floor::default(),
-            state: State::Search(Search::new()),
+            state: initial.map_or_else(|| State::Search(Search::new()), |_| State::Track),
             chunk: 1.0,
             in_flight: 0.0,
-            capacity: None,
-            estimate: Estimate::default(),
+            capacity: rules.initial_rate,
+            estimate: initial.unwrap_or_default(),
             change: Change::default(),
-            schedule: Schedule::new(!rules.has(Rule::Dip)),
+            schedule: Schedule::new(rules),
             suspicion: Suspicion::default(),
             credit: Credit::default(),
             retries: Retries::default(),
@@ -148,7 +153,10 @@ impl Pacer {
         self.end_drain_if_done(moment);
         self.earn(moment);
         let limit = match &self.state {
-            State::Search(search) => search.admits(wanted, self.in_flight).ok_or(PATIENCE),
+            State::Search(search) => match self.rules.max_rate.and_then(|rate| self.credit.wait(rate)) {
+                Some(seconds) => Err(seconds),
+                None => search.admits(wanted, self.in_flight).ok_or(PATIENCE),
+            },
             State::Drain { until, .. } => Err((until - moment).min(PATIENCE)),
             State::Outage(outage) => outage.wait(moment).map_or(Ok(1.0), Err),
             State::Track | State::Trial(_) => self.credit.wait(self.pace(moment)).map_or_else(|| Ok(self.limit()), Err),
@@ -168,6 +176,21 @@ impl Pacer {
         if let State::Outage(outage) = &mut self.state {
             outage.departs(moment);
         }
+    }
+
+    /// Forgets what the service could take, but not which calls are on their way.
+    pub(super) fn reset(&mut self) {
+        let fresh = Self::new(self.rules);
+        let Self {
+            clock, trip, chunk, in_flight, ..
+        } = std::mem::replace(self, fresh);
+        *self = Self {
+            clock,
+            trip,
+            chunk,
+            in_flight,
+            ..Self::new(self.rules)
+        };
     }
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
@@ -336,7 +359,9 @@ impl Pacer {
         }
         if self.floor.is_due(evidence.now) {
             self.try_out(evidence.now, self.floor.share());
-        } else if let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0)) {
+        } else if self.rules.has(Rule::SearchAgain)
+            && let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0))
+        {
             self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
             self.suspicion.searched(evidence.now);
             self.search_again();
@@ -466,16 +491,17 @@ impl Pacer {
     fn pace(&self, now: f64) -> f64 {
         let pace = match &self.state {
             State::Trial(trial) => trial.pace(),
-            _ => self.schedule.pace(now, &self.conditions()),
+            _ => self.rules.share * self.schedule.pace(now, &self.conditions()),
         };
-        pace.clamp(1e-3, 1e9)
+        pace.min(self.rules.max_rate.unwrap_or(HIGHEST)).clamp(LOWEST, HIGHEST)
     }
 
     fn earn(&mut self, now: f64) {
-        if matches!(self.state, State::Track | State::Trial(_)) {
-            let pace = self.pace(now);
-            self.credit.earn(now, pace);
-        }
+        let pace = match &self.state {
+            State::Track | State::Trial(_) => self.pace(now),
+            _ => self.rules.max_rate.unwrap_or(HIGHEST),
+        };
+        self.credit.earn(now, pace);
     }
 
     /// How many entries a call may carry.

@@ -15,12 +15,29 @@ pub enum Rule {
     Parking,
     /// Rejections that do not depend on the pace are found out.
     Floor,
+    /// An estimate that has sunk is searched for again.
+    SearchAgain,
     /// Few entries a call until the estimate is worth something.
     SmallCalls,
     /// First periods are short.
     ShortPeriods,
     /// Costly marks are rarer.
     Thrift,
+}
+
+impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Dip,
+        Self::Change,
+        Self::Outage,
+        Self::Parking,
+        Self::Floor,
+        Self::SearchAgain,
+        Self::SmallCalls,
+        Self::ShortPeriods,
+        Self::Thrift,
+    ];
 }
 
 /// What the pacer is asked to keep to.

@@ -1,5 +1,7 @@
 //! The pace between two cuts: a little too slow at first, then a little too fast, then ever faster.
 
+use super::rules::{Rule, Rules};
+
 /// How far below the estimate the pace starts, as a share of it. What the dip leaves is banked in the bucket and taken
 /// afterwards; it gives the leftovers room, so that they are accepted at once.
 const DIP: f64 = 0.15;
@@ -68,19 +70,18 @@ pub(super) struct Schedule {
     rejected: f64,
     /// Entries that a mark costs on average.
     cost: f64,
-    flat: bool,
+    rules: Rules,
 }
 
 impl Schedule {
-    /// `flat` leaves out the dip.
-    pub(super) fn new(flat: bool) -> Self {
+    pub(super) fn new(rules: Rules) -> Self {
         Self {
             cut_at: 0.0,
             period: PERIOD,
             longest: 0.0,
             rejected: 0.0,
             cost: FIRST_COST,
-            flat,
+            rules,
         }
     }
 
@@ -111,7 +112,14 @@ impl Schedule {
         self.cost += COST_GAIN * (self.rejected.min(chunk) - self.cost);
         self.rejected = 0.0;
         self.longest = self.longest.max(FIRST_PERIOD_TRIPS * trip);
-        let thrifty = (self.cost / (COST * capacity)).min(THRIFTY);
+        if !self.rules.has(Rule::ShortPeriods) {
+            self.longest = LONGEST;
+        }
+        let thrifty = if self.rules.has(Rule::Thrift) {
+            (self.cost / (COST * capacity)).min(THRIFTY)
+        } else {
+            0.0
+        };
         self.period = PERIOD
             .max(CHUNKS * chunk / capacity)
             .max(thrifty)
@@ -132,7 +140,7 @@ impl Schedule {
 
     /// The pace within the period, as a share of the estimate. Its mean is 1.
     fn dip(&self, progress: f64) -> f64 {
-        if self.flat {
+        if !self.rules.has(Rule::Dip) {
             return 1.0 + OVER;
         }
         1.0 + OVER - (DIP + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(3)
@@ -173,7 +181,7 @@ mod tests {
 
     /// A schedule that was cut at 0 after many cheap marks.
     fn settled() -> Schedule {
-        let mut schedule = Schedule::new(false);
+        let mut schedule = Schedule::new(Rules::default());
         for _ in 0..30 {
             schedule.cut(0.0, &CONDITIONS);
         }
@@ -202,7 +210,7 @@ mod tests {
 
     #[test]
     fn periods_double_after_a_restart_up_to_the_usual_one() {
-        let mut schedule = Schedule::new(false);
+        let mut schedule = Schedule::new(Rules::default());
         let periods: Vec<_> = (0..8)
             .map(|_| {
                 schedule.cut(0.0, &CONDITIONS);
