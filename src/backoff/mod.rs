@@ -19,6 +19,7 @@
 //! All but the first look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call was
 //! throttled its worker rests with them. None of them learns what the service can take; only the first does.
 
+mod adaptive;
 mod decorrelated;
 mod delays;
 mod equal_jitter;
@@ -33,6 +34,9 @@ mod schedule;
 #[cfg(test)]
 mod testing;
 
+pub use adaptive::Adaptive;
+#[doc(hidden)]
+pub use adaptive::Rule;
 pub use decorrelated::DecorrelatedJitter;
 pub use delays::Delays;
 pub use equal_jitter::EqualJitter;
@@ -154,6 +158,22 @@ pub struct Outcome {
     pub failed: usize,
     /// Entries that the service will never accept.
     pub refused: usize,
+    /// Of all these, the ones that were sent for the first time.
+    pub fresh: Tally,
+    /// Of all these, the ones that were sent for the second time.
+    pub first_retries: Tally,
+}
+
+/// Entries of one call that have something in common.
+///
+/// What becomes of fresh entries and of retries tells a service that is too slow for all entries from one that is too slow
+/// for some of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many were sent.
+    pub sent: usize,
+    /// How many of them were throttled.
+    pub throttled: usize,
 }
 
 impl Outcome {
@@ -167,6 +187,8 @@ impl Outcome {
             throttled: 0,
             failed: 0,
             refused: 0,
+            fresh: Tally::default(),
+            first_retries: Tally::default(),
         }
     }
 
@@ -200,6 +222,33 @@ impl Outcome {
         self.refused += count;
         self.sent += count;
         self
+    }
+
+    /// The same call, of whose entries `sent` more were sent for the first time and `throttled` of those were throttled.
+    ///
+    /// They are counted by their fate apart from this.
+    #[must_use]
+    pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
+        self.fresh = self.fresh.plus(sent, throttled);
+        self
+    }
+
+    /// The same call, of whose entries `sent` more were sent for the second time and `throttled` of those were throttled.
+    ///
+    /// They are counted by their fate apart from this.
+    #[must_use]
+    pub fn with_first_retries(mut self, sent: usize, throttled: usize) -> Self {
+        self.first_retries = self.first_retries.plus(sent, throttled);
+        self
+    }
+}
+
+impl Tally {
+    fn plus(self, sent: usize, throttled: usize) -> Self {
+        Self {
+            sent: self.sent + sent,
+            throttled: self.throttled + throttled,
+        }
     }
 }
 
