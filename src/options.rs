@@ -103,7 +103,8 @@ impl DeliveryOptions {
 
     /// How often one entry may be sent again; 0 sends each once. Default: as often as there is time for.
     ///
-    /// Each entry has its own count. A fresh one that tops up a chunk of leftovers starts at zero.
+    /// Each entry has its own count. A fresh one that tops up a chunk of leftovers starts at zero. A call that is refused as
+    /// a whole says nothing of a single entry, and does not count when its halves are sent again.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);

@@ -16,7 +16,6 @@ use super::fresh::Fresh;
 use super::gate::{Departure, Turn};
 use super::lanes::Lanes;
 use super::ledger::Ledger;
-use super::pack::pack;
 use super::round::{panicked, round};
 use super::settle::Settled;
 use super::setup::SetupFailures;
@@ -26,15 +25,7 @@ use super::waiting::Waiting;
 use crate::backoff::Waiter;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
-use crate::target::{BatchTarget, Fault, Lane, Limits};
-
-/// Entries of one delivery that may wait, rejected ones and those held in their lanes, before no more are read, so that a
-/// long input cannot pile up in memory behind a service that takes nothing. Far more than can be in flight, so that some
-/// blocked keys hold nothing up: at 1,000 writes/s and one blocked key in ten it is full after 100 s.
-const WAITING_ENTRIES: usize = 10_000;
-
-/// The same in bytes: four calls of the largest size that any of the services takes.
-const WAITING_BYTES: usize = 64 << 20;
+use crate::target::{BatchTarget, Fault, Limits};
 
 /// Delivers every entry of the input, or hands it back.
 ///
@@ -202,60 +193,6 @@ where
         self.ledger.hand_back(entry, Cause::TimeUsedUp(fault));
     }
 
-    /// Reads and checks fresh entries for the next chunk, unless too many wait.
-    fn refill(&mut self) {
-        let wanted = self.limits.entries.max(1);
-        if self.fresh.len() >= wanted {
-            return;
-        }
-        let elsewhere = (
-            self.waiting.len() + self.cases.len(),
-            self.waiting.bytes().saturating_add(self.cases.bytes()),
-        );
-        while self.fresh.len() < wanted
-            && elsewhere.0 + self.lanes.held() < WAITING_ENTRIES
-            && elsewhere.1.saturating_add(self.lanes.bytes()) < WAITING_BYTES
-        {
-            match self.fresh.read(&*self.target, &self.limits) {
-                None => return,
-                Some(Err((entry, invalid))) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
-                Some(Ok(entry)) => self.line_up(entry),
-            }
-        }
-    }
-
-    /// An entry was read: it may go, or is held in its lane.
-    fn line_up(&mut self, entry: Ticketed<T::Entry>) {
-        if self.options.last_write_wins {
-            let target = &*self.target;
-            let superseded = self
-                .lanes
-                .supersede(&entry, |newer, older| target.supersedes(newer, older));
-            self.ledger.superseded(superseded);
-        }
-        if let Some(entry) = self.lanes.enter(entry) {
-            self.fresh.push(entry);
-        }
-    }
-
-    /// Whether an entry that is out of its lane need not arrive any more.
-    pub(super) fn is_outdated(&self, entry: &Ticketed<T::Entry>) -> bool {
-        let supersedes = |newer: &T::Entry, older: &T::Entry| self.target.supersedes(newer, older);
-        self.options.last_write_wins && self.lanes.is_superseded(entry, supersedes)
-    }
-
-    /// The fate of an entry is known: the next one of its lane may go.
-    pub(super) fn leave(&mut self, lane: Option<Lane>) {
-        let Some(next) = lane.and_then(|lane| self.lanes.leave(lane)) else {
-            return;
-        };
-        if next.ticket.attempts == 0 {
-            self.fresh.let_out(next);
-        } else {
-            self.waiting.let_out(next);
-        }
-    }
-
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
     fn send_what_may_go(&mut self, now: Instant) -> Option<BoxFuture<'static, Turn>> {
         while let Some(waiter) = self.waiter(now) {
@@ -274,14 +211,6 @@ where
         (entries > 0 && self.slots.has_free(now)).then_some(Waiter { entries })
     }
 
-    /// How many entries the next chunk may have, if they are small.
-    fn sendable(&self) -> usize {
-        let ready = self.waiting.ready() + self.fresh.len();
-        // Nobody rides where nobody drives.
-        let riders = if ready > 0 { self.lanes.riders() } else { 0 };
-        (ready + riders).min(self.limits.entries.max(1))
-    }
-
     /// Delivers the next chunk in the slot that goes next.
     fn send(&mut self, turn: Turn) {
         let (chunk, case) = match self.cases.next(turn.entries()) {
@@ -298,48 +227,6 @@ where
             self.ledger.call_leaves(&chunk, delay.unwrap_or_default());
             self.deliver(chunk, case, departure);
         }
-    }
-
-    /// Packs a chunk of at most `count` entries, none of which is outdated.
-    fn pack(&mut self, count: usize) -> Chunk<T::Entry> {
-        let expected = count.min(self.sendable());
-        let mut chunk = Chunk::with_capacity(expected);
-        loop {
-            let Self {
-                limits,
-                waiting,
-                fresh,
-                lanes,
-                ..
-            } = self;
-            pack(&mut chunk, count, limits, waiting, fresh, lanes);
-            if !self.options.last_write_wins || self.lanes.held() == 0 || !self.drop_outdated(&mut chunk) {
-                return chunk;
-            }
-        }
-    }
-
-    /// Drops what need not arrive any more. Returns whether there was any.
-    fn drop_outdated(&mut self, chunk: &mut Chunk<T::Entry>) -> bool {
-        let packed = chunk.len();
-        let taken = std::mem::replace(chunk, Chunk::with_capacity(packed));
-        for entry in taken.into_ticketed() {
-            if self.is_outdated(&entry) {
-                self.supersede(&entry);
-            } else {
-                chunk.push(entry);
-            }
-        }
-        chunk.len() < packed
-    }
-
-    /// An entry that waited need not arrive any more.
-    pub(super) fn supersede(&mut self, entry: &Ticketed<T::Entry>) {
-        if entry.ticket.attempts > 0 {
-            self.ledger.waits_no_more();
-        }
-        self.ledger.superseded(1);
-        self.leave(entry.ticket.lane);
     }
 
     /// Delivers a chunk.

@@ -11,7 +11,7 @@
 //! - `lanes`: the order of entries that must not pass each other.
 //! - `waiting`: rejected entries, first at rest, then ready.
 //! - `cases`: refused calls, until the guilty entries are found.
-//! - `pack`: a chunk of what is ready, topped up with fresh entries.
+//! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
 //! - `gate`: the queue in front of the shared strategy.
 //! - `round`: one call and its answer.
@@ -38,6 +38,7 @@ mod round;
 mod settle;
 mod setup;
 mod slots;
+mod supply;
 mod ticket;
 mod waiting;
 

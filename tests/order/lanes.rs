@@ -211,6 +211,35 @@ async fn the_last_write_wins_where_that_is_wanted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn however_many_writes_are_superseded_others_go_on_meanwhile() {
+    const WRITES: usize = 100_000;
+    let read = Arc::new(AtomicUsize::new(0));
+    let (counter, at_first_call) = (Arc::clone(&read), Arc::new(AtomicUsize::new(0)));
+    let first = Arc::clone(&at_first_call);
+    let (service, seen) = Service::new(Order::Exclusive, 2, move |number, chunk| {
+        if number == 1 {
+            first.store(counter.load(Relaxed), Relaxed);
+        }
+        Fate::after(8, accepted(chunk))
+    });
+    let input = writes(vec![7; WRITES]).into_iter().inspect(move |_| {
+        read.fetch_add(1, Relaxed);
+    });
+    let report = Delivery::new(service)
+        .options(options(0).last_write_wins())
+        .deliver(input)
+        .await
+        .unwrap();
+    assert_eq!(report.delivered + report.superseded, WRITES as u64);
+    assert_eq!(
+        seen.lock().unwrap().log.last().map(|write| write.number),
+        Some(WRITES - 1)
+    );
+    let read = at_first_call.load(Relaxed);
+    assert!(read < WRITES / 2, "{read} read before the first call");
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_the_option_every_write_arrives() {
     let (service, seen) = Service::new(Order::Exclusive, 2, throttling_once(&[0]));
     let report = Delivery::new(service)

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use aws_batch_delivery::simulator::{Fault, Faults, KeyType, Record, Simulator, TableOptions};
 use aws_batch_delivery::target::dynamo::DynamoTable;
+use aws_batch_delivery::target::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
 use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::entries::{delete, no_rest, put, put_with, text, with_queue, with_table};
+use crate::entries::{delete, message, no_rest, put, put_with, text, with_queue, with_table};
 
 fn number(number: impl Into<String>) -> AttributeValue {
     AttributeValue::N(number.into())
@@ -291,4 +292,49 @@ async fn an_undelivered_fifo_message_keeps_the_id_that_it_got() {
     let again = error.undelivered.into_iter().map(|undelivered| undelivered.entry);
     delivery.deliver(again).await.unwrap();
     assert_eq!(by_group(&queue)["g"], [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_too_long_is_halved_and_all_of_it_is_delivered() {
+    let (simulator, queue) = with_queue("orders");
+    // A limit that the service does not keep.
+    let limits = Limits {
+        entries: 10,
+        bytes: 4 << 20,
+        entry_bytes: 1 << 20,
+    };
+    let target = SqsQueue::new(simulator.sqs_client(), queue.url()).limits(limits);
+    let messages: Vec<_> = (0..20)
+        .map(|number| message("id", format!("{number:02}{}", "x".repeat(150_000))))
+        .collect();
+    let report = Delivery::new(target)
+        .options(no_rest())
+        .deliver(messages)
+        .await
+        .unwrap();
+    assert_eq!((report.delivered, report.calls, queue.len()), (20, 2 + 4, 20));
+    assert_eq!(queue.statistics().refused_calls, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_sqs_does_not_take_arrives_encoded() {
+    let (simulator, queue) = with_queue("orders");
+    let body = "bell \u{7}";
+    let plain = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
+    let refused = plain.deliver([message("id", body)]).await.unwrap_err();
+    assert!(matches!(refused.undelivered[0].cause, Cause::Invalid(_)));
+    let encoding = plain.encode_invalid_characters();
+    encoding
+        .deliver([message("id", body), message("id", "plain")])
+        .await
+        .unwrap();
+    let [encoded, plain] = &queue.messages()[..] else {
+        panic!("two messages")
+    };
+    assert_eq!((encoded.body.as_str(), plain.body.as_str()), ("YmVsbCAH", "plain"));
+    assert_eq!(
+        encoded.attributes.as_ref().unwrap()[ENCODING_ATTRIBUTE]["StringValue"],
+        ENCODING
+    );
+    assert!(plain.attributes.is_none());
 }

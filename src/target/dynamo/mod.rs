@@ -48,7 +48,8 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// holds. Its endpoint, credentials and timeouts are the caller's affair.
 ///
 /// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. Whoever mocks the
-/// client sets it to an empty map: without it an answer says nothing, and the writes are sent again.
+/// client sets it to an empty map: without it an answer says nothing, and the writes are sent again. A key that is given
+/// spares the mock of `DescribeTable`.
 #[derive(Clone)]
 pub struct DynamoTable {
     client: Client,
