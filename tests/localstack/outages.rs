@@ -17,10 +17,10 @@ use crate::queue::{self, Queue, messages};
 use crate::table::{self, Table, id_of, puts};
 
 /// So many that the emulator is stopped long before the end. It takes some thousands a second.
-const WRITES: usize = 20_000;
+const WRITES: usize = 8_000;
 
 /// The same for messages, of which LocalStack takes some hundreds a second.
-const MESSAGES: usize = 5_000;
+const MESSAGES: usize = 3_000;
 
 /// The emulator is stopped when so many entries are delivered.
 const BEFORE: u64 = 500;
