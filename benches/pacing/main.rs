@@ -54,19 +54,26 @@ fn main() {
         let name = arguments.scenario.clone().unwrap();
         let scenario = match name.strip_prefix("random ") {
             Some(seed) => catalog::random(seed.parse().unwrap()),
-            None => catalog::draw(&catalog::congested().into_iter().chain(catalog::lossy()).find(|s| s.name == name).unwrap(), seed),
+            None => catalog::draw(
+                &catalog::congested()
+                    .into_iter()
+                    .chain(catalog::lossy())
+                    .find(|s| s.name == name)
+                    .unwrap(),
+                seed,
+            ),
         };
         let make: Make = Arc::new(move |seed| {
             let strategy = Arc::new(Adaptive::default().seed(seed));
             if seed % 1000 == 0 {
-            let watched = Arc::clone(&strategy);
-            tokio::spawn(async move {
-                let start = tokio::time::Instant::now();
-                loop {
-                    println!("{:.3} {:?}", start.elapsed().as_secs_f64(), watched);
-                    tokio::time::sleep(std::time::Duration::from_secs_f64(step)).await;
-                }
-            });
+                let watched = Arc::clone(&strategy);
+                tokio::spawn(async move {
+                    let start = tokio::time::Instant::now();
+                    loop {
+                        println!("{:.3} {:?}", start.elapsed().as_secs_f64(), watched);
+                        tokio::time::sleep(std::time::Duration::from_secs_f64(step)).await;
+                    }
+                });
             }
             strategy
         });
@@ -77,10 +84,18 @@ fn main() {
     let mut missed = 0;
     let scenarios: Vec<Scenario> = catalog::congested().into_iter().chain(catalog::lossy()).collect();
     for scenario in scenarios {
-        if arguments.scenario.as_ref().is_some_and(|name| !scenario.name.contains(name.as_str())) {
+        if arguments
+            .scenario
+            .as_ref()
+            .is_some_and(|name| !scenario.name.contains(name.as_str()))
+        {
             continue;
         }
-        let cases: Vec<(Scenario, u64)> = arguments.seeds.clone().map(|seed| (catalog::draw(&scenario, seed), seed)).collect();
+        let cases: Vec<(Scenario, u64)> = arguments
+            .seeds
+            .clone()
+            .map(|seed| (catalog::draw(&scenario, seed), seed))
+            .collect();
         let runs = run_all(&cases, &adaptive);
         let line = Line::new("adaptive", &scenario, runs);
         line.print();
@@ -88,7 +103,9 @@ fn main() {
     }
     if arguments.random > 0 {
         let first = arguments.seeds.start * 1_000_000;
-        let cases: Vec<(Scenario, u64)> = (first..first + arguments.random).map(|seed| (catalog::random(seed), seed)).collect();
+        let cases: Vec<(Scenario, u64)> = (first..first + arguments.random)
+            .map(|seed| (catalog::random(seed), seed))
+            .collect();
         let runs = run_all(&cases, &adaptive);
         let percentiles = |of: &dyn Fn(&Measured) -> f64| {
             let mut all: Vec<f64> = runs.iter().map(of).collect();
@@ -101,7 +118,10 @@ fn main() {
         let mut order: Vec<usize> = (0..runs.len()).collect();
         order.sort_by(|one, other| runs[*other].time.total_cmp(&runs[*one].time));
         for index in order.into_iter().take(8) {
-            println!("  {:.3} {:.2}% {:?}", runs[index].time, runs[index].rejected, cases[index].0);
+            println!(
+                "  {:.3} {:.2}% {:?}",
+                runs[index].time, runs[index].rejected, cases[index].0
+            );
         }
     }
     if arguments.check && missed > 0 {
@@ -130,7 +150,10 @@ fn run_all(cases: &[(Scenario, u64)], make: &Make) -> Vec<Measured> {
                 })
             })
             .collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("a run does not panic")).collect()
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().expect("a run does not panic"))
+            .collect()
     });
     for (index, result) in done {
         measured[index] = result;

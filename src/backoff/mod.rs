@@ -5,7 +5,8 @@
 //!
 //! | strategy | delay before retry `n` | when to choose it |
 //! |---|---|---|
-//! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | the service's capacity is what limits you, and many workers share it |
+//! | [`Adaptive`] | the first retry at once, in the next call that the shared pace lets go; later ones after 25 ms to 5 s | the default: it measures what the service can take |
+//! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | you want the published algorithm, or a pace that can be told in one number |
 //! | [`FullJitter`] | anywhere from 0 to `base · 2^n`, at most `cap` | failures are rare, and those who failed together should not come back together |
 //! | [`EqualJitter`] | half of `base · 2^n` and up to the other half more, at most `cap` | the same, and no retry should come at once |
 //! | [`DecorrelatedJitter`] | from `base` to three times the previous delay, at most `cap` | the same, and the delays should not tell how many retries there were |
@@ -16,8 +17,8 @@
 //! | [`Delays`] | from an iterator, such as the builders of `backon` make | you have one already |
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
-//! All but the first look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call was
-//! throttled its worker rests with them. None of them learns what the service can take; only the first does.
+//! All but the first two look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call
+//! was throttled its worker rests with them. None of them learns what the service can take.
 
 mod adaptive;
 mod decorrelated;

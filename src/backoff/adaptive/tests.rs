@@ -102,7 +102,10 @@ impl Worker {
             }
         }
         let capacity = self.strategy.capacity();
-        assert!(capacity.is_none_or(|rate| rate.is_finite() && rate > 0.0), "{capacity:?}");
+        assert!(
+            capacity.is_none_or(|rate| rate.is_finite() && rate > 0.0),
+            "{capacity:?}"
+        );
         assert!((0.0..=1.0).contains(&self.strategy.loss()));
     }
 
@@ -110,7 +113,11 @@ impl Worker {
     fn accepted_by_a_healthy_service(&mut self, seconds: u64) -> usize {
         let trip = Duration::from_millis(10);
         // A clock that was set back has calls in flight that left later.
-        self.now = self.calls.iter().map(|(sent_at, _)| *sent_at).fold(self.now, Instant::max);
+        self.now = self
+            .calls
+            .iter()
+            .map(|(sent_at, _)| *sent_at)
+            .fold(self.now, Instant::max);
         let end = self.now + Duration::from_secs(seconds);
         let mut accepted = 0;
         while self.now < end {
@@ -170,7 +177,9 @@ fn a_known_rate_is_kept_from_the_start() {
 
 #[test]
 fn a_share_is_that_part_of_the_rate() {
-    let strategy = Adaptive::default().initial_rate(1000.0).and_then(|strategy| strategy.share(0.5));
+    let strategy = Adaptive::default()
+        .initial_rate(1000.0)
+        .and_then(|strategy| strategy.share(0.5));
     let accepted = Worker::new(strategy.unwrap()).accepted_by_a_healthy_service(10);
     assert!((4500..=5500).contains(&accepted), "{accepted}");
 }
