@@ -58,7 +58,7 @@
 //! - [`DeliveryOptions`]: pace, concurrency and patience.
 //! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: what it came to.
 //! - [`Progress`]: live figures.
-//! - [`backoff`]: the strategies, and the trait for your own.
+//! - [`backoff`]: the strategies, and the trait for your own; [`guide`] tells how the pacing works.
 //! - [`target`]: DynamoDB, SQS, and the trait for other services.
 #![cfg_attr(
     feature = "simulator",
@@ -80,6 +80,7 @@
 pub mod backoff;
 mod delivery;
 mod engine;
+pub mod guide;
 mod invalid;
 mod options;
 mod progress;

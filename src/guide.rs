@@ -1,0 +1,46 @@
+//! How the pacing works, and when to choose which strategy.
+//!
+//! # The problem
+//! A table, a queue or a shard takes so many entries a second. Nobody tells how many, it changes while you run, and others
+//! share it. Sending more is not faster: what is too much comes back, and costs a call. Sending less takes longer. And with
+//! many workers each one alone knows next to nothing.
+//!
+//! Waiting longer after each failure does not solve it. A bulk load is one long overload: delays make room for a moment, and
+//! then all come back. What is needed is a rate.
+//!
+//! # What `Adaptive` does
+//! Services bank a little unused capacity, in a bucket that drains as you send. When an entry is rejected, the bucket was
+//! empty at that moment. Call that a *mark*. From one mark to the next the bucket went from empty to empty, so all that was
+//! accepted in between is exactly what the service can take in that time, however fast or slow it was sent.
+//!
+//! So [`Adaptive`](crate::backoff::Adaptive) counts from mark to mark. After a mark it runs a little below the rate that it
+//! has measured, so that nothing is rejected; then a little above, until the next mark. What the slow part leaves unused is
+//! banked, and the fast part uses it. On average it is just the capacity.
+#![doc = include_str!("../docs/pictures/adaptive.svg")]
+//!
+//! The picture shows a table that takes 1,000 writes a second, then 500, then 2,000, and 64 calls at a time. It is drawn by
+//! `cargo run --release --example backoff_plot -- timeline`.
+//!
+//! Some services reject a part of the entries whatever the pace: internal errors that come back as unprocessed, one key that
+//! is too hot. To slow down for them would be slowing down for ever. When rejections go on while the pace is low, the pacer
+//! halves it for a moment. If as large a part is still rejected, the pace is not the reason, and it goes back to where it was.
+//!
+//! # Several processes
+//! Processes that send to the same table need not know of each other. Each measures what is left for it, and their shares
+//! become equal. The more there are, the more is rejected: every one of them looks for the limit.
+//! [`share`](crate::backoff::Adaptive::share) leaves room for others on purpose.
+//!
+//! # When to choose what
+//! - **`Adaptive`**, the default: bulk loads, queues, anything that is limited by what the service takes.
+//! - **`FullJitter`**, `EqualJitter`, `DecorrelatedJitter`: a few entries now and then, where a failure is an accident and
+//!   those who failed together should not come back together.
+//! - **`Responsive`**: when the pace has to be one number that can be shown and explained, or the published algorithm is
+//!   wanted.
+//! - **`Schedule`**: when you know how long the service takes to come back.
+//! - **`Linear`, `Quadratic`, `Exponential`, `Delays`, a closure**: to keep what another program does.
+//!
+//! # What `Responsive` does
+//! Each failure makes the interval between calls longer by half, and ten successes make it shorter by a tenth. This is its
+//! published picture, with five successes and 0.6: requests fail until the delay has reached 291.9 ms, and later whenever it
+//! is not above 60 ms.
+#![doc = include_str!("../docs/pictures/responsive.svg")]
