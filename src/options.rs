@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::backoff::{BackoffStrategy, Responsive};
+use crate::backoff::{Adaptive, BackoffStrategy};
 use crate::engine::Gate;
 use crate::invalid::InvalidOption;
 use crate::progress::Progress;
@@ -41,7 +41,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// ```
 ///
 /// # Default
-/// - backoff: [`Responsive::brisk`]
+/// - backoff: [`Adaptive`]
 /// - concurrency: 16 calls in flight
 /// - retries: as many as there is time for
 /// - give up after: 15 minutes an entry
@@ -67,7 +67,7 @@ pub struct DeliveryOptions {
 impl Default for DeliveryOptions {
     fn default() -> Self {
         Self {
-            gate: Arc::new(Gate::new(Responsive::brisk())),
+            gate: Arc::new(Gate::new(Adaptive::default())),
             concurrency: CONCURRENCY,
             retries: None,
             give_up_after: GIVE_UP_AFTER,

@@ -66,13 +66,19 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
 
 impl<E> Settled<E> {
     fn add(&mut self, mut entry: Ticketed<E>, verdict: Verdict) {
+        let throttled = matches!(&verdict, Verdict::Rejected(rejection, _) if rejection.is_throttle());
+        self.outcome = match entry.ticket.attempts {
+            1 => self.outcome.with_fresh(1, usize::from(throttled)),
+            2 => self.outcome.with_first_retries(1, usize::from(throttled)),
+            _ => self.outcome,
+        };
         match verdict {
             Verdict::Accepted => {
                 self.outcome = self.outcome.with_accepted(1);
                 self.left.extend(entry.ticket.lane);
             }
             Verdict::Rejected(rejection, fault) => {
-                self.outcome = if rejection.is_throttle() {
+                self.outcome = if throttled {
                     self.outcome.with_throttled(1)
                 } else {
                     self.outcome.with_failed(1)

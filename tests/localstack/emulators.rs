@@ -3,7 +3,9 @@
 use std::env;
 use std::io::{Write, stderr};
 use std::path::PathBuf;
-use std::thread;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::UNIX_EPOCH;
+use std::{process, thread};
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -75,10 +77,11 @@ fn is_missing() -> bool {
     true
 }
 
-/// Says that this test is skipped and why. Written around the test harness, which keeps what passing tests print.
+/// Says that this test is skipped and why. Written around the test harness, which keeps what passing tests print, and in one
+/// piece, since others write as well.
 pub(crate) fn skip(why: &str) {
     let test = thread::current().name().unwrap_or("a test").to_owned();
-    let _ = writeln!(stderr(), "{test} was skipped: {why}");
+    let _ = stderr().write_all(format!("{test} was skipped: {why}\n").as_bytes());
 }
 
 /// The folder with what `localstack/up` knows of the emulators, if it has started them.
@@ -93,9 +96,8 @@ pub(crate) fn in_docker() -> bool {
 
 /// A name that no other test uses, nor another run of this one.
 pub(crate) fn unique(name: &str) -> String {
-    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Relaxed);
-    let started = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
-    format!("{name}-{started}-{}-{number}", std::process::id())
+    let now = UNIX_EPOCH.elapsed().unwrap().as_millis();
+    format!("{name}-{now}-{}-{number}", process::id())
 }

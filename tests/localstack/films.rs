@@ -85,7 +85,7 @@ fn film(number: usize) -> Item {
         ("thumbnail", AttributeValue::B(bytes(number))),
         ("actors", AttributeValue::L((0..number % 5).map(actor).collect())),
         ("awards", AttributeValue::M(HashMap::new())),
-        ("seen", AttributeValue::Bool(number % 3 == 0)),
+        ("seen", AttributeValue::Bool(number.is_multiple_of(3))),
         ("sequel", AttributeValue::Null(true)),
         (
             "mixed",

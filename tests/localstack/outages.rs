@@ -17,22 +17,22 @@ use crate::queue::{self, Queue, messages};
 use crate::table::{self, Table, id_of, puts};
 
 /// So many that the emulator is stopped long before the end. It takes some thousands a second.
-const WRITES: usize = 20_000;
+const WRITES: usize = 8_000;
 
 /// The same for messages, of which LocalStack takes some hundreds a second.
-const MESSAGES: usize = 5_000;
+const MESSAGES: usize = 3_000;
 
 /// The emulator is stopped when so many entries are delivered.
 const BEFORE: u64 = 500;
-
-/// How long a suspended emulator stands still.
-const STANDSTILL: Duration = Duration::from_secs(5);
 
 /// Long for a call to an emulator on this machine, short for a standstill.
 const ATTEMPT: Duration = Duration::from_secs(1);
 
 /// For calls in flight to an emulator that stopped to be heard of.
 const SETTLING: Duration = Duration::from_millis(1_500);
+
+/// How long an emulator stands still after that: 5 s in all.
+const STANDSTILL: Duration = Duration::from_millis(3_500);
 
 type Outcome<E> = Result<Report, DeliveryError<E>>;
 
@@ -70,7 +70,7 @@ impl<E> Underway<E> {
         let suspended = process.suspend();
         sleep(SETTLING).await;
         let before = self.delivered();
-        sleep(STANDSTILL - SETTLING).await;
+        sleep(STANDSTILL).await;
         assert_eq!(self.delivered(), before);
         drop(suspended);
     }

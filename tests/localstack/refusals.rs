@@ -140,5 +140,5 @@ fn assert_all_stopped<E>(error: &DeliveryError<E>, count: usize, took: Duration)
 /// Everything that the error and its sources say.
 fn words(error: &dyn Error) -> String {
     let sources = std::iter::successors(Some(error), |&error| error.source());
-    sources.map(|error| format!("{error}; ")).collect()
+    sources.map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

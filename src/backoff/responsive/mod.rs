@@ -91,8 +91,7 @@ impl Responsive {
         })
     }
 
-    /// A pace for bulk loads, and the one that is kept when no other is chosen: coordinated, the initial interval 10 ms
-    /// and the longest 5 s, otherwise as published.
+    /// A pace for bulk loads: coordinated, the initial interval 10 ms and the longest 5 s, otherwise as published.
     ///
     /// 10 ms is about one round trip, so a single throttle halves the pace of a worker and no more. 5 s is long enough
     /// even for many workers: 64 of them with 25 entries each send 320 entries/s, of 1 KB each a third of what one
