@@ -159,9 +159,9 @@ pub struct Outcome {
     pub failed: usize,
     /// Entries that the service will never accept.
     pub refused: usize,
-    /// Of all these, the ones that were sent for the first time.
+    /// Of all these, the ones that were never rejected before.
     pub fresh: Tally,
-    /// Of all these, the ones that were sent for the second time.
+    /// Of all these, the ones that were rejected once before.
     pub first_retries: Tally,
 }
 

@@ -67,9 +67,10 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
 impl<E> Settled<E> {
     fn add(&mut self, mut entry: Ticketed<E>, verdict: Verdict) {
         let throttled = matches!(&verdict, Verdict::Rejected(rejection, _) if rejection.is_throttle());
-        self.outcome = match entry.ticket.attempts {
-            1 => self.outcome.with_fresh(1, usize::from(throttled)),
-            2 => self.outcome.with_first_retries(1, usize::from(throttled)),
+        // Not by its attempts: a call that was refused on account of others says nothing of an entry.
+        self.outcome = match entry.ticket.rejections {
+            0 => self.outcome.with_fresh(1, usize::from(throttled)),
+            1 => self.outcome.with_first_retries(1, usize::from(throttled)),
             _ => self.outcome,
         };
         match verdict {
@@ -107,5 +108,33 @@ impl<E> Settled<E> {
             (entry, Rejection::Setup) => entry.ticket.fault.as_ref(),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ticket::Ticket;
+    use super::*;
+
+    #[test]
+    fn an_entry_of_a_call_that_was_refused_on_account_of_others_is_still_fresh() {
+        let now = Instant::now();
+        let mut chunk = Chunk::with_capacity(2);
+        for position in 0..2 {
+            let ticket = Ticket::new(position, 1);
+            chunk.push(Ticketed { entry: (), ticket });
+        }
+        chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(now));
+        let refused = Answer::Whole(Verdict::Refused(Fault::new("ValidationException")));
+        let settled = settle(chunk, refused, now, now);
+        assert_eq!((settled.outcome.refused, settled.refused.len()), (2, 0));
+
+        let mut half = settled.disputed.unwrap();
+        half.tickets.iter_mut().for_each(|ticket| ticket.sent(now));
+        let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
+        let settled = settle(half, Answer::Each(vec![Verdict::Accepted, throttled]), now, now);
+        assert_eq!((settled.outcome.fresh.sent, settled.outcome.fresh.throttled), (2, 1));
+        let (entry, _) = &settled.rejected[0];
+        assert_eq!((entry.ticket.attempts, entry.ticket.rejections), (2, 1));
     }
 }

@@ -73,6 +73,14 @@ impl Hasher for Folded {
         self.0 = (low ^ high).wrapping_add(MULTIPLIER);
     }
 
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.write_u64(number.cast_unsigned() as u64);
+    }
+
     fn write_u8(&mut self, byte: u8) {
         self.write_u64(u64::from(byte));
     }
