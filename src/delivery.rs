@@ -7,7 +7,7 @@ use crate::options::DeliveryOptions;
 use crate::report::{DeliveryError, Report};
 use crate::target::BatchTarget;
 #[cfg(feature = "dynamodb")]
-use crate::target::dynamo::DynamoTable;
+use crate::target::dynamo::{DynamoTable, DynamoTables};
 #[cfg(feature = "sqs")]
 use crate::target::sqs::SqsQueue;
 
@@ -36,6 +36,16 @@ impl<T> Clone for Delivery<T> {
         Self {
             target: Arc::clone(&self.target),
             options: self.options.clone(),
+        }
+    }
+}
+
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+impl<T: Clone> Delivery<T> {
+    fn with_target(self, change: impl FnOnce(T) -> T) -> Self {
+        Self {
+            target: Arc::new(change(Arc::unwrap_or_clone(self.target))),
+            options: self.options,
         }
     }
 }
@@ -77,6 +87,41 @@ impl Delivery<DynamoTable> {
     pub fn to_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
         Self::new(DynamoTable::new(client, table))
     }
+
+    /// The table's key is this attribute, and need not be asked for. See [`DynamoTable::key`].
+    #[must_use]
+    pub fn key(self, partition: impl Into<String>) -> Self {
+        self.with_target(|table| table.key(partition))
+    }
+
+    /// The table's key are these two attributes, and need not be asked for. See [`DynamoTable::key_with_sort`].
+    #[must_use]
+    pub fn key_with_sort(self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
+        self.with_target(|table| table.key_with_sort(partition, sort))
+    }
+}
+
+#[cfg(feature = "dynamodb")]
+impl Delivery<DynamoTables> {
+    /// Delivers puts and deletes to several DynamoDB tables, given by name or ARN, in calls that mix them.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::{Delivery, target::dynamo::TableWrite};
+    /// # use aws_sdk_dynamodb::types::WriteRequest;
+    /// # async fn example(client: aws_sdk_dynamodb::Client, order: WriteRequest, customer: WriteRequest)
+    /// # -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let shop = Delivery::to_dynamo_tables(client, ["orders", "customers"]);
+    /// let writes = [TableWrite::new("customers", customer), TableWrite::new("orders", order)];
+    /// shop.deliver(writes).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn to_dynamo_tables<S>(client: aws_sdk_dynamodb::Client, tables: impl IntoIterator<Item = S>) -> Self
+    where
+        S: Into<String>,
+    {
+        Self::new(DynamoTables::new(client, tables))
+    }
 }
 
 #[cfg(feature = "sqs")]
@@ -85,12 +130,33 @@ impl Delivery<SqsQueue> {
     pub fn to_sqs(client: aws_sdk_sqs::Client, queue_url: impl Into<String>) -> Self {
         Self::new(SqsQueue::new(client, queue_url))
     }
+
+    /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked. See
+    /// [`SqsQueue::content_based_deduplication`].
+    #[must_use]
+    pub fn content_based_deduplication(self, by_content: bool) -> Self {
+        self.with_target(|queue| queue.content_based_deduplication(by_content))
+    }
+
+    /// Sends a body with characters that SQS does not take as base64. See [`SqsQueue::encode_invalid_characters`].
+    #[must_use]
+    pub fn encode_invalid_characters(self) -> Self {
+        self.with_target(SqsQueue::encode_invalid_characters)
+    }
+
+    /// Never more than one message of a group of a FIFO queue in a call. See [`SqsQueue::strict_order`].
+    #[must_use]
+    pub fn strict_order(self) -> Self {
+        self.with_target(SqsQueue::strict_order)
+    }
 }
 
 /// Delivers any number of puts and deletes to a DynamoDB table.
 ///
 /// They are cut to the limits of `BatchWriteItem`, count and bytes; what comes back as unprocessed is sent again, together
-/// with fresh ones, at the pace of the options' strategy.
+/// with fresh ones, at the pace of the options' strategy. Writes of one primary key arrive in the order given; for that, the
+/// table's key is asked for by one `DescribeTable`. A [`Delivery`] asks only once for all its batches, and can be told the
+/// key.
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.
@@ -113,7 +179,8 @@ where
 /// Delivers any number of messages to an SQS queue.
 ///
 /// They are cut to the limits of `SendMessageBatch`, count and bytes; what comes back as failed for a passing reason is sent
-/// again, together with fresh ones, at the pace of the options' strategy. The entries' ids need not be distinct.
+/// again, together with fresh ones, at the pace of the options' strategy. The entries' ids need not be distinct. Messages of
+/// one group of a FIFO queue arrive in the order given, as told at [`SqsQueue`].
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.

@@ -46,6 +46,12 @@
 //! Clone the [`DeliveryOptions`] into every worker that sends to the same table or queue: clones share one strategy.
 //! Options that were made apart know nothing of each other.
 //!
+//! # Order
+//! Writes of one primary key and messages of one FIFO group arrive in the order of the input, through throttles, retries and
+//! concurrency; all others pass each other. A call that is refused as a whole is halved until the entries at fault are alone:
+//! they are handed back, and the others are delivered. See [`DynamoTable`](target::dynamo::DynamoTable) and
+//! [`SqsQueue`](target::sqs::SqsQueue).
+//!
 //! # Where things are
 //! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one call of a function.
 //! - [`Delivery`]: the same, reusable, and for any [target].

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::backoff::{BackoffStrategy, Responsive};
+use crate::backoff::{Adaptive, BackoffStrategy};
 use crate::engine::Gate;
 use crate::invalid::InvalidOption;
 use crate::progress::Progress;
@@ -41,7 +41,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// ```
 ///
 /// # Default
-/// - backoff: [`Responsive::brisk`]
+/// - backoff: [`Adaptive`]
 /// - concurrency: 16 calls in flight
 /// - retries: as many as there is time for
 /// - give up after: 15 minutes an entry
@@ -61,12 +61,13 @@ pub struct DeliveryOptions {
     pub(crate) cancellation: CancellationToken,
     pub(crate) grace: Duration,
     pub(crate) progress: Progress,
+    pub(crate) last_write_wins: bool,
 }
 
 impl Default for DeliveryOptions {
     fn default() -> Self {
         Self {
-            gate: Arc::new(Gate::new(Responsive::brisk())),
+            gate: Arc::new(Gate::new(Adaptive::default())),
             concurrency: CONCURRENCY,
             retries: None,
             give_up_after: GIVE_UP_AFTER,
@@ -75,6 +76,7 @@ impl Default for DeliveryOptions {
             cancellation: CancellationToken::new(),
             grace: GRACE,
             progress: Progress::default(),
+            last_write_wins: false,
         }
     }
 }
@@ -101,7 +103,8 @@ impl DeliveryOptions {
 
     /// How often one entry may be sent again; 0 sends each once. Default: as often as there is time for.
     ///
-    /// Each entry has its own count. A fresh one that tops up a chunk of leftovers starts at zero.
+    /// Each entry has its own count. A fresh one that tops up a chunk of leftovers starts at zero. A call that is refused as
+    /// a whole says nothing of a single entry, and does not count when its halves are sent again.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);
@@ -163,6 +166,17 @@ impl DeliveryOptions {
         self
     }
 
+    /// Drops an entry that waits as soon as a newer one writes the same key, and counts it as
+    /// [superseded](crate::Report::superseded). Default: every entry arrives, in the order of the input.
+    ///
+    /// What is in flight is not called back. It matters to targets whose entries overwrite each other: writes to DynamoDB
+    /// do, messages in a queue do not.
+    #[must_use]
+    pub fn last_write_wins(mut self) -> Self {
+        self.last_write_wins = true;
+        self
+    }
+
     /// The service is known to be back: entries that rest leave at once and their delays start over, in all deliveries that
     /// share the strategy. Their attempts still count.
     pub fn reset_backoff(&self) {
@@ -179,6 +193,7 @@ impl fmt::Debug for DeliveryOptions {
             .field("attempt_timeout", &self.attempt_timeout)
             .field("deadline", &self.deadline)
             .field("grace", &self.grace)
+            .field("last_write_wins", &self.last_write_wins)
             .finish_non_exhaustive()
     }
 }

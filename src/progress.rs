@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub delivered: u64,
     /// Entries that are handed back.
     pub undelivered: u64,
+    /// Entries that were dropped for newer ones of the same key.
+    pub superseded: u64,
     /// Rejected entries that wait to be sent again.
     pub waiting: u64,
     /// Entries in calls that are not answered yet.
@@ -49,6 +51,7 @@ pub struct Snapshot {
 pub(crate) struct Figures {
     pub(crate) delivered: AtomicU64,
     pub(crate) undelivered: AtomicU64,
+    pub(crate) superseded: AtomicU64,
     pub(crate) waiting: AtomicU64,
     pub(crate) in_flight: AtomicU64,
     pub(crate) calls: AtomicU64,
@@ -66,6 +69,7 @@ impl Progress {
         Snapshot {
             delivered,
             undelivered: figures.undelivered.load(Relaxed),
+            superseded: figures.superseded.load(Relaxed),
             waiting: figures.waiting.load(Relaxed),
             in_flight: figures.in_flight.load(Relaxed),
             calls: figures.calls.load(Relaxed),

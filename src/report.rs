@@ -15,6 +15,9 @@ pub struct Report {
     pub delivered: u64,
     /// Entries that were handed back.
     pub undelivered: u64,
+    /// Entries that were dropped since a newer one writes the same key, under
+    /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins). Together with the two above: the whole input.
+    pub superseded: u64,
     /// Calls made, failed ones included.
     pub calls: u64,
     /// Times that an entry was sent again.
@@ -27,11 +30,13 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} delivered, {} undelivered, ", self.delivered, self.undelivered)?;
+        if self.superseded > 0 {
+            write!(f, "{} superseded, ", self.superseded)?;
+        }
         write!(
             f,
-            "{} delivered, {} undelivered, {} calls, {} resubmitted, in {:.3} s",
-            self.delivered,
-            self.undelivered,
+            "{} calls, {} resubmitted, in {:.3} s",
             self.calls,
             self.resubmitted,
             self.elapsed.as_secs_f64()
@@ -53,7 +58,7 @@ pub struct DeliveryError<E> {
 /// An entry that was not delivered.
 #[non_exhaustive]
 pub struct Undelivered<E> {
-    /// The entry, as it was handed over.
+    /// The entry, as it was handed over; completed if the target [completes](crate::target::BatchTarget::complete) entries.
     pub entry: E,
     /// Its place in the input, from 0.
     pub position: u64,
@@ -121,7 +126,7 @@ impl<E> DeliveryError<E> {
 
 impl<E> fmt::Display for DeliveryError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let total = self.report.delivered + self.report.undelivered;
+        let total = self.report.delivered + self.report.undelivered + self.report.superseded;
         write!(f, "{} of {total} entries were not delivered", self.report.undelivered)?;
         let mut separator = ": ";
         for (words, count) in self.causes() {

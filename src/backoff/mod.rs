@@ -5,7 +5,8 @@
 //!
 //! | strategy | delay before retry `n` | when to choose it |
 //! |---|---|---|
-//! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | the service's capacity is what limits you, and many workers share it |
+//! | [`Adaptive`] | the first retry at once, in the next call that the shared pace lets go; later ones after 25 ms to 5 s | the default: it measures what the service can take |
+//! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | you want the published algorithm, or a pace that can be told in one number |
 //! | [`FullJitter`] | anywhere from 0 to `base · 2^n`, at most `cap` | failures are rare, and those who failed together should not come back together |
 //! | [`EqualJitter`] | half of `base · 2^n` and up to the other half more, at most `cap` | the same, and no retry should come at once |
 //! | [`DecorrelatedJitter`] | from `base` to three times the previous delay, at most `cap` | the same, and the delays should not tell how many retries there were |
@@ -16,9 +17,10 @@
 //! | [`Delays`] | from an iterator, such as the builders of `backon` make | you have one already |
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
-//! All but the first look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call was
-//! throttled its worker rests with them. None of them learns what the service can take; only the first does.
+//! All but the first two look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call
+//! was throttled its worker rests with them. None of them learns what the service can take.
 
+mod adaptive;
 mod decorrelated;
 mod delays;
 mod equal_jitter;
@@ -33,6 +35,9 @@ mod schedule;
 #[cfg(test)]
 mod testing;
 
+pub use adaptive::Adaptive;
+#[doc(hidden)]
+pub use adaptive::Rule;
 pub use decorrelated::DecorrelatedJitter;
 pub use delays::Delays;
 pub use equal_jitter::EqualJitter;
@@ -85,6 +90,11 @@ pub trait BackoffStrategy: Send + Sync + 'static {
         let _ = outcome;
     }
 
+    /// How long a worker waits after a call that was just observed, before it makes the next one.
+    fn pause(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// The service is known to be back: forget that it was slow.
     fn reset(&self) {}
 }
@@ -120,8 +130,6 @@ impl Retry {
 pub struct Waiter {
     /// How many entries are ready for the call.
     pub entries: usize,
-    /// When the waiter's last call was answered; `None` before its first call.
-    pub idle_since: Option<Instant>,
 }
 
 /// The answer to a [`Waiter`].
@@ -151,6 +159,22 @@ pub struct Outcome {
     pub failed: usize,
     /// Entries that the service will never accept.
     pub refused: usize,
+    /// Of all these, the ones that were sent for the first time.
+    pub fresh: Tally,
+    /// Of all these, the ones that were sent for the second time.
+    pub first_retries: Tally,
+}
+
+/// Entries of one call that have something in common.
+///
+/// What becomes of fresh entries and of retries tells a service that is too slow for all entries from one that is too slow
+/// for some of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many were sent.
+    pub sent: usize,
+    /// How many of them were throttled.
+    pub throttled: usize,
 }
 
 impl Outcome {
@@ -164,6 +188,8 @@ impl Outcome {
             throttled: 0,
             failed: 0,
             refused: 0,
+            fresh: Tally::default(),
+            first_retries: Tally::default(),
         }
     }
 
@@ -198,6 +224,33 @@ impl Outcome {
         self.sent += count;
         self
     }
+
+    /// The same call, of whose entries `sent` more were sent for the first time and `throttled` of those were throttled.
+    ///
+    /// They are counted by their fate apart from this.
+    #[must_use]
+    pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
+        self.fresh = self.fresh.plus(sent, throttled);
+        self
+    }
+
+    /// The same call, of whose entries `sent` more were sent for the second time and `throttled` of those were throttled.
+    ///
+    /// They are counted by their fate apart from this.
+    #[must_use]
+    pub fn with_first_retries(mut self, sent: usize, throttled: usize) -> Self {
+        self.first_retries = self.first_retries.plus(sent, throttled);
+        self
+    }
+}
+
+impl Tally {
+    fn plus(self, sent: usize, throttled: usize) -> Self {
+        Self {
+            sent: self.sent + sent,
+            throttled: self.throttled + throttled,
+        }
+    }
 }
 
 impl<F> BackoffStrategy for F
@@ -227,6 +280,10 @@ where
 
     fn observe(&self, outcome: &Outcome) {
         (**self).observe(outcome);
+    }
+
+    fn pause(&self) -> Duration {
+        (**self).pause()
     }
 
     fn reset(&self) {

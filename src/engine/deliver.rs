@@ -1,41 +1,31 @@
 //! The loop: one delivery from its first entry to its last.
 
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, OptionFuture};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
 
+use super::cases::{Case, Cases};
 use super::ending::Ending;
 use super::fresh::Fresh;
 use super::gate::{Departure, Turn};
+use super::lanes::Lanes;
 use super::ledger::Ledger;
-use super::pack::pack;
-use super::rests::Rests;
-use super::round::round;
+use super::round::{panicked, round};
 use super::settle::Settled;
-use super::setup::{self, SetupFailures};
-use super::slots::{Slot, Slots, later};
-use super::ticket::{Chunk, Ticketed};
+use super::setup::SetupFailures;
+use super::slots::Slots;
+use super::ticket::{Chunk, Ticket, Ticketed};
 use super::waiting::Waiting;
 use crate::backoff::Waiter;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
-use crate::target::{BatchTarget, Fault, Limits, Rejection};
-
-/// Rejected entries of one delivery that may wait before fresh ones are held back, so that a long input cannot pile up in
-/// memory behind a service that takes nothing. Far more than can be in flight, so that some blocked keys hold nothing up:
-/// at 1,000 writes/s and one blocked key in ten it is full after 100 s.
-const WAITING_ENTRIES: usize = 10_000;
-
-/// The same in bytes: four calls of the largest size that any of the services takes.
-const WAITING_BYTES: usize = 64 << 20;
+use crate::target::{BatchTarget, Fault, Limits};
 
 /// Delivers every entry of the input, or hands it back.
 ///
@@ -52,7 +42,11 @@ where
 {
     let started = Instant::now();
     let mut delivery = Delivering::new(target, input, options);
-    if let Some(ending) = delivery.run().await {
+    let ending = match delivery.prepare().await {
+        None => delivery.run().await,
+        early => early,
+    };
+    if let Some(ending) = ending {
         delivery.await_in_flight(&ending).await;
         delivery.hand_back_the_rest(&ending);
     }
@@ -60,18 +54,20 @@ where
 }
 
 /// One delivery on its way.
-struct Delivering<T: BatchTarget, I> {
-    target: Arc<T>,
-    limits: Limits,
-    options: DeliveryOptions,
-    fresh: Fresh<T::Entry, I>,
-    waiting: Waiting<T::Entry>,
-    slots: Slots,
-    rounds: JoinSet<Settled<T::Entry>>,
+pub(super) struct Delivering<T: BatchTarget, I: Iterator<Item = T::Entry>> {
+    pub(super) target: Arc<T>,
+    pub(super) limits: Limits,
+    pub(super) options: DeliveryOptions,
+    pub(super) fresh: Fresh<T::Entry, I>,
+    pub(super) waiting: Waiting<T::Entry>,
+    pub(super) lanes: Lanes<T::Entry>,
+    pub(super) cases: Cases<T::Entry>,
+    pub(super) slots: Slots,
+    pub(super) rounds: JoinSet<Settled<T::Entry>>,
     /// Cancelled when calls in flight are given up.
-    abandoned: CancellationToken,
-    setup_failures: SetupFailures,
-    ledger: Ledger<T::Entry>,
+    pub(super) abandoned: CancellationToken,
+    pub(super) setup_failures: SetupFailures,
+    pub(super) ledger: Ledger<T::Entry>,
 }
 
 impl<T, I> Delivering<T, I>
@@ -85,12 +81,31 @@ where
             target,
             fresh: Fresh::new(input),
             waiting: Waiting::new(),
+            lanes: Lanes::new(),
+            cases: Cases::new(),
             slots: Slots::new(options.concurrency),
             rounds: JoinSet::new(),
             abandoned: CancellationToken::new(),
             setup_failures: SetupFailures::default(),
             ledger: Ledger::new(options.progress.clone()),
             options,
+        }
+    }
+
+    /// Lets the target get ready, if there is anything to deliver. Returns why the delivery ends before it began.
+    async fn prepare(&mut self) -> Option<Ending> {
+        if !self.fresh.has_any() {
+            return None;
+        }
+        let deadline = OptionFuture::from(self.options.deadline.map(sleep_until));
+        tokio::select! {
+            biased;
+            () = self.options.cancellation.cancelled() => Some(Ending::Cancelled),
+            Some(()) = deadline => Some(Ending::DeadlineReached),
+            prepared = AssertUnwindSafe(self.target.prepare()).catch_unwind() => match prepared {
+                Ok(()) => None,
+                Err(panic) => Some(Ending::Stopped(panicked(&*panic))),
+            }
         }
     }
 
@@ -107,12 +122,13 @@ where
                 return Some(ending);
             }
             self.give_up_expired(now);
-            self.waiting.wake(now);
+            self.waiting.wake(now, |lane| self.lanes.board(lane));
+            self.cases.wake(now);
             self.refill();
             if admission.is_none() {
                 admission = self.send_what_may_go(now);
             }
-            if self.rounds.is_empty() && self.waiting.len() == 0 && self.fresh.len() == 0 {
+            if self.rounds.is_empty() && self.waiting.len() == 0 && self.fresh.len() == 0 && self.cases.is_empty() {
                 return None;
             }
             let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
@@ -130,7 +146,8 @@ where
                     self.send(turn);
                 }
                 Ok(()) = resets.changed() => {
-                    self.waiting.wake_all();
+                    self.waiting.wake_all(|lane| self.lanes.board(lane));
+                    self.cases.wake_all();
                     self.slots.wake_all();
                 }
                 Some(()) = next_event => {}
@@ -150,40 +167,36 @@ where
     /// Hands back what was rejected and whose time is used up.
     fn give_up_expired(&mut self, now: Instant) {
         let patience = self.options.give_up_after;
-        let expired = |entry: &Ticketed<T::Entry>| entry.ticket.expiry(patience).is_some_and(|expiry| expiry <= now);
-        while self.waiting.peek().is_some_and(expired) {
-            if let Some(mut entry) = self.waiting.pop() {
-                self.ledger.waits_no_more();
-                let fault = entry
-                    .ticket
-                    .fault
-                    .take()
-                    .unwrap_or_else(|| Fault::new("not sent again"));
-                self.ledger.hand_back(entry, Cause::TimeUsedUp(fault));
+        let is_expired = |ticket: &Ticket| ticket.expiry(patience).is_some_and(|expiry| expiry <= now);
+        while self.waiting.peek().is_some_and(|entry| is_expired(&entry.ticket)) {
+            if let Some(entry) = self.waiting.pop() {
+                self.give_up(entry);
             }
+        }
+        for entry in self.cases.take_expired(is_expired) {
+            self.give_up(entry);
         }
     }
 
-    /// Reads and checks fresh entries for the next chunk, unless too many wait.
-    fn refill(&mut self) {
-        if self.waiting.len() >= WAITING_ENTRIES || self.waiting.bytes() >= WAITING_BYTES {
-            return;
+    /// The time of an entry that waited is used up.
+    fn give_up(&mut self, mut entry: Ticketed<T::Entry>) {
+        if self.is_outdated(&entry) {
+            return self.supersede(&entry);
         }
-        let ledger = &mut self.ledger;
-        self.fresh.fill(
-            self.limits.entries.max(1),
-            &*self.target,
-            &self.limits,
-            |entry, invalid| {
-                ledger.hand_back(entry, Cause::Invalid(invalid));
-            },
-        );
+        self.ledger.waits_no_more();
+        self.leave(entry.ticket.lane);
+        let fault = entry
+            .ticket
+            .fault
+            .take()
+            .unwrap_or_else(|| Fault::new("not sent again"));
+        self.ledger.hand_back(entry, Cause::TimeUsedUp(fault));
     }
 
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
     fn send_what_may_go(&mut self, now: Instant) -> Option<BoxFuture<'static, Turn>> {
         while let Some(waiter) = self.waiter(now) {
-            let Some(turn) = self.options.gate.try_admit(&waiter) else {
+            let Some(turn) = self.options.gate.try_admit(waiter) else {
                 return Some(Arc::clone(&self.options.gate).admit(waiter).boxed());
             };
             self.send(turn);
@@ -194,17 +207,16 @@ where
 
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
-        let entries = (self.waiting.ready() + self.fresh.len()).min(self.limits.entries.max(1));
-        let slot = self.slots.peek(now)?;
-        (entries > 0).then(|| Waiter {
-            entries,
-            idle_since: slot.idle_since.map(Instant::into_std),
-        })
+        let entries = self.cases.next_len().unwrap_or_else(|| self.sendable());
+        (entries > 0 && self.slots.has_free(now)).then_some(Waiter { entries })
     }
 
-    /// Packs a chunk and delivers it in the slot that goes next.
+    /// Delivers the next chunk in the slot that goes next.
     fn send(&mut self, turn: Turn) {
-        let chunk = pack(turn.entries(), &self.limits, &mut self.waiting, &mut self.fresh);
+        let (chunk, case) = match self.cases.next(turn.entries()) {
+            Some((chunk, case)) => (chunk, Some(case)),
+            None => (self.pack(turn.entries()), None),
+        };
         if chunk.len() > 0 {
             let departure = turn.depart(chunk.len());
             let delay = self
@@ -213,7 +225,7 @@ where
                 .and_then(|slot| slot.idle_since)
                 .map(|since| since.elapsed());
             self.ledger.call_leaves(&chunk, delay.unwrap_or_default());
-            self.deliver(chunk, departure);
+            self.deliver(chunk, case, departure);
         }
     }
 
@@ -222,151 +234,37 @@ where
     /// What is left over of it rests, and is then delivered by this same function, in a chunk topped up with fresh entries.
     /// Each round is a future of its own that the runtime polls for itself, not one inside the other, so that 100,000 rounds
     /// cost neither stack nor memory.
-    fn deliver(&mut self, chunk: Chunk<T::Entry>, departure: Departure) {
+    fn deliver(&mut self, chunk: Chunk<T::Entry>, case: Option<Case<T::Entry>>, departure: Departure) {
         self.rounds.spawn(round(
             Arc::clone(&self.target),
             chunk,
+            case,
             departure,
             self.options.attempt_timeout,
             self.abandoned.clone(),
         ));
     }
 
-    /// Books what a call came to, and sends its leftovers to rest. Returns why the delivery has to end, if it has to.
-    fn settle(&mut self, settled: Settled<T::Entry>) -> Option<Ending> {
-        let now = Instant::now();
-        self.book(&settled);
-        let stop = settled.stop.clone().or_else(|| self.setup_fault(&settled, now));
-        if let Some(fault) = stop {
-            let ending = Ending::Stopped(fault);
-            self.hand_back(settled, &ending);
-            return Some(ending);
-        }
-        for (entry, fault) in settled.refused {
-            self.ledger.hand_back(entry, Cause::Refused(fault));
-        }
-        let mut rests = Rests::default();
-        for (entry, rejection) in settled.rejected {
-            let retry = entry.ticket.retry;
-            let mut rest = rests.before(retry, |retry| self.options.gate.strategy().rest(retry));
-            if rejection == Rejection::Setup {
-                rest = rest.max(setup::REST);
-            }
-            self.try_again(entry, rest, now);
-        }
-        let slot_rests = settled.outcome.throttled > 0 || settled.outcome.accepted == 0;
-        let rest = if slot_rests { rests.shortest() } else { Duration::ZERO };
-        self.slots.put(Slot::after_call(now, rest));
-        None
-    }
-
-    /// Tells the ledger what a call came to.
-    fn book(&mut self, settled: &Settled<T::Entry>) {
-        let outcome = &settled.outcome;
-        debug!(
-            sent = outcome.sent,
-            accepted = outcome.accepted,
-            throttled = outcome.throttled,
-            failed = outcome.failed,
-            refused = outcome.refused,
-            "call answered"
-        );
-        self.ledger.call_ended(outcome);
-    }
-
-    /// The fault, when calls could not be made once too often.
-    fn setup_fault(&mut self, settled: &Settled<T::Entry>, now: Instant) -> Option<Fault> {
-        let Some(fault) = settled.setup_fault() else {
-            self.setup_failures.succeeded();
-            return None;
-        };
-        let sent_at = settled.outcome.sent_at.into();
-        self.setup_failures.failed(sent_at, now).then(|| fault.clone())
-    }
-
-    /// Lets a rejected entry rest, or hands it back when its retries or its time are used up.
-    fn try_again(&mut self, mut entry: Ticketed<T::Entry>, rest: Duration, now: Instant) {
-        let ticket = &mut entry.ticket;
-        let until = later(now, rest);
-        let out_of_retries = self.options.retries.is_some_and(|retries| ticket.attempts > retries);
-        let out_of_time = ticket
-            .expiry(self.options.give_up_after)
-            .is_some_and(|expiry| until >= expiry);
-        if !out_of_retries && !out_of_time {
-            ticket.retry = ticket.retry.after(rest);
-            self.waiting.rest(until, entry);
-            self.ledger.waits();
-            return;
-        }
-        let fault = ticket.fault.take().unwrap_or_else(|| Fault::new("rejected"));
-        let cause = if out_of_retries {
-            Cause::RetriesUsedUp(fault)
-        } else {
-            Cause::TimeUsedUp(fault)
-        };
-        self.ledger.hand_back(entry, cause);
-    }
-
     /// The next moment at which something changes by itself.
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let patience = self.options.give_up_after;
         let next_expiry = self.waiting.peek().and_then(|entry| entry.ticket.expiry(patience));
-        let has_entries = self.waiting.ready() + self.fresh.len() > 0;
+        let case_expiry = self.cases.next_expiry(|ticket| ticket.expiry(patience));
+        let has_entries = self.waiting.ready() + self.fresh.len() > 0 || self.cases.next_len().is_some();
         let next_free = self.slots.next_free().filter(|_| has_entries);
-        [self.waiting.next_wake(), next_expiry, next_free]
+        let next_wake = [self.waiting.next_wake(), self.cases.next_wake()];
+        next_wake
             .into_iter()
+            .chain([next_expiry, case_expiry, next_free])
             .flatten()
             // A slot that has rested may still have to wait for the strategy; that wait ends otherwise.
             .filter(|event| *event > now)
             .min()
     }
-
-    /// Waits for the calls in flight, which have the grace to end.
-    async fn await_in_flight(&mut self, ending: &Ending) {
-        let mut grace = pin!(sleep(self.options.grace));
-        while !self.rounds.is_empty() {
-            tokio::select! {
-                biased;
-                Some(ended) = self.rounds.join_next() => {
-                    let settled = joined(ended);
-                    self.book(&settled);
-                    self.hand_back(settled, ending);
-                }
-                () = &mut grace, if !self.abandoned.is_cancelled() => self.abandoned.cancel(),
-            }
-        }
-    }
-
-    /// Hands back all of a call that was not accepted, after the end was ordered.
-    fn hand_back(&mut self, settled: Settled<T::Entry>, ending: &Ending) {
-        for (entry, fault) in settled.refused {
-            let cause = match &settled.stop {
-                Some(stop) => Cause::Stopped(stop.clone()),
-                None => Cause::Refused(fault),
-            };
-            self.ledger.hand_back(entry, cause);
-        }
-        for (mut entry, _) in settled.rejected {
-            let last = entry.ticket.fault.take();
-            self.ledger.hand_back(entry, ending.cause(last));
-        }
-    }
-
-    /// Hands back what was not in flight when the end was ordered, to the last entry of the input.
-    fn hand_back_the_rest(&mut self, ending: &Ending) {
-        for mut entry in self.waiting.take_all() {
-            self.ledger.waits_no_more();
-            let last = entry.ticket.fault.take();
-            self.ledger.hand_back(entry, ending.cause(last));
-        }
-        while let Some(entry) = self.fresh.pop_unsent() {
-            self.ledger.hand_back(entry, ending.cause(None));
-        }
-    }
 }
 
 /// A round that has ended. It catches the panics of the target, so that one that comes through is a fault of this crate.
-fn joined<E>(ended: Result<Settled<E>, JoinError>) -> Settled<E> {
+pub(super) fn joined<E>(ended: Result<Settled<E>, JoinError>) -> Settled<E> {
     match ended.map_err(JoinError::try_into_panic) {
         Ok(settled) => settled,
         Err(Ok(panic)) => resume_unwind(panic),

@@ -1,7 +1,15 @@
-//! Why a delivery ends before everything is delivered.
+//! The end of a delivery before everything is delivered.
 
+use std::pin::pin;
+
+use tokio::time::sleep;
+
+use super::cases::Case;
+use super::deliver::{Delivering, joined};
+use super::settle::Settled;
+use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
-use crate::target::Fault;
+use crate::target::{BatchTarget, Fault};
 
 /// Why a delivery ends before everything is delivered.
 pub(crate) enum Ending {
@@ -18,5 +26,72 @@ impl Ending {
             Self::DeadlineReached => Cause::DeadlineReached(last),
             Self::Stopped(fault) => Cause::Stopped(fault.clone()),
         }
+    }
+}
+
+impl<T, I> Delivering<T, I>
+where
+    T: BatchTarget,
+    I: Iterator<Item = T::Entry>,
+{
+    /// Waits for the calls in flight, which have the grace to end.
+    pub(super) async fn await_in_flight(&mut self, ending: &Ending) {
+        let mut grace = pin!(sleep(self.options.grace));
+        while !self.rounds.is_empty() {
+            tokio::select! {
+                biased;
+                Some(ended) = self.rounds.join_next() => {
+                    let settled = joined(ended);
+                    self.book(&settled);
+                    self.hand_back(settled, ending);
+                }
+                () = &mut grace, if !self.abandoned.is_cancelled() => self.abandoned.cancel(),
+            }
+        }
+    }
+
+    /// Hands back all of a call that was not accepted, after the end was ordered.
+    pub(super) fn hand_back(&mut self, settled: Settled<T::Entry>, ending: &Ending) {
+        for (entry, fault) in settled.refused {
+            let cause = match &settled.stop {
+                Some(stop) => Cause::Stopped(stop.clone()),
+                None => Cause::Refused(fault),
+            };
+            self.ledger.hand_back(entry, cause);
+        }
+        let disputed = settled.disputed.into_iter().flat_map(Chunk::into_ticketed);
+        for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(disputed) {
+            self.give_back(entry, ending);
+        }
+        for entry in settled.case.into_iter().flat_map(Case::into_entries) {
+            self.ledger.waits_no_more();
+            self.give_back(entry, ending);
+        }
+    }
+
+    /// Hands back what was not in flight when the end was ordered, to the last entry of the input.
+    pub(super) fn hand_back_the_rest(&mut self, ending: &Ending) {
+        let waiting = self.waiting.take_all();
+        for entry in waiting.chain(self.cases.take_all()) {
+            self.ledger.waits_no_more();
+            self.give_back(entry, ending);
+        }
+        while let Some(entry) = self.fresh.pop_unsent() {
+            self.give_back(entry, ending);
+        }
+        for entry in self.lanes.take_all() {
+            if entry.ticket.attempts > 0 {
+                self.ledger.waits_no_more();
+            }
+            self.give_back(entry, ending);
+        }
+    }
+
+    fn give_back(&mut self, mut entry: Ticketed<T::Entry>, ending: &Ending) {
+        if self.is_outdated(&entry) {
+            return self.ledger.superseded(1);
+        }
+        let last = entry.ticket.fault.take();
+        self.ledger.hand_back(entry, ending.cause(last));
     }
 }

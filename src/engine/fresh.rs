@@ -1,57 +1,64 @@
 //! Entries as they come from the input.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::iter::Peekable;
 
 use super::ticket::{Ticket, Ticketed};
 use crate::invalid::InvalidEntry;
 use crate::target::{BatchTarget, Limits};
 
-/// Entries that were not sent yet: the input, and a few of its entries that are checked already.
-pub(crate) struct Fresh<E, I> {
-    input: I,
+/// Entries that were not sent yet: the input, and a few of its entries that are checked already and may go.
+pub(crate) struct Fresh<E, I: Iterator<Item = E>> {
+    input: Peekable<I>,
     input_ended: bool,
     next_position: u64,
     checked: VecDeque<Ticketed<E>>,
+    /// Those that were held in a lane, by position: who came first goes first.
+    let_out: BTreeMap<u64, Ticketed<E>>,
 }
 
 impl<E, I: Iterator<Item = E>> Fresh<E, I> {
     pub(crate) fn new(input: I) -> Self {
         Self {
-            input,
+            input: input.peekable(),
             input_ended: false,
             next_position: 0,
             checked: VecDeque::new(),
+            let_out: BTreeMap::new(),
         }
     }
 
-    /// Reads and checks until `count` entries are at hand or the input has ended. What fails the check goes to `refuse`.
-    pub(crate) fn fill<T>(
+    /// Whether the input has an entry, which is not read yet.
+    pub(crate) fn has_any(&mut self) -> bool {
+        self.input.peek().is_some()
+    }
+
+    /// Reads and checks the next entry of the input; `None` when it has ended.
+    #[expect(clippy::type_complexity, reason = "an entry, or an entry and what is wrong with it")]
+    pub(crate) fn read<T>(
         &mut self,
-        count: usize,
         target: &T,
         limits: &Limits,
-        mut refuse: impl FnMut(Ticketed<E>, InvalidEntry),
-    ) where
+    ) -> Option<Result<Ticketed<E>, (Ticketed<E>, InvalidEntry)>>
+    where
         T: BatchTarget<Entry = E>,
     {
-        while self.checked.len() < count {
-            let Some((position, entry)) = self.read() else {
-                return;
-            };
-            match measure(&entry, target, limits) {
-                Ok(bytes) => self.checked.push_back(Ticketed {
-                    entry,
-                    ticket: Ticket::new(position, bytes),
-                }),
-                Err(invalid) => {
-                    let ticket = Ticket::new(position, 0);
-                    refuse(Ticketed { entry, ticket }, invalid);
-                }
+        let (position, mut entry) = self.next_entry()?;
+        Some(match measure(&entry, target, limits) {
+            Ok(bytes) => {
+                target.complete(&mut entry);
+                let mut ticket = Ticket::new(position, bytes);
+                ticket.lane = target.lane(&entry);
+                Ok(Ticketed { entry, ticket })
             }
-        }
+            Err(invalid) => {
+                let ticket = Ticket::new(position, 0);
+                Err((Ticketed { entry, ticket }, invalid))
+            }
+        })
     }
 
-    fn read(&mut self) -> Option<(u64, E)> {
+    fn next_entry(&mut self) -> Option<(u64, E)> {
         if self.input_ended {
             return None;
         }
@@ -64,24 +71,51 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
         Some((position, entry))
     }
 
-    /// How many are at hand.
+    /// The entry that was read last may go.
+    pub(crate) fn push(&mut self, entry: Ticketed<E>) {
+        self.checked.push_back(entry);
+    }
+
+    /// The entry that was held may go.
+    pub(crate) fn let_out(&mut self, entry: Ticketed<E>) {
+        self.let_out.insert(entry.ticket.position, entry);
+    }
+
+    /// How many may go.
     pub(crate) fn len(&self) -> usize {
-        self.checked.len()
+        self.checked.len() + self.let_out.len()
     }
 
     /// The one that goes next.
     pub(crate) fn peek(&self) -> Option<&Ticketed<E>> {
-        self.checked.front()
+        if self.let_out_is_next() {
+            self.let_out.first_key_value().map(|(_, entry)| entry)
+        } else {
+            self.checked.front()
+        }
     }
 
     pub(crate) fn pop(&mut self) -> Option<Ticketed<E>> {
-        self.checked.pop_front()
+        if self.let_out_is_next() {
+            self.let_out.pop_first().map(|(_, entry)| entry)
+        } else {
+            self.checked.pop_front()
+        }
+    }
+
+    fn let_out_is_next(&self) -> bool {
+        let Some((position, _)) = self.let_out.first_key_value() else {
+            return false;
+        };
+        self.checked
+            .front()
+            .is_none_or(|checked| checked.ticket.position > *position)
     }
 
     /// The next one, checked or not, for handing it back.
     pub(crate) fn pop_unsent(&mut self) -> Option<Ticketed<E>> {
-        self.checked.pop_front().or_else(|| {
-            let (position, entry) = self.read()?;
+        self.pop().or_else(|| {
+            let (position, entry) = self.next_entry()?;
             let ticket = Ticket::new(position, 0);
             Some(Ticketed { entry, ticket })
         })

@@ -33,9 +33,9 @@ impl Gate {
     }
 
     /// The waiter's turn, if nobody waits and the strategy lets it go at once.
-    pub(crate) fn try_admit(self: &Arc<Self>, waiter: &Waiter) -> Option<Turn> {
+    pub(crate) fn try_admit(self: &Arc<Self>, waiter: Waiter) -> Option<Turn> {
         let held = Arc::clone(&self.turn).try_lock_owned().ok()?;
-        match self.strategy.admit(Instant::now().into_std(), waiter) {
+        match self.strategy.admit(Instant::now().into_std(), &waiter) {
             Admission::Go(entries) => Some(self.turn(entries, held)),
             Admission::WaitUntil(_) => None,
         }

@@ -10,8 +10,8 @@ use crate::report::{Cause, DeliveryError, Report, Undelivered};
 
 /// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
 ///
-/// Every entry of the input is counted as accepted in one [`call_ended`](Self::call_ended) or goes through
-/// [`hand_back`](Self::hand_back), once.
+/// Every entry of the input is counted as accepted in one [`call_ended`](Self::call_ended), or goes through
+/// [`hand_back`](Self::hand_back) or [`superseded`](Self::superseded), once.
 pub(crate) struct Ledger<E> {
     report: Report,
     undelivered: Vec<Undelivered<E>>,
@@ -70,6 +70,12 @@ impl<E> Ledger<E> {
     pub(crate) fn waits_no_more(&mut self) {
         self.waiting -= 1;
         self.progress.figures().waiting.fetch_sub(1, Relaxed);
+    }
+
+    /// Entries that need not arrive any more, since newer ones write the same keys.
+    pub(crate) fn superseded(&mut self, count: usize) {
+        self.report.superseded += count as u64;
+        self.progress.figures().superseded.fetch_add(count as u64, Relaxed);
     }
 
     pub(crate) fn hand_back(&mut self, Ticketed { entry, ticket }: Ticketed<E>, cause: Cause) {

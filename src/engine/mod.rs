@@ -1,36 +1,44 @@
 //! The loop that every delivery goes through.
 //!
 //! ```text
-//! input ─▶ fresh ─▶ pack ─▶ gate ─▶ round ─▶ ledger ─▶ delivered, or handed back
-//!                    ▲                         │
-//!                    └───────── waiting ◀──────┘ rejected
+//! input ─▶ lanes ─▶ fresh ─▶ pack ─▶ gate ─▶ round ─▶ ledger ─▶ delivered, or handed back
+//!                             ▲               │
+//!                             ├── waiting ◀───┤ rejected
+//!                             └── cases ◀─────┘ refused as a whole
 //! ```
 //!
 //! - `fresh`: entries as they come from the input, checked and measured once.
+//! - `lanes`: the order of entries that must not pass each other.
 //! - `waiting`: rejected entries, first at rest, then ready.
-//! - `pack`: a chunk of what is ready, topped up with fresh entries.
+//! - `cases`: refused calls, until the guilty entries are found.
+//! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
 //! - `gate`: the queue in front of the shared strategy.
 //! - `round`: one call and its answer.
 //! - `settle`: from the answer to the fate of each entry.
+//! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: how often a call may fail before it is even made.
 //! - `ledger`: the fate of every entry.
-//! - `deliver`: the loop itself.
+//! - `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
 //! It knows no AWS: the service is a [`BatchTarget`](crate::target::BatchTarget). It has no clock but tokio's, so that
 //! paused time works.
 
+mod cases;
 mod deliver;
 mod ending;
 mod fresh;
 mod gate;
+mod lanes;
 mod ledger;
+mod leftovers;
 mod pack;
 mod rests;
 mod round;
 mod settle;
 mod setup;
 mod slots;
+mod supply;
 mod ticket;
 mod waiting;
 

@@ -1,25 +1,34 @@
 //! The next chunk: what is ready, topped up with fresh entries.
 
 use super::fresh::Fresh;
+use super::lanes::Lanes;
 use super::ticket::{Chunk, Ticketed};
 use super::waiting::Waiting;
 use crate::target::Limits;
 
-/// Packs at most `count` entries into a chunk that keeps the limits. Entries that were rejected before go first.
-pub(crate) fn pack<E, I>(count: usize, limits: &Limits, waiting: &mut Waiting<E>, fresh: &mut Fresh<E, I>) -> Chunk<E>
-where
+/// Packs the chunk until it has `count` entries or as many as the limits and what is there allow.
+///
+/// Entries that were rejected before go first. Those that are held in a lane but may share its call go last, so that a call
+/// carries few entries of one lane where it can.
+pub(crate) fn pack<E, I>(
+    chunk: &mut Chunk<E>,
+    count: usize,
+    limits: &Limits,
+    waiting: &mut Waiting<E>,
+    fresh: &mut Fresh<E, I>,
+    lanes: &mut Lanes<E>,
+) where
     I: Iterator<Item = E>,
 {
     let count = count.clamp(1, limits.entries.max(1));
-    let mut chunk = Chunk::with_capacity(count.min(waiting.ready() + fresh.len()));
     let fits = |chunk: &Chunk<E>, next: &Ticketed<E>| {
         chunk.len() < count && chunk.bytes.saturating_add(next.ticket.bytes) <= limits.bytes
     };
-    while waiting.peek().is_some_and(|next| fits(&chunk, next)) {
+    while waiting.peek().is_some_and(|next| fits(chunk, next)) {
         waiting.pop().into_iter().for_each(|entry| chunk.push(entry));
     }
-    while fresh.peek().is_some_and(|next| fits(&chunk, next)) {
+    while fresh.peek().is_some_and(|next| fits(chunk, next)) {
         fresh.pop().into_iter().for_each(|entry| chunk.push(entry));
     }
-    chunk
+    lanes.ride(chunk, fits);
 }

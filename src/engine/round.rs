@@ -9,15 +9,18 @@ use futures::FutureExt;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::cases::Case;
 use super::gate::Departure;
 use super::settle::{Settled, settle};
 use super::ticket::Chunk;
 use crate::target::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
-/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic.
+/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The case
+/// that the chunk is a part of comes back with it.
 pub(crate) async fn round<T: BatchTarget>(
     target: Arc<T>,
     mut chunk: Chunk<T::Entry>,
+    case: Option<Case<T::Entry>>,
     departure: Departure,
     attempt_timeout: Duration,
     abandoned: CancellationToken,
@@ -34,7 +37,8 @@ pub(crate) async fn round<T: BatchTarget>(
         },
         () = abandoned.cancelled() => lost("abandoned"),
     };
-    let settled = settle(chunk, answer, sent_at, Instant::now());
+    let mut settled = settle(chunk, answer, sent_at, Instant::now());
+    settled.case = case;
     departure.answered(&settled.outcome);
     settled
 }
@@ -47,7 +51,7 @@ fn lost(what: &'static str) -> Answer {
     ))
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Fault {
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Fault {
     let message = panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)

@@ -4,9 +4,10 @@ use std::iter::repeat_with;
 
 use tokio::time::Instant;
 
+use super::cases::Case;
 use super::ticket::{Chunk, Ticketed};
 use crate::backoff::Outcome;
-use crate::target::{Answer, Fault, Rejection, Verdict};
+use crate::target::{Answer, Fault, Lane, Rejection, Verdict};
 
 /// A call that is over. Accepted entries are gone; the others are here.
 pub(crate) struct Settled<E> {
@@ -18,6 +19,12 @@ pub(crate) struct Settled<E> {
     pub(crate) refused: Vec<(Ticketed<E>, Fault)>,
     /// Why no later call can succeed either.
     pub(crate) stop: Option<Fault>,
+    /// The lanes of accepted entries, each as often as it had one.
+    pub(crate) left: Vec<Lane>,
+    /// The whole chunk, when it was refused and nobody said on whose account.
+    pub(crate) disputed: Option<Chunk<E>>,
+    /// What the chunk was a part of, when a call was refused before.
+    pub(crate) case: Option<Case<E>>,
 }
 
 /// Gives each entry of the chunk its verdict. An entry that the answer does not speak of is sent again.
@@ -27,8 +34,12 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
         rejected: Vec::new(),
         refused: Vec::new(),
         stop: None,
+        left: Vec::new(),
+        disputed: None,
+        case: None,
     };
     match answer {
+        Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.dispute(chunk, &fault),
         Answer::Each(verdicts) => {
             let unanswered = repeat_with(|| {
                 let fault = Fault::new("no answer for this entry").may_have_been_applied();
@@ -55,10 +66,19 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
 
 impl<E> Settled<E> {
     fn add(&mut self, mut entry: Ticketed<E>, verdict: Verdict) {
+        let throttled = matches!(&verdict, Verdict::Rejected(rejection, _) if rejection.is_throttle());
+        self.outcome = match entry.ticket.attempts {
+            1 => self.outcome.with_fresh(1, usize::from(throttled)),
+            2 => self.outcome.with_first_retries(1, usize::from(throttled)),
+            _ => self.outcome,
+        };
         match verdict {
-            Verdict::Accepted => self.outcome = self.outcome.with_accepted(1),
+            Verdict::Accepted => {
+                self.outcome = self.outcome.with_accepted(1);
+                self.left.extend(entry.ticket.lane);
+            }
             Verdict::Rejected(rejection, fault) => {
-                self.outcome = if rejection.is_throttle() {
+                self.outcome = if throttled {
                     self.outcome.with_throttled(1)
                 } else {
                     self.outcome.with_failed(1)
@@ -68,10 +88,17 @@ impl<E> Settled<E> {
             }
             Verdict::Refused(fault) => {
                 self.outcome = self.outcome.with_refused(1);
-                entry.ticket.rejected(fault.clone());
+                entry.ticket.failed(fault.clone());
                 self.refused.push((entry, fault));
             }
         }
+    }
+
+    /// The call was refused as a whole. It says nothing of a single entry, so that it is no rejection of any.
+    fn dispute(&mut self, mut chunk: Chunk<E>, fault: &Fault) {
+        self.outcome = self.outcome.with_refused(chunk.len());
+        chunk.tickets.iter_mut().for_each(|ticket| ticket.failed(fault.clone()));
+        self.disputed = Some(chunk);
     }
 
     /// Why the call could not be made, if it could not.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// The room for one call in flight, while there is none in it.
 ///
 /// A slot whose call was throttled rests as long as the leftovers of the call, so that fresh entries do not hammer a service
-/// that just said no.
+/// that just said no; and it rests as long as the strategy says in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot {
     /// When its rest ends; `None` when it does not rest.
@@ -44,10 +44,10 @@ impl Slots {
         }
     }
 
-    /// The slot that goes next, if it has rested until `now`.
-    pub(crate) fn peek(&self, now: Instant) -> Option<Slot> {
-        let Reverse(slot) = *self.idle.peek()?;
-        slot.free_at.is_none_or(|free_at| free_at <= now).then_some(slot)
+    /// Whether any has rested until `now`.
+    pub(crate) fn has_free(&self, now: Instant) -> bool {
+        let rested = |Reverse(slot): &Reverse<Slot>| slot.free_at.is_none_or(|free_at| free_at <= now);
+        self.idle.peek().is_some_and(rested)
     }
 
     /// Takes the slot that goes next for a call.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::backoff::Retry;
-use crate::target::Fault;
+use crate::target::{Fault, Lane};
 
 /// What the loop knows of one entry. The entry itself is the target's business.
 #[derive(Debug, Clone)]
@@ -14,8 +14,12 @@ pub(crate) struct Ticket {
     pub(crate) position: u64,
     /// What it takes up of a call, measured once.
     pub(crate) bytes: usize,
+    /// The order that it keeps.
+    pub(crate) lane: Option<Lane>,
     /// How often it was sent.
     pub(crate) attempts: u32,
+    /// How often it was rejected. Less than the attempts when calls were refused on account of others.
+    pub(crate) rejections: u32,
     /// When it was sent first.
     pub(crate) first_sent: Option<Instant>,
     /// Its next retry, for the strategy.
@@ -31,7 +35,9 @@ impl Ticket {
         Self {
             position,
             bytes,
+            lane: None,
             attempts: 0,
+            rejections: 0,
             first_sent: None,
             retry: Retry::FIRST,
             ambiguous: false,
@@ -45,6 +51,12 @@ impl Ticket {
     }
 
     pub(crate) fn rejected(&mut self, fault: Fault) {
+        self.rejections = self.rejections.saturating_add(1);
+        self.failed(fault);
+    }
+
+    /// It was not accepted; whether on its own account is not said.
+    pub(crate) fn failed(&mut self, fault: Fault) {
         self.ambiguous |= fault.is_ambiguous();
         self.fault = Some(fault);
     }
@@ -88,6 +100,19 @@ impl<E> Chunk<E> {
         self.bytes = self.bytes.saturating_add(ticket.bytes);
         self.entries.push(entry);
         self.tickets.push(ticket);
+    }
+
+    /// Cuts off all but the first `count`.
+    pub(crate) fn split_off(&mut self, count: usize) -> Self {
+        let entries = self.entries.split_off(count);
+        let tickets = self.tickets.split_off(count);
+        let bytes = tickets.iter().map(|ticket| ticket.bytes).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        Self {
+            entries,
+            tickets,
+            bytes,
+        }
     }
 
     pub(crate) fn into_ticketed(self) -> impl Iterator<Item = Ticketed<E>> {

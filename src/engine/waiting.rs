@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::ticket::Ticketed;
 use crate::backoff::Retry;
+use crate::target::Lane;
 
 /// Rejected entries: first they rest, then they are ready.
 ///
@@ -43,21 +44,29 @@ impl<E> Waiting<E> {
         self.resting.insert((until, entry.ticket.position), entry);
     }
 
-    /// Makes those ready that have rested until `now`.
-    pub(crate) fn wake(&mut self, now: Instant) {
+    /// It was rejected before and may be sent again at once.
+    pub(crate) fn let_out(&mut self, entry: Ticketed<E>) {
+        self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+        self.make_ready(entry);
+    }
+
+    /// Makes those ready that have rested until `now`, and tells their lanes.
+    pub(crate) fn wake(&mut self, now: Instant, mut board: impl FnMut(Option<Lane>)) {
         while let Some(first) = self.resting.first_entry() {
             if first.key().0 > now {
                 break;
             }
             let entry = first.remove();
+            board(entry.ticket.lane);
             self.make_ready(entry);
         }
     }
 
     /// Makes all ready at once, and their retries start over.
-    pub(crate) fn wake_all(&mut self) {
+    pub(crate) fn wake_all(&mut self, mut board: impl FnMut(Option<Lane>)) {
         for (_, mut entry) in std::mem::take(&mut self.resting) {
             entry.ticket.retry = Retry::FIRST;
+            board(entry.ticket.lane);
             self.make_ready(entry);
         }
     }

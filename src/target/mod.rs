@@ -4,8 +4,11 @@
 //! nothing of retries, pace or order; the loop knows nothing of AWS.
 
 mod answer;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod asked;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
+mod lane;
 #[cfg(test)]
 mod recording;
 #[cfg(feature = "sqs")]
@@ -14,6 +17,7 @@ pub mod sqs;
 pub(crate) mod verdict;
 
 pub use answer::{Answer, Fault, Rejection, Verdict};
+pub use lane::Lane;
 
 use crate::invalid::InvalidEntry;
 
@@ -36,6 +40,15 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// How much one call takes. Asked once a delivery.
     fn limits(&self) -> Limits;
 
+    /// Learns what has to be known before the first entry is checked, such as the schema of a table.
+    ///
+    /// Awaited once a delivery, and only if there is an entry. Deliveries that start together call it together. The future
+    /// may be dropped at any time. What it cannot learn it does without: a service that is not there says so in answer to
+    /// the first call.
+    fn prepare(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
     /// Checks one entry before anything is sent, and measures it.
     ///
     /// Returns the bytes that the entry takes up of [`Limits::bytes`]. Called once an entry.
@@ -43,6 +56,28 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// # Errors
     /// Why the service would refuse the entry. It is handed back unsent; its neighbours are delivered.
     fn check(&self, entry: &Self::Entry) -> Result<usize, InvalidEntry>;
+
+    /// Completes one entry, such as by an id that tells its retries from other entries. Called once an entry, after its
+    /// check and before its lane is asked for. When the entry is handed back, it keeps what was added.
+    fn complete(&self, entry: &mut Self::Entry) {
+        let _ = entry;
+    }
+
+    /// Whose order the entry keeps; `None` when it may pass all others. Called once an entry.
+    fn lane(&self, entry: &Self::Entry) -> Option<Lane> {
+        let _ = entry;
+        None
+    }
+
+    /// Whether `older`, which has not arrived, need not arrive any more now that `newer` of the same lane is there: the
+    /// two write the same key, and `newer` leaves nothing of `older`.
+    ///
+    /// Asked only under [`last_write_wins`](crate::DeliveryOptions::last_write_wins). Two entries may share a lane though
+    /// their keys differ, so the keys themselves are to be compared.
+    fn supersedes(&self, newer: &Self::Entry, older: &Self::Entry) -> bool {
+        let _ = (newer, older);
+        false
+    }
 
     /// Makes one call with the chunk, without retries of its own, and tells each entry's fate.
     ///

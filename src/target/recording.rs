@@ -31,6 +31,11 @@ impl Recorder {
         }
     }
 
+    /// How many requests there were.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.lock().unwrap().len()
+    }
+
     /// The request, if there was exactly one.
     pub(crate) fn only_request(&self) -> Recorded {
         let requests = self.requests.lock().unwrap();

@@ -7,6 +7,7 @@ mod emulators;
 mod films;
 mod limits;
 mod messages;
+mod order;
 mod outages;
 mod process;
 mod queue;

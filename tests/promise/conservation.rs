@@ -83,7 +83,7 @@ impl Case {
     fn table_faults(&self) -> Faults {
         let [entries, throttle, error, dropped, empty, garbage, omitted, repeated, _] = self.shares;
         // Some faults strike after the call was applied, some before.
-        let applied = self.seed % 2 == 0;
+        let applied = self.seed.is_multiple_of(2);
         Faults::none()
             .failed(entries, "InternalError", applied)
             .calls(throttle, Fault::Throttle)

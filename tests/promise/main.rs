@@ -2,8 +2,10 @@
 
 mod conservation;
 mod entries;
+mod order;
 mod resubmission;
 mod secrecy;
 mod sharing;
 mod splitting;
 mod stopping;
+mod tables;

@@ -99,7 +99,7 @@ async fn cancelled_while_entries_rest_it_returns_at_once() {
         canceller.cancel();
     });
     let options = DeliveryOptions::default()
-        .backoff(|_: u32| Duration::from_secs(60))
+        .backoff(|_: u32| Duration::from_mins(1))
         .cancellation(token);
     let started = Instant::now();
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", puts(100), &options)

@@ -9,14 +9,14 @@ mod rules;
 mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use interval::Interval;
 pub use metrics::ResponsiveMetrics;
 use rules::Rules;
 
 use super::jitter::Jitter;
-use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter, growth};
+use super::{BackoffStrategy, Outcome, Retry, growth};
 use crate::invalid::InvalidOption;
 
 /// Responsive exponential backoff: every worker waits the same interval between its calls.
@@ -27,8 +27,7 @@ use crate::invalid::InvalidOption;
 /// - A call is a *failure* when any of its entries was throttled, or when some failed for a passing reason and none was
 ///   accepted. It is a *success* when it is no failure and something was accepted. A call of refused entries alone is
 ///   neither.
-/// - A worker may make its next call when the interval has passed since the answer to its last one. A worker that has
-///   made no call yet goes at once.
+/// - After each answer a worker waits for the interval before it makes its next call.
 /// - A rejected entry goes with the next call that may leave. It does not rest on its own: the wait of the workers is the
 ///   whole wait.
 ///
@@ -38,6 +37,10 @@ use crate::invalid::InvalidOption;
 /// left in the very instant of that answer does not count either, as it cannot have waited for the new interval; the one
 /// exception is an interval that has gone back to none in the meantime. [`uncoordinated`](Self::uncoordinated) counts
 /// every failure, as the algorithm was published. There 64 workers go from nothing to the longest interval in one wave.
+///
+/// Workers that were throttled together must not come back together, wave after wave, to a service that can save up only
+/// little: each draws its own wait, from half the interval to one and a half. Uncoordinated workers, and those with a
+/// randomization factor of 0, wait for exactly the interval.
 ///
 /// # Defaults
 /// As published, but coordinated:
@@ -88,8 +91,7 @@ impl Responsive {
         })
     }
 
-    /// A pace for bulk loads, and the one that is kept when no other is chosen: coordinated, the initial interval 10 ms
-    /// and the longest 5 s, otherwise as published.
+    /// A pace for bulk loads: coordinated, the initial interval 10 ms and the longest 5 s, otherwise as published.
     ///
     /// 10 ms is about one round trip, so a single throttle halves the pace of a worker and no more. 5 s is long enough
     /// even for many workers: 64 of them with 25 entries each send 320 entries/s, of 1 KB each a third of what one
@@ -156,7 +158,7 @@ impl Responsive {
 
     /// What part of itself a new interval may be longer or shorter by chance; 0 for no chance. Default 0.3.
     ///
-    /// The interval after a first failure is always the initial one.
+    /// The interval after a first failure is always the initial one. With 0 the wait of a worker is exactly the interval.
     ///
     /// # Errors
     /// The factor is not between 0 and 1.
@@ -209,20 +211,12 @@ impl BackoffStrategy for Responsive {
         Duration::ZERO
     }
 
-    fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
-        let Some(idle_since) = waiter.idle_since else {
-            return Admission::Go(waiter.entries);
-        };
-        match idle_since.checked_add(self.interval()) {
-            Some(until) if now < until => Admission::WaitUntil(until),
-            Some(_) => Admission::Go(waiter.entries),
-            // Beyond what the clock can tell. Whoever waits is asked again, so a moment that comes too soon does no harm.
-            None => Admission::WaitUntil(now.checked_add(Duration::from_hours(24)).unwrap_or(now)),
-        }
-    }
-
     fn observe(&self, outcome: &Outcome) {
         self.lock().observe(outcome, &self.rules);
+    }
+
+    fn pause(&self) -> Duration {
+        self.rules.pause(self.interval())
     }
 
     fn reset(&self) {

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::Responsive;
-use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
+use crate::backoff::{BackoffStrategy, Outcome};
 
 /// One stretch of requests with the same delay: microseconds, fate, requests.
 type Stretch = (u128, Fate, usize);
@@ -78,15 +78,8 @@ fn drawn(strategy: Responsive) -> Vec<Stretch> {
     let mut answered_at = Instant::now();
     let mut picture: Vec<Stretch> = Vec::new();
     for _ in 0..requests {
-        let waiter = Waiter {
-            entries: 1,
-            idle_since: Some(answered_at),
-        };
-        let sent_at = match strategy.admit(answered_at, &waiter) {
-            Admission::Go(_) => answered_at,
-            Admission::WaitUntil(until) => until,
-        };
-        let delay = sent_at - answered_at;
+        let delay = strategy.pause();
+        let sent_at = answered_at + delay;
         answered_at = sent_at + Duration::from_millis(8);
         let outcome = Outcome::new(sent_at, answered_at);
         let fate = service(delay, &mut was_reached);

@@ -50,6 +50,15 @@ impl Rules {
         self.randomized(growth::scaled(current, self.down))
     }
 
+    /// How long a worker waits when this is the interval.
+    pub(super) fn pause(&self, interval: Duration) -> Duration {
+        if !self.coordinated || self.randomization_factor == 0.0 {
+            return interval;
+        }
+        let half = interval / 2;
+        self.jitter.between(half, interval.saturating_add(half))
+    }
+
     fn randomized(&self, interval: Duration) -> Duration {
         let reach = growth::scaled(interval, self.randomization_factor).min(self.max_randomization);
         let next = self
@@ -67,6 +76,27 @@ mod tests {
     use crate::backoff::testing::assert_uniform;
 
     const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn coordinated_workers_spread_their_waits_around_the_interval() {
+        let rules = Rules {
+            jitter: Jitter::seeded(1),
+            ..Rules::published()
+        };
+        let pauses: Vec<_> = (0..100_000).map(|_| rules.pause(SECOND)).collect();
+        assert_uniform(&pauses, SECOND / 2, SECOND * 3 / 2);
+        let exact = [
+            Rules {
+                coordinated: false,
+                ..Rules::published()
+            },
+            Rules {
+                randomization_factor: 0.0,
+                ..Rules::published()
+            },
+        ];
+        assert!(exact.iter().all(|rules| rules.pause(SECOND) == SECOND));
+    }
 
     #[test]
     fn a_step_is_randomized_by_its_factor() {

@@ -1,6 +1,7 @@
 //! The interval as a strategy: its options, its answers and its bounds.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use proptest::prelude::*;
 
@@ -13,34 +14,13 @@ fn throttled(at: Instant) -> Outcome {
     Outcome::new(at, at).with_throttled(1)
 }
 
-fn waiter(idle_since: Option<Instant>) -> Waiter {
-    Waiter {
-        entries: 25,
-        idle_since,
-    }
-}
-
 #[test]
-fn a_waiter_goes_when_the_interval_has_passed_since_its_last_answer() {
-    let start = Instant::now();
-    let strategy = Responsive::default();
-    let idle = waiter(Some(start));
-    assert_eq!(strategy.admit(start, &idle), Admission::Go(25));
-    strategy.observe(&throttled(start));
-    let until = start + MILLISECOND * 500;
-    let until_almost = start + MILLISECOND * 499;
-    assert_eq!(strategy.admit(start, &idle), Admission::WaitUntil(until));
-    assert_eq!(strategy.admit(until_almost, &idle), Admission::WaitUntil(until));
-    assert_eq!(strategy.admit(until, &idle), Admission::Go(25));
+fn a_worker_pauses_for_the_interval_and_its_entries_do_not_rest_as_well() {
+    let strategy = Responsive::uncoordinated();
+    assert_eq!(strategy.pause(), Duration::ZERO);
+    strategy.observe(&throttled(Instant::now()));
+    assert_eq!(strategy.pause(), MILLISECOND * 500);
     assert_eq!(strategy.rest(Retry::FIRST), Duration::ZERO);
-}
-
-#[test]
-fn a_waiter_that_has_not_called_yet_goes_at_once() {
-    let start = Instant::now();
-    let strategy = Responsive::default();
-    strategy.observe(&throttled(start));
-    assert_eq!(strategy.admit(start, &waiter(None)), Admission::Go(25));
 }
 
 #[test]
@@ -50,7 +30,7 @@ fn a_reset_takes_the_interval_away() {
     strategy.observe(&throttled(start));
     strategy.reset();
     assert_eq!(strategy.interval(), Duration::ZERO);
-    assert_eq!(strategy.admit(start, &waiter(Some(start))), Admission::Go(25));
+    assert_eq!(strategy.pause(), Duration::ZERO);
     assert_eq!(strategy.metrics().times_up, 1);
 }
 
@@ -157,12 +137,10 @@ proptest! {
         history in prop::collection::vec(any_outcome(Instant::now()), 0..100),
     ) {
         let longest = strategy.rules.max.max(strategy.rules.initial);
-        let now = Instant::now();
         for outcome in history {
             strategy.observe(&outcome);
             prop_assert!(strategy.interval() <= longest);
-            let answer = strategy.admit(now, &waiter(Some(outcome.answered_at)));
-            prop_assert!(matches!(answer, Admission::Go(25)) || matches!(answer, Admission::WaitUntil(until) if until > now));
+            prop_assert!(strategy.pause() <= longest.saturating_add(longest / 2));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What DynamoDB would refuse in one write, as far as it can be known without the table's schema.
+//! What DynamoDB would refuse in one write, as far as it can be known without the table's key.
 //!
 //! One bad request takes the whole call down, so it is found before the call. Where AWS's documents and its service disagree,
 //! or its regions do (`NULL` with the value `false`), the write passes: the service decides.
@@ -8,6 +8,7 @@ use std::hash::Hash;
 
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
+use super::key::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 use super::number::Number;
 use super::size::{item_size, value_size};
 use crate::invalid::InvalidEntry;
@@ -21,12 +22,6 @@ const MAX_NAME_BYTES: usize = 65_535;
 
 /// Attributes of a primary key: a partition key, and a sort key where the table has one.
 const MAX_KEY_ATTRIBUTES: usize = 2;
-
-/// Bytes of a partition key.
-const MAX_PARTITION_KEY_BYTES: usize = 2_048;
-
-/// Bytes of a sort key.
-const MAX_SORT_KEY_BYTES: usize = 1_024;
 
 type Attributes = HashMap<String, AttributeValue>;
 

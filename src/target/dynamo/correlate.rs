@@ -4,27 +4,77 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
+use super::TableWrite;
 use super::equality::same_request;
 use crate::target::answer::{Answer, Fault, Rejection, Verdict};
 
-/// Reads `UnprocessedItems`.
+/// Reads `UnprocessedItems` after writes to one table.
 ///
-/// The field is keyed by the table's name or ARN, as the request was. A call writes to one table only, so whatever the key
-/// is, what stands under it was sent by this call.
+/// The field is keyed by the table's name or ARN, as the request was. Whatever the key is, what stands under it was sent by
+/// this call.
 ///
 /// When a write comes back that was not sent, one that was sent came back changed, and nobody can say which. Writes to
 /// DynamoDB can be repeated without harm, so each one that is not accounted for otherwise is sent again.
 pub(super) fn verdicts(sent: &[WriteRequest], unprocessed: Option<&HashMap<String, Vec<WriteRequest>>>) -> Answer {
     let Some(unprocessed) = unprocessed else {
-        // The service always sends the field, empty when all is done. An answer without it says nothing.
-        return Answer::Whole(unanswered("no UnprocessedItems"));
+        return Answer::Whole(unanswered(NOTHING_SAID));
     };
-    let mut unmatched: Vec<&WriteRequest> = unprocessed.values().flatten().collect();
-    if unmatched.is_empty() {
+    let returned: Vec<&WriteRequest> = unprocessed.values().flatten().collect();
+    if returned.is_empty() {
         return Answer::Each(vec![Verdict::Accepted; sent.len()]);
     }
+    Answer::Each(of_table(&sent.iter().collect::<Vec<_>>(), returned))
+}
+
+/// Reads `UnprocessedItems` after writes to several tables.
+///
+/// Each table is read by itself, since two tables may have been sent the same item. What stands under a name that was not
+/// asked for puts all of them in doubt.
+pub(super) fn verdicts_by_table(
+    sent: &[TableWrite],
+    unprocessed: Option<&HashMap<String, Vec<WriteRequest>>>,
+) -> Answer {
+    let Some(unprocessed) = unprocessed else {
+        return Answer::Whole(unanswered(NOTHING_SAID));
+    };
+    let mut verdicts = vec![Verdict::Accepted; sent.len()];
+    if unprocessed.values().all(Vec::is_empty) {
+        return Answer::Each(verdicts);
+    }
+    let was_sent = |name: &str| sent.iter().any(|write| same_table(&write.table, name));
+    for (first, write) in sent.iter().enumerate() {
+        let table = &write.table;
+        if sent[..first].iter().any(|earlier| earlier.table == *table) {
+            continue;
+        }
+        let of_this = |place: &usize| sent[*place].table == *table;
+        let places: Vec<usize> = (first..sent.len()).filter(of_this).collect();
+        let requests: Vec<&WriteRequest> = places.iter().map(|place| &sent[*place].request).collect();
+        let returned = unprocessed
+            .iter()
+            .filter(|(name, _)| same_table(table, name) || !was_sent(name))
+            .flat_map(|(_, returned)| returned);
+        for (place, verdict) in places.iter().zip(of_table(&requests, returned.collect())) {
+            verdicts[*place] = verdict;
+        }
+    }
+    Answer::Each(verdicts)
+}
+
+/// A name and the ARN that ends in it are one table, as a call goes to one account and region.
+fn same_table(one: &str, other: &str) -> bool {
+    fn name(table: &str) -> &str {
+        table.rsplit(":table/").next().unwrap_or(table)
+    }
+    name(one) == name(other)
+}
+
+/// The service always sends the field, empty when all is done. An answer without it says nothing.
+const NOTHING_SAID: &str = "no UnprocessedItems";
+
+fn of_table(sent: &[&WriteRequest], mut unmatched: Vec<&WriteRequest>) -> Vec<Verdict> {
     let mut returned = vec![false; sent.len()];
-    match_all(sent, &mut returned, &mut unmatched, PartialEq::eq);
+    match_all(sent, &mut returned, &mut unmatched, |sent, request| sent == request);
     match_all(sent, &mut returned, &mut unmatched, same_request);
     // What is left may be named twice.
     unmatched.retain(|request| !sent.iter().any(|sent| same_request(sent, request)));
@@ -38,12 +88,12 @@ pub(super) fn verdicts(sent: &[WriteRequest], unprocessed: Option<&HashMap<Strin
         (false, 0) => Verdict::Accepted,
         (false, _) => unanswered("unknown UnprocessedItems"),
     };
-    Answer::Each(returned.into_iter().map(verdict).collect())
+    returned.into_iter().map(verdict).collect()
 }
 
 /// Marks a write sent for each of the `unmatched` that is the same, and drops that one from the `unmatched`.
 fn match_all(
-    sent: &[WriteRequest],
+    sent: &[&WriteRequest],
     returned: &mut [bool],
     unmatched: &mut Vec<&WriteRequest>,
     same: impl Fn(&WriteRequest, &WriteRequest) -> bool,
@@ -140,6 +190,34 @@ mod tests {
         let sent = [item("a", "1"), item("b", "1"), item("c", "1")];
         let back = returned(vec![item("b", "1"), item("z", "1")]);
         assert_eq!(told(&verdicts(&sent, Some(&back))), "?u?");
+    }
+
+    fn to(table: &str, request: WriteRequest) -> TableWrite {
+        TableWrite::new(table, request)
+    }
+
+    #[test]
+    fn each_table_has_its_own_writes_back() {
+        let sent = [
+            to("orders", item("a", "1")),
+            to("customers", item("a", "1")),
+            to("orders", item("b", "1")),
+            to("customers", item("b", "1")),
+        ];
+        let mut back = returned(vec![item("a", "1")]);
+        assert_eq!(told(&verdicts_by_table(&sent, Some(&back))), "u...");
+        back.insert("customers".to_owned(), vec![item("b", "1.0")]);
+        assert_eq!(told(&verdicts_by_table(&sent, Some(&back))), "u..u");
+        assert_eq!(told(&verdicts_by_table(&sent, Some(&HashMap::new()))), "....");
+        assert_eq!(told(&verdicts_by_table(&sent, None)), "all ?");
+    }
+
+    #[test]
+    fn a_table_that_was_not_written_to_puts_all_in_doubt() {
+        let sent = [to("orders", item("a", "1")), to("customers", item("b", "1"))];
+        let mut back = returned(vec![item("a", "1")]);
+        back.insert("others".to_owned(), vec![item("c", "1")]);
+        assert_eq!(told(&verdicts_by_table(&sent, Some(&back))), "u?");
     }
 
     #[test]

@@ -1,10 +1,13 @@
-//! DynamoDB: writes to one table by `BatchWriteItem`.
+//! DynamoDB: writes to one table or several by `BatchWriteItem`.
 
 mod check;
 mod correlate;
+mod describe;
 mod equality;
+mod key;
 mod number;
 mod size;
+mod tables;
 #[cfg(test)]
 mod testing;
 mod wire;
@@ -17,9 +20,12 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use aws_sdk_dynamodb::{Client, Config};
 
 pub use size::item_size;
+pub use tables::{DynamoTables, TableWrite};
 
+use self::key::KeySchema;
 use crate::invalid::InvalidEntry;
-use crate::target::{Answer, BatchTarget, Limits, verdict};
+use crate::target::asked::Asked;
+use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
 pub const MAX_REQUESTS: usize = 25;
@@ -33,16 +39,23 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 
 /// A DynamoDB table to write to.
 ///
+/// Writes of one primary key arrive in the order of the input: at most one of them is in a call and in flight. For this the
+/// table's key has to be known. It is asked for by `DescribeTable`, once for all clones and before the first write, or it
+/// is given by [`key`](Self::key) or [`key_with_sort`](Self::key_with_sort). Where it is neither given nor may be asked
+/// for, a warning is logged, and writes of one key are only kept apart when the service refuses to take both in one call.
+///
 /// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
 /// holds. Its endpoint, credentials and timeouts are the caller's affair.
 ///
 /// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. Whoever mocks the
-/// client sets it to an empty map: without it an answer says nothing, and the writes are sent again.
+/// client sets it to an empty map: without it an answer says nothing, and the writes are sent again. A key that is given
+/// spares the mock of `DescribeTable`.
 #[derive(Clone)]
 pub struct DynamoTable {
     client: Client,
     table: String,
     limits: Limits,
+    key: Asked<KeySchema>,
     per_call: Builder,
 }
 
@@ -64,8 +77,23 @@ impl DynamoTable {
                 bytes: MAX_BODY_BYTES,
                 entry_bytes: MAX_ITEM_BYTES,
             },
+            key: Asked::default(),
             per_call: per_call(),
         }
+    }
+
+    /// The table's key is this attribute, and need not be asked for.
+    #[must_use]
+    pub fn key(mut self, partition: impl Into<String>) -> Self {
+        self.key = Asked::given(KeySchema::named(partition.into(), None));
+        self
+    }
+
+    /// The table's key are these two attributes, and need not be asked for.
+    #[must_use]
+    pub fn key_with_sort(mut self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
+        self.key = Asked::given(KeySchema::named(partition.into(), Some(sort.into())));
+        self
     }
 
     /// Other limits: `bytes` are those of a call's whole body, `entry_bytes` those of an item by [`item_size`].
@@ -76,6 +104,23 @@ impl DynamoTable {
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Checks a write, and measures what it takes up of a call that has room for so many bytes.
+    fn measure(&self, entry: &WriteRequest, limit: usize) -> Result<usize, InvalidEntry> {
+        check::check(entry, self.limits.entry_bytes)?;
+        if let Some(key) = self.key.get() {
+            key.check(entry)?;
+        }
+        let actual = wire::request(entry);
+        if actual > limit {
+            return Err(InvalidEntry::TooLarge {
+                part: "request",
+                limit,
+                actual,
+            });
+        }
+        Ok(actual)
     }
 
     /// Bytes that requests may take in a call's body.
@@ -94,17 +139,20 @@ impl BatchTarget for DynamoTable {
         }
     }
 
+    async fn prepare(&self) {
+        describe::ask(&self.key, &self.client, &self.table, &self.per_call).await;
+    }
+
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
-        check::check(entry, self.limits.entry_bytes)?;
-        let (limit, actual) = (self.request_bytes(), wire::request(entry));
-        if actual > limit {
-            return Err(InvalidEntry::TooLarge {
-                part: "request",
-                limit,
-                actual,
-            });
-        }
-        Ok(actual)
+        self.measure(entry, self.request_bytes())
+    }
+
+    fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
+        self.key.get()?.lane(&self.table, entry)
+    }
+
+    fn supersedes(&self, newer: &WriteRequest, older: &WriteRequest) -> bool {
+        self.key.get().is_some_and(|key| key.is_same(newer, older))
     }
 
     async fn send(&self, chunk: &[WriteRequest]) -> Answer {
@@ -125,6 +173,7 @@ impl fmt::Debug for DynamoTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamoTable")
             .field("table", &self.table)
+            .field("key", &self.key.get())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

@@ -192,7 +192,7 @@ fn characters(part: &'static str, text: &str) -> Result<(), InvalidEntry> {
 }
 
 /// From the API reference of `SendMessage`: what XML 1.0 can write. Surrogates cannot occur in a `char`.
-fn is_allowed(letter: char) -> bool {
+pub(super) fn is_allowed(letter: char) -> bool {
     matches!(letter, '\t' | '\n' | '\r' | '\u{20}'..='\u{FFFD}' | '\u{10000}'..)
 }
 

@@ -2,10 +2,13 @@
 
 mod check;
 mod correlate;
+mod deduplication;
+mod encoding;
 mod size;
 #[cfg(test)]
 mod testing;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use aws_sdk_sqs::config::retry::RetryConfig;
@@ -13,10 +16,12 @@ use aws_sdk_sqs::config::{Builder, FrameworkMetadata};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use aws_sdk_sqs::{Client, Config};
 
+pub use encoding::{ENCODING, ENCODING_ATTRIBUTE};
 pub use size::message_size;
 
+use self::deduplication::Deduplication;
 use crate::invalid::InvalidEntry;
-use crate::target::{Answer, BatchTarget, Limits, verdict};
+use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
@@ -36,6 +41,12 @@ const FIFO_SUFFIX: &str = ".fifo";
 ///
 /// It is taken for a FIFO queue when its URL ends in `.fifo`, as AWS demands of FIFO queues and forbids to others.
 ///
+/// Messages of one group of a FIFO queue arrive in the order of the input. Only one call at a time carries messages of a
+/// group, and when one of them fails, those after it wait. A call carries several messages of a group only where there are
+/// not enough groups to fill it, and only as long as SQS takes calls as a whole. Once it fails single messages, each call
+/// carries one of a group for a while. Only the calls in flight at that moment may have had a message that failed and
+/// another behind it that was taken; [`strict_order`](Self::strict_order) rules that out too.
+///
 /// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
 ///
 /// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
@@ -45,6 +56,9 @@ pub struct SqsQueue {
     client: Client,
     queue_url: String,
     fifo: bool,
+    strict_order: bool,
+    deduplication: Deduplication,
+    encodes: bool,
     limits: Limits,
     per_call: Builder,
 }
@@ -64,12 +78,55 @@ impl SqsQueue {
             client,
             fifo: queue_url.ends_with(FIFO_SUFFIX),
             queue_url,
+            strict_order: false,
+            deduplication: Deduplication::new(),
+            encodes: false,
             limits: Limits {
                 entries: MAX_MESSAGES,
                 bytes: MAX_BATCH_BYTES,
                 entry_bytes: MAX_MESSAGE_BYTES,
             },
             per_call: per_call(),
+        }
+    }
+
+    /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked.
+    ///
+    /// If it does not, a message without an id gets one that stays with it, also when it is handed back: sent again, by the
+    /// delivery or by the caller, it is in the queue once. The queue is asked by `GetQueueAttributes`, once for all clones
+    /// and before the first message. Where that is not permitted, messages are sent as they are.
+    #[must_use]
+    pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
+        self.deduplication = self.deduplication.by_content(by_content);
+        self
+    }
+
+    /// Never more than one message of a group of a FIFO queue in a call.
+    ///
+    /// Then nothing can pass a message that fails, at the price of smaller calls where there are fewer groups than a call
+    /// has room for: a single group goes at one message a round trip. It changes nothing for queues that are not FIFO.
+    #[must_use]
+    pub fn strict_order(mut self) -> Self {
+        self.strict_order = true;
+        self
+    }
+
+    /// Sends a body with characters that SQS does not take (control characters, U+FFFE, U+FFFF) as base64.
+    ///
+    /// Such a message has the attribute [`ENCODING_ATTRIBUTE`] with the value [`ENCODING`], so that its reader can tell it
+    /// from others. All other messages are sent as they are. Attributes are not encoded.
+    #[must_use]
+    pub fn encode_invalid_characters(mut self) -> Self {
+        self.encodes = true;
+        self
+    }
+
+    /// The message as it goes out.
+    fn as_sent<'a>(&self, entry: &'a SendMessageBatchRequestEntry) -> Cow<'a, SendMessageBatchRequestEntry> {
+        if self.encodes {
+            encoding::encoded(entry)
+        } else {
+            Cow::Borrowed(entry)
         }
     }
 
@@ -88,15 +145,38 @@ impl BatchTarget for SqsQueue {
         self.limits
     }
 
+    async fn prepare(&self) {
+        if self.fifo {
+            self.deduplication
+                .ask(&self.client, &self.queue_url, &self.per_call)
+                .await;
+        }
+    }
+
     fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {
         // A message larger than a whole call could never leave.
         let message_bytes = self.limits.entry_bytes.min(self.limits.bytes);
-        check::check(entry, self.fifo, message_bytes)
+        check::check(&self.as_sent(entry), self.fifo, message_bytes)
+    }
+
+    fn complete(&self, entry: &mut SendMessageBatchRequestEntry) {
+        if self.fifo {
+            self.deduplication.complete(entry);
+        }
+    }
+
+    fn lane(&self, entry: &SendMessageBatchRequestEntry) -> Option<Lane> {
+        let group = entry.message_group_id().filter(|_| self.fifo)?;
+        Some(if self.strict_order {
+            Lane::exclusive(group)
+        } else {
+            Lane::ordered(group)
+        })
     }
 
     async fn send(&self, chunk: &[SendMessageBatchRequestEntry]) -> Answer {
         let entries = chunk.iter().enumerate().map(|(place, entry)| {
-            let mut entry = entry.clone();
+            let mut entry = self.as_sent(entry).into_owned();
             entry.id = correlate::wire_id(place);
             entry
         });

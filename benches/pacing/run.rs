@@ -1,0 +1,243 @@
+//! One run of the real engine in virtual time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use super::model::{BIN, Bin, Service, World};
+use super::scenario::{Keys, Scenario, Stalls};
+
+/// The time over which an adaptation is judged, in seconds.
+const JUDGED: f64 = 0.5;
+
+/// What one run came to.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// Time over the least time possible.
+    pub time: f64,
+    pub rejected: f64,
+    /// Rejected beyond what is lost anyway.
+    pub excess: f64,
+    pub calls: f64,
+    pub adapts: Option<f64>,
+    pub jain: Option<f64>,
+    pub attempts: u8,
+    pub lost: u64,
+}
+
+/// Makes a strategy from a seed.
+pub type Make = Arc<dyn Fn(u64) -> Arc<dyn BackoffStrategy> + Send + Sync>;
+
+/// Runs a scenario.
+pub fn run(scenario: Scenario, seed: u64, make: &Make) -> Measured {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime can be made");
+    runtime.block_on(deliver(Arc::new(scenario), seed, make))
+}
+
+async fn deliver(scenario: Arc<Scenario>, seed: u64, make: &Make) -> Measured {
+    let started = Instant::now();
+    let world = Arc::new(Mutex::new(World::new(Arc::clone(&scenario), seed)));
+    let mut processes = JoinSet::new();
+    for process in 0..scenario.processes {
+        let mut strategy = make(seed.wrapping_mul(1000) + process as u64);
+        if let Some(stalls) = scenario.stalls {
+            strategy = Arc::new(Stalling {
+                inner: strategy,
+                stalls,
+                started,
+            });
+        }
+        let options = DeliveryOptions::default()
+            .backoff(strategy)
+            .concurrency(scenario.workers)
+            .expect("there are workers")
+            .give_up_after(Duration::MAX);
+        let service = Service {
+            world: Arc::clone(&world),
+            scenario: Arc::clone(&scenario),
+            started,
+            process,
+        };
+        let delivery = Delivery::new(service).options(options);
+        let scenario = Arc::clone(&scenario);
+        processes.spawn(async move {
+            sleep_until(started + Duration::from_secs_f64(process as f64 * scenario.stagger)).await;
+            feed(delivery, &scenario, process, started).await;
+            started.elapsed().as_secs_f64()
+        });
+    }
+    let mut ends = Vec::new();
+    let limit = 20.0 * scenario.least_time() + 300.0;
+    let all = async {
+        while let Some(end) = processes.join_next().await {
+            ends.push(end.unwrap_or(f64::INFINITY));
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs_f64(limit), all).await.is_ok();
+    let world = world.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut measured = measure(&scenario, &world, &ends);
+    if !in_time {
+        measured.time = f64::INFINITY;
+    }
+    measured
+}
+
+/// Hands over the entries of a process as they come in.
+async fn feed(delivery: Delivery<Service>, scenario: &Scenario, process: usize, started: Instant) {
+    let first = process * scenario.entries;
+    let entries = first as u32..(first + scenario.entries) as u32;
+    let Some((rate, until)) = scenario.input else {
+        let _ = delivery.deliver(entries).await;
+        return;
+    };
+    let mut entries = entries;
+    let mut deliveries = JoinSet::new();
+    let mut handed_over = 0.0;
+    loop {
+        let at = (handed_over + scenario.chunk as f64) / rate;
+        if at >= until {
+            break;
+        }
+        sleep_until(started + Duration::from_secs_f64(at)).await;
+        let chunk: Vec<u32> = entries.by_ref().take(scenario.chunk).collect();
+        handed_over += chunk.len() as f64;
+        let delivery = delivery.clone();
+        deliveries.spawn(async move { delivery.deliver(chunk).await.is_ok() });
+    }
+    sleep_until(started + Duration::from_secs_f64(until)).await;
+    let _ = delivery.deliver(entries).await;
+    while deliveries.join_next().await.is_some() {}
+}
+
+fn measure(scenario: &Scenario, world: &World, ends: &[f64]) -> Measured {
+    let accepted = world.sent - world.rejected;
+    let mut end = ends.iter().copied().fold(0.0, f64::max);
+    if let Keys::Hot { .. } = scenario.keys {
+        end = world.last_cold_accepted_at;
+    }
+    let rejected = 100.0 * world.rejected as f64 / world.sent.max(1) as f64;
+    Measured {
+        time: end / scenario.least_time(),
+        rejected,
+        excess: rejected - unavoidable(scenario, world),
+        calls: world.calls as f64 / scenario.least_calls() as f64,
+        adapts: scenario
+            .changes
+            .iter()
+            .map(|change| adaptation(scenario, world, *change))
+            .reduce(f64::max),
+        jain: (scenario.processes > 1).then(|| jain(scenario, world, ends)),
+        attempts: world.max_attempts(),
+        lost: (scenario.entries * scenario.processes) as u64 - accepted,
+    }
+}
+
+/// Percent of the entries sent that are lost whatever anybody does.
+fn unavoidable(scenario: &Scenario, world: &World) -> f64 {
+    let loss = scenario.loss;
+    if loss.share <= 0.0 {
+        return 0.0;
+    }
+    let (mut lossy, mut all) = (0.0, 0.0);
+    for bins in &world.bins {
+        for (index, bin) in bins.iter().enumerate() {
+            let now = (index as f64 + 0.5) * BIN;
+            let sent = f64::from(bin.accepted + bin.rejected);
+            all += sent;
+            if (loss.from..loss.until).contains(&now) {
+                lossy += sent;
+            }
+        }
+    }
+    100.0 * loss.share * lossy / all.max(1.0)
+}
+
+/// Seconds until for half a second what can be had is had, and little is rejected.
+fn adaptation(scenario: &Scenario, world: &World, change: f64) -> f64 {
+    let length = (JUDGED / BIN).round() as usize;
+    let first = (change / BIN).round() as usize;
+    let bin = |index: usize| {
+        world.bins.iter().fold(Bin::default(), |sum, bins| {
+            let bin = bins.get(index).copied().unwrap_or_default();
+            Bin {
+                accepted: sum.accepted + bin.accepted,
+                rejected: sum.rejected + bin.rejected,
+            }
+        })
+    };
+    let longest = world.bins.iter().map(Vec::len).max().unwrap_or(0);
+    // A tenant comes by chance, and leaves more or less.
+    let part = if scenario.tenant.is_some() { 0.7 } else { 0.85 };
+    for start in first..longest.saturating_sub(length) {
+        let (mut accepted, mut rejected, mut available) = (0.0, 0.0, 0.0);
+        for index in start..start + length {
+            accepted += f64::from(bin(index).accepted);
+            rejected += f64::from(bin(index).rejected);
+            available += scenario.available((index as f64 + 0.5) * BIN) * BIN;
+        }
+        if accepted >= part * available && rejected <= 0.1 * (accepted + rejected) {
+            return start as f64 * BIN - change;
+        }
+    }
+    f64::INFINITY
+}
+
+/// Jain's index of what the processes got while all of them were at work.
+fn jain(scenario: &Scenario, world: &World, ends: &[f64]) -> f64 {
+    let last_start = (scenario.processes - 1) as f64 * scenario.stagger;
+    let first_end = ends.iter().copied().fold(f64::INFINITY, f64::min);
+    let from = ((last_start + 5.0) / BIN) as usize;
+    let until = (first_end.min(55.0_f64.max(last_start + 40.0)) / BIN) as usize;
+    let got: Vec<f64> = world
+        .bins
+        .iter()
+        .map(|bins| {
+            bins.iter()
+                .take(until)
+                .skip(from)
+                .map(|bin| f64::from(bin.accepted))
+                .sum()
+        })
+        .collect();
+    let sum: f64 = got.iter().sum();
+    let squares: f64 = got.iter().map(|got| got * got).sum();
+    sum * sum / (got.len() as f64 * squares.max(1.0))
+}
+
+/// A client that stands still now and then: nothing leaves meanwhile, and no answer is read.
+struct Stalling {
+    inner: Arc<dyn BackoffStrategy>,
+    stalls: Stalls,
+    started: Instant,
+}
+
+impl BackoffStrategy for Stalling {
+    fn rest(&self, retry: Retry) -> Duration {
+        self.inner.rest(retry)
+    }
+
+    fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {
+        let seconds = (now - self.started.into_std()).as_secs_f64();
+        let end = self.stalls.end_of_stall(seconds);
+        if end > seconds {
+            return Admission::WaitUntil(now + Duration::from_secs_f64(end - seconds));
+        }
+        self.inner.admit(now, waiter)
+    }
+
+    fn depart(&self, now: std::time::Instant, entries: usize) {
+        self.inner.depart(now, entries);
+    }
+
+    fn observe(&self, outcome: &Outcome) {
+        self.inner.observe(outcome);
+    }
+}

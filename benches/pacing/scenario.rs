@@ -1,0 +1,210 @@
+//! What a run is like, and what is expected of it.
+
+/// Another client of the same table.
+#[derive(Debug, Clone, Copy)]
+pub struct Tenant {
+    pub from: f64,
+    pub until: f64,
+    /// Entries a second.
+    pub rate: f64,
+}
+
+/// Rejections that do not depend on the pace.
+#[derive(Debug, Clone, Copy)]
+pub struct Loss {
+    pub share: f64,
+    pub from: f64,
+    pub until: f64,
+}
+
+/// Keys that are not like the others.
+#[derive(Debug, Clone, Copy)]
+pub enum Keys {
+    Alike,
+    Blocked { percent: u32, from: f64, until: f64 },
+    Hot { percent: u32, rate: f64 },
+}
+
+/// The client stands still now and then.
+#[derive(Debug, Clone, Copy)]
+pub struct Stalls {
+    pub every: f64,
+    pub seconds: f64,
+}
+
+impl Stalls {
+    /// When the stall ends in which the moment lies, or the moment.
+    pub fn end_of_stall(&self, now: f64) -> f64 {
+        let begun = (now / self.every).floor() * self.every;
+        if begun > 0.0 && now < begun + self.seconds {
+            begun + self.seconds
+        } else {
+            now
+        }
+    }
+}
+
+/// What a scenario must reach; infinite where nothing is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Targets {
+    pub mean: f64,
+    pub worst: f64,
+    /// Rejected entries in percent of those sent. With a loss this comes on top of what is lost anyway.
+    pub rejected: f64,
+    pub calls: f64,
+    pub adapts: f64,
+    pub jain_median: f64,
+    pub jain_least: f64,
+    pub attempts: u8,
+}
+
+pub const NOTHING: Targets = Targets {
+    mean: f64::INFINITY,
+    worst: f64::INFINITY,
+    rejected: f64::INFINITY,
+    calls: f64::INFINITY,
+    adapts: f64::INFINITY,
+    jain_median: 0.0,
+    jain_least: 0.0,
+    attempts: 12,
+};
+
+/// One kind of run.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    pub name: String,
+    /// From when on the service takes how many entries a second.
+    pub steps: Vec<(f64, f64)>,
+    pub unlimited: bool,
+    /// Seconds of capacity that the bucket holds.
+    pub burst: f64,
+    pub starts_full: bool,
+    pub chunk: usize,
+    /// Median round trip in seconds.
+    pub trip: f64,
+    pub workers: usize,
+    pub processes: usize,
+    /// Seconds between the starts of two processes.
+    pub stagger: f64,
+    /// Entries of each process.
+    pub entries: usize,
+    pub tenant: Option<Tenant>,
+    pub loss: Loss,
+    pub keys: Keys,
+    pub whole_calls: bool,
+    pub stalls: Option<Stalls>,
+    /// Entries a second that come in, and until when; then all the rest comes.
+    pub input: Option<(f64, f64)>,
+    /// When something changed that the pacer has to adapt to.
+    pub changes: Vec<f64>,
+    pub targets: Targets,
+}
+
+impl Scenario {
+    pub fn new(name: impl Into<String>, capacity: f64, entries: usize) -> Self {
+        Self {
+            name: name.into(),
+            steps: vec![(0.0, capacity)],
+            unlimited: false,
+            burst: 300.0,
+            starts_full: false,
+            chunk: 25,
+            trip: 0.008,
+            workers: 64,
+            processes: 1,
+            stagger: 0.0,
+            entries,
+            tenant: None,
+            loss: Loss {
+                share: 0.0,
+                from: 0.0,
+                until: f64::INFINITY,
+            },
+            keys: Keys::Alike,
+            whole_calls: false,
+            stalls: None,
+            input: None,
+            changes: Vec::new(),
+            targets: NOTHING,
+        }
+    }
+
+    /// The targets of a scenario: mean and worst of the time, and rejected percent.
+    pub fn within(mut self, mean: f64, worst: f64, rejected: f64) -> Self {
+        self.targets = Targets {
+            mean,
+            worst,
+            rejected,
+            ..self.targets
+        };
+        self
+    }
+
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
+
+    /// Entries a second that the service can take at a moment, without what the tenant takes.
+    pub fn available(&self, now: f64) -> f64 {
+        let step = self.steps.iter().rev().find(|(from, _)| *from <= now);
+        let capacity = step.map_or(0.0, |(_, capacity)| *capacity);
+        match self.tenant {
+            Some(tenant) if (tenant.from..tenant.until).contains(&now) => (capacity - tenant.rate).max(0.0),
+            _ => capacity,
+        }
+    }
+
+    /// The mean round trip in seconds.
+    pub fn mean_trip(&self) -> f64 {
+        self.trip * 0.08_f64.exp() * (1.0 + 0.005 * 7.0)
+    }
+
+    /// The time below which nobody gets: a fluid that flows as fast as the service and the window let it.
+    pub fn least_time(&self) -> f64 {
+        const STEP: f64 = 0.001;
+        let mut remaining = (self.entries * self.processes) as f64;
+        if let Keys::Hot { percent, .. } = self.keys {
+            // The hot keys take longer than all the rest; what counts is the rest.
+            remaining *= 1.0 - f64::from(percent) / 100.0;
+        }
+        let total = remaining;
+        let window = (self.workers * self.chunk) as f64 / self.mean_trip();
+        let mut level = if self.starts_full {
+            (self.burst * self.steps[0].1).max(25.0)
+        } else {
+            0.0
+        };
+        let mut now = 0.0;
+        while remaining > 1e-9 {
+            let capacity = self.available(now);
+            let depth = (self.burst * capacity).max(25.0);
+            if capacity > 0.0 {
+                level = (level + capacity * STEP).min(depth);
+            }
+            let running = (0..self.processes)
+                .filter(|index| *index as f64 * self.stagger <= now)
+                .count() as f64;
+            let through = if (self.loss.from..self.loss.until).contains(&now) {
+                1.0 - self.loss.share
+            } else {
+                1.0
+            };
+            let mut most = window * running * through * STEP;
+            if let Some((rate, until)) = self.input
+                && now < until
+            {
+                most = most.min((rate * (now + STEP) - (total - remaining)).max(0.0));
+            }
+            let flow = if self.unlimited { most } else { most.min(level) }.min(remaining);
+            level -= flow;
+            remaining -= flow;
+            now += STEP;
+        }
+        now
+    }
+
+    pub fn least_calls(&self) -> u64 {
+        (self.entries.div_ceil(self.chunk) * self.processes) as u64
+    }
+}

@@ -1,0 +1,181 @@
+//! The share of entries that is rejected whatever the pace.
+
+/// A floor is never higher than this: a service that rejects more is in trouble, and slower is then right.
+const HIGHEST: f64 = 0.6;
+
+/// A floor below this is none; so few rejections cost no pace.
+const LOWEST: f64 = 0.0025;
+
+/// How much more than the floor is taken for the floor: it is not known exactly.
+const SLACK: f64 = 1.05;
+const MARGIN: f64 = 0.01;
+
+/// Fewer rejections than this part of the floor are too few.
+const FEWER: f64 = 0.8;
+
+/// Entries over which chance is reckoned, and seconds of capacity, whichever is more.
+const WINDOW: f64 = 120.0;
+const WINDOW_SECONDS: f64 = 0.2;
+
+/// How many standard deviations cannot be chance.
+const DEVIATIONS: f64 = 3.0;
+
+/// A floor that is measured again and lies within so many deviations is the same.
+const DIFFERENT: f64 = 2.0;
+
+/// A call of which nothing was accepted counts at once when the floor makes that less likely than this.
+const UNLIKELY: f64 = 1e-3;
+
+/// Seconds until a floor is measured again: soon after it was found, and then now and then. A capacity that fell and was
+/// misread as a floor would confirm itself for ever.
+const FIRST_REVIEW: f64 = 2.0;
+const REVIEW: f64 = 12.0;
+
+/// Fresh entries that the share is measured over.
+const MEMORY: f64 = 600.0;
+
+/// The loss floor. Zero until something else is proven.
+#[derive(Debug, Default)]
+pub(super) struct Floor {
+    share: f64,
+    sent: f64,
+    rejected: f64,
+    /// Rejections beyond the floor, added up (a CUSUM).
+    excess: f64,
+    /// Rejections that were missing from it, added up.
+    lack: f64,
+    review_at: f64,
+}
+
+impl Floor {
+    pub(super) fn share(&self) -> f64 {
+        self.share
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.share > 0.0
+    }
+
+    /// Whether it is time to measure again.
+    pub(super) fn is_due(&self, now: f64) -> bool {
+        self.is_up() && now >= self.review_at
+    }
+
+    /// Of `sent` fresh entries `rejected` were rejected at a pace that cannot be too fast.
+    pub(super) fn declare(&mut self, now: f64, sent: f64, rejected: f64) {
+        self.review_at = now + if self.is_up() { REVIEW } else { FIRST_REVIEW };
+        self.excess = 0.0;
+        self.lack = 0.0;
+        let expected = self.share * sent;
+        if (rejected - expected).abs() > DIFFERENT * (1.0 + expected).sqrt() {
+            self.sent = 0.0;
+            self.rejected = 0.0;
+        }
+        self.measure(sent, rejected);
+        if self.share < LOWEST {
+            self.clear();
+        }
+    }
+
+    /// There is none.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The same in passing, at a pace that is most probably not too fast. Much fewer rejections than usual make it time
+    /// to measure again.
+    pub(super) fn measure_in_passing(&mut self, now: f64, sent: f64, rejected: f64) {
+        self.lack = (self.lack + FEWER * self.share * sent - rejected).max(0.0);
+        if self.lack > self.chance(WINDOW) {
+            self.lack = 0.0;
+            self.review_at = self.review_at.min(now);
+        }
+        self.measure(sent, rejected);
+    }
+
+    /// The rejections that chance may bring on top among so many entries.
+    fn chance(&self, entries: f64) -> f64 {
+        1.0 + DEVIATIONS * (entries * self.share * (1.0 - self.share)).sqrt()
+    }
+
+    fn measure(&mut self, sent: f64, rejected: f64) {
+        self.sent += sent;
+        self.rejected += rejected;
+        if self.sent > MEMORY {
+            let weight = MEMORY / self.sent;
+            self.sent *= weight;
+            self.rejected *= weight;
+        }
+        if self.sent > 0.0 {
+            self.share = (self.rejected / self.sent).clamp(0.0, HIGHEST);
+        }
+    }
+
+    /// Whether the rejections of a call tell that the bucket was empty. Without a floor all do.
+    pub(super) fn exceeded(&mut self, sent: f64, rejected: f64, capacity: f64) -> bool {
+        if !self.is_up() {
+            return rejected > 0.0;
+        }
+        if sent <= 0.0 {
+            return false;
+        }
+        if rejected >= sent && self.share.powf(sent) < UNLIKELY {
+            self.excess = 0.0;
+            return true;
+        }
+        self.excess = (self.excess + rejected - (SLACK * self.share + MARGIN) * sent).max(0.0);
+        let exceeded = self.excess > self.chance(WINDOW.max(WINDOW_SECONDS * capacity));
+        if exceeded {
+            self.excess = 0.0;
+        }
+        exceeded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_floor_every_rejection_tells() {
+        let mut floor = Floor::default();
+        assert!(floor.exceeded(25.0, 1.0, 1000.0));
+        assert!(!floor.exceeded(25.0, 0.0, 1000.0));
+    }
+
+    #[test]
+    fn rejections_about_the_floor_tell_nothing_and_more_soon_do() {
+        let mut floor = Floor::default();
+        floor.declare(0.0, 100.0, 10.0);
+        assert!((0..1000).all(|call| !floor.exceeded(25.0, f64::from(call % 2 * 5), 1000.0)));
+        let calls = (1..100).find(|_| floor.exceeded(25.0, 12.0, 1000.0));
+        assert!(calls.is_some_and(|calls| calls <= 3), "{calls:?}");
+    }
+
+    #[test]
+    fn a_call_of_which_nothing_is_accepted_tells_at_once() {
+        let mut floor = Floor::default();
+        floor.declare(0.0, 100.0, 10.0);
+        assert!(floor.exceeded(25.0, 25.0, 1000.0));
+        assert!(!floor.exceeded(2.0, 2.0, 1000.0));
+    }
+
+    #[test]
+    fn a_floor_is_reviewed_and_can_go() {
+        let mut floor = Floor::default();
+        floor.declare(10.0, 100.0, 10.0);
+        assert!(!floor.is_due(11.9) && floor.is_due(12.0));
+        floor.declare(12.0, 100.0, 12.0);
+        assert!((floor.share() - 0.12).abs() < 1e-9);
+        assert!(!floor.is_due(23.9) && floor.is_due(24.0));
+        floor.declare(24.0, 100.0, 0.0);
+        assert!(!floor.is_up() && !floor.is_due(1e9));
+    }
+
+    #[test]
+    fn a_floor_is_never_higher_than_its_bound() {
+        let mut floor = Floor::default();
+        floor.declare(0.0, 100.0, 100.0);
+        assert!((floor.share() - HIGHEST).abs() < 1e-9);
+    }
+}

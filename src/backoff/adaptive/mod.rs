@@ -1,0 +1,192 @@
+//! A pace that follows what the service can take.
+
+mod change;
+mod clock;
+mod count;
+mod credit;
+mod estimate;
+mod evidence;
+mod floor;
+mod outage;
+mod pacer;
+mod parking;
+mod recent;
+mod retries;
+mod rules;
+mod schedule;
+mod search;
+mod spread;
+mod suspicion;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod trip;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use pacer::Pacer;
+#[doc(hidden)]
+pub use rules::Rule;
+use rules::Rules;
+
+use super::jitter::Jitter;
+use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use crate::invalid::InvalidOption;
+
+/// Paces all workers together by what the service can take, which it measures.
+///
+/// A rejected entry proves that the service had no capacity left at that moment: a *mark*. What the service accepts from one
+/// mark to the next is what it can take, at whatever pace it was sent. So the pace is a little below that at first, which
+/// leaves room for what was rejected, and then a little above, until the next mark. Nothing else is needed to finish at
+/// the physical minimum with hardly a rejection, whether one worker sends or a hundred.
+///
+/// - **Before the first mark** a window of entries in flight grows as long as more gets through.
+/// - **A capacity that has changed** is found out within a second or two, in both directions.
+/// - **While the service takes nothing** it is asked with single entries, at most a second apart.
+/// - **Rejections that do not depend on the pace**, such as internal errors handed back as unprocessed entries, would pull a
+///   naive estimate down for ever. Where rejections go on while the pace is low, it is halved for a moment. What is still
+///   rejected then, a little of each call, is a loss that no pace can cure, and is put up with.
+/// - **Entries rejected more than once** rest for 25 to 50 ms, and up to 5 s if they are rejected again and again.
+///
+/// Entries are what is counted. All clones of the options share one pace; several processes that send to the same table
+/// need not know of each other and come to equal shares.
+///
+/// # Defaults
+/// - `share`: 1, all that the service can take
+/// - `max_rate`: none
+/// - `initial_rate`: none, the search starts with 5 entries
+/// - the draws are not seeded
+///
+/// It is not `Clone`, because a copy would measure for itself. To look at what it measures, keep an `Arc` of it and hand a
+/// clone of that to the options; it is a strategy as well.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use aws_batch_delivery::{DeliveryOptions, InvalidOption, backoff::Adaptive};
+/// # fn main() -> Result<(), InvalidOption> {
+/// let strategy = Arc::new(Adaptive::default().max_rate(2000.0)?);
+/// let options = DeliveryOptions::default().backoff(Arc::clone(&strategy));
+/// assert_eq!(strategy.capacity(), None);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Adaptive {
+    rules: Rules,
+    jitter: Jitter,
+    pacer: Mutex<Pacer>,
+}
+
+impl Adaptive {
+    fn with(rules: Rules, jitter: Jitter) -> Self {
+        Self {
+            rules,
+            jitter,
+            pacer: Mutex::new(Pacer::new(rules)),
+        }
+    }
+
+    /// Takes only this part of what the service can take, so that others have the rest. Default 1.
+    ///
+    /// What it can take is measured at the start, and again whenever something is rejected. At a lower share that is seldom,
+    /// so a capacity that grows later goes unnoticed.
+    ///
+    /// # Errors
+    /// The share is not above 0 and at most 1.
+    pub fn share(mut self, share: f64) -> Result<Self, InvalidOption> {
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(InvalidOption::new("share", "above 0 and at most 1", share));
+        }
+        self.rules.share = share;
+        Ok(Self::with(self.rules, self.jitter))
+    }
+
+    /// Never more than this many entries a second, averaged over some calls. Default: as many as the service takes.
+    ///
+    /// # Errors
+    /// The rate is below 1, infinite or not a number.
+    pub fn max_rate(mut self, rate: f64) -> Result<Self, InvalidOption> {
+        self.rules.max_rate = Some(checked("max rate", rate)?);
+        Ok(Self::with(self.rules, self.jitter))
+    }
+
+    /// Starts with this many entries a second instead of a search, where the capacity is about known.
+    ///
+    /// # Errors
+    /// The rate is below 1, infinite or not a number.
+    pub fn initial_rate(mut self, rate: f64) -> Result<Self, InvalidOption> {
+        self.rules.initial_rate = Some(checked("initial rate", rate)?);
+        Ok(Self::with(self.rules, self.jitter))
+    }
+
+    /// Makes the draws repeatable.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self::with(self.rules, Jitter::seeded(seed))
+    }
+
+    /// Switches a part off, to see what it buys.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without(mut self, rule: Rule) -> Self {
+        self.rules.switch_off(rule);
+        Self::with(self.rules, self.jitter)
+    }
+
+    /// Entries per second that the service can take, as measured; `None` before it has rejected anything.
+    pub fn capacity(&self) -> Option<f64> {
+        self.lock().capacity()
+    }
+
+    /// The share of entries that the service rejects whatever the pace, as measured. 0 when it rejects only what is too
+    /// much.
+    pub fn loss(&self) -> f64 {
+        self.lock().floor()
+    }
+
+    // Every step of the pacer leaves a state that is good to go on with, so a poisoned lock is.
+    fn lock(&self) -> MutexGuard<'_, Pacer> {
+        self.pacer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn checked(option: &'static str, rate: f64) -> Result<f64, InvalidOption> {
+    if rate.is_finite() && rate >= 1.0 {
+        Ok(rate)
+    } else {
+        Err(InvalidOption::new(option, "a finite number of at least 1", rate))
+    }
+}
+
+impl Default for Adaptive {
+    fn default() -> Self {
+        Self::with(Rules::default(), Jitter::default())
+    }
+}
+
+impl BackoffStrategy for Adaptive {
+    fn rest(&self, retry: Retry) -> Duration {
+        if !self.rules.has(Rule::Parking) {
+            return Duration::ZERO;
+        }
+        let unlucky = self.lock().retries_are_unlucky();
+        parking::rest(retry, unlucky, &self.jitter)
+    }
+
+    fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
+        self.lock().admit(now, waiter)
+    }
+
+    fn depart(&self, now: Instant, entries: usize) {
+        self.lock().depart(now, entries);
+    }
+
+    fn observe(&self, outcome: &Outcome) {
+        self.lock().observe(outcome, &self.jitter);
+    }
+
+    fn reset(&self) {
+        self.lock().reset();
+    }
+}

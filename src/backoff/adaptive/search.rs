@@ -1,0 +1,255 @@
+//! Before the capacity is known: a window of entries in flight that grows as long as more gets through.
+
+use std::collections::VecDeque;
+
+use super::evidence::Evidence;
+
+/// Entries of the first call. A few, as an empty bucket may be all there is.
+const FIRST_WINDOW: f64 = 5.0;
+
+/// The window doubles in this time at the fastest, in seconds, and in a round trip at the fastest. At an ordinary round
+/// trip of 8 ms that is a quarter more with each, so that the last step overshoots by little.
+const DOUBLING: f64 = 0.025;
+
+/// The latest entries whose fate is compared with that of all: as many as are in flight, within these bounds. Fewer say
+/// little, more take long.
+const FEWEST: f64 = 30.0;
+const MOST: f64 = 200.0;
+
+/// When the share that gets through has fallen to this part of what it was, more does not get through. It is well below
+/// what chance makes of [`FEWEST`] entries, also when three of ten are rejected whatever the pace.
+const FALLEN: f64 = 0.6;
+
+/// A smaller share of rejections before the end of a search is none, and among fewer entries nothing can be told.
+const UNTOLD: f64 = 0.002;
+const FEWEST_BEFORE: f64 = 100.0;
+
+/// A search of more entries than this is long.
+const LONG: f64 = 500.0;
+
+/// Entries of which none gets through end the search at once when what was lost before makes that less likely than this.
+/// The loss is taken to be within these bounds.
+const UNLIKELY: f64 = 2e-3;
+const LEAST_LOSS: f64 = 0.2;
+const MOST_LOSS: f64 = 0.6;
+
+/// One answer.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    seen_at: f64,
+    sent: f64,
+    accepted: f64,
+}
+
+/// The search for a first estimate.
+#[derive(Debug, Clone)]
+pub(super) struct Search {
+    window: f64,
+    latest: VecDeque<Answer>,
+    latest_sent: f64,
+    latest_accepted: f64,
+    sent: f64,
+    accepted: f64,
+}
+
+/// What the service took at the end of a search, when it could take no more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Found {
+    /// From the first of the latest rejections …
+    pub(super) from: f64,
+    /// … to the last.
+    pub(super) until: f64,
+    /// Entries accepted in between.
+    pub(super) accepted: f64,
+}
+
+impl Search {
+    /// Begins with a few entries.
+    pub(super) fn new() -> Self {
+        Self::from(FIRST_WINDOW)
+    }
+
+    /// Begins with that many entries in flight, at least one.
+    pub(super) fn from(window: f64) -> Self {
+        Self {
+            window: window.max(1.0),
+            latest: VecDeque::new(),
+            latest_sent: 0.0,
+            latest_accepted: 0.0,
+            sent: 0.0,
+            accepted: 0.0,
+        }
+    }
+
+    /// Whether it has gone on for so long that the shares of rejections can be trusted.
+    pub(super) fn is_long(&self) -> bool {
+        self.sent > LONG
+    }
+
+    /// How many of `wanted` entries may leave while `in_flight` others are on their way.
+    pub(super) fn admits(&self, wanted: f64, in_flight: f64) -> Option<f64> {
+        if self.window - in_flight >= wanted {
+            Some(wanted)
+        } else {
+            // Something must be on its way, however small the window is.
+            (in_flight <= 0.0).then_some(self.window)
+        }
+    }
+
+    /// Hears of a call that was answered while `in_flight` entries were on their way. Tells when the search is over.
+    ///
+    /// Of the call `judged` entries count, of which so many were rejected.
+    pub(super) fn observe(
+        &mut self,
+        evidence: &Evidence,
+        (judged, rejected): (f64, f64),
+        in_flight: f64,
+        trip: f64,
+    ) -> Option<Found> {
+        if judged > 0.0 {
+            self.keep(Answer {
+                seen_at: evidence.seen_at,
+                sent: judged,
+                accepted: judged - rejected,
+            });
+        }
+        if rejected > 0.0
+            && self.is_over()
+            && let Some(found) = self.found()
+        {
+            return Some(found);
+        }
+        // A window that is not used does not grow.
+        if in_flight >= self.window / 2.0 {
+            self.window += evidence.accepted * ((trip / DOUBLING).min(1.0).exp2() - 1.0);
+        }
+        None
+    }
+
+    fn keep(&mut self, answer: Answer) {
+        self.latest.push_back(answer);
+        self.latest_sent += answer.sent;
+        self.latest_accepted += answer.accepted;
+        self.sent += answer.sent;
+        self.accepted += answer.accepted;
+        let enough = self.window.clamp(FEWEST, MOST);
+        while let Some(oldest) = self
+            .latest
+            .front()
+            .filter(|oldest| self.latest_sent - oldest.sent >= enough)
+        {
+            self.latest_sent -= oldest.sent;
+            self.latest_accepted -= oldest.accepted;
+            self.latest.pop_front();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let mut sent_in_vain = 0.0;
+        for answer in self.latest.iter().rev().take_while(|answer| answer.accepted <= 0.0) {
+            sent_in_vain += answer.sent;
+        }
+        let share = self.latest_accepted / self.latest_sent.max(1.0);
+        let usual = self.accepted / self.sent.max(1.0);
+        let sent_before = self.sent - sent_in_vain;
+        let loss = 1.0 - self.accepted / sent_before.max(self.accepted).max(1.0);
+        let loss = if sent_before >= FEWEST { loss } else { LEAST_LOSS };
+        loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < UNLIKELY
+            || (self.latest_sent >= FEWEST && share < FALLEN * usual)
+    }
+
+    fn found(&self) -> Option<Found> {
+        // Where some were rejected all along, a rejection or two do not tell that the bucket was empty.
+        let sent_before = self.sent - self.latest_sent;
+        let rejected_before = sent_before - (self.accepted - self.latest_accepted);
+        let least = if sent_before > FEWEST_BEFORE && rejected_before > UNTOLD * sent_before {
+            FALLEN * self.accepted / self.sent.max(1.0)
+        } else {
+            1.0
+        };
+        let is_mark = |answer: &&Answer| answer.accepted <= least * answer.sent && answer.accepted < answer.sent;
+        let first = self.latest.iter().position(|answer| is_mark(&answer))?;
+        let from = self.latest.get(first)?.seen_at;
+        let until = self
+            .latest
+            .iter()
+            .filter(is_mark)
+            .map(|answer| answer.seen_at)
+            .fold(from, f64::max);
+        // Answers do not come in the order in which the service saw the calls.
+        let after = self.latest.iter().filter(|answer| answer.seen_at > from);
+        let accepted = after.map(|answer| answer.accepted).sum();
+        Some(Found { from, until, accepted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIP: f64 = 0.008;
+
+    fn evidence(call: u32, sent: f64, rejected: f64) -> Evidence {
+        let sent_at = f64::from(call) * TRIP;
+        Evidence {
+            sent_at,
+            seen_at: sent_at + TRIP / 2.0,
+            now: sent_at + TRIP,
+            sent,
+            accepted: sent - rejected,
+            rejected,
+            fresh: sent,
+            fresh_rejected: rejected,
+        }
+    }
+
+    fn observe(search: &mut Search, call: u32, sent: f64, rejected: f64, in_flight: f64, trip: f64) -> Option<Found> {
+        search.observe(&evidence(call, sent, rejected), (sent, rejected), in_flight, trip)
+    }
+
+    #[test]
+    fn a_window_that_is_used_grows_by_a_quarter_in_a_round_trip() {
+        let mut search = Search::from(100.0);
+        observe(&mut search, 0, 25.0, 0.0, 10.0, TRIP);
+        assert_eq!(search.admits(100.0, 0.0), Some(100.0));
+        for call in 0..4 {
+            observe(&mut search, call, 25.0, 0.0, 100.0, TRIP);
+        }
+        assert!(search.window > 120.0 && search.window < 130.0, "{}", search.window);
+    }
+
+    #[test]
+    fn something_is_always_on_its_way() {
+        let search = Search::from(0.0);
+        assert_eq!(search.admits(25.0, 0.0), Some(1.0));
+        assert_eq!(search.admits(25.0, 1.0), None);
+    }
+
+    #[test]
+    fn it_ends_when_nothing_gets_through() {
+        let mut search = Search::new();
+        let found = observe(&mut search, 0, 5.0, 5.0, 5.0, TRIP);
+        assert!(found.is_some_and(|found| found.accepted.abs() < 1e-9));
+    }
+
+    #[test]
+    fn it_does_not_end_at_rejections_that_stay_as_they_are() {
+        let mut search = Search::new();
+        for call in 0..1000 {
+            let rejected = [6.0, 9.0, 8.0][call as usize % 3];
+            assert_eq!(observe(&mut search, call, 25.0, rejected, 25.0, TRIP), None);
+        }
+    }
+
+    #[test]
+    fn it_ends_when_more_does_not_get_through_and_tells_how_much_did() {
+        let mut search = Search::from(25.0);
+        for call in 0..10 {
+            assert_eq!(observe(&mut search, call, 25.0, 0.0, 25.0, TRIP), None);
+        }
+        let found = (10..20).find_map(|call| observe(&mut search, call, 25.0, 17.0, 25.0, TRIP));
+        let found = found.unwrap();
+        let rate = found.accepted / (found.until - found.from);
+        assert!((rate - 8.0 / TRIP).abs() < 1e-6, "{found:?}");
+    }
+}

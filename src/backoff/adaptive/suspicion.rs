@@ -1,0 +1,118 @@
+//! Whether rejections depend on the pace at all.
+
+use super::spread::Spread;
+
+/// Marks in a row that come while the pace is below the estimate. One or two are a capacity that has fallen; a service
+/// that rejects whatever the pace goes on.
+const MARKS: u32 = 6;
+
+/// An estimate below this part of the peak has sunk.
+const SUNK: f64 = 0.6;
+
+/// For so long it must have sunk, in seconds, however the marks came.
+const SUNK_SECONDS: f64 = 3.0;
+
+/// The same where rejections come in bursts, as those of an empty bucket do.
+const SUNK_IN_BURSTS_SECONDS: f64 = 20.0;
+
+/// So many entries in dips without a rejection prove the estimate. At a loss of 1% that happens by chance in one of 30.
+const CLEAN: f64 = 350.0;
+
+/// The longest time between two searches that find no loss, in seconds. Other clients of the same table make an estimate
+/// sink for good reasons.
+const LONGEST_PATIENCE: f64 = 60.0;
+
+/// Marks where there should be none.
+#[derive(Debug, Default)]
+pub(super) struct Suspicion {
+    marks: u32,
+    /// Fresh entries in dips since the first of them …
+    chain: Spread,
+    /// … and lately.
+    lately: Spread,
+    /// Entries in dips since the last rejection there.
+    clean: f64,
+    peak: f64,
+    sunk_since: Option<f64>,
+    patience: f64,
+    next_search_at: f64,
+}
+
+impl Suspicion {
+    /// Hears what became of fresh entries that left in a dip.
+    pub(super) fn hear(&mut self, sent: f64, rejected: f64, capacity: f64) {
+        self.clean = if rejected > 0.0 { 0.0 } else { self.clean + sent };
+        if self.clean >= CLEAN {
+            self.peak = capacity;
+        }
+        self.lately.fade();
+        self.lately.hear(sent, rejected);
+        if self.marks > 0 {
+            self.chain.hear(sent, rejected);
+        }
+    }
+
+    /// A mark came, in the dip or not.
+    pub(super) fn marked(&mut self, dips: bool) {
+        if dips {
+            self.marks += 1;
+        } else {
+            self.clear();
+        }
+    }
+
+    /// The share of rejections that does not fit, if there are enough.
+    pub(super) fn share(&self) -> Option<f64> {
+        (self.marks >= MARKS && !self.chain.comes_in_bursts()).then(|| self.chain.share())
+    }
+
+    /// Remembers the highest estimate since the last search.
+    pub(super) fn keep_peak(&mut self, capacity: f64) {
+        self.peak = self.peak.max(capacity);
+    }
+
+    /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
+    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
+        if capacity >= SUNK * self.peak {
+            self.sunk_since = None;
+            return None;
+        }
+        let since = *self.sunk_since.get_or_insert(now);
+        let chain = self.marks >= MARKS && !self.chain.comes_in_bursts();
+        let patience = if self.lately.comes_in_bursts() {
+            SUNK_IN_BURSTS_SECONDS
+        } else {
+            SUNK_SECONDS
+        };
+        let is_certain = chain || now - since > patience;
+        (is_certain && now >= self.next_search_at).then(|| self.lately.share())
+    }
+
+    /// The estimate is searched for again. Unless a loss is found, the next search must wait for longer.
+    pub(super) fn searched(&mut self, now: f64) {
+        let patience = self.patience.max(SUNK_SECONDS);
+        *self = Self {
+            patience: (2.0 * patience).min(LONGEST_PATIENCE),
+            next_search_at: now + patience,
+            ..Self::default()
+        };
+    }
+
+    /// A loss was found.
+    pub(super) fn confirmed(&mut self) {
+        *self = Self::default();
+    }
+
+    /// It was the pace, or is being found out.
+    pub(super) fn clear(&mut self) {
+        *self = Self {
+            lately: self.lately,
+            clean: self.clean,
+            peak: self.peak,
+            sunk_since: self.sunk_since,
+            patience: self.patience,
+            next_search_at: self.next_search_at,
+            ..Self::default()
+        };
+    }
+}

@@ -1,0 +1,196 @@
+//! The strategy against any service, and against some that behave.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::Adaptive;
+use crate::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+
+const CHUNK: usize = 25;
+
+/// What happens next to a pacer in trouble.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Time passes.
+    Pass(Duration),
+    /// The clock is set back, as clocks of virtual machines are.
+    Back(Duration),
+    /// Somebody wants to send so many entries.
+    Ask(usize),
+    /// The oldest call is answered: so many of ten accepted, throttled, failed.
+    Answer(u8, u8),
+    /// The service is said to be back.
+    Reset,
+    /// Somebody asks how long to rest.
+    Rest(u32),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..100_000_u64).prop_map(|micros| Step::Pass(Duration::from_micros(micros))),
+        1 => (0..100_000_u64).prop_map(|seconds| Step::Pass(Duration::from_secs(seconds))),
+        1 => (0..10_000_u64).prop_map(|millis| Step::Back(Duration::from_millis(millis))),
+        8 => (1..=CHUNK).prop_map(Step::Ask),
+        8 => (0..=10_u8, 0..=10_u8).prop_map(|(accepted, throttled)| Step::Answer(accepted, throttled)),
+        1 => Just(Step::Reset),
+        1 => (0..50_u32).prop_map(Step::Rest),
+    ]
+}
+
+/// A worker that does what the strategy says, and the calls that it has made.
+struct Worker {
+    strategy: Adaptive,
+    now: Instant,
+    calls: VecDeque<(Instant, usize)>,
+}
+
+impl Worker {
+    fn new(strategy: Adaptive) -> Self {
+        Self {
+            strategy,
+            now: Instant::now() + Duration::from_secs(1_000_000),
+            calls: VecDeque::new(),
+        }
+    }
+
+    /// Sends if it may; otherwise returns until when it has to wait.
+    fn ask(&mut self, entries: usize) -> Option<Instant> {
+        let waiter = Waiter {
+            entries,
+            idle_since: None,
+        };
+        match self.strategy.admit(self.now, &waiter) {
+            Admission::Go(most) => {
+                assert!(most >= 1, "a call of nothing");
+                let sent = most.min(entries);
+                self.strategy.depart(self.now, sent);
+                self.calls.push_back((self.now, sent));
+                None
+            }
+            Admission::WaitUntil(until) => {
+                assert!(until > self.now, "a wait for what is past never ends");
+                Some(until)
+            }
+        }
+    }
+
+    fn answer(&mut self, accepted: u8, throttled: u8) {
+        if let Some((sent_at, sent)) = self.calls.pop_front() {
+            let accepted = sent * usize::from(accepted) / 10;
+            let throttled = (sent * usize::from(throttled) / 10).min(sent - accepted);
+            let outcome = Outcome::new(sent_at, self.now)
+                .with_accepted(accepted)
+                .with_throttled(throttled)
+                .with_failed(sent - accepted - throttled)
+                .with_fresh(sent, throttled);
+            self.strategy.observe(&outcome);
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Pass(duration) => self.now += duration,
+            Step::Back(duration) => self.now -= duration,
+            Step::Ask(entries) => drop(self.ask(entries)),
+            Step::Answer(accepted, throttled) => self.answer(accepted, throttled),
+            Step::Reset => self.strategy.reset(),
+            Step::Rest(number) => {
+                let rest = self.strategy.rest(Retry { number, previous: None });
+                assert!(rest <= Duration::from_secs(5));
+            }
+        }
+        let capacity = self.strategy.capacity();
+        assert!(
+            capacity.is_none_or(|rate| rate.is_finite() && rate > 0.0),
+            "{capacity:?}"
+        );
+        assert!((0.0..=1.0).contains(&self.strategy.loss()));
+    }
+
+    /// Entries accepted by a service that takes everything for so many seconds, at a round trip of 10 ms.
+    fn accepted_by_a_healthy_service(&mut self, seconds: u64) -> usize {
+        let trip = Duration::from_millis(10);
+        // A clock that was set back has calls in flight that left later.
+        self.now = self
+            .calls
+            .iter()
+            .map(|(sent_at, _)| *sent_at)
+            .fold(self.now, Instant::max);
+        let end = self.now + Duration::from_secs(seconds);
+        let mut accepted = 0;
+        while self.now < end {
+            let until = self.ask(CHUNK).unwrap_or(self.now);
+            let answered_at = self.calls.front().map(|(sent_at, _)| *sent_at + trip);
+            match answered_at {
+                Some(at) if at <= until || at <= self.now || self.calls.len() >= 64 => {
+                    self.now = self.now.max(at);
+                    accepted += self.calls.front().map_or(0, |(_, sent)| *sent);
+                    self.answer(10, 0);
+                }
+                _ => self.now = until,
+            }
+        }
+        accepted
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    fn whatever_happens_the_rate_is_a_number_nobody_starves_and_a_healthy_service_is_recognized(
+        steps in proptest::collection::vec(step(), 0..200), seed: u64,
+    ) {
+        let mut worker = Worker::new(Adaptive::default().seed(seed));
+        for step in &steps {
+            worker.take(step);
+        }
+        worker.accepted_by_a_healthy_service(29);
+        // A call takes 10 ms, so this is what a single worker that never waits gets through.
+        let accepted = worker.accepted_by_a_healthy_service(1);
+        prop_assert!(accepted >= 2500, "{accepted} entries in a second");
+    }
+}
+
+#[test]
+fn a_service_without_limits_is_never_waited_for_long() {
+    let mut worker = Worker::new(Adaptive::default());
+    assert!(worker.accepted_by_a_healthy_service(1) > 50_000);
+    assert_eq!(worker.strategy.capacity(), None);
+}
+
+#[test]
+fn the_rate_never_exceeds_the_highest_allowed() {
+    let mut worker = Worker::new(Adaptive::default().max_rate(500.0).unwrap());
+    let accepted = worker.accepted_by_a_healthy_service(10);
+    assert!((4900..=5100).contains(&accepted), "{accepted}");
+}
+
+#[test]
+fn a_known_rate_is_kept_from_the_start() {
+    let mut worker = Worker::new(Adaptive::default().initial_rate(1000.0).unwrap());
+    let accepted = worker.accepted_by_a_healthy_service(1);
+    assert!((850..=1100).contains(&accepted), "{accepted}");
+}
+
+#[test]
+fn a_share_is_that_part_of_the_rate() {
+    let strategy = Adaptive::default()
+        .initial_rate(1000.0)
+        .and_then(|strategy| strategy.share(0.5));
+    let accepted = Worker::new(strategy.unwrap()).accepted_by_a_healthy_service(10);
+    assert!((4500..=5500).contains(&accepted), "{accepted}");
+}
+
+#[test]
+fn options_that_cannot_work_are_refused() {
+    assert!(Adaptive::default().share(0.0).is_err());
+    assert!(Adaptive::default().share(1.1).is_err());
+    assert!(Adaptive::default().share(f64::NAN).is_err());
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(Adaptive::default().max_rate(rate).is_err());
+        assert!(Adaptive::default().initial_rate(rate).is_err());
+    }
+}

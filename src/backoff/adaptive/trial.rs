@@ -1,0 +1,152 @@
+//! A few calls at half the pace, to learn whether rejections depend on it.
+
+use super::spread::Spread;
+
+/// The pace of a trial, as a share of the capacity. Whatever the service then rejects it does not reject for the pace,
+/// unless its capacity has fallen by half.
+const PACE: f64 = 0.5;
+
+/// Fresh entries that must have been sent before a trial may say yes, and rejections among them.
+const ENTRIES: f64 = 16.0;
+const REJECTIONS: f64 = 4.0;
+
+/// When more than half of so many are rejected, the capacity has fallen below even this pace.
+const MANY_ENTRIES: f64 = 40.0;
+
+/// It goes on until there are this many of either, so that the share is known well enough.
+const EXACT_ENTRIES: f64 = 100.0;
+const EXACT_REJECTIONS: f64 = 12.0;
+
+/// A trial says yes when at least this part of the rejections has remained.
+const REMAINING: f64 = 0.6;
+
+/// A trial without a rejection says no when this many were to be expected: by chance there are none in one of 90.
+const EXPECTED: f64 = 4.5;
+
+/// A trial ends when this many were to be expected, whatever there was.
+const ENOUGH: f64 = 20.0;
+
+/// It also ends after this many fresh entries: a loss that does not show among them is not worth the time.
+const MOST_ENTRIES: f64 = 500.0;
+
+/// A smaller share than this cannot be told in a time worth it.
+const LEAST_SUSPECTED: f64 = 0.01;
+
+/// The fewest fresh entries that say no.
+const LEAST: f64 = 5.0;
+
+/// The longest trial in seconds, and in chunks on top; one that has heard nothing by then says no.
+const LONGEST: f64 = 5.0;
+const LONGEST_CHUNKS: f64 = 5.0;
+
+/// What a trial came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Finding {
+    /// Of that many fresh entries that many were rejected: pace or not.
+    Loss { sent: f64, rejected: f64 },
+    /// It was the pace.
+    Pace,
+}
+
+/// A trial under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trial {
+    started_at: f64,
+    pace: f64,
+    /// The share of rejections that made it necessary.
+    suspected: f64,
+    longest: f64,
+    fresh: Spread,
+}
+
+impl Trial {
+    pub(super) fn new(now: f64, capacity: f64, chunk: f64, suspected: f64) -> Self {
+        Self {
+            started_at: now,
+            longest: LONGEST + LONGEST_CHUNKS * chunk / (PACE * capacity),
+            pace: PACE * capacity,
+            suspected: suspected.clamp(LEAST_SUSPECTED, 1.0),
+            fresh: Spread::default(),
+        }
+    }
+
+    /// Entries a second.
+    pub(super) fn pace(&self) -> f64 {
+        self.pace
+    }
+
+    /// Hears of a call, and says when enough is known.
+    pub(super) fn observe(&mut self, sent_at: f64, now: f64, fresh: f64, rejected: f64) -> Option<Finding> {
+        if sent_at >= self.started_at {
+            self.fresh.hear(fresh, rejected);
+        }
+        let (sent, rejected) = (self.fresh.sent(), self.fresh.rejected());
+        if sent >= MANY_ENTRIES && rejected > sent / 2.0 {
+            return Some(Finding::Pace);
+        }
+        let expected = self.suspected * sent;
+        let is_exact = sent >= EXACT_ENTRIES || rejected >= EXACT_REJECTIONS;
+        let is_proven = sent >= MOST_ENTRIES && rejected >= 1.0 || rejected >= REJECTIONS;
+        if sent >= ENTRIES && is_proven && rejected <= sent / 2.0 && is_exact && rejected >= REMAINING * expected {
+            return Some(if self.fresh.comes_in_bursts() {
+                Finding::Pace
+            } else {
+                Finding::Loss { sent, rejected }
+            });
+        }
+        let none = rejected <= 0.0 && sent >= LEAST.max(EXPECTED / self.suspected);
+        let ends = expected >= ENOUGH || sent >= MOST_ENTRIES || now - self.started_at > self.longest;
+        (none || ends).then_some(Finding::Pace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trial in which every call of 25 fresh entries has `rejected` of them rejected.
+    fn finding(suspected: f64, rejected: f64) -> (usize, Finding) {
+        let mut trial = Trial::new(0.0, 1000.0, 25.0, suspected);
+        (1..1000)
+            .find_map(|call| Some((call, trial.observe(0.0, 0.0, 25.0, rejected)?)))
+            .unwrap()
+    }
+
+    #[test]
+    fn rejections_that_remain_are_no_matter_of_pace() {
+        let (calls, found) = finding(0.1, 2.0);
+        assert_eq!(calls, 2);
+        assert_eq!(
+            found,
+            Finding::Loss {
+                sent: 50.0,
+                rejected: 4.0
+            }
+        );
+    }
+
+    #[test]
+    fn rejections_that_vanish_are_a_matter_of_pace() {
+        assert_eq!(finding(0.2, 0.0), (1, Finding::Pace));
+        assert_eq!(finding(0.02, 0.0), (7, Finding::Pace));
+    }
+
+    #[test]
+    fn a_service_that_rejects_most_has_no_capacity_for_even_this_pace() {
+        assert_eq!(finding(0.9, 20.0), (2, Finding::Pace));
+    }
+
+    #[test]
+    fn calls_from_before_do_not_count() {
+        let mut trial = Trial::new(10.0, 1000.0, 25.0, 0.2);
+        assert_eq!(trial.observe(9.9, 10.1, 25.0, 25.0), None);
+        assert_eq!(trial.observe(10.0, 10.1, 25.0, 0.0), Some(Finding::Pace));
+    }
+
+    #[test]
+    fn a_trial_without_fresh_entries_ends() {
+        let mut trial = Trial::new(0.0, 1000.0, 25.0, 0.2);
+        assert_eq!(trial.observe(1.0, 1.0, 0.0, 0.0), None);
+        assert_eq!(trial.observe(6.0, 6.0, 0.0, 0.0), Some(Finding::Pace));
+    }
+}

@@ -1,0 +1,173 @@
+//! Refused calls, until the guilty entries are found.
+
+use std::collections::VecDeque;
+
+use tokio::time::Instant;
+
+use super::ticket::{Chunk, Ticket, Ticketed};
+use crate::backoff::Retry;
+
+/// The entries of a call that was refused as a whole.
+///
+/// Nobody said which of them is at fault. The chunk is halved, and each half is sent by itself, until those that are at fault
+/// are alone. They are not topped up, as a guilty one would take more innocent ones down with it; and one goes after the
+/// other, so that entries keep their order, also those that were refused because they cannot be in one call. A guilty one
+/// among n costs two calls for each halving, which are log2(n), rounded up.
+pub(crate) struct Case<E> {
+    /// What is still to be sent, the last one next.
+    open: Vec<Chunk<E>>,
+}
+
+impl<E> Case<E> {
+    pub(crate) fn new() -> Self {
+        Self { open: Vec::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The chunk was refused: its halves are next.
+    pub(crate) fn halve(&mut self, mut chunk: Chunk<E>) {
+        let second = chunk.split_off(chunk.len().div_ceil(2));
+        self.again(second);
+        self.again(chunk);
+    }
+
+    /// The chunk is next.
+    pub(crate) fn again(&mut self, chunk: Chunk<E>) {
+        if chunk.len() > 0 {
+            self.open.push(chunk);
+        }
+    }
+
+    /// What goes next, of at most `count` entries.
+    fn next(&mut self, count: usize) -> Option<Chunk<E>> {
+        let mut chunk = self.open.pop()?;
+        if chunk.len() > count {
+            self.open.push(chunk.split_off(count));
+        }
+        Some(chunk)
+    }
+
+    fn tickets(&self) -> impl Iterator<Item = &Ticket> {
+        self.open.iter().flat_map(|chunk| &chunk.tickets)
+    }
+
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = Ticketed<E>> {
+        self.open.into_iter().flat_map(Chunk::into_ticketed)
+    }
+}
+
+/// The cases of which nothing is in flight.
+///
+/// They are few: each was a call in flight.
+pub(crate) struct Cases<E> {
+    resting: Vec<(Instant, Case<E>)>,
+    ready: VecDeque<Case<E>>,
+}
+
+impl<E> Cases<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            resting: Vec::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.resting.is_empty() && self.ready.is_empty()
+    }
+
+    /// Entries in all cases.
+    pub(crate) fn len(&self) -> usize {
+        self.tickets().count()
+    }
+
+    /// Bytes of all cases.
+    pub(crate) fn bytes(&self) -> usize {
+        self.tickets().map(|ticket| ticket.bytes).sum()
+    }
+
+    fn tickets(&self) -> impl Iterator<Item = &Ticket> {
+        let resting = self.resting.iter().map(|(_, case)| case);
+        resting.chain(&self.ready).flat_map(Case::tickets)
+    }
+
+    /// The case goes on, after a rest if there is one.
+    pub(crate) fn put(&mut self, case: Case<E>, rest_until: Option<Instant>) {
+        if case.is_empty() {
+            return;
+        }
+        match rest_until {
+            Some(until) => self.resting.push((until, case)),
+            None => self.ready.push_back(case),
+        }
+    }
+
+    /// Makes those ready that have rested until `now`.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        let rested = self.resting.extract_if(.., |(until, _)| *until <= now);
+        self.ready.extend(rested.map(|(_, case)| case));
+    }
+
+    /// Makes all ready at once, and their retries start over.
+    pub(crate) fn wake_all(&mut self) {
+        for (_, mut case) in self.resting.drain(..) {
+            let tickets = case.open.iter_mut().flat_map(|chunk| &mut chunk.tickets);
+            tickets.for_each(|ticket| ticket.retry = Retry::FIRST);
+            self.ready.push_back(case);
+        }
+    }
+
+    /// When the next one has rested.
+    pub(crate) fn next_wake(&self) -> Option<Instant> {
+        self.resting.iter().map(|(until, _)| *until).min()
+    }
+
+    /// How many entries go next; `None` when no case is ready.
+    pub(crate) fn next_len(&self) -> Option<usize> {
+        Some(self.ready.front()?.open.last()?.len())
+    }
+
+    /// The chunk that goes next, with at most `count` entries, and its case.
+    pub(crate) fn next(&mut self, count: usize) -> Option<(Chunk<E>, Case<E>)> {
+        let mut case = self.ready.pop_front()?;
+        let chunk = case.next(count)?;
+        Some((chunk, case))
+    }
+
+    /// Takes out those whose case is ready and whose time is used up.
+    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&Ticket) -> bool) -> Vec<Ticketed<E>> {
+        let mut expired = Vec::new();
+        if self.ready.iter().flat_map(Case::tickets).any(&is_expired) {
+            for case in &mut self.ready {
+                for chunk in std::mem::take(&mut case.open) {
+                    let mut kept = Chunk::with_capacity(chunk.len());
+                    for entry in chunk.into_ticketed() {
+                        if is_expired(&entry.ticket) {
+                            expired.push(entry);
+                        } else {
+                            kept.push(entry);
+                        }
+                    }
+                    case.again(kept);
+                }
+            }
+            self.ready.retain(|case| !case.is_empty());
+        }
+        expired
+    }
+
+    /// The first moment at which the time of one is used up whose case is ready.
+    pub(crate) fn next_expiry(&self, expiry: impl Fn(&Ticket) -> Option<Instant>) -> Option<Instant> {
+        self.ready.iter().flat_map(Case::tickets).filter_map(expiry).min()
+    }
+
+    /// Everything, ready or not.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
+        let resting = std::mem::take(&mut self.resting).into_iter().map(|(_, case)| case);
+        let ready = std::mem::take(&mut self.ready);
+        ready.into_iter().chain(resting).flat_map(Case::into_entries)
+    }
+}

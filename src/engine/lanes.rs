@@ -1,0 +1,349 @@
+//! The order inside the lanes.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::ticket::{Chunk, Ticketed};
+use crate::target::Lane;
+
+/// Calls for which no lane shares one, after a call of which some entries were accepted and others were not.
+///
+/// What such a service accepts may have passed what it rejected, in the same call. One that does so in more than a call in a
+/// thousand gets no second chance; one that does so in a call in ten thousand costs a tenth of the sharing.
+const WARY_CALLS: u32 = 1_000;
+
+/// Who is on its way in each lane, and who is held behind it.
+///
+/// A lane is occupied from the moment that an entry of it is at hand until the fate of the last one that is out is known.
+/// Later entries are held meanwhile, in the order of the input; one of them is let out when the lane comes free. Only the
+/// entries of a lane that shares calls are let out together with the first one, into its call.
+///
+/// Each entry costs one insertion and one removal, and lanes that nobody is in cost nothing.
+pub(crate) struct Lanes<E> {
+    occupied: HashMap<u64, Traffic<E>, BuildHasherDefault<AlreadyHashed>>,
+    held: usize,
+    bytes: usize,
+    riders: usize,
+    /// For how many calls more no lane shares one.
+    wary: u32,
+}
+
+/// What goes on in one lane.
+struct Traffic<E> {
+    /// Entries that were let out and whose fate is open: at hand, in flight, at rest, ready.
+    out: u32,
+    /// The only one that is out may leave with the next call.
+    boarding: bool,
+    held: VecDeque<Ticketed<E>>,
+}
+
+impl<E> Lanes<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            occupied: HashMap::default(),
+            held: 0,
+            bytes: 0,
+            riders: 0,
+            wary: 0,
+        }
+    }
+
+    /// How many are held.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// The bytes of those held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many of those held may leave with the next call, beside the one that they are held behind.
+    pub(crate) fn riders(&self) -> usize {
+        if self.wary > 0 { 0 } else { self.riders }
+    }
+
+    /// A call was accepted in part: for a while, no lane shares one.
+    pub(crate) fn be_wary(&mut self) {
+        self.wary = WARY_CALLS;
+    }
+
+    /// Gives the entry back if its lane is free, which it now occupies; holds it otherwise.
+    pub(crate) fn enter(&mut self, entry: Ticketed<E>) -> Option<Ticketed<E>> {
+        let Some(lane) = entry.ticket.lane else {
+            return Some(entry);
+        };
+        match self.occupied.entry(lane.hash()) {
+            Entry::Vacant(free) => {
+                free.insert(Traffic {
+                    out: 1,
+                    boarding: true,
+                    held: VecDeque::new(),
+                });
+                Some(entry)
+            }
+            Entry::Occupied(mut traffic) => {
+                let traffic = traffic.get_mut();
+                self.held += 1;
+                self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+                self.riders += usize::from(traffic.boarding && lane.shares_calls());
+                traffic.held.push_back(entry);
+                None
+            }
+        }
+    }
+
+    /// Drops those held that `newer`, which comes next, supersedes. Returns how many.
+    ///
+    /// Each newcomer drops its predecessor, so that few are held and the search is short.
+    pub(crate) fn supersede(&mut self, newer: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> usize {
+        let traffic = newer.ticket.lane.and_then(|lane| self.occupied.get_mut(&lane.hash()));
+        let Some(traffic) = traffic.filter(|traffic| !traffic.held.is_empty()) else {
+            return 0;
+        };
+        let before = traffic.held.len();
+        let bytes = &mut self.bytes;
+        traffic.held.retain(|older| {
+            let keep = !supersedes(&newer.entry, &older.entry);
+            if !keep {
+                *bytes = bytes.saturating_sub(older.ticket.bytes);
+            }
+            keep
+        });
+        let dropped = before - traffic.held.len();
+        self.held -= dropped;
+        if traffic.boarding && newer.ticket.lane.is_some_and(Lane::shares_calls) {
+            self.riders -= dropped;
+        }
+        dropped
+    }
+
+    /// Whether one is held that supersedes `older`, which is out.
+    pub(crate) fn is_superseded(&self, older: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> bool {
+        if self.held == 0 {
+            return false;
+        }
+        let traffic = older.ticket.lane.and_then(|lane| self.occupied.get(&lane.hash()));
+        traffic.is_some_and(|traffic| traffic.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
+    }
+
+    /// The one that is out is ready to be sent again.
+    pub(crate) fn board(&mut self, lane: Option<Lane>) {
+        let Some(lane) = lane.filter(|lane| lane.shares_calls()) else {
+            return;
+        };
+        if let Some(traffic) = self.occupied.get_mut(&lane.hash()).filter(|traffic| !traffic.boarding) {
+            traffic.boarding = true;
+            self.riders += traffic.held.len();
+        }
+    }
+
+    /// The chunk leaves: closes the doors of its lanes, after those of the held that fit have joined.
+    pub(crate) fn ride(&mut self, chunk: &mut Chunk<E>, fits: impl Fn(&Chunk<E>, &Ticketed<E>) -> bool) {
+        let shared = self.wary == 0;
+        for place in 0..chunk.len() {
+            let Some(lane) = chunk.tickets[place].lane.filter(|lane| lane.shares_calls()) else {
+                continue;
+            };
+            let Some(traffic) = self.occupied.get_mut(&lane.hash()).filter(|traffic| traffic.boarding) else {
+                continue;
+            };
+            traffic.boarding = false;
+            self.riders -= traffic.held.len();
+            while let Some(rider) = traffic.held.pop_front_if(|next| shared && fits(chunk, next)) {
+                traffic.out += 1;
+                self.held -= 1;
+                self.bytes = self.bytes.saturating_sub(rider.ticket.bytes);
+                chunk.push(rider);
+            }
+        }
+        self.wary = self.wary.saturating_sub(1);
+    }
+
+    /// Puts a rejected entry back in front of those held if another one before it is still out; gives it back otherwise.
+    ///
+    /// Called for the last of a call first, so that the first one stays out and the others are in order behind it.
+    pub(crate) fn put_back(&mut self, entry: Ticketed<E>) -> Option<Ticketed<E>> {
+        let traffic = entry.ticket.lane.and_then(|lane| self.occupied.get_mut(&lane.hash()));
+        match traffic.filter(|traffic| traffic.out > 1) {
+            None => Some(entry),
+            Some(traffic) => {
+                traffic.out -= 1;
+                self.held += 1;
+                self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+                traffic.held.push_front(entry);
+                None
+            }
+        }
+    }
+
+    /// The fate of one that was out is known. Returns the next one of the lane if it was the last one out.
+    pub(crate) fn leave(&mut self, lane: Lane) -> Option<Ticketed<E>> {
+        let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()) else {
+            return None;
+        };
+        let traffic = occupied.get_mut();
+        traffic.out -= 1;
+        if traffic.out > 0 {
+            return None;
+        }
+        if traffic.boarding && lane.shares_calls() {
+            self.riders -= traffic.held.len();
+        }
+        let Some(next) = traffic.held.pop_front() else {
+            occupied.remove();
+            return None;
+        };
+        traffic.out = 1;
+        traffic.boarding = true;
+        self.held -= 1;
+        self.bytes = self.bytes.saturating_sub(next.ticket.bytes);
+        if lane.shares_calls() {
+            self.riders += traffic.held.len();
+        }
+        Some(next)
+    }
+
+    /// All that are held, and nothing is out any more.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
+        (self.held, self.bytes, self.riders) = (0, 0, 0);
+        std::mem::take(&mut self.occupied)
+            .into_values()
+            .flat_map(|traffic| traffic.held)
+    }
+}
+
+/// Takes a lane's hash for what it is.
+#[derive(Default)]
+struct AlreadyHashed(u64);
+
+impl Hasher for AlreadyHashed {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        // Not called for a `u64`, but right for anything.
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ticket::Ticket;
+    use super::*;
+
+    fn entry(lane: Lane, position: u64) -> Ticketed<u64> {
+        let mut ticket = Ticket::new(position, 10);
+        ticket.lane = Some(lane);
+        Ticketed {
+            entry: position,
+            ticket,
+        }
+    }
+
+    fn positions(entries: impl IntoIterator<Item = Ticketed<u64>>) -> Vec<u64> {
+        entries.into_iter().map(|entry| entry.ticket.position).collect()
+    }
+
+    fn chunk(entries: impl IntoIterator<Item = Ticketed<u64>>) -> Chunk<u64> {
+        let mut chunk = Chunk::with_capacity(0);
+        entries.into_iter().for_each(|entry| chunk.push(entry));
+        chunk
+    }
+
+    #[test]
+    fn one_of_a_lane_is_out_and_the_others_are_held_in_order() {
+        let mut lanes = Lanes::new();
+        let (one, other) = (Lane::exclusive("a"), Lane::exclusive("b"));
+        let entered = [(one, 0), (one, 1), (other, 2), (one, 3)].map(|(lane, position)| entry(lane, position));
+        assert_eq!(
+            positions(entered.into_iter().filter_map(|entry| lanes.enter(entry))),
+            [0, 2]
+        );
+        assert_eq!((lanes.held(), lanes.bytes(), lanes.riders()), (2, 20, 0));
+        assert_eq!(positions(lanes.leave(one)), [1]);
+        assert_eq!(positions(lanes.leave(other)), [0; 0]);
+        assert_eq!(positions(lanes.leave(one)), [3]);
+        assert_eq!((lanes.held(), lanes.bytes()), (0, 0));
+        assert_eq!(positions(lanes.leave(one)), [0; 0]);
+        assert!(lanes.occupied.is_empty());
+    }
+
+    #[test]
+    fn an_entry_without_a_lane_is_never_held() {
+        let mut lanes = Lanes::new();
+        for position in 0..2 {
+            let free = Ticketed {
+                entry: position,
+                ticket: Ticket::new(position, 10),
+            };
+            assert!(lanes.enter(free).is_some());
+        }
+        assert!(lanes.occupied.is_empty());
+    }
+
+    #[test]
+    fn riders_join_the_call_and_the_rejected_ones_go_back_in_order() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::ordered("a");
+        let mut call = chunk((0..6).filter_map(|position| lanes.enter(entry(lane, position))));
+        assert_eq!((call.len(), lanes.riders()), (1, 5));
+        lanes.ride(&mut call, |chunk, _| chunk.len() < 4);
+        assert_eq!((lanes.held(), lanes.riders()), (2, 0));
+        // The first is accepted, the others are not.
+        let mut rejected: Vec<_> = call.into_ticketed().collect();
+        rejected.remove(0);
+        assert!(lanes.leave(lane).is_none());
+        let first = rejected.into_iter().rev().filter_map(|entry| lanes.put_back(entry));
+        assert_eq!(positions(first), [1]);
+        assert_eq!((lanes.held(), lanes.riders()), (4, 0));
+        lanes.board(Some(lane));
+        assert_eq!(lanes.riders(), 4);
+        assert_eq!(positions(lanes.leave(lane)), [2]);
+        assert_eq!((lanes.held(), lanes.riders()), (3, 3));
+        assert_eq!(positions(lanes.take_all()), [3, 4, 5]);
+    }
+
+    #[test]
+    fn nobody_rides_for_a_while_after_a_call_was_accepted_in_part() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::ordered("a");
+        lanes.be_wary();
+        for call in 0..=WARY_CALLS {
+            let mut leaving = chunk((0..3).filter_map(|position| lanes.enter(entry(lane, position))));
+            let trusted = call == WARY_CALLS;
+            assert_eq!(lanes.riders(), if trusted { 2 } else { 0 });
+            lanes.ride(&mut leaving, |_, _| true);
+            assert_eq!(leaving.len(), if trusted { 3 } else { 1 });
+            lanes.occupied.clear();
+            (lanes.held, lanes.riders) = (0, 0);
+        }
+    }
+
+    #[test]
+    fn a_newcomer_supersedes_only_what_it_overwrites() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::exclusive("a");
+        // Two keys that fall together: the even and the odd positions.
+        let same_key = |newer: &u64, older: &u64| newer % 2 == older % 2;
+        let out = lanes.enter(entry(lane, 0)).unwrap();
+        assert!(!lanes.is_superseded(&out, same_key));
+        lanes.enter(entry(lane, 1));
+        assert!(!lanes.is_superseded(&out, same_key));
+        assert_eq!(lanes.supersede(&entry(lane, 2), same_key), 0);
+        lanes.enter(entry(lane, 2));
+        assert!(lanes.is_superseded(&out, same_key));
+        assert_eq!(lanes.supersede(&entry(lane, 3), same_key), 1);
+        lanes.enter(entry(lane, 3));
+        assert_eq!((lanes.held(), lanes.bytes()), (2, 20));
+        assert_eq!(positions(lanes.take_all()), [2, 3]);
+    }
+}

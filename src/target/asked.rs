@@ -1,0 +1,172 @@
+//! What a service is asked for once: a table's key, a queue's attributes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+use tokio::time::{sleep, timeout};
+
+use super::{Answer, Fault, Verdict};
+
+/// How often it is asked. Such calls are rarely throttled; a connection that fails three times is better reported by the
+/// delivery itself.
+const TRIES: u32 = 4;
+
+/// The rest after the first try, doubled after each: 0.7 s in all.
+const REST: Duration = Duration::from_millis(100);
+
+/// How long one try may take. An ordinary one takes some 10 ms.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the service said, shared by all clones. `None` inside means that nobody may ask.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked<T>(Arc<OnceCell<Option<T>>>);
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Silence {
+    /// Asking again in a moment may help.
+    Passing(Fault),
+    /// The next delivery may ask again.
+    ForNow(Fault),
+    /// Asking again is of no use.
+    ForGood(Fault),
+}
+
+impl<T> Default for Asked<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T> Asked<T> {
+    /// Known without asking.
+    pub(crate) fn given(answer: T) -> Self {
+        Self(Arc::new(OnceCell::new_with(Some(Some(answer)))))
+    }
+
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.get()?.as_ref()
+    }
+
+    /// Asks by this call, unless the answer is known. Who asks at the same time shares the answer. Returns why there is none,
+    /// if it was asked for in vain just now.
+    pub(crate) async fn ask<F>(&self, call: impl Fn() -> F) -> Option<Fault>
+    where
+        F: Future<Output = Result<T, Silence>>,
+    {
+        let mut refusal = None;
+        let refused = &mut refusal;
+        let asked = self.0.get_or_try_init(|| async move {
+            match patiently(call).await {
+                Ok(answer) => Ok(Some(answer)),
+                Err(Silence::ForGood(fault)) => {
+                    *refused = Some(fault);
+                    Ok(None)
+                }
+                Err(Silence::ForNow(fault) | Silence::Passing(fault)) => Err(fault),
+            }
+        });
+        let silence = asked.await.err();
+        silence.or(refusal)
+    }
+}
+
+async fn patiently<T, F>(call: impl Fn() -> F) -> Result<T, Silence>
+where
+    F: Future<Output = Result<T, Silence>>,
+{
+    let mut rest = REST;
+    for _ in 1..TRIES {
+        match in_time(call()).await {
+            Err(Silence::Passing(fault)) => tracing::debug!(code = fault.code(), "asked in vain, and asks again"),
+            settled => return settled,
+        }
+        sleep(rest).await;
+        rest *= 2;
+    }
+    in_time(call()).await
+}
+
+async fn in_time<T>(call: impl Future<Output = Result<T, Silence>>) -> Result<T, Silence> {
+    let late = |_| Err(Silence::Passing(Fault::new("timeout")));
+    timeout(TIMEOUT, call).await.unwrap_or_else(late)
+}
+
+impl From<Answer> for Silence {
+    /// What a failed call means for the next one.
+    fn from(answer: Answer) -> Self {
+        match answer {
+            // What is not there may be made one day.
+            Answer::Stop(fault) if ["ResourceNotFoundException", "QueueDoesNotExist"].contains(&fault.code()) => {
+                Self::ForNow(fault)
+            }
+            Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => Self::ForGood(fault),
+            Answer::Whole(Verdict::Rejected(_, fault)) => Self::Passing(fault),
+            Answer::Whole(Verdict::Accepted) | Answer::Each(_) => Self::ForNow(Fault::new("no answer")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::future::{pending, ready};
+
+    use super::*;
+    use crate::target::Rejection;
+
+    /// Asks twice, and counts the calls of each.
+    async fn calls(silence: impl Fn() -> Silence) -> [u32; 2] {
+        let asked = Asked::<()>::default();
+        let calls = Cell::new(0);
+        let call = || {
+            calls.set(calls.get() + 1);
+            ready(Err(silence()))
+        };
+        assert!(asked.ask(call).await.is_some());
+        let first = calls.replace(0);
+        asked.ask(call).await;
+        assert!(asked.get().is_none());
+        [first, calls.get()]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_asks_as_often_as_that_may_help() {
+        let fault = || Fault::new("fault");
+        assert_eq!(calls(|| Silence::Passing(fault())).await, [TRIES, TRIES]);
+        assert_eq!(calls(|| Silence::ForNow(fault())).await, [1, 1]);
+        assert_eq!(calls(|| Silence::ForGood(fault())).await, [1, 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_kept() {
+        let asked = Asked::default();
+        assert!(asked.ask(|| ready(Ok(7))).await.is_none());
+        assert!(asked.ask(|| ready(Ok(8))).await.is_none());
+        assert_eq!(asked.get(), Some(&7));
+        assert_eq!(Asked::given(9).get(), Some(&9));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_without_an_end_is_given_up() {
+        let asked = Asked::<()>::default();
+        let fault = asked.ask(pending).await;
+        assert_eq!(fault.unwrap().code(), "timeout");
+    }
+
+    #[test]
+    fn a_failed_call_says_whether_to_ask_again() {
+        let fault = |code: &'static str| Fault::new(code);
+        let throttled = Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault("Throttling")));
+        assert!(matches!(Silence::from(throttled), Silence::Passing(_)));
+        assert!(matches!(
+            Silence::from(Answer::Stop(fault("AccessDenied"))),
+            Silence::ForGood(_)
+        ));
+        assert!(matches!(
+            Silence::from(Answer::Stop(fault("QueueDoesNotExist"))),
+            Silence::ForNow(_)
+        ));
+    }
+}

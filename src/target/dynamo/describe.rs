@@ -1,0 +1,107 @@
+//! How a table's key becomes known.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::Builder;
+use tracing::{debug, warn};
+
+use super::key::KeySchema;
+use crate::target::asked::{Asked, Silence};
+use crate::target::{Fault, verdict};
+
+/// Asks the service for the table's key, unless it is known.
+pub(super) async fn ask(key: &Asked<KeySchema>, client: &Client, table: &str, per_call: &Builder) {
+    match key.ask(|| describe(client, table, per_call)).await {
+        None => {}
+        // The writes will say it as well, and as an error.
+        Some(fault) if fault.code() == "ResourceNotFoundException" => debug!(table, "no such table"),
+        Some(fault) => warn!(
+            table,
+            code = fault.code(),
+            "DescribeTable failed, so that the table's key is not known and writes of one key may pass each other: allow \
+             dynamodb:DescribeTable, or give the key by `key` or `key_with_sort`"
+        ),
+    }
+}
+
+async fn describe(client: &Client, table: &str, per_call: &Builder) -> Result<KeySchema, Silence> {
+    let call = client
+        .describe_table()
+        .table_name(table)
+        .customize()
+        .config_override(per_call.clone());
+    let output = call.send().await.map_err(verdict::of_call)?;
+    let schema = output.table().and_then(KeySchema::described);
+    schema.ok_or_else(|| Silence::ForNow(Fault::new("no key in the description")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::DynamoTable;
+    use super::super::testing::{client, put, text};
+    use crate::target::BatchTarget;
+    use crate::target::recording::Recorder;
+
+    const DESCRIPTION: &str = r#"{"Table":{
+        "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+        "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}]}}"#;
+
+    async fn prepared(status: u16, body: &'static str) -> (DynamoTable, Recorder) {
+        let recorder = Recorder::answering(status, body);
+        let table = DynamoTable::new(client(&recorder), "orders");
+        table.prepare().await;
+        (table, recorder)
+    }
+
+    #[tokio::test]
+    async fn the_service_is_asked_once_however_many_deliveries_begin() {
+        let recorder = Recorder::answering(200, DESCRIPTION);
+        let table = DynamoTable::new(client(&recorder), "orders");
+        let write = put([("id", text("a"))]);
+        assert_eq!(table.lane(&write), None);
+        let another = table.clone();
+        tokio::join!(table.prepare(), another.prepare());
+        table.prepare().await;
+        assert!(table.lane(&write).is_some());
+        assert!(table.check(&put([("name", text("a"))])).is_err());
+        assert_eq!(recorder.only_request().body, r#"{"TableName":"orders"}"#);
+    }
+
+    #[tokio::test]
+    async fn a_given_key_is_not_asked_for() {
+        let recorder = Recorder::answering(200, DESCRIPTION);
+        let table = DynamoTable::new(client(&recorder), "orders").key("name");
+        table.prepare().await;
+        assert_eq!(recorder.requests(), 0);
+        assert!(table.lane(&put([("name", text("a"))])).is_some());
+        assert!(table.check(&put([("id", text("a"))])).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_permission_it_is_asked_for_once_and_goes_without() {
+        for code in ["AccessDeniedException", "UnknownOperationException"] {
+            let body = format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"no"}}"#);
+            let (table, recorder) = prepared(400, body.leak()).await;
+            table.prepare().await;
+            assert_eq!(recorder.requests(), 1);
+            assert_eq!(table.lane(&put([("id", text("a"))])), None);
+            assert!(table.check(&put([("id", text("a"))])).is_ok());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_missing_table_is_asked_for_again_by_the_next_delivery() {
+        let body = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}"#;
+        let (table, recorder) = prepared(400, body).await;
+        assert_eq!(recorder.requests(), 1);
+        table.prepare().await;
+        assert_eq!(recorder.requests(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_passing_failure_is_tried_again_a_few_times() {
+        let (table, recorder) = prepared(500, "").await;
+        assert_eq!(recorder.requests(), 4);
+        table.prepare().await;
+        assert_eq!(recorder.requests(), 8);
+    }
+}

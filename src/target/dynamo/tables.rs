@@ -1,0 +1,232 @@
+//! Writes to several tables, in calls that mix them.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::Builder;
+use aws_sdk_dynamodb::types::WriteRequest;
+use futures::future::join_all;
+
+use super::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, correlate, per_call, wire};
+use crate::invalid::InvalidEntry;
+use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
+
+/// A put or a delete, and the table that it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableWrite {
+    /// The table's name or ARN, spelled as the delivery was told.
+    pub table: String,
+    /// The put or the delete.
+    pub request: WriteRequest,
+}
+
+impl TableWrite {
+    /// A write to this table.
+    pub fn new(table: impl Into<String>, request: WriteRequest) -> Self {
+        Self {
+            table: table.into(),
+            request,
+        }
+    }
+}
+
+/// Several DynamoDB tables to write to. A call carries writes to any of them.
+///
+/// What holds for a [`DynamoTable`] holds for each of them: the order of writes to one key, how its key becomes known, the
+/// client. A missing table stops the delivery, also for the other tables.
+#[derive(Clone)]
+pub struct DynamoTables {
+    client: Client,
+    tables: Vec<DynamoTable>,
+    limits: Limits,
+    per_call: Builder,
+}
+
+impl DynamoTables {
+    /// The tables with these names or ARNs. Writes to any other are handed back unsent.
+    ///
+    /// # Default
+    /// The limits of a [`DynamoTable`].
+    pub fn new<S>(client: Client, tables: impl IntoIterator<Item = S>) -> Self
+    where
+        S: Into<String>,
+    {
+        let tables = tables.into_iter().map(|table| DynamoTable::new(client.clone(), table));
+        Self {
+            tables: tables.collect(),
+            client,
+            limits: Limits {
+                entries: MAX_REQUESTS,
+                bytes: MAX_BODY_BYTES,
+                entry_bytes: MAX_ITEM_BYTES,
+            },
+            per_call: per_call(),
+        }
+    }
+
+    /// The key of this table is this attribute, and need not be asked for.
+    #[must_use]
+    pub fn key(self, table: &str, partition: impl Into<String>) -> Self {
+        self.with_table(table, |table| table.key(partition))
+    }
+
+    /// The key of this table are these two attributes, and need not be asked for.
+    #[must_use]
+    pub fn key_with_sort(self, table: &str, partition: impl Into<String>, sort: impl Into<String>) -> Self {
+        self.with_table(table, |table| table.key_with_sort(partition, sort))
+    }
+
+    /// A table that was not named before is one more to write to.
+    fn with_table(mut self, name: &str, change: impl FnOnce(DynamoTable) -> DynamoTable) -> Self {
+        let known = self.tables.iter().position(|table| table.table == name);
+        let table = match known {
+            Some(place) => self.tables.swap_remove(place),
+            None => DynamoTable::new(self.client.clone(), name).limits(self.limits),
+        };
+        self.tables.push(change(table));
+        self
+    }
+
+    /// Other limits: `bytes` are those of a call's whole body, `entry_bytes` those of an item.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self.tables.iter_mut().for_each(|table| table.limits = limits);
+        self
+    }
+
+    fn table(&self, name: &str) -> Option<&DynamoTable> {
+        self.tables.iter().find(|table| table.table == name)
+    }
+
+    /// Bytes that requests may take in a call's body, if it names every table.
+    fn request_bytes(&self) -> usize {
+        let names: usize = self.tables.iter().map(|table| wire::envelope(&table.table)).sum();
+        self.limits.bytes.saturating_sub(names)
+    }
+}
+
+impl BatchTarget for DynamoTables {
+    type Entry = TableWrite;
+
+    fn limits(&self) -> Limits {
+        Limits {
+            bytes: self.request_bytes(),
+            ..self.limits
+        }
+    }
+
+    async fn prepare(&self) {
+        join_all(self.tables.iter().map(BatchTarget::prepare)).await;
+    }
+
+    fn check(&self, entry: &TableWrite) -> Result<usize, InvalidEntry> {
+        let table = self.table(&entry.table).ok_or(InvalidEntry::Malformed {
+            part: "table",
+            rule: "one that the delivery was told of",
+        })?;
+        table.measure(&entry.request, self.request_bytes())
+    }
+
+    fn lane(&self, entry: &TableWrite) -> Option<Lane> {
+        self.table(&entry.table)?.lane(&entry.request)
+    }
+
+    fn supersedes(&self, newer: &TableWrite, older: &TableWrite) -> bool {
+        let table = self.table(&newer.table).filter(|_| newer.table == older.table);
+        table.is_some_and(|table| table.supersedes(&newer.request, &older.request))
+    }
+
+    async fn send(&self, chunk: &[TableWrite]) -> Answer {
+        let mut requests: HashMap<String, Vec<WriteRequest>> = HashMap::new();
+        for write in chunk {
+            let of_table = requests.entry(write.table.clone()).or_default();
+            of_table.push(write.request.clone());
+        }
+        let call = self
+            .client
+            .batch_write_item()
+            .set_request_items(Some(requests))
+            .customize()
+            .config_override(self.per_call.clone());
+        match call.send().await {
+            Ok(output) => correlate::verdicts_by_table(chunk, output.unprocessed_items()),
+            Err(error) => verdict::of_call(error),
+        }
+    }
+}
+
+impl fmt::Debug for DynamoTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamoTables")
+            .field("tables", &self.tables)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{client, delete, put, text};
+    use super::*;
+    use crate::target::recording::Recorder;
+
+    fn tables(recorder: &Recorder) -> DynamoTables {
+        DynamoTables::new(client(recorder), ["orders", "customers"])
+            .key("orders", "id")
+            .key_with_sort("customers", "id", "at")
+    }
+
+    #[test]
+    fn the_same_key_of_different_tables_is_not_the_same() {
+        let tables = DynamoTables::new(client(&Recorder::answering(200, "{}")), [""; 0])
+            .key("orders", "id")
+            .key("customers", "id");
+        let to = |table: &str| TableWrite::new(table, put([("id", text("a"))]));
+        assert!(tables.lane(&to("orders")).is_some());
+        assert_ne!(tables.lane(&to("orders")), tables.lane(&to("customers")));
+        assert!(tables.supersedes(&to("orders"), &to("orders")));
+        assert!(!tables.supersedes(&to("orders"), &to("customers")));
+    }
+
+    #[test]
+    fn each_write_is_checked_by_its_table() {
+        let tables = tables(&Recorder::answering(200, "{}"));
+        let refusal = |table: &str| {
+            let write = TableWrite::new(table, put([("id", text("a"))]));
+            tables.check(&write).err().map(|refusal| refusal.to_string())
+        };
+        assert_eq!(refusal("orders"), None);
+        assert_eq!(
+            refusal("customers").as_deref(),
+            Some("the sort key is missing or empty")
+        );
+        assert_eq!(
+            refusal("others").as_deref(),
+            Some("the table must be one that the delivery was told of")
+        );
+    }
+
+    #[tokio::test]
+    async fn a_call_mixes_tables_and_its_body_never_passes_what_was_counted() {
+        let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+        let tables = tables(&recorder);
+        let chunk = [
+            TableWrite::new("orders", put([("id", text("a"))])),
+            TableWrite::new("customers", delete([("id", text("a")), ("at", text("b"))])),
+            TableWrite::new("orders", delete([("id", text("b"))])),
+        ];
+        let counted: usize = chunk.iter().map(|write| tables.check(write).unwrap()).sum();
+        let Answer::Each(verdicts) = tables.send(&chunk).await else {
+            panic!("each write has its verdict");
+        };
+        assert_eq!(verdicts.len(), 3);
+        let body = recorder.only_request().body;
+        assert!(
+            body.contains(r#""customers":["#) && body.contains(r#""orders":["#),
+            "{body}"
+        );
+        assert!(body.len() <= counted + MAX_BODY_BYTES - BatchTarget::limits(&tables).bytes);
+    }
+}

@@ -1,0 +1,316 @@
+//! Calls that are refused as a whole: the guilty entries are found, and the innocent ones are delivered.
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, Progress};
+use proptest::collection::hash_set;
+use proptest::prelude::*;
+use tokio::time::Instant;
+
+/// Entries in a call, as many as `BatchWriteItem` takes.
+const ENTRIES: usize = 25;
+
+/// Refuses calls that carry a poisoned entry or the same entry twice; `mishap` may answer before that.
+struct Picky<M> {
+    poisoned: HashSet<usize>,
+    ordered: bool,
+    calls: Arc<Mutex<Vec<Vec<usize>>>>,
+    mishap: M,
+}
+
+impl<M> Picky<M>
+where
+    M: Fn(usize, &[usize]) -> Option<Answer>,
+{
+    fn new(poisoned: impl IntoIterator<Item = usize>, mishap: M) -> (Self, Arc<Mutex<Vec<Vec<usize>>>>) {
+        let calls = Arc::default();
+        let target = Self {
+            poisoned: poisoned.into_iter().collect(),
+            ordered: false,
+            calls: Arc::clone(&calls),
+            mishap,
+        };
+        (target, calls)
+    }
+}
+
+fn no_mishap(_: usize, _: &[usize]) -> Option<Answer> {
+    None
+}
+
+impl<M> BatchTarget for Picky<M>
+where
+    M: Fn(usize, &[usize]) -> Option<Answer> + Send + Sync + 'static,
+{
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        Limits {
+            entries: ENTRIES,
+            bytes: 1_000,
+            entry_bytes: 1_000,
+        }
+    }
+
+    fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
+        Ok(1)
+    }
+
+    fn lane(&self, entry: &usize) -> Option<Lane> {
+        self.ordered.then(|| Lane::ordered(&(entry % 3)))
+    }
+
+    async fn send(&self, chunk: &[usize]) -> Answer {
+        let number = {
+            let mut calls = self.calls.lock().unwrap();
+            calls.push(chunk.to_vec());
+            calls.len()
+        };
+        tokio::time::sleep(Duration::from_millis(8)).await;
+        if let Some(answer) = (self.mishap)(number, chunk) {
+            return answer;
+        }
+        let distinct: HashSet<&usize> = chunk.iter().collect();
+        if distinct.len() < chunk.len() {
+            return refused("duplicates");
+        }
+        if chunk.iter().any(|entry| self.poisoned.contains(entry)) {
+            return refused("one of the entries is poisoned");
+        }
+        Answer::Each(vec![Verdict::Accepted; chunk.len()])
+    }
+}
+
+fn refused(message: &'static str) -> Answer {
+    let source: Box<dyn Error + Send + Sync> = message.into();
+    Answer::Whole(Verdict::Refused(Fault::new("ValidationException").caused_by(source)))
+}
+
+fn throttled() -> Verdict {
+    Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"))
+}
+
+fn no_rest() -> DeliveryOptions {
+    DeliveryOptions::default().backoff(|_: u32| Duration::ZERO)
+}
+
+/// Calls that one guilty entry among n may cost beyond those that deliver the others.
+fn allowed(n: usize) -> u64 {
+    u64::from(2 * n.ilog2() + 2)
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_poisoned_entry_among_five_thousand_is_handed_back_alone() {
+    let (target, _) = Picky::new([1_234], no_mishap);
+    let error = Delivery::new(target)
+        .options(no_rest())
+        .deliver(0..5_000)
+        .await
+        .unwrap_err();
+    assert_eq!((error.report.delivered, error.report.undelivered), (4_999, 1));
+    let extra = error.report.calls - 200;
+    assert!(extra <= allowed(ENTRIES), "{extra} extra calls");
+
+    let undelivered = &error.undelivered[0];
+    assert_eq!((undelivered.entry, undelivered.position), (1_234, 1_234));
+    assert!(!undelivered.may_have_been_delivered);
+    let Cause::Refused(fault) = &undelivered.cause else {
+        panic!("{:?}", undelivered.cause)
+    };
+    assert_eq!(fault.code(), "ValidationException");
+    assert_eq!(fault.source().unwrap().to_string(), "one of the entries is poisoned");
+}
+
+#[tokio::test(start_paused = true)]
+async fn halves_are_sent_by_themselves_one_after_the_other() {
+    let (target, calls) = Picky::new([2], no_mishap);
+    let one_at_a_time = no_rest().concurrency(1).unwrap();
+    Delivery::new(target)
+        .options(one_at_a_time)
+        .deliver(0..50)
+        .await
+        .unwrap_err();
+    let calls = calls.lock().unwrap();
+    let first_half: Vec<usize> = (0..13).collect();
+    assert_eq!(calls[1], first_half);
+    assert_eq!(calls[2], first_half[..7]);
+    assert_eq!(calls[3], [0, 1, 2, 3]);
+    assert_eq!(calls[4], [0, 1]);
+    assert_eq!(calls[5], [2, 3]);
+    assert_eq!(calls[6], [2]);
+    assert_eq!(calls[7], [3]);
+    assert_eq!(calls[8], [4, 5, 6]);
+    assert_eq!(calls[9], first_half[7..]);
+    assert_eq!(calls[10], (13..25).collect::<Vec<_>>());
+    assert_eq!(calls[11], (25..50).collect::<Vec<_>>());
+    assert_eq!(calls.len(), 12);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_stops_the_delivery_is_not_halved() {
+    let stop = |_: usize, _: &[usize]| Some(Answer::Stop(Fault::new("ResourceNotFoundException")));
+    let (target, calls) = Picky::new([], stop);
+    let one_at_a_time = no_rest().concurrency(1).unwrap();
+    let error = Delivery::new(target)
+        .options(one_at_a_time)
+        .deliver(0..100)
+        .await
+        .unwrap_err();
+    assert_eq!(calls.lock().unwrap().len(), 1);
+    assert_eq!(error.undelivered.len(), 100);
+    assert!(matches!(error.undelivered[99].cause, Cause::Stopped(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_innocent_entry_keeps_all_its_retries() {
+    // The first call is refused for 7, and each later one with 3 in it is throttled.
+    let throttle_three =
+        |number: usize, chunk: &[usize]| (number > 1 && chunk.contains(&3)).then(|| Answer::Whole(throttled()));
+    let (target, _) = Picky::new([7], throttle_three);
+    let error = Delivery::new(target)
+        .options(no_rest().retries(4))
+        .deliver(0..8)
+        .await
+        .unwrap_err();
+    let three = error
+        .undelivered
+        .iter()
+        .find(|undelivered| undelivered.entry == 3)
+        .unwrap();
+    assert!(matches!(three.cause, Cause::RetriesUsedUp(_)));
+    // The refused call, and then one attempt and four retries.
+    assert_eq!(three.attempts, 1 + 5);
+    let seven = error
+        .undelivered
+        .iter()
+        .find(|undelivered| undelivered.entry == 7)
+        .unwrap();
+    assert!(matches!(seven.cause, Cause::Refused(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_retries_the_innocent_ones_are_delivered_too() {
+    let (target, _) = Picky::new([7], no_mishap);
+    let error = Delivery::new(target)
+        .options(no_rest().retries(0))
+        .deliver(0..25)
+        .await
+        .unwrap_err();
+    assert_eq!((error.report.delivered, error.report.undelivered), (24, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_entry_twice_is_delivered_one_after_the_other() {
+    // The service tells of the duplicate, nobody else knows.
+    let (target, calls) = Picky::new([], no_mishap);
+    let input: Vec<usize> = (0..20).chain([7, 7]).collect();
+    let report = Delivery::new(target).options(no_rest()).deliver(input).await.unwrap();
+    assert_eq!((report.delivered, report.undelivered), (22, 0));
+    let in_a_call = |call: &Vec<usize>| call.iter().filter(|entry| **entry == 7).count();
+    let calls = calls.lock().unwrap();
+    let alone = calls.iter().filter(|call| in_a_call(call) == 1).count();
+    assert_eq!(alone, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_that_is_throttled_stays_together() {
+    let throttled_before = AtomicBool::new(false);
+    let throttle_once = move |_: usize, chunk: &[usize]| {
+        let is_half = chunk.contains(&0) && chunk.len() < ENTRIES;
+        (is_half && !throttled_before.swap(true, Relaxed)).then(|| Answer::Whole(throttled()))
+    };
+    let (target, calls) = Picky::new([0], throttle_once);
+    let options = DeliveryOptions::default().backoff(|_: u32| Duration::from_secs(1));
+    let started = Instant::now();
+    let error = Delivery::new(target)
+        .options(options)
+        .deliver(0..200)
+        .await
+        .unwrap_err();
+    assert_eq!(error.report.delivered, 199);
+    let calls = calls.lock().unwrap();
+    let with_zero: Vec<usize> = calls.iter().filter(|call| call.contains(&0)).map(Vec::len).collect();
+    assert_eq!(with_zero[..3], [25, 13, 13]);
+    assert!(started.elapsed() > Duration::from_secs(1));
+    assert!(error.report.calls - 8 <= allowed(ENTRIES) + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_call_at_the_end_of_the_time_is_handed_back_and_not_lost() {
+    let (target, _) = Picky::new([0], no_mishap);
+    let progress = Progress::default();
+    let deadline = Instant::now() + Duration::from_millis(20);
+    let options = no_rest().concurrency(1).unwrap().deadline(deadline).progress(&progress);
+    let error = Delivery::new(target)
+        .options(options)
+        .deliver(0..100)
+        .await
+        .unwrap_err();
+    let positions: Vec<u64> = error
+        .undelivered
+        .iter()
+        .map(|undelivered| undelivered.position)
+        .collect();
+    assert_eq!(positions, (0..100).collect::<Vec<_>>());
+    let figures = progress.snapshot();
+    assert_eq!((figures.waiting, figures.in_flight, figures.undelivered), (0, 0, 100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_found_in_time_is_given_up() {
+    let throttle_halves = |number: usize, _: &[usize]| (number > 1).then(|| Answer::Whole(throttled()));
+    let (target, _) = Picky::new([0], throttle_halves);
+    let options = DeliveryOptions::default()
+        .backoff(|_: u32| Duration::from_secs(1))
+        .give_up_after(Duration::from_secs(10));
+    let started = Instant::now();
+    let error = Delivery::new(target).options(options).deliver(0..25).await.unwrap_err();
+    assert_eq!(error.undelivered.len(), 25);
+    assert!(
+        error
+            .undelivered
+            .iter()
+            .all(|undelivered| matches!(undelivered.cause, Cause::TimeUsedUp(_)))
+    );
+    assert!(started.elapsed() <= Duration::from_secs(10));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_guilty_entry_costs_few_calls(
+        poisoned in hash_set(0..2_000_usize, 0..20),
+        entries in 1..2_000_usize,
+        concurrency in 1..64_usize,
+        ordered in any::<bool>(),
+    ) {
+        let guilty = poisoned.iter().filter(|entry| **entry < entries).count();
+        let (mut target, calls) = Picky::new(poisoned.clone(), no_mishap);
+        target.ordered = ordered;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let options = no_rest().concurrency(concurrency).unwrap();
+        let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {
+            Ok(report) => (report, Vec::new()),
+            Err(error) => (error.report, error.undelivered),
+        };
+        prop_assert_eq!(undelivered.len(), guilty);
+        prop_assert!(undelivered.iter().all(|undelivered| poisoned.contains(&undelivered.entry)));
+        let least = entries.div_ceil(ENTRIES) as u64;
+        // A lane lets one call go at a time, so that calls of three lanes may be small ones.
+        prop_assert!(ordered || report.calls <= least + guilty as u64 * allowed(ENTRIES));
+        if ordered {
+            let sent: Vec<usize> = calls.lock().unwrap().concat();
+            for lane in 0..3 {
+                let mut last = HashSet::new();
+                let first_sent: Vec<usize> = sent.iter().copied().filter(|entry| entry % 3 == lane && last.insert(*entry)).collect();
+                prop_assert!(first_sent.is_sorted());
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! A service that sees everything, and answers as it is told.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use aws_batch_delivery::{DeliveryOptions, InvalidEntry};
+
+/// A write of a key, or a message of a group. Its number tells it apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Write {
+    pub(crate) key: u8,
+    pub(crate) number: usize,
+}
+
+pub(crate) fn writes(keys: impl IntoIterator<Item = u8>) -> Vec<Write> {
+    let numbered = keys.into_iter().enumerate();
+    numbered.map(|(number, key)| Write { key, number }).collect()
+}
+
+/// How the keys make lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// One write of a key at a time, as a table wants it. A call with two is refused.
+    Exclusive,
+    /// One call with messages of a group at a time, as a FIFO queue wants it.
+    Ordered,
+    /// As the table wants it, but nobody knows the keys.
+    Unknown,
+}
+
+/// What the service saw.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) calls: Vec<Vec<Write>>,
+    /// What was applied, in this order.
+    pub(crate) log: Vec<Write>,
+    /// Writes that were applied though the answer did not say so.
+    pub(crate) ambiguous: HashSet<Write>,
+    in_flight: Vec<Write>,
+    pub(crate) violations: Vec<String>,
+    most_in_flight: usize,
+}
+
+impl Seen {
+    fn arrives(&mut self, chunk: &[Write], order: Order) {
+        self.calls.push(chunk.to_vec());
+        for write in chunk {
+            if order != Order::Unknown && self.in_flight.iter().any(|other| other.key == write.key) {
+                self.violations
+                    .push(format!("two calls with key {} in flight", write.key));
+            }
+        }
+        self.in_flight.extend_from_slice(chunk);
+        self.most_in_flight = self.most_in_flight.max(self.in_flight.len());
+    }
+
+    /// A FIFO queue knows a message again by its deduplication id; a table takes a write twice.
+    fn applies(&mut self, write: Write, order: Order) {
+        if order != Order::Ordered || !self.log.contains(&write) {
+            self.log.push(write);
+        }
+    }
+
+    fn leaves(&mut self, chunk: &[Write]) {
+        self.in_flight.retain(|write| !chunk.contains(write));
+    }
+}
+
+/// A service that takes writes, `fate` deciding on each call.
+pub(crate) struct Service<F> {
+    order: Order,
+    entries: usize,
+    seen: Arc<Mutex<Seen>>,
+    fate: F,
+}
+
+/// What becomes of a call.
+pub(crate) struct Fate {
+    pub(crate) latency: Duration,
+    pub(crate) answer: Answer,
+    /// Applies what the answer leaves open.
+    pub(crate) applied: bool,
+}
+
+impl Fate {
+    pub(crate) fn after(latency: u64, answer: Answer) -> Self {
+        Self {
+            latency: Duration::from_millis(latency),
+            answer,
+            applied: false,
+        }
+    }
+}
+
+impl<F> Service<F>
+where
+    F: Fn(usize, &[Write]) -> Fate,
+{
+    pub(crate) fn new(order: Order, entries: usize, fate: F) -> (Self, Arc<Mutex<Seen>>) {
+        let seen = Arc::<Mutex<Seen>>::default();
+        let service = Self {
+            order,
+            entries,
+            seen: Arc::clone(&seen),
+            fate,
+        };
+        (service, seen)
+    }
+}
+
+/// Tells the service when a call is over, also one that is given up.
+pub(crate) struct InFlight<'a> {
+    seen: &'a Mutex<Seen>,
+    chunk: &'a [Write],
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .leaves(self.chunk);
+    }
+}
+
+impl<F> BatchTarget for Service<F>
+where
+    F: Fn(usize, &[Write]) -> Fate + Send + Sync + 'static,
+{
+    type Entry = Write;
+
+    fn limits(&self) -> Limits {
+        Limits {
+            entries: self.entries,
+            bytes: 1_000_000,
+            entry_bytes: 1_000_000,
+        }
+    }
+
+    fn check(&self, _: &Write) -> Result<usize, InvalidEntry> {
+        Ok(1_000)
+    }
+
+    fn lane(&self, write: &Write) -> Option<Lane> {
+        match self.order {
+            // A few keys fall together, as hashes may.
+            Order::Exclusive => Some(Lane::exclusive(&(write.key % 30))),
+            Order::Ordered => Some(Lane::ordered(&write.key)),
+            Order::Unknown => None,
+        }
+    }
+
+    fn supersedes(&self, newer: &Write, older: &Write) -> bool {
+        self.order == Order::Exclusive && newer.key == older.key
+    }
+
+    async fn send(&self, chunk: &[Write]) -> Answer {
+        let number = {
+            let mut seen = self.seen.lock().unwrap();
+            seen.arrives(chunk, self.order);
+            seen.calls.len()
+        };
+        let in_flight = InFlight {
+            seen: &self.seen,
+            chunk,
+        };
+        let keys: HashSet<u8> = chunk.iter().map(|write| write.key).collect();
+        if self.order != Order::Ordered && keys.len() < chunk.len() {
+            tokio::time::sleep(Duration::from_millis(8)).await;
+            return refused("duplicates");
+        }
+        let Fate {
+            latency,
+            answer,
+            applied,
+        } = (self.fate)(number, chunk);
+        tokio::time::sleep(latency / 2).await;
+        {
+            let mut seen = self.seen.lock().unwrap();
+            for (place, write) in chunk.iter().enumerate() {
+                let verdict = match &answer {
+                    Answer::Each(verdicts) => verdicts.get(place),
+                    Answer::Whole(verdict) => Some(verdict),
+                    Answer::Stop(_) => None,
+                };
+                match verdict {
+                    Some(Verdict::Accepted) => seen.applies(*write, self.order),
+                    Some(Verdict::Rejected(_, fault)) if applied && fault.is_ambiguous() => {
+                        seen.applies(*write, self.order);
+                        seen.ambiguous.insert(*write);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        tokio::time::sleep(latency / 2).await;
+        drop(in_flight);
+        answer
+    }
+}
+
+pub(crate) fn accepted(chunk: &[Write]) -> Answer {
+    Answer::Each(vec![Verdict::Accepted; chunk.len()])
+}
+
+pub(crate) fn throttled() -> Verdict {
+    Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"))
+}
+
+pub(crate) fn refused(code: &'static str) -> Answer {
+    Answer::Whole(Verdict::Refused(Fault::new(code)))
+}
+
+/// Throttles the numbers the first time, accepts all else.
+pub(crate) fn throttling_once(numbers: &'static [usize]) -> impl Fn(usize, &[Write]) -> Fate {
+    let throttled_before = Mutex::new(HashSet::new());
+    move |_, chunk| {
+        let mut before = throttled_before.lock().unwrap();
+        let verdict = |write: &Write| {
+            if numbers.contains(&write.number) && before.insert(write.number) {
+                throttled()
+            } else {
+                Verdict::Accepted
+            }
+        };
+        Fate::after(8, Answer::Each(chunk.iter().map(verdict).collect()))
+    }
+}
+
+pub(crate) fn options(rest: u64) -> DeliveryOptions {
+    DeliveryOptions::default().backoff(move |_: u32| Duration::from_millis(rest))
+}
+
+pub(crate) fn numbers(calls: &[Vec<Write>]) -> Vec<Vec<usize>> {
+    let numbers = |call: &Vec<Write>| call.iter().map(|write| write.number).collect();
+    calls.iter().map(numbers).collect()
+}
