@@ -31,7 +31,10 @@ async fn films_arrive_attribute_by_attribute() {
         .await
         .unwrap();
     assert_eq!(report.delivered, films.len() as u64);
-    assert_eq!((report.calls, report.resubmitted), (films.len().div_ceil(25) as u64, 0));
+    // The first calls feel their way with fewer films.
+    let fewest = films.len().div_ceil(25) as u64;
+    assert!(report.calls <= fewest + fewest / 50, "{report}");
+    assert_eq!(report.resubmitted, 0);
 
     let sent: HashMap<_, _> = films.into_iter().map(comparable).map(by_key).collect();
     let stored: HashMap<_, _> = table.items().await.into_iter().map(comparable).map(by_key).collect();

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use aws_batch_delivery::backoff::FullJitter;
 use aws_batch_delivery::target::dynamo::{MAX_ITEM_BYTES, item_size};
 use aws_batch_delivery::target::sqs::{MAX_BATCH_BYTES, message_size};
 use aws_batch_delivery::{DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs};
@@ -16,10 +17,15 @@ use crate::table::{self, Item, Table, delete, numbered, put, put_item, puts, tex
 /// 390 KB, somewhat less than an item may have.
 const LARGE: usize = 390 * 1024;
 
+/// With a strategy that has no say in how large the calls are.
+fn options() -> DeliveryOptions {
+    DeliveryOptions::default().backoff(FullJitter::default())
+}
+
 /// Delivers all of them, each sent once.
 async fn deliver_to_table(table: &Table, writes: Vec<WriteRequest>) -> Report {
     let count = writes.len() as u64;
-    let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &DeliveryOptions::default())
+    let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options())
         .await
         .unwrap();
     assert_eq!((report.delivered, report.resubmitted), (count, 0));
@@ -29,7 +35,7 @@ async fn deliver_to_table(table: &Table, writes: Vec<WriteRequest>) -> Report {
 /// Delivers all of them, each sent once.
 async fn deliver_to_queue(queue: &Queue, entries: Vec<SendMessageBatchRequestEntry>) -> Report {
     let count = entries.len() as u64;
-    let report = deliver_batch_to_sqs(&queue.client, &queue.url, entries, &DeliveryOptions::default())
+    let report = deliver_batch_to_sqs(&queue.client, &queue.url, entries, &options())
         .await
         .unwrap();
     assert_eq!((report.delivered, report.resubmitted), (count, 0));
@@ -131,14 +137,9 @@ async fn the_largest_items_are_as_large_here_as_there() {
             .table_name(&table.name)
             .set_item(Some(item.clone()));
         let refused = put.send().await.unwrap_err().to_string();
-        let error = deliver_batch_to_dynamo(
-            &table.client,
-            &table.name,
-            [put_item(item)],
-            &DeliveryOptions::default(),
-        )
-        .await
-        .unwrap_err();
+        let error = deliver_batch_to_dynamo(&table.client, &table.name, [put_item(item)], &options())
+            .await
+            .unwrap_err();
         assert_eq!((error.report.calls, error.undelivered.len()), (0, 1), "{id}: {refused}");
     }
     table.remove().await;
@@ -251,7 +252,7 @@ async fn the_largest_message_is_as_large_here_as_there() {
         .message_body(larger.message_body())
         .set_message_attributes(larger.message_attributes.clone());
     let refused = send.send().await.unwrap_err().into_service_error();
-    let error = deliver_batch_to_sqs(&queue.client, &queue.url, [larger], &DeliveryOptions::default())
+    let error = deliver_batch_to_sqs(&queue.client, &queue.url, [larger], &options())
         .await
         .unwrap_err();
     assert_eq!((error.report.calls, error.undelivered.len()), (0, 1), "{refused}");

@@ -13,9 +13,6 @@ const MESSAGES: usize = 10_000;
 const ORDERED_MESSAGES: usize = 2_000;
 const GROUPS: usize = 20;
 
-/// Calls in flight to the FIFO queue. One, since calls that are in flight together may overtake each other.
-const ORDERED_CONCURRENCY: usize = 1;
-
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_messages_arrive() {
     let Some(emulators) = Emulators::find().await else {
@@ -31,7 +28,9 @@ async fn ten_thousand_messages_arrive() {
     .await
     .unwrap();
     assert_eq!(report.delivered, MESSAGES as u64);
-    assert_eq!(report.calls, MESSAGES as u64 / 10 + report.resubmitted.div_ceil(10));
+    // The first calls feel their way with fewer messages.
+    let fewest = MESSAGES as u64 / 10;
+    assert!(report.calls <= fewest + report.resubmitted + fewest / 50, "{report}");
 
     let bodies = queue.bodies().await;
     // A message is there twice only if it was sent twice.
@@ -51,9 +50,9 @@ async fn messages_of_a_group_arrive_in_their_order() {
         return;
     };
     let queue = Queue::create(&emulators, "ordered.fifo").await;
-    let options = DeliveryOptions::default().concurrency(ORDERED_CONCURRENCY).unwrap();
     let entries = (0..ORDERED_MESSAGES).map(in_its_group);
-    let report = deliver_batch_to_sqs(&queue.client, &queue.url, entries, &options)
+    // Many calls in flight: those of one group wait for each other.
+    let report = deliver_batch_to_sqs(&queue.client, &queue.url, entries, &DeliveryOptions::default())
         .await
         .unwrap();
     assert_eq!(report.delivered, ORDERED_MESSAGES as u64);
@@ -79,7 +78,7 @@ fn in_its_group(number: usize) -> SendMessageBatchRequestEntry {
     entry.build().unwrap()
 }
 
-/// Neighbours are in different groups, and a call has messages of several calls' worth of groups.
+/// Neighbours are in different groups, and each call has half of the groups.
 fn group(number: usize) -> String {
     format!("group-{}", number * 7 % GROUPS)
 }
