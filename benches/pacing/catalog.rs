@@ -249,7 +249,9 @@ pub fn random(seed: u64) -> Scenario {
         it.tenant = tenant;
     });
     scenario.workers = ((1.3 * highest * scenario.mean_trip() / 25.0).ceil() as usize).max(1);
-    let work: f64 = (0..6000).map(|step| scenario.available(f64::from(step) * 0.01) * 0.01).sum();
+    let work: f64 = (0..6000)
+        .map(|step| scenario.available(f64::from(step) * 0.01) * 0.01)
+        .sum();
     scenario.entries = (work as usize).max(1000);
     scenario
 }

@@ -119,7 +119,11 @@ impl World {
     fn refill(&mut self, now: f64) {
         while self.reckoned_at < now {
             let capacity = self.scenario.steps[self.step].1;
-            let end = self.scenario.steps.get(self.step + 1).map_or(f64::INFINITY, |step| step.0);
+            let end = self
+                .scenario
+                .steps
+                .get(self.step + 1)
+                .map_or(f64::INFINITY, |step| step.0);
             let until = now.min(end);
             let depth = (self.scenario.burst * capacity).max(LEAST_DEPTH);
             if capacity > 0.0 {

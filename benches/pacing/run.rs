@@ -199,7 +199,13 @@ fn jain(scenario: &Scenario, world: &World, ends: &[f64]) -> f64 {
     let got: Vec<f64> = world
         .bins
         .iter()
-        .map(|bins| bins.iter().take(until).skip(from).map(|bin| f64::from(bin.accepted)).sum())
+        .map(|bins| {
+            bins.iter()
+                .take(until)
+                .skip(from)
+                .map(|bin| f64::from(bin.accepted))
+                .sum()
+        })
         .collect();
     let sum: f64 = got.iter().sum();
     let squares: f64 = got.iter().map(|got| got * got).sum();

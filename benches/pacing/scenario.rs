@@ -182,7 +182,9 @@ impl Scenario {
             if capacity > 0.0 {
                 level = (level + capacity * STEP).min(depth);
             }
-            let running = (0..self.processes).filter(|index| *index as f64 * self.stagger <= now).count() as f64;
+            let running = (0..self.processes)
+                .filter(|index| *index as f64 * self.stagger <= now)
+                .count() as f64;
             let through = if (self.loss.from..self.loss.until).contains(&now) {
                 1.0 - self.loss.share
             } else {

@@ -59,7 +59,11 @@ impl Line {
         most("rejected", rejected, targets.rejected);
         most("calls", self.mean(|run| run.calls), targets.calls);
         most("adapts", self.adapts().unwrap_or(0.0), targets.adapts);
-        most("attempts", self.worst(|run| f64::from(run.attempts)), f64::from(targets.attempts));
+        most(
+            "attempts",
+            self.worst(|run| f64::from(run.attempts)),
+            f64::from(targets.attempts),
+        );
         most("undelivered", self.worst(|run| run.lost as f64), 0.0);
         if let Some((median, least)) = self.jains() {
             most("unfair median", -median, -targets.jain_median);
@@ -69,7 +73,9 @@ impl Line {
     }
 
     pub fn print(&self) {
-        let jain = self.jains().map_or(String::new(), |(median, least)| format!("{median:.3}/{least:.3}"));
+        let jain = self
+            .jains()
+            .map_or(String::new(), |(median, least)| format!("{median:.3}/{least:.3}"));
         let adapts = self.adapts().map_or(String::new(), |adapts| format!("{adapts:.2}"));
         let excess = if self.lossy {
             format!(" p+{:.2}", self.mean(|run| run.excess))
@@ -89,9 +95,11 @@ impl Line {
             adapts,
             jain,
             self.worst(|run| f64::from(run.attempts)),
-            if std::env::var("SEEDS").is_ok() {
-                format!("worst {:?} {:.3?}", self.runs.iter().enumerate().max_by(|a, b| a.1.time.total_cmp(&b.1.time)).map(|a| a.0), self.runs.iter().map(|r| r.time).collect::<Vec<_>>())
-            } else if missed.is_empty() { "met".to_owned() } else { format!("MISSED {}", missed.join(", ")) },
+            if missed.is_empty() {
+                "met".to_owned()
+            } else {
+                format!("MISSED {}", missed.join(", "))
+            },
         );
     }
 

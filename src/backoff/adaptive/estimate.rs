@@ -58,7 +58,11 @@ impl Estimate {
     /// Entries a second, reckoned over `least` seconds if it is shorter.
     pub(super) fn rate_over(&self, least: f64) -> f64 {
         let rate = self.accepted / self.seconds.max(least);
-        if rate.is_finite() { rate.clamp(LOWEST, HIGHEST) } else { LOWEST }
+        if rate.is_finite() {
+            rate.clamp(LOWEST, HIGHEST)
+        } else {
+            LOWEST
+        }
     }
 }
 

@@ -17,10 +17,10 @@ mod schedule;
 mod search;
 mod spread;
 mod suspicion;
-mod trial;
-mod trip;
 #[cfg(test)]
 mod tests;
+mod trial;
+mod trip;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -162,7 +162,10 @@ impl Pacer {
             },
             State::Drain { until, .. } => Err((until - moment).min(PATIENCE)),
             State::Outage(outage) => outage.wait(moment).map_or(Ok(1.0), Err),
-            State::Track | State::Trial(_) => self.credit.wait(self.pace(moment)).map_or_else(|| Ok(self.limit()), Err),
+            State::Track | State::Trial(_) => self
+                .credit
+                .wait(self.pace(moment))
+                .map_or_else(|| Ok(self.limit()), Err),
         };
         match limit {
             Ok(limit) => Admission::Go(whole(limit).min(waiter.entries)),
@@ -185,7 +188,11 @@ impl Pacer {
     pub(super) fn reset(&mut self) {
         let fresh = Self::new(self.rules);
         let Self {
-            clock, trip, chunk, in_flight, ..
+            clock,
+            trip,
+            chunk,
+            in_flight,
+            ..
         } = std::mem::replace(self, fresh);
         *self = Self {
             clock,
@@ -212,10 +219,15 @@ impl Pacer {
     }
 
     fn hear(&mut self, evidence: &Evidence, in_flight: f64, jitter: &Jitter) {
-        self.recent.observe(evidence.now, evidence.accepted, self.trip.seconds());
+        self.recent
+            .observe(evidence.now, evidence.accepted, self.trip.seconds());
         self.count_accepted(evidence);
-        let (sent, rejected) = (evidence.sent - evidence.fresh, evidence.rejected - evidence.fresh_rejected);
-        self.retries.hear((evidence.fresh, evidence.fresh_rejected), (sent, rejected));
+        let (sent, rejected) = (
+            evidence.sent - evidence.fresh,
+            evidence.rejected - evidence.fresh_rejected,
+        );
+        self.retries
+            .hear((evidence.fresh, evidence.fresh_rejected), (sent, rejected));
         if evidence.accepted > 0.0 {
             self.accepted_at = evidence.now;
         }
@@ -344,7 +356,8 @@ impl Pacer {
         if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
             self.mark(evidence, dips);
         } else if dips && self.floor.is_up() {
-            self.floor.measure_in_passing(evidence.now, evidence.fresh, evidence.fresh_rejected);
+            self.floor
+                .measure_in_passing(evidence.now, evidence.fresh, evidence.fresh_rejected);
         }
         if !evidence.is_full_rejection() {
             self.full_rejections = 0;

@@ -203,7 +203,9 @@ mod tests {
     #[test]
     fn without_a_mark_the_pace_rises_to_twice_what_gets_through() {
         let schedule = settled();
-        let paces: Vec<_> = (0..50).map(|tenth| schedule.pace(f64::from(tenth) * 0.1, &CONDITIONS)).collect();
+        let paces: Vec<_> = (0..50)
+            .map(|tenth| schedule.pace(f64::from(tenth) * 0.1, &CONDITIONS))
+            .collect();
         assert!(paces.is_sorted(), "{paces:?}");
         assert!((paces[49] - 2000.0).abs() < 1e-6);
     }

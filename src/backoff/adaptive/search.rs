@@ -133,7 +133,11 @@ impl Search {
         self.sent += answer.sent;
         self.accepted += answer.accepted;
         let enough = self.window.clamp(FEWEST, MOST);
-        while let Some(oldest) = self.latest.front().filter(|oldest| self.latest_sent - oldest.sent >= enough) {
+        while let Some(oldest) = self
+            .latest
+            .front()
+            .filter(|oldest| self.latest_sent - oldest.sent >= enough)
+        {
             self.latest_sent -= oldest.sent;
             self.latest_accepted -= oldest.accepted;
             self.latest.pop_front();
@@ -150,7 +154,8 @@ impl Search {
         let sent_before = self.sent - sent_in_vain;
         let loss = 1.0 - self.accepted / sent_before.max(self.accepted).max(1.0);
         let loss = if sent_before >= FEWEST { loss } else { LEAST_LOSS };
-        loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < UNLIKELY || (self.latest_sent >= FEWEST && share < FALLEN * usual)
+        loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < UNLIKELY
+            || (self.latest_sent >= FEWEST && share < FALLEN * usual)
     }
 
     fn found(&self) -> Option<Found> {
@@ -165,7 +170,12 @@ impl Search {
         let is_mark = |answer: &&Answer| answer.accepted <= least * answer.sent && answer.accepted < answer.sent;
         let first = self.latest.iter().position(|answer| is_mark(&answer))?;
         let from = self.latest.get(first)?.seen_at;
-        let until = self.latest.iter().filter(is_mark).map(|answer| answer.seen_at).fold(from, f64::max);
+        let until = self
+            .latest
+            .iter()
+            .filter(is_mark)
+            .map(|answer| answer.seen_at)
+            .fold(from, f64::max);
         // Answers do not come in the order in which the service saw the calls.
         let after = self.latest.iter().filter(|answer| answer.seen_at > from);
         let accepted = after.map(|answer| answer.accepted).sum();
