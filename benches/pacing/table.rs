@@ -95,17 +95,7 @@ impl Line {
             adapts,
             jain,
             self.worst(|run| f64::from(run.attempts)),
-            if std::env::var("SEEDS").is_ok() {
-                format!(
-                    "worst {:?} {:.3?}",
-                    self.runs
-                        .iter()
-                        .enumerate()
-                        .max_by(|a, b| a.1.time.total_cmp(&b.1.time))
-                        .map(|a| a.0),
-                    self.runs.iter().map(|r| r.time).collect::<Vec<_>>()
-                )
-            } else if missed.is_empty() {
+            if missed.is_empty() {
                 "met".to_owned()
             } else {
                 format!("MISSED {}", missed.join(", "))

@@ -166,7 +166,7 @@ mod tests {
         floor.declare(10.0, 100.0, 10.0);
         assert!(!floor.is_due(11.9) && floor.is_due(12.0));
         floor.declare(12.0, 100.0, 12.0);
-        assert!((floor.share() - 0.12).abs() < 1e-9);
+        assert!((floor.share() - 0.11).abs() < 1e-9);
         assert!(!floor.is_due(23.9) && floor.is_due(24.0));
         floor.declare(24.0, 100.0, 0.0);
         assert!(!floor.is_up() && !floor.is_due(1e9));

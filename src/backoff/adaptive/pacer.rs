@@ -44,6 +44,9 @@ const VOUCHED_TRIPS: f64 = 10.0;
 /// The least time whose entries a call may carry before, in seconds.
 const SMALL_CALL: f64 = 0.03;
 
+/// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
+const CALL_SECONDS: f64 = 1.0;
+
 /// Calls in a row of which nothing was accepted, and round trips without anything accepted: an outage.
 const FULL_REJECTIONS: u32 = 2;
 const NOTHING_TRIPS: f64 = 1.5;
@@ -492,10 +495,11 @@ impl Pacer {
     }
 
     fn conditions(&self) -> Conditions {
+        let capacity = self.capacity.unwrap_or(1.0);
         Conditions {
-            capacity: self.capacity.unwrap_or(1.0),
+            capacity,
             recent: self.recent.rate(),
-            chunk: self.chunk,
+            chunk: self.chunk.min(capacity * CALL_SECONDS),
             trip: self.trip.seconds(),
         }
     }
@@ -520,9 +524,10 @@ impl Pacer {
     /// How many entries a call may carry.
     fn limit(&self) -> f64 {
         let vouched = self.estimate.seconds();
+        let capacity = self.capacity.unwrap_or(1.0);
         if vouched > VOUCHED || vouched > VOUCHED_TRIPS * self.trip.seconds() || !self.rules.has(Rule::SmallCalls) {
-            return f64::INFINITY;
+            return capacity * CALL_SECONDS;
         }
-        self.capacity.unwrap_or(1.0) * vouched.max(SMALL_CALL)
+        capacity * vouched.max(SMALL_CALL)
     }
 }

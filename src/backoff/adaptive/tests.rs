@@ -106,9 +106,10 @@ impl Worker {
         assert!((0.0..=1.0).contains(&self.strategy.loss()));
     }
 
-    /// Entries accepted by a service that takes everything for so many seconds, at a round trip of 10 ms.
+    /// Entries that one worker gets accepted in so many seconds by a service that takes everything, at a round trip of
+    /// 50 ms.
     fn accepted_by_a_healthy_service(&mut self, seconds: u64) -> usize {
-        let trip = Duration::from_millis(10);
+        let trip = Duration::from_millis(50);
         // A clock that was set back has calls in flight that left later.
         self.now = self
             .calls
@@ -121,7 +122,7 @@ impl Worker {
             let until = self.ask(CHUNK).unwrap_or(self.now);
             let answered_at = self.calls.front().map(|(sent_at, _)| *sent_at + trip);
             match answered_at {
-                Some(at) if at <= until || at <= self.now || self.calls.len() >= 64 => {
+                Some(at) if at <= until || at <= self.now || !self.calls.is_empty() => {
                     self.now = self.now.max(at);
                     accepted += self.calls.front().map_or(0, |(_, sent)| *sent);
                     self.answer(10, 0);
@@ -145,40 +146,40 @@ proptest! {
             worker.take(step);
         }
         worker.accepted_by_a_healthy_service(29);
-        // A call takes 10 ms, so this is what a single worker that never waits gets through.
+        // A worker that never waits makes 20 calls a second.
         let accepted = worker.accepted_by_a_healthy_service(1);
-        prop_assert!(accepted >= 2500, "{accepted} entries in a second");
+        prop_assert!(accepted >= 400, "{accepted} entries in a second");
     }
 }
 
 #[test]
 fn a_service_without_limits_is_never_waited_for_long() {
     let mut worker = Worker::new(Adaptive::default());
-    assert!(worker.accepted_by_a_healthy_service(1) > 50_000);
+    assert!(worker.accepted_by_a_healthy_service(2) > 600);
     assert_eq!(worker.strategy.capacity(), None);
 }
 
 #[test]
 fn the_rate_never_exceeds_the_highest_allowed() {
-    let mut worker = Worker::new(Adaptive::default().max_rate(500.0).unwrap());
+    let mut worker = Worker::new(Adaptive::default().max_rate(200.0).unwrap());
     let accepted = worker.accepted_by_a_healthy_service(10);
-    assert!((4900..=5100).contains(&accepted), "{accepted}");
+    assert!((1950..=2050).contains(&accepted), "{accepted}");
 }
 
 #[test]
 fn a_known_rate_is_kept_from_the_start() {
-    let mut worker = Worker::new(Adaptive::default().initial_rate(1000.0).unwrap());
+    let mut worker = Worker::new(Adaptive::default().initial_rate(200.0).unwrap());
     let accepted = worker.accepted_by_a_healthy_service(1);
-    assert!((850..=1100).contains(&accepted), "{accepted}");
+    assert!((160..=240).contains(&accepted), "{accepted}");
 }
 
 #[test]
 fn a_share_is_that_part_of_the_rate() {
     let strategy = Adaptive::default()
-        .initial_rate(1000.0)
+        .initial_rate(200.0)
         .and_then(|strategy| strategy.share(0.5));
     let accepted = Worker::new(strategy.unwrap()).accepted_by_a_healthy_service(10);
-    assert!((4500..=5500).contains(&accepted), "{accepted}");
+    assert!((900..=1100).contains(&accepted), "{accepted}");
 }
 
 #[test]

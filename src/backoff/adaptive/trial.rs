@@ -115,12 +115,12 @@ mod tests {
     #[test]
     fn rejections_that_remain_are_no_matter_of_pace() {
         let (calls, found) = finding(0.1, 2.0);
-        assert_eq!(calls, 2);
+        assert_eq!(calls, 4);
         assert_eq!(
             found,
             Finding::Loss {
-                sent: 50.0,
-                rejected: 4.0
+                sent: 100.0,
+                rejected: 8.0
             }
         );
     }
@@ -128,12 +128,12 @@ mod tests {
     #[test]
     fn rejections_that_vanish_are_a_matter_of_pace() {
         assert_eq!(finding(0.2, 0.0), (1, Finding::Pace));
-        assert_eq!(finding(0.02, 0.0), (7, Finding::Pace));
+        assert_eq!(finding(0.02, 0.0), (9, Finding::Pace));
     }
 
     #[test]
     fn a_service_that_rejects_most_has_no_capacity_for_even_this_pace() {
-        assert_eq!(finding(0.9, 20.0), (2, Finding::Pace));
+        assert_eq!(finding(0.3, 20.0), (2, Finding::Pace));
     }
 
     #[test]

@@ -6,6 +6,9 @@ const ASSUMED: f64 = 0.010;
 /// How much of the smoothed round trip one answer replaces, as in TCP (RFC 6298).
 const GAIN: f64 = 0.125;
 
+/// Longer than this, in seconds, no call takes on its way around the earth; what does was held up.
+const LONGEST: f64 = 0.5;
+
 /// An answer that took this many smoothed round trips was held up on its way back as well as on its way there; the
 /// service is taken to have seen the call when half of this had passed.
 const OUTLIER: f64 = 2.0;
@@ -19,6 +22,7 @@ pub(super) struct Trip {
 impl Trip {
     /// Hears that an answer took `seconds`.
     pub(super) fn observe(&mut self, seconds: f64) {
+        let seconds = seconds.min(LONGEST);
         let smoothed = self.smoothed.unwrap_or(seconds);
         self.smoothed = Some(smoothed + GAIN * (seconds - smoothed));
     }
