@@ -55,7 +55,7 @@ use crate::invalid::InvalidOption;
 /// # Defaults
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
-/// - `initial_rate`: none, the search starts with 5 entries
+/// - `initial_rate`: none, the search starts with one whole call
 /// - the draws are not seeded
 ///
 /// It is not `Clone`, because a copy would measure for itself. To look at what it measures, keep an `Arc` of it and hand a

@@ -155,12 +155,12 @@ impl Pacer {
         self.chunk = self.chunk.max(wanted);
         self.end_drain_if_done(moment);
         self.earn(moment);
-        let limit = match &self.state {
+        let limit = match &mut self.state {
             State::Search(search) => match self.rules.max_rate.and_then(|rate| self.credit.wait(rate)) {
                 Some(seconds) => Err(seconds),
                 None => search.admits(wanted, self.in_flight).ok_or(PATIENCE),
             },
-            State::Drain { until, .. } => Err((until - moment).min(PATIENCE)),
+            State::Drain { until, .. } => Err((*until - moment).min(PATIENCE)),
             State::Outage(outage) => outage.wait(moment).map_or(Ok(1.0), Err),
             State::Track | State::Trial(_) => self
                 .credit

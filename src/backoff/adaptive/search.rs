@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::evidence::Evidence;
 
-/// Entries of the first call. A few, as an empty bucket may be all there is.
-const FIRST_WINDOW: f64 = 5.0;
+/// Entries in flight when a search begins after a rejection.
+const FEW: f64 = 5.0;
 
 /// The window doubles in this time at the fastest, in seconds, and in a round trip at the fastest. At an ordinary round
 /// trip of 8 ms that is a quarter more with each, so that the last step overshoots by little.
@@ -44,7 +44,10 @@ struct Answer {
 /// The search for a first estimate.
 #[derive(Debug, Clone)]
 pub(super) struct Search {
+    /// Entries that may be in flight; 0 until the first waiter says how many make a call.
     window: f64,
+    /// Not begun with a whole call.
+    is_wary: bool,
     latest: VecDeque<Answer>,
     latest_sent: f64,
     latest_accepted: f64,
@@ -64,15 +67,28 @@ pub(super) struct Found {
 }
 
 impl Search {
-    /// Begins with a few entries.
+    /// Begins with one whole call: most deliveries are small, and a small call more would cost them a round trip.
     pub(super) fn new() -> Self {
-        Self::from(FIRST_WINDOW)
+        Self::with(0.0)
+    }
+
+    /// Begins anew with a few entries, after the first call was too large already: the bucket is empty.
+    fn wary() -> Self {
+        Self::from(FEW)
     }
 
     /// Begins with that many entries in flight, at least one.
     pub(super) fn from(window: f64) -> Self {
         Self {
-            window: window.max(1.0),
+            is_wary: true,
+            ..Self::with(window.max(1.0))
+        }
+    }
+
+    fn with(window: f64) -> Self {
+        Self {
+            window,
+            is_wary: false,
             latest: VecDeque::new(),
             latest_sent: 0.0,
             latest_accepted: 0.0,
@@ -87,7 +103,10 @@ impl Search {
     }
 
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
-    pub(super) fn admits(&self, wanted: f64, in_flight: f64) -> Option<f64> {
+    pub(super) fn admits(&mut self, wanted: f64, in_flight: f64) -> Option<f64> {
+        if self.window <= 0.0 {
+            self.window = wanted;
+        }
         if self.window - in_flight >= wanted {
             Some(wanted)
         } else {
@@ -106,6 +125,10 @@ impl Search {
         in_flight: f64,
         trip: f64,
     ) -> Option<Found> {
+        if rejected > 0.0 && self.sent <= 0.0 && !self.is_wary {
+            *self = Self::wary();
+            return None;
+        }
         if judged > 0.0 {
             self.keep(Answer {
                 seen_at: evidence.seen_at,
