@@ -153,7 +153,7 @@ impl Pacer {
     }
 
     pub(super) fn admit(&mut self, now: Instant, waiter: &Waiter) -> Admission {
-        let moment = self.clock.seconds(now);
+        let moment = self.clock.now(now);
         let wanted = reckoned(waiter.entries);
         self.chunk = self.chunk.max(wanted);
         self.end_drain_if_done(moment);
@@ -177,7 +177,7 @@ impl Pacer {
     }
 
     pub(super) fn depart(&mut self, now: Instant, entries: usize) {
-        let moment = self.clock.seconds(now);
+        let moment = self.clock.now(now);
         let entries = reckoned(entries);
         self.earn(moment);
         self.in_flight += entries;
@@ -207,8 +207,8 @@ impl Pacer {
     }
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
-        let sent_at = self.clock.seconds(outcome.sent_at);
-        let now = self.clock.seconds(outcome.answered_at);
+        let now = self.clock.now(outcome.answered_at);
+        let sent_at = self.clock.seconds(outcome.sent_at).min(now);
         let in_flight = self.in_flight;
         self.in_flight = (in_flight - reckoned(outcome.sent)).max(0.0);
         // A call that was lost says nothing of the service's pace, and its end is no answer.
