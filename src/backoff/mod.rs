@@ -5,6 +5,7 @@
 //!
 //! | strategy | delay before retry `n` | when to choose it |
 //! |---|---|---|
+//! | [`Adaptive`] | hardly any; the pace follows what the service can take | a lot is to be delivered, as fast as the service allows |
 //! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | the service's capacity is what limits you, and many workers share it |
 //! | [`FullJitter`] | anywhere from 0 to `base · 2^n`, at most `cap` | failures are rare, and those who failed together should not come back together |
 //! | [`EqualJitter`] | half of `base · 2^n` and up to the other half more, at most `cap` | the same, and no retry should come at once |
@@ -16,8 +17,8 @@
 //! | [`Delays`] | from an iterator, such as the builders of `backon` make | you have one already |
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
-//! All but the first look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call was
-//! throttled its worker rests with them. None of them learns what the service can take; only the first does.
+//! All but the first two look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call
+//! was throttled its worker rests with them. None of them learns what the service can take; only the first two do.
 
 mod adaptive;
 mod decorrelated;
