@@ -6,7 +6,8 @@ use rand::{RngExt, SeedableRng};
 use super::scenario::{Keys, Loss, Scenario, Stalls, Tenant};
 
 /// Capacity is what limits.
-pub fn congested() -> Vec<Scenario> {
+#[expect(clippy::too_many_lines, reason = "a table")]
+pub(crate) fn congested() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     for workers in [1, 8, 64] {
         for burst in [300.0, 1.0, 0.1] {
@@ -137,7 +138,7 @@ pub fn congested() -> Vec<Scenario> {
 }
 
 /// Some rejections do not depend on the pace.
-pub fn lossy() -> Vec<Scenario> {
+pub(crate) fn lossy() -> Vec<Scenario> {
     let lossy = |name: &str, share: f64| {
         Scenario::new(name, 1000.0, 45_000).with(|it| {
             it.burst = 1.0;
@@ -206,7 +207,7 @@ pub fn lossy() -> Vec<Scenario> {
 }
 
 /// What a scenario leaves to chance.
-pub fn draw(scenario: &Scenario, seed: u64) -> Scenario {
+pub(crate) fn draw(scenario: &Scenario, seed: u64) -> Scenario {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x5eed);
     let mut drawn = scenario.clone();
     if drawn.name == "noisy" {
@@ -218,7 +219,7 @@ pub fn draw(scenario: &Scenario, seed: u64) -> Scenario {
 }
 
 /// A scenario in which everything is left to chance.
-pub fn random(seed: u64) -> Scenario {
+pub(crate) fn random(seed: u64) -> Scenario {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xa11);
     let mut logarithmic = |low: f64, high: f64| low * (high / low).powf(random.random::<f64>());
     let capacity = logarithmic(200.0, 50_000.0);

@@ -2,6 +2,13 @@
 //!
 //! Each scenario runs through the real engine, in virtual time, against a simulated service.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "the counts and the seconds of a simulation are small"
+)]
+
 mod catalog;
 mod model;
 mod run;

@@ -12,20 +12,20 @@ use tokio::time::{Instant, sleep};
 use super::scenario::{Keys, Scenario};
 
 /// The length of a stretch of time that is counted for itself, in seconds.
-pub const BIN: f64 = 0.05;
+pub(crate) const BIN: f64 = 0.05;
 
 /// The least a bucket holds.
 const LEAST_DEPTH: f64 = 25.0;
 
 /// What happened in one stretch of time.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Bin {
-    pub accepted: u32,
-    pub rejected: u32,
+pub(crate) struct Bin {
+    pub(crate) accepted: u32,
+    pub(crate) rejected: u32,
 }
 
 /// The service and its surroundings.
-pub struct World {
+pub(crate) struct World {
     scenario: Arc<Scenario>,
     random: Xoshiro256PlusPlus,
     level: f64,
@@ -36,16 +36,16 @@ pub struct World {
     hot_at: f64,
     attempts: Vec<u8>,
     /// Per process, per stretch.
-    pub bins: Vec<Vec<Bin>>,
-    pub sent: u64,
-    pub rejected: u64,
-    pub calls: u64,
-    pub cold_accepted: u64,
-    pub last_cold_accepted_at: f64,
+    pub(crate) bins: Vec<Vec<Bin>>,
+    pub(crate) sent: u64,
+    pub(crate) rejected: u64,
+    pub(crate) calls: u64,
+    pub(crate) cold_accepted: u64,
+    pub(crate) last_cold_accepted_at: f64,
 }
 
 impl World {
-    pub fn new(scenario: Arc<Scenario>, seed: u64) -> Self {
+    pub(crate) fn new(scenario: Arc<Scenario>, seed: u64) -> Self {
         let entries = scenario.entries * scenario.processes;
         let first = scenario.steps[0].1;
         let level = if scenario.starts_full {
@@ -76,7 +76,7 @@ impl World {
         world
     }
 
-    pub fn max_attempts(&self) -> u8 {
+    pub(crate) fn max_attempts(&self) -> u8 {
         self.attempts.iter().copied().max().unwrap_or(0)
     }
 
@@ -146,7 +146,7 @@ impl World {
     }
 
     /// Whether the key of the entry is one of so many in a hundred.
-    pub fn is_among(entry: u32, percent: u32) -> bool {
+    pub(crate) fn is_among(entry: u32, percent: u32) -> bool {
         (entry.wrapping_mul(2_654_435_761) >> 16) % 100 < percent
     }
 
@@ -190,8 +190,9 @@ impl World {
             let first = self.random.random_range(0..entries.len());
             for turn in 0..entries.len() {
                 let index = (first + turn) % entries.len();
-                let lost = lossy && self.random.random::<f64>() < loss.share || self.is_lost(entries[index], now);
-                accepted[index] = !lost && (self.scenario.unlimited || self.take());
+                let by_chance = lossy && self.random.random::<f64>() < loss.share;
+                accepted[index] =
+                    !by_chance && !self.is_lost(entries[index], now) && (self.scenario.unlimited || self.take());
             }
         }
         let taken = accepted.iter().filter(|accepted| **accepted).count();
@@ -218,11 +219,11 @@ impl World {
 }
 
 /// One process's way to the service.
-pub struct Service {
-    pub world: Arc<Mutex<World>>,
-    pub scenario: Arc<Scenario>,
-    pub started: Instant,
-    pub process: usize,
+pub(crate) struct Service {
+    pub(crate) world: Arc<Mutex<World>>,
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) started: Instant,
+    pub(crate) process: usize,
 }
 
 impl Service {
@@ -267,9 +268,12 @@ impl BatchTarget for Service {
                 Answer::Whole(Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled")))
             };
         }
-        let verdict = |accepted: bool| match accepted {
-            true => Verdict::Accepted,
-            false => Verdict::Rejected(Rejection::Unprocessed, Fault::new("UnprocessedItems")),
+        let verdict = |accepted: bool| {
+            if accepted {
+                Verdict::Accepted
+            } else {
+                Verdict::Rejected(Rejection::Unprocessed, Fault::new("UnprocessedItems"))
+            }
         };
         Answer::Each(accepted.into_iter().map(verdict).collect())
     }

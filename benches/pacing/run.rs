@@ -16,24 +16,24 @@ const JUDGED: f64 = 0.5;
 
 /// What one run came to.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// Time over the least time possible.
-    pub time: f64,
-    pub rejected: f64,
+    pub(crate) time: f64,
+    pub(crate) rejected: f64,
     /// Rejected beyond what is lost anyway.
-    pub excess: f64,
-    pub calls: f64,
-    pub adapts: Option<f64>,
-    pub jain: Option<f64>,
-    pub attempts: u8,
-    pub lost: u64,
+    pub(crate) excess: f64,
+    pub(crate) calls: f64,
+    pub(crate) adapts: Option<f64>,
+    pub(crate) jain: Option<f64>,
+    pub(crate) attempts: u8,
+    pub(crate) lost: u64,
 }
 
 /// Makes a strategy from a seed.
-pub type Make = Arc<dyn Fn(u64) -> Arc<dyn BackoffStrategy> + Send + Sync>;
+pub(crate) type Make = Arc<dyn Fn(u64) -> Arc<dyn BackoffStrategy> + Send + Sync>;
 
 /// Runs a scenario.
-pub fn run(scenario: Scenario, seed: u64, make: &Make) -> Measured {
+pub(crate) fn run(scenario: Scenario, seed: u64, make: &Make) -> Measured {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

@@ -2,24 +2,24 @@
 
 /// Another client of the same table.
 #[derive(Debug, Clone, Copy)]
-pub struct Tenant {
-    pub from: f64,
-    pub until: f64,
+pub(crate) struct Tenant {
+    pub(crate) from: f64,
+    pub(crate) until: f64,
     /// Entries a second.
-    pub rate: f64,
+    pub(crate) rate: f64,
 }
 
 /// Rejections that do not depend on the pace.
 #[derive(Debug, Clone, Copy)]
-pub struct Loss {
-    pub share: f64,
-    pub from: f64,
-    pub until: f64,
+pub(crate) struct Loss {
+    pub(crate) share: f64,
+    pub(crate) from: f64,
+    pub(crate) until: f64,
 }
 
 /// Keys that are not like the others.
 #[derive(Debug, Clone, Copy)]
-pub enum Keys {
+pub(crate) enum Keys {
     Alike,
     Blocked { percent: u32, from: f64, until: f64 },
     Hot { percent: u32, rate: f64 },
@@ -27,14 +27,14 @@ pub enum Keys {
 
 /// The client stands still now and then.
 #[derive(Debug, Clone, Copy)]
-pub struct Stalls {
-    pub every: f64,
-    pub seconds: f64,
+pub(crate) struct Stalls {
+    pub(crate) every: f64,
+    pub(crate) seconds: f64,
 }
 
 impl Stalls {
     /// When the stall ends in which the moment lies, or the moment.
-    pub fn end_of_stall(&self, now: f64) -> f64 {
+    pub(crate) fn end_of_stall(&self, now: f64) -> f64 {
         let begun = (now / self.every).floor() * self.every;
         if begun > 0.0 && now < begun + self.seconds {
             begun + self.seconds
@@ -46,19 +46,19 @@ impl Stalls {
 
 /// What a scenario must reach; infinite where nothing is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Targets {
-    pub mean: f64,
-    pub worst: f64,
+pub(crate) struct Targets {
+    pub(crate) mean: f64,
+    pub(crate) worst: f64,
     /// Rejected entries in percent of those sent. With a loss this comes on top of what is lost anyway.
-    pub rejected: f64,
-    pub calls: f64,
-    pub adapts: f64,
-    pub jain_median: f64,
-    pub jain_least: f64,
-    pub attempts: u8,
+    pub(crate) rejected: f64,
+    pub(crate) calls: f64,
+    pub(crate) adapts: f64,
+    pub(crate) jain_median: f64,
+    pub(crate) jain_least: f64,
+    pub(crate) attempts: u8,
 }
 
-pub const NOTHING: Targets = Targets {
+pub(crate) const NOTHING: Targets = Targets {
     mean: f64::INFINITY,
     worst: f64::INFINITY,
     rejected: f64::INFINITY,
@@ -71,37 +71,37 @@ pub const NOTHING: Targets = Targets {
 
 /// One kind of run.
 #[derive(Debug, Clone)]
-pub struct Scenario {
-    pub name: String,
+pub(crate) struct Scenario {
+    pub(crate) name: String,
     /// From when on the service takes how many entries a second.
-    pub steps: Vec<(f64, f64)>,
-    pub unlimited: bool,
+    pub(crate) steps: Vec<(f64, f64)>,
+    pub(crate) unlimited: bool,
     /// Seconds of capacity that the bucket holds.
-    pub burst: f64,
-    pub starts_full: bool,
-    pub chunk: usize,
+    pub(crate) burst: f64,
+    pub(crate) starts_full: bool,
+    pub(crate) chunk: usize,
     /// Median round trip in seconds.
-    pub trip: f64,
-    pub workers: usize,
-    pub processes: usize,
+    pub(crate) trip: f64,
+    pub(crate) workers: usize,
+    pub(crate) processes: usize,
     /// Seconds between the starts of two processes.
-    pub stagger: f64,
+    pub(crate) stagger: f64,
     /// Entries of each process.
-    pub entries: usize,
-    pub tenant: Option<Tenant>,
-    pub loss: Loss,
-    pub keys: Keys,
-    pub whole_calls: bool,
-    pub stalls: Option<Stalls>,
+    pub(crate) entries: usize,
+    pub(crate) tenant: Option<Tenant>,
+    pub(crate) loss: Loss,
+    pub(crate) keys: Keys,
+    pub(crate) whole_calls: bool,
+    pub(crate) stalls: Option<Stalls>,
     /// Entries a second that come in, and until when; then all the rest comes.
-    pub input: Option<(f64, f64)>,
+    pub(crate) input: Option<(f64, f64)>,
     /// When something changed that the pacer has to adapt to.
-    pub changes: Vec<f64>,
-    pub targets: Targets,
+    pub(crate) changes: Vec<f64>,
+    pub(crate) targets: Targets,
 }
 
 impl Scenario {
-    pub fn new(name: impl Into<String>, capacity: f64, entries: usize) -> Self {
+    pub(crate) fn new(name: impl Into<String>, capacity: f64, entries: usize) -> Self {
         Self {
             name: name.into(),
             steps: vec![(0.0, capacity)],
@@ -130,7 +130,7 @@ impl Scenario {
     }
 
     /// The targets of a scenario: mean and worst of the time, and rejected percent.
-    pub fn within(mut self, mean: f64, worst: f64, rejected: f64) -> Self {
+    pub(crate) fn within(mut self, mean: f64, worst: f64, rejected: f64) -> Self {
         self.targets = Targets {
             mean,
             worst,
@@ -140,13 +140,13 @@ impl Scenario {
         self
     }
 
-    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+    pub(crate) fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
         set(&mut self);
         self
     }
 
     /// Entries a second that the service can take at a moment, without what the tenant takes.
-    pub fn available(&self, now: f64) -> f64 {
+    pub(crate) fn available(&self, now: f64) -> f64 {
         let step = self.steps.iter().rev().find(|(from, _)| *from <= now);
         let capacity = step.map_or(0.0, |(_, capacity)| *capacity);
         match self.tenant {
@@ -156,12 +156,12 @@ impl Scenario {
     }
 
     /// The mean round trip in seconds.
-    pub fn mean_trip(&self) -> f64 {
+    pub(crate) fn mean_trip(&self) -> f64 {
         self.trip * 0.08_f64.exp() * (1.0 + 0.005 * 7.0)
     }
 
     /// The time below which nobody gets: a fluid that flows as fast as the service and the window let it.
-    pub fn least_time(&self) -> f64 {
+    pub(crate) fn least_time(&self) -> f64 {
         const STEP: f64 = 0.001;
         let mut remaining = (self.entries * self.processes) as f64;
         if let Keys::Hot { percent, .. } = self.keys {
@@ -204,7 +204,7 @@ impl Scenario {
         now
     }
 
-    pub fn least_calls(&self) -> u64 {
+    pub(crate) fn least_calls(&self) -> u64 {
         (self.entries.div_ceil(self.chunk) * self.processes) as u64
     }
 }

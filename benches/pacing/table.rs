@@ -4,18 +4,18 @@ use super::run::Measured;
 use super::scenario::{Scenario, Targets};
 
 /// All runs of one scenario with one strategy.
-pub struct Line {
-    pub strategy: String,
-    pub scenario: String,
-    pub targets: Targets,
-    pub lossy: bool,
-    pub runs: Vec<Measured>,
+pub(crate) struct Line {
+    pub(crate) strategy: String,
+    pub(crate) scenario: String,
+    pub(crate) targets: Targets,
+    pub(crate) lossy: bool,
+    pub(crate) runs: Vec<Measured>,
 }
 
-pub const HEADER: &str = "strategy,scenario,runs,time mean,time worst,rejected %,excess %,calls,adapts s,jain median,jain least,attempts,undelivered,missed";
+pub(crate) const HEADER: &str = "strategy,scenario,runs,time mean,time worst,rejected %,excess %,calls,adapts s,jain median,jain least,attempts,undelivered,missed";
 
 impl Line {
-    pub fn new(strategy: &str, scenario: &Scenario, runs: Vec<Measured>) -> Self {
+    pub(crate) fn new(strategy: &str, scenario: &Scenario, runs: Vec<Measured>) -> Self {
         Self {
             strategy: strategy.to_owned(),
             scenario: scenario.name.clone(),
@@ -45,11 +45,11 @@ impl Line {
     }
 
     /// The targets that were missed, in words.
-    pub fn missed(&self) -> Vec<String> {
+    pub(crate) fn missed(&self) -> Vec<String> {
         let targets = &self.targets;
         let mut missed = Vec::new();
         let mut most = |what: &str, is: f64, most: f64| {
-            if !(is <= most) {
+            if is > most || is.is_nan() {
                 missed.push(format!("{what} {is:.4} > {most:.4}"));
             }
         };
@@ -72,7 +72,7 @@ impl Line {
         missed
     }
 
-    pub fn print(&self) {
+    pub(crate) fn print(&self) {
         let jain = self
             .jains()
             .map_or(String::new(), |(median, least)| format!("{median:.3}/{least:.3}"));
@@ -103,7 +103,7 @@ impl Line {
         );
     }
 
-    pub fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         let (median, least) = self.jains().unwrap_or((f64::NAN, f64::NAN));
         format!(
             "{},{},{},{:.5},{:.5},{:.4},{:.4},{:.4},{:.3},{:.4},{:.4},{},{},{}",

@@ -18,7 +18,7 @@
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
 //! All but the first two look at one entry alone: wait, then send. The leftovers of a call rest together, and when the call
-//! was throttled its worker rests with them. None of them learns what the service can take.
+//! was throttled its worker rests with them. None of them learns what the service can take; only the first two do.
 
 mod adaptive;
 mod decorrelated;

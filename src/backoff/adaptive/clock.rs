@@ -9,16 +9,31 @@ const HORIZON: Duration = Duration::from_hours(1);
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     origin: Option<Instant>,
+    /// The latest moment that was now, in seconds, and what is added to make up for clocks that were set back.
+    latest: f64,
+    made_up: f64,
 }
 
 impl Clock {
+    /// The present in seconds. It never goes back.
+    pub(super) fn now(&mut self, now: Instant) -> f64 {
+        let seconds = self.seconds(now);
+        if seconds < self.latest {
+            self.made_up += self.latest - seconds;
+        } else {
+            self.latest = seconds;
+        }
+        self.latest
+    }
+
     /// Seconds since the first moment; negative for a moment before it.
     pub(super) fn seconds(&mut self, at: Instant) -> f64 {
         let origin = *self.origin.get_or_insert(at);
-        match at.checked_duration_since(origin) {
+        let since = match at.checked_duration_since(origin) {
             Some(since) => since.as_secs_f64(),
             None => -origin.duration_since(at).as_secs_f64(),
-        }
+        };
+        since + self.made_up
     }
 }
 
@@ -38,7 +53,17 @@ mod tests {
         let now = Instant::now() + Duration::from_secs(10);
         assert!(clock.seconds(now).abs() < f64::EPSILON);
         assert!((clock.seconds(now + Duration::from_millis(1500)) - 1.5).abs() < 1e-9);
-        assert!((clock.seconds(now - Duration::from_secs(2)) + 2.0).abs() < 1e-9);
+        assert!((clock.seconds(now.checked_sub(Duration::from_secs(2)).unwrap()) + 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_present_never_goes_back_and_goes_on_after_a_clock_was_set_back() {
+        let mut clock = Clock::default();
+        let start = Instant::now() + Duration::from_secs(100);
+        let moments = [0, 10, 3, 4, 9, 12].map(|second| clock.now(start + Duration::from_secs(second)));
+        for (moment, expected) in moments.into_iter().zip([0.0, 10.0, 10.0, 11.0, 16.0, 19.0]) {
+            assert!((moment - expected).abs() < 1e-9, "{moments:?}");
+        }
     }
 
     #[test]

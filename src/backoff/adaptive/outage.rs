@@ -34,7 +34,7 @@ impl Outage {
 
     /// Seconds until the next attempt; `None` when it may leave now.
     pub(super) fn wait(&self, now: f64) -> Option<f64> {
-        (now < self.next_at).then(|| (self.next_at - now).min(LONGEST))
+        (now < self.next_at).then_some(self.next_at - now)
     }
 
     /// An attempt leaves. Unless it is answered the next one follows after the longest gap.
@@ -57,5 +57,33 @@ impl Outage {
     /// How long it has lasted, in seconds.
     pub(super) fn seconds(&self, now: f64) -> f64 {
         now - self.since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_double_up_to_a_second() {
+        let jitter = Jitter::seeded(1);
+        let mut outage = Outage::new(0.0, 0.008);
+        let mut now = 0.0;
+        for gap in [0.016, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 1.0] {
+            let wait = outage.wait(now).unwrap();
+            assert!((0.74 * gap..=1.26 * gap).contains(&wait), "{wait} instead of {gap}");
+            now += wait;
+            assert!(outage.wait(now + 1e-9).is_none());
+            outage.departs(now);
+            outage.rejected(now, &jitter);
+        }
+        assert!((outage.seconds(now) - now).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_attempt_without_an_answer_is_followed_by_another_after_a_second() {
+        let mut outage = Outage::new(0.0, 0.008);
+        outage.departs(1.0);
+        assert!(outage.wait(1.9).is_some() && outage.wait(2.0).is_none());
     }
 }

@@ -37,6 +37,9 @@ const DRAIN_TRIPS: f64 = 2.0;
 /// Accepted entries that are worth an estimate at the end of a search.
 const WORTH: f64 = 4.0;
 
+/// No time is measured more finely than this, in seconds.
+const LEAST_SPAN: f64 = 1e-3;
+
 /// An estimate that so much time vouches for, in seconds or in round trips, needs no small calls any more.
 const VOUCHED: f64 = 0.5;
 const VOUCHED_TRIPS: f64 = 10.0;
@@ -150,7 +153,7 @@ impl Pacer {
     }
 
     pub(super) fn admit(&mut self, now: Instant, waiter: &Waiter) -> Admission {
-        let moment = self.clock.seconds(now);
+        let moment = self.clock.now(now);
         let wanted = reckoned(waiter.entries);
         self.chunk = self.chunk.max(wanted);
         self.end_drain_if_done(moment);
@@ -165,7 +168,7 @@ impl Pacer {
             State::Track | State::Trial(_) => self
                 .credit
                 .wait(self.pace(moment))
-                .map_or_else(|| Ok(self.limit()), Err),
+                .map_or_else(|| Ok(self.limit(moment)), Err),
         };
         match limit {
             Ok(limit) => Admission::Go(whole(limit).min(waiter.entries)),
@@ -174,7 +177,7 @@ impl Pacer {
     }
 
     pub(super) fn depart(&mut self, now: Instant, entries: usize) {
-        let moment = self.clock.seconds(now);
+        let moment = self.clock.now(now);
         let entries = reckoned(entries);
         self.earn(moment);
         self.in_flight += entries;
@@ -204,8 +207,8 @@ impl Pacer {
     }
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
-        let sent_at = self.clock.seconds(outcome.sent_at);
-        let now = self.clock.seconds(outcome.answered_at);
+        let now = self.clock.now(outcome.answered_at);
+        let sent_at = self.clock.seconds(outcome.sent_at).min(now);
         let in_flight = self.in_flight;
         self.in_flight = (in_flight - reckoned(outcome.sent)).max(0.0);
         // A call that was lost says nothing of the service's pace, and its end is no answer.
@@ -321,7 +324,7 @@ impl Pacer {
         }
         let trip = self.trip.seconds();
         if self.estimate.entries() >= WORTH {
-            self.capacity = Some(self.estimate.rate_over(trip / 2.0));
+            self.capacity = Some(self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN)));
             self.schedule.restart();
             self.start_tracking(now);
             if let Some((sunk, share)) = self.unconfirmed.take()
@@ -408,7 +411,7 @@ impl Pacer {
                 self.estimate = Estimate::guessed(changed.rate, changed.seconds);
                 self.schedule.surprise();
             }
-            self.capacity = Some(self.estimate.rate_over(0.0));
+            self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
         }
         if seconds > 0.0 || self.mark_at.is_none() {
             self.mark_at = Some(mark_at);
@@ -522,12 +525,13 @@ impl Pacer {
     }
 
     /// How many entries a call may carry.
-    fn limit(&self) -> f64 {
-        let vouched = self.estimate.seconds();
-        let capacity = self.capacity.unwrap_or(1.0);
+    fn limit(&self, now: f64) -> f64 {
+        let pace = self.pace(now);
+        // A time without a mark vouches as well.
+        let vouched = self.estimate.seconds().max(now - self.schedule.cut_at());
         if vouched > VOUCHED || vouched > VOUCHED_TRIPS * self.trip.seconds() || !self.rules.has(Rule::SmallCalls) {
-            return capacity * CALL_SECONDS;
+            return pace * CALL_SECONDS;
         }
-        capacity * vouched.max(SMALL_CALL)
+        pace * vouched.max(SMALL_CALL)
     }
 }

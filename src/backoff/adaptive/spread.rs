@@ -65,7 +65,9 @@ mod tests {
 
     fn spread(rejections: &[f64]) -> Spread {
         let mut spread = Spread::default();
-        rejections.iter().for_each(|rejected| spread.hear(25.0, *rejected));
+        for rejected in rejections {
+            spread.hear(25.0, *rejected);
+        }
         spread
     }
 

@@ -116,3 +116,63 @@ impl Suspicion {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A suspicion after so many marks in dips, with these rejections in calls of 25.
+    fn after(rejections: &[f64]) -> Suspicion {
+        let mut suspicion = Suspicion::default();
+        suspicion.keep_peak(1000.0);
+        for rejected in rejections {
+            suspicion.hear(25.0, *rejected, 900.0);
+            suspicion.marked(true);
+        }
+        suspicion
+    }
+
+    #[test]
+    fn six_marks_in_dips_are_suspicious_and_five_are_not() {
+        assert!(after(&[2.0; 5]).share().is_none());
+        assert!(
+            after(&[2.0; 6])
+                .share()
+                .is_some_and(|share| (share - 0.08).abs() < 1e-9)
+        );
+    }
+
+    #[test]
+    fn a_mark_after_the_dip_ends_the_suspicion() {
+        let mut suspicion = after(&[2.0; 6]);
+        suspicion.marked(false);
+        assert!(suspicion.share().is_none());
+    }
+
+    #[test]
+    fn marks_that_come_in_bursts_are_those_of_an_empty_bucket() {
+        assert!(after(&[1.0, 20.0, 1.0, 1.0, 18.0, 1.0, 1.0]).share().is_none());
+    }
+
+    #[test]
+    fn an_estimate_that_has_sunk_for_long_is_searched_for_again_but_ever_more_seldom() {
+        let mut suspicion = after(&[2.0; 2]);
+        assert!(suspicion.has_sunk(0.0, 700.0).is_none());
+        assert!(suspicion.has_sunk(1.0, 500.0).is_none());
+        assert!(suspicion.has_sunk(4.1, 500.0).is_some());
+        suspicion.searched(4.1);
+        suspicion.keep_peak(1000.0);
+        assert!(suspicion.has_sunk(4.2, 500.0).is_none());
+        assert!(suspicion.has_sunk(7.0, 500.0).is_none());
+        assert!(suspicion.has_sunk(7.3, 500.0).is_some());
+    }
+
+    #[test]
+    fn clean_dips_prove_the_estimate() {
+        let mut suspicion = after(&[2.0; 2]);
+        for _ in 0..14 {
+            suspicion.hear(25.0, 0.0, 500.0);
+        }
+        assert!(suspicion.has_sunk(0.0, 500.0).is_none() && suspicion.has_sunk(9.0, 500.0).is_none());
+    }
+}
