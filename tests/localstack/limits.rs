@@ -18,7 +18,7 @@ use crate::table::{self, Item, Table, delete, numbered, put, put_item, puts, tex
 const LARGE: usize = 390 * 1024;
 
 /// With a strategy that has no say in how large the calls are.
-fn options() -> DeliveryOptions {
+pub(crate) fn options() -> DeliveryOptions {
     DeliveryOptions::default().backoff(FullJitter::default())
 }
 

@@ -5,10 +5,11 @@ use std::error::Error;
 
 use aws_batch_delivery::target::dynamo::{DynamoTable, TableWrite};
 use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo};
+use aws_batch_delivery::{Cause, Delivery, InvalidEntry, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, ScalarAttributeType, WriteRequest};
 
 use crate::emulators::Emulators;
+use crate::limits::options;
 use crate::queue::{Queue, message};
 use crate::table::{Item, Table, delete, numbered, put, put_item, puts, text};
 
@@ -55,7 +56,7 @@ async fn writes_of_a_key_arrive_in_order_however_its_numbers_are_spelled() {
     let spellings = ["1", "1.0", "10e-1", "+1", "01"];
     let mut writes = vec![write("b", "1", 0), gone];
     writes.extend((0..100).map(|version| write("a", spellings[version % 5], version)));
-    let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &DeliveryOptions::default())
+    let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options())
         .await
         .unwrap();
     assert_eq!((report.delivered, report.calls), (102, 100));
@@ -75,7 +76,7 @@ async fn duplicates_that_only_the_service_finds_are_written_one_after_the_other(
     writes.extend((0..5).map(|version| put("a", number(&version.to_string()))));
     writes.push(delete(numbered(3)));
     let target = KeyUnknown(DynamoTable::new(table.client.clone(), &table.name));
-    let report = Delivery::new(target).deliver(writes).await.unwrap();
+    let report = Delivery::new(target).options(options()).deliver(writes).await.unwrap();
     assert_eq!(report.delivered, 21);
     let items = table.items().await;
     assert_eq!(items.len(), 15);
@@ -94,7 +95,11 @@ async fn one_poisoned_put_is_handed_back_alone_with_the_words_of_the_service() {
     let keyless = Item::from([("name", text("nobody"))].map(|(name, value)| (name.to_owned(), value)));
     writes.insert(234, put_item(keyless));
     let target = KeyUnknown(DynamoTable::new(table.client.clone(), &table.name));
-    let error = Delivery::new(target).deliver(writes.clone()).await.unwrap_err();
+    let error = Delivery::new(target)
+        .options(options())
+        .deliver(writes.clone())
+        .await
+        .unwrap_err();
     assert_eq!(error.report.delivered, 500);
     assert!(error.report.calls <= 21 + 11, "{} calls", error.report.calls);
     let [guilty] = &error.undelivered[..] else {
@@ -109,7 +114,7 @@ async fn one_poisoned_put_is_handed_back_alone_with_the_words_of_the_service() {
     assert_eq!(table.ids().await.len(), 500);
 
     // Who may ask for the key does not even send it.
-    let error = deliver_batch_to_dynamo(&table.client, &table.name, writes, &DeliveryOptions::default())
+    let error = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options())
         .await
         .unwrap_err();
     assert_eq!((error.report.delivered, error.report.calls), (500, 20));
@@ -129,6 +134,7 @@ async fn calls_mix_tables() {
         .into_iter()
         .flat_map(|put| tables.map(|table| TableWrite::new(table, put.clone())));
     let report = Delivery::to_dynamo_tables(emulators.dynamo(), tables)
+        .options(options())
         .deliver(writes)
         .await
         .unwrap();
