@@ -92,6 +92,12 @@ pub(crate) fn draw(scenario: &Scenario, into: &Path) -> Result<(), Failure> {
     chart.write(into, "adaptive")
 }
 
+/// A count within one step, as a rate.
+#[expect(clippy::cast_precision_loss, reason = "a picture is for the eye")]
+fn per_second(count: u64) -> f64 {
+    count as f64 / STEP.as_secs_f64()
+}
+
 /// Loads the table for as long as the scenario goes on, and looks at it now and then.
 async fn watch(scenario: &Scenario) -> Result<Vec<Sample>, Failure> {
     let simulator = Simulator::new(42);
@@ -119,7 +125,6 @@ async fn watch(scenario: &Scenario) -> Result<Vec<Sample>, Failure> {
         passed += STEP;
         sleep_until(started + passed).await;
         let now = table.statistics();
-        let per_second = |count: u64| count as f64 / STEP.as_secs_f64();
         samples.push(Sample {
             second: passed.as_secs_f64(),
             capacity,

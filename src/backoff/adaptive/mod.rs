@@ -175,7 +175,7 @@ impl BackoffStrategy for Adaptive {
     }
 
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
-        self.lock().admit(now, waiter)
+        self.lock().admit(now, *waiter)
     }
 
     fn depart(&self, now: Instant, entries: usize) {

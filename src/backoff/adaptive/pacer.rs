@@ -152,7 +152,7 @@ impl Pacer {
         (self.floor.is_up() || long_search) && self.retries.are_unlucky()
     }
 
-    pub(super) fn admit(&mut self, now: Instant, waiter: &Waiter) -> Admission {
+    pub(super) fn admit(&mut self, now: Instant, waiter: Waiter) -> Admission {
         let moment = self.clock.now(now);
         let wanted = reckoned(waiter.entries);
         self.chunk = self.chunk.max(wanted);

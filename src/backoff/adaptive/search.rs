@@ -243,14 +243,23 @@ mod tests {
 
     #[test]
     fn something_is_always_on_its_way() {
-        let search = Search::from(0.0);
+        let mut search = Search::from(0.0);
         assert_eq!(search.admits(25.0, 0.0), Some(1.0));
         assert_eq!(search.admits(25.0, 1.0), None);
     }
 
     #[test]
-    fn it_ends_when_nothing_gets_through() {
+    fn the_first_call_is_a_whole_one_and_if_that_was_too_much_a_few_follow() {
         let mut search = Search::new();
+        assert_eq!(search.admits(25.0, 0.0), Some(25.0));
+        assert_eq!(search.admits(25.0, 25.0), None);
+        assert!(observe(&mut search, 0, 25.0, 1.0, 25.0, TRIP).is_none());
+        assert_eq!(search.admits(25.0, 0.0), Some(5.0));
+    }
+
+    #[test]
+    fn it_ends_when_nothing_gets_through() {
+        let mut search = Search::from(5.0);
         let found = observe(&mut search, 0, 5.0, 5.0, 5.0, TRIP);
         assert!(found.is_some_and(|found| found.accepted.abs() < 1e-9));
     }
