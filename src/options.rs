@@ -101,7 +101,7 @@ impl DeliveryOptions {
         Ok(self)
     }
 
-    /// How often one entry may be sent again; 0 sends each once. Default: as often as there is time for.
+    /// How often one entry may be sent again after it was rejected; 0 never. Default: as often as there is time for.
     ///
     /// Each entry has its own count. A fresh one that tops up a chunk of leftovers starts at zero. A call that is refused as
     /// a whole says nothing of a single entry, and does not count when its halves are sent again.
@@ -113,7 +113,9 @@ impl DeliveryOptions {
 
     /// How long one entry may be tried, from its first attempt on; [`Duration::MAX`] for ever. Default: 15 minutes.
     ///
-    /// An entry that would have to rest for longer than it has time left is handed back at once.
+    /// An entry that would have to rest for longer than it has time left is handed back at once. One that is held behind an
+    /// older one of its key or group has not been sent yet, so its time has not begun; the [`deadline`](Self::deadline) is
+    /// what limits the whole.
     #[must_use]
     pub fn give_up_after(mut self, patience: Duration) -> Self {
         self.give_up_after = patience;
@@ -166,10 +168,11 @@ impl DeliveryOptions {
         self
     }
 
-    /// Drops an entry that waits as soon as a newer one writes the same key, and counts it as
+    /// Drops an entry that waits instead of sending it when a newer one writes the same key, and counts it as
     /// [superseded](crate::Report::superseded). Default: every entry arrives, in the order of the input.
     ///
-    /// What is in flight is not called back. It matters to targets whose entries overwrite each other: writes to DynamoDB
+    /// What is in flight is not called back. What was dropped stays dropped, also when the newer one is refused or handed
+    /// back. It matters to targets whose entries overwrite each other: writes to DynamoDB
     /// do, messages in a queue do not.
     #[must_use]
     pub fn last_write_wins(mut self) -> Self {

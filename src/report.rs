@@ -56,6 +56,9 @@ pub struct DeliveryError<E> {
 }
 
 /// An entry that was not delivered.
+///
+/// Later entries of its key or message group went on without it. Whoever delivers it again may put an older value over a
+/// newer one.
 #[non_exhaustive]
 pub struct Undelivered<E> {
     /// The entry, as it was handed over; completed if the target [completes](crate::target::BatchTarget::complete) entries.

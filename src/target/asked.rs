@@ -18,6 +18,16 @@ const REST: Duration = Duration::from_millis(100);
 /// How long one try may take. An ordinary one takes some 10 ms.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Who may write need not be allowed to ask, and what speaks the same protocol need not know the question.
+const FORBIDDEN: &[&str] = &[
+    "AccessDenied",
+    "AccessDeniedException",
+    "InvalidAction",
+    "NotAuthorized",
+    "UnknownOperationException",
+    "UnsupportedOperation",
+];
+
 /// What the service said, shared by all clones. `None` inside means that nobody may ask.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked<T>(Arc<OnceCell<Option<T>>>);
@@ -97,10 +107,8 @@ impl From<Answer> for Silence {
     /// What a failed call means for the next one.
     fn from(answer: Answer) -> Self {
         match answer {
-            // What is not there may be made one day.
-            Answer::Stop(fault) if ["ResourceNotFoundException", "QueueDoesNotExist"].contains(&fault.code()) => {
-                Self::ForNow(fault)
-            }
+            // What is not there may be made one day, and credentials may be put right.
+            Answer::Stop(fault) if !FORBIDDEN.contains(&fault.code()) => Self::ForNow(fault),
             Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => Self::ForGood(fault),
             Answer::Whole(Verdict::Rejected(_, fault)) => Self::Passing(fault),
             Answer::Whole(Verdict::Accepted) | Answer::Each(_) => Self::ForNow(Fault::new("no answer")),
@@ -164,9 +172,14 @@ mod tests {
             Silence::from(Answer::Stop(fault("AccessDenied"))),
             Silence::ForGood(_)
         ));
-        assert!(matches!(
-            Silence::from(Answer::Stop(fault("QueueDoesNotExist"))),
-            Silence::ForNow(_)
-        ));
+        for code in [
+            "QueueDoesNotExist",
+            "NonExistentQueue",
+            "ResourceNotFoundException",
+            "UnrecognizedClientException",
+        ] {
+            let silence = Silence::from(Answer::Stop(fault(code)));
+            assert!(matches!(silence, Silence::ForNow(_)), "{code}");
+        }
     }
 }

@@ -37,6 +37,8 @@ impl Lane {
     fn new(key: &(impl Hash + ?Sized), shares_calls: bool) -> Self {
         let mut hasher = Folded(*SEED);
         key.hash(&mut hasher);
+        // The two kinds never meet in one lane.
+        shares_calls.hash(&mut hasher);
         Self {
             hash: hasher.finish(),
             shares_calls,

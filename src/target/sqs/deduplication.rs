@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
-use tracing::debug;
+use tracing::warn;
 
 use crate::target::asked::{Asked, Silence};
 use crate::target::verdict;
@@ -44,9 +44,10 @@ impl Deduplication {
         let asked = self.by_content.ask(|| attribute(client, queue_url, per_call));
         if let Some(fault) = asked.await {
             // Who may send need not be allowed to ask. SQS refuses messages without an id if they need one, and says so.
-            debug!(
+            warn!(
                 code = fault.code(),
-                "nobody says whether the queue is deduplicated by content"
+                "nobody says whether the queue is deduplicated by content: messages without an id may be refused unless \
+                 `content_based_deduplication` says so"
             );
         }
     }

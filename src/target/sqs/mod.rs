@@ -93,7 +93,8 @@ impl SqsQueue {
     /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked.
     ///
     /// If it does not, a message without an id gets one that stays with it, also when it is handed back: sent again, by the
-    /// delivery or by the caller, it is in the queue once. The queue is asked by `GetQueueAttributes`, once for all clones
+    /// delivery or by the caller, it is in the queue once, as long as that is within the five minutes in which SQS remembers
+    /// an id. The queue is asked by `GetQueueAttributes`, once for all clones
     /// and before the first message. Where that is not permitted, messages are sent as they are.
     #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
