@@ -68,7 +68,8 @@ impl<T: BatchTarget> Delivery<T> {
 
     /// Delivers every entry, or hands it back.
     ///
-    /// Entries are taken from the iterator as they are needed. The calls run as tasks of the current tokio runtime; a future
+    /// Entries are taken from the iterator as they are needed; when the delivery ends early, the rest of them is read and handed
+    /// back, so the iterator has to end. The calls run as tasks of the current tokio runtime; a future
     /// that is dropped takes its calls with it.
     ///
     /// # Errors

@@ -15,6 +15,9 @@ use crate::progress::Progress;
 /// Calls in flight. At a round trip of 10 ms it carries 40,000 writes/s to DynamoDB, the default quota of a table.
 const CONCURRENCY: usize = 16;
 
+/// More calls than can be in flight: each takes a connection, and an address has so many ports.
+const MAX_CONCURRENCY: usize = 1 << 16;
+
 /// How long one entry is tried. Auto scaling acts on minutes of throttling, and an incident of a service may last ten; who
 /// handed the entry over has mostly no better place for it, so that giving up early only moves the problem.
 const GIVE_UP_AFTER: Duration = Duration::from_mins(15);
@@ -29,6 +32,9 @@ const GRACE: Duration = Duration::from_secs(1);
 ///
 /// Clones share one backoff strategy and so one pace: clone the options into every worker that sends to the same table or
 /// queue. Two options that were made apart know nothing of each other.
+///
+/// Deliveries that share a strategy take turns, so each of them has to be polled for the others to go on. Spawn them or join
+/// them; do not await one while another of the same task stands still.
 ///
 /// ```
 /// # use aws_batch_delivery::{DeliveryOptions, InvalidOption, backoff::FullJitter};
@@ -92,10 +98,10 @@ impl DeliveryOptions {
     /// How many calls of one delivery may be in flight at once. Default: 16.
     ///
     /// # Errors
-    /// When it is 0.
+    /// When it is 0 or above 65,536, which is more than a machine has ports for.
     pub fn concurrency(mut self, calls: usize) -> Result<Self, InvalidOption> {
-        if calls == 0 {
-            return Err(InvalidOption::new("concurrency", "at least 1", calls));
+        if !(1..=MAX_CONCURRENCY).contains(&calls) {
+            return Err(InvalidOption::new("concurrency", "from 1 to 65536", calls));
         }
         self.concurrency = calls;
         Ok(self)
@@ -180,8 +186,8 @@ impl DeliveryOptions {
         self
     }
 
-    /// The service is known to be back: entries that rest leave at once and their delays start over, in all deliveries that
-    /// share the strategy. Their attempts still count.
+    /// The service is known to be back: entries that wait leave at once and their delays start over, in all deliveries that
+    /// share the strategy. Their attempts still count. Entries in flight are not touched.
     pub fn reset_backoff(&self) {
         self.gate.reset();
     }

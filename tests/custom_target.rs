@@ -245,7 +245,7 @@ async fn a_call_that_cannot_be_made_is_tried_again_only_three_times() {
         .deliver(vec![1; 40])
         .await
         .unwrap_err();
-    // Ten calls are in flight together, and fail together.
+    // Ten calls are in flight together, and fail together; each time they rest for a second.
     assert_eq!(calls.lock().unwrap().len(), 40);
     assert_eq!(error.undelivered.len(), 40);
     assert!(
@@ -254,6 +254,17 @@ async fn a_call_that_cannot_be_made_is_tried_again_only_three_times() {
             .iter()
             .all(|undelivered| matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "no credentials"))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_cannot_be_made_rest_for_a_second_also_when_there_are_fresh_entries() {
+    let (target, calls) =
+        Numbers::answering(|_, _| Answer::Whole(Verdict::Rejected(Rejection::Setup, Fault::new("no credentials"))));
+    let started = Instant::now();
+    let delivery = Delivery::new(target).options(one_at_a_time());
+    delivery.deliver(vec![1; 10_000]).await.unwrap_err();
+    assert_eq!(calls.lock().unwrap().len(), 4);
+    assert_eq!(started.elapsed(), Duration::from_millis(3 * 1_000 + 4 * 8));
 }
 
 #[tokio::test(start_paused = true)]
@@ -322,9 +333,11 @@ async fn progress_tells_what_waits_and_forgets_a_dropped_delivery() {
         .unwrap()
         .progress(&progress);
     let delivery = Delivery::new(target).options(options);
-    tokio::time::timeout(Duration::from_secs(1), delivery.deliver(vec![1; 8]))
-        .await
-        .unwrap_err();
+    let delivering = tokio::spawn(async move { delivery.deliver(vec![1; 8]).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(progress.snapshot().waiting, 4);
+    delivering.abort();
+    assert!(delivering.await.unwrap_err().is_cancelled());
     let figures = progress.snapshot();
     assert_eq!((figures.delivered, figures.calls, figures.throttled), (4, 2, 4));
     assert_eq!((figures.waiting, figures.in_flight), (0, 0));

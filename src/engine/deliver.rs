@@ -121,9 +121,9 @@ where
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
             }
-            self.give_up_expired(now);
             self.waiting.wake(now, |lane| self.lanes.board(lane));
             self.cases.wake(now);
+            self.give_up_expired(now);
             self.refill();
             if admission.is_none() {
                 admission = self.send_what_may_go(now);

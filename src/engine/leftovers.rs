@@ -45,14 +45,17 @@ where
         let mut again = Vec::with_capacity(settled.rejected.len());
         for (entry, rejection) in settled.rejected.drain(..) {
             let retry = entry.ticket.retry;
-            let mut rest = rests.before(retry, |retry| self.options.gate.strategy().rest(retry));
-            if rejection == Rejection::Setup {
-                rest = rest.max(setup::REST);
-            }
+            let least = if rejection == Rejection::Setup {
+                setup::REST
+            } else {
+                Duration::ZERO
+            };
+            let rest = rests.before(retry, |retry| self.options.gate.strategy().rest(retry).max(least));
             again.extend(self.try_again(entry, rest, now));
         }
         let nothing_accepted = settled.outcome.accepted == 0;
-        let slot_rests = settled.outcome.throttled > 0 || nothing_accepted;
+        // A few entries rejected among many accepted ones are their own affair: a hot key must not hold up its worker.
+        let slot_rests = nothing_accepted || settled.outcome.throttled * 2 >= settled.outcome.sent;
         let rest = if slot_rests { rests.shortest() } else { Duration::ZERO };
         let pause = self.options.gate.strategy().pause();
         self.slots.put(Slot::after_call(now, rest.max(pause)));

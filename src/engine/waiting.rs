@@ -64,8 +64,10 @@ impl<E> Waiting<E> {
 
     /// Makes all ready at once, and their retries start over.
     pub(crate) fn wake_all(&mut self, mut board: impl FnMut(Option<Lane>)) {
-        for (_, mut entry) in std::mem::take(&mut self.resting) {
+        for entry in self.resting.values_mut().chain(self.ready.values_mut()) {
             entry.ticket.retry = Retry::FIRST;
+        }
+        for (_, entry) in std::mem::take(&mut self.resting) {
             board(entry.ticket.lane);
             self.make_ready(entry);
         }

@@ -28,7 +28,8 @@ pub struct Limits {
     pub entries: usize,
     /// Bytes in a call, counted as [`BatchTarget::check`] counts them.
     pub bytes: usize,
-    /// Bytes of a single entry, counted as the service counts an entry, which need not be how it counts a call.
+    /// Bytes of a single entry, counted as the service counts an entry, which need not be how it counts a call. It is for
+    /// [`BatchTarget::check`] to see that it is kept.
     pub entry_bytes: usize,
 }
 
