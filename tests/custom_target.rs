@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Retry, Waiter};
 use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, Progress};
 use tokio::time::Instant;
@@ -105,6 +106,42 @@ async fn leftovers_go_first_and_are_topped_up_with_fresh_entries() {
         .unwrap();
     assert_eq!(*calls.lock().unwrap(), [vec![1, 2, 3, 4], vec![2, 4, 5, 6], vec![7, 8]]);
     assert_eq!((report.calls, report.resubmitted, report.throttled), (3, 2, 2));
+}
+
+/// Lets two calls go at once, and then one a second.
+struct OneCallPerSecond(Mutex<Vec<std::time::Instant>>);
+
+impl BackoffStrategy for OneCallPerSecond {
+    fn rest(&self, _: Retry) -> Duration {
+        Duration::ZERO
+    }
+
+    fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {
+        match &self.0.lock().unwrap()[..] {
+            [] | [_] => Admission::Go(waiter.entries),
+            [.., last] if *last + Duration::from_secs(1) <= now => Admission::Go(waiter.entries),
+            [.., last] => Admission::WaitUntil(*last + Duration::from_secs(1)),
+        }
+    }
+
+    fn depart(&self, now: std::time::Instant, _: usize) {
+        self.0.lock().unwrap().push(now);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_becomes_ready_while_a_call_waits_for_its_turn_leaves_with_it() {
+    let (target, calls) = Numbers::answering(|number, chunk| match number {
+        1 => Answer::Each([throttle()].into_iter().chain(vec![Verdict::Accepted; 3]).collect()),
+        2 => Answer::Each([Verdict::Accepted].into_iter().chain(vec![throttle(); 3]).collect()),
+        _ => accept(chunk),
+    });
+    let options = DeliveryOptions::default()
+        .backoff(OneCallPerSecond(Mutex::default()))
+        .concurrency(2)
+        .unwrap();
+    Delivery::new(target).options(options).deliver(1..=8).await.unwrap();
+    assert_eq!(calls.lock().unwrap()[2..], [[1, 6, 7, 8]]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, OptionFuture};
@@ -63,6 +64,8 @@ pub(super) struct Delivering<T: BatchTarget, I: Iterator<Item = T::Entry>> {
     pub(super) lanes: Lanes<T::Entry>,
     pub(super) cases: Cases<T::Entry>,
     pub(super) slots: Slots,
+    /// How many entries the next call would like to carry, for the queue in front of the strategy.
+    wanted: Arc<AtomicUsize>,
     pub(super) rounds: JoinSet<Settled<T::Entry>>,
     /// Cancelled when calls in flight are given up.
     pub(super) abandoned: CancellationToken,
@@ -84,6 +87,7 @@ where
             lanes: Lanes::new(),
             cases: Cases::new(),
             slots: Slots::new(options.concurrency),
+            wanted: Arc::default(),
             rounds: JoinSet::new(),
             abandoned: CancellationToken::new(),
             setup_failures: SetupFailures::default(),
@@ -131,6 +135,7 @@ where
             if self.rounds.is_empty() && self.waiting.len() == 0 && self.fresh.len() == 0 && self.cases.is_empty() {
                 return None;
             }
+            self.wanted.store(self.next_len(), Relaxed);
             let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
             tokio::select! {
                 biased;
@@ -197,7 +202,7 @@ where
     fn send_what_may_go(&mut self, now: Instant) -> Option<BoxFuture<'static, Turn>> {
         while let Some(waiter) = self.waiter(now) {
             let Some(turn) = self.options.gate.try_admit(waiter) else {
-                return Some(Arc::clone(&self.options.gate).admit(waiter).boxed());
+                return Some(Arc::clone(&self.options.gate).admit(Arc::clone(&self.wanted)).boxed());
             };
             self.send(turn);
             self.refill();
@@ -207,8 +212,13 @@ where
 
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
-        let entries = self.cases.next_len().unwrap_or_else(|| self.sendable());
+        let entries = self.next_len();
         (entries > 0 && self.slots.has_free(now)).then_some(Waiter { entries })
+    }
+
+    /// How many entries the next call would like to carry.
+    fn next_len(&self) -> usize {
+        self.cases.next_len().unwrap_or_else(|| self.sendable())
     }
 
     /// Delivers the next chunk in the slot that goes next.

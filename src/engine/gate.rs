@@ -1,6 +1,7 @@
 //! The queue in front of the shared strategy.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use tokio::sync::{Mutex, Notify, OwnedMutexGuard, watch};
 use tokio::time::{Instant, timeout_at};
@@ -41,12 +42,15 @@ impl Gate {
         }
     }
 
-    /// Queues up, and waits until the strategy lets the waiter go.
-    pub(crate) async fn admit(self: Arc<Self>, waiter: Waiter) -> Turn {
+    /// Queues up, and waits until the strategy lets the waiter go. How many entries it has may change meanwhile.
+    pub(crate) async fn admit(self: Arc<Self>, entries: Arc<AtomicUsize>) -> Turn {
         let held = Arc::clone(&self.turn).lock_owned().await;
         loop {
             // Created before the question, so that no outcome slips in between.
             let observed = self.observed.notified();
+            let waiter = Waiter {
+                entries: entries.load(Relaxed).max(1),
+            };
             match self.strategy.admit(Instant::now().into_std(), &waiter) {
                 Admission::Go(entries) => return self.turn(entries, held),
                 Admission::WaitUntil(then) => {
