@@ -300,6 +300,7 @@ proptest! {
             Err(error) => (error.report, error.undelivered),
         };
         prop_assert_eq!(undelivered.len(), guilty);
+        prop_assert_eq!(report.delivered, (entries - guilty) as u64);
         prop_assert!(undelivered.iter().all(|undelivered| poisoned.contains(&undelivered.entry)));
         let least = entries.div_ceil(ENTRIES) as u64;
         // A lane lets one call go at a time, so that calls of three lanes may be small ones.

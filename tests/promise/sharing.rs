@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Responsive, Retry, Waiter};
-use aws_batch_delivery::simulator::{Capacity, Fault};
+use aws_batch_delivery::simulator::{Capacity, Fault, Faults, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo};
 use tokio::task::JoinSet;
 
-use crate::entries::{puts, with_table};
+use crate::entries::{put, puts, with_table};
 
 const WORKERS: usize = 64;
 
@@ -108,4 +108,27 @@ async fn throttles_lengthen_the_shared_interval_and_successes_shorten_it_again()
         .unwrap();
     assert!(report.throttled > 0);
     assert!(strategy.interval() < interval_while_slow.await.unwrap() / 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn workers_on_several_threads_that_share_one_strategy_lose_nothing() {
+    let simulator = Simulator::new(42);
+    let table = simulator.table("orders", TableOptions::key("id", KeyType::S));
+    table.set_faults(
+        Faults::none()
+            .unprocessed(0.01)
+            .calls(0.01, Fault::Dropped { applied: true }),
+    );
+    let options = DeliveryOptions::default();
+    let mut workers = JoinSet::new();
+    for worker in 0..WORKERS {
+        let (client, options) = (simulator.dynamo_client(), options.clone());
+        let writes = (0..100).map(move |number| put(format!("{worker}-{number}")));
+        workers.spawn(async move { deliver_batch_to_dynamo(&client, "orders", writes, &options).await });
+    }
+    let mut delivered = 0;
+    while let Some(worker) = workers.join_next().await {
+        delivered += worker.unwrap().unwrap().delivered;
+    }
+    assert_eq!((delivered, table.len()), (6_400, 6_400));
 }
