@@ -1,10 +1,10 @@
 //! What a service is asked for once: a table's key, a queue's attributes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{Answer, Fault, Verdict};
 
@@ -28,9 +28,17 @@ const FORBIDDEN: &[&str] = &[
     "UnsupportedOperation",
 ];
 
+/// For so long nobody asks again after it did not help. Otherwise those who waited for the answer would ask one after the
+/// other, each for as long as its tries take.
+const QUIET: Duration = Duration::from_secs(30);
+
 /// What the service said, shared by all clones. `None` inside means that nobody may ask.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked<T>(Arc<OnceCell<Option<T>>>);
+pub(crate) struct Asked<T> {
+    answer: Arc<OnceCell<Option<T>>>,
+    /// When it was asked in vain last, and why it was in vain.
+    in_vain: Arc<Mutex<Option<(Instant, Fault)>>>,
+}
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -45,40 +53,64 @@ pub(crate) enum Silence {
 
 impl<T> Default for Asked<T> {
     fn default() -> Self {
-        Self(Arc::default())
+        Self {
+            answer: Arc::default(),
+            in_vain: Arc::default(),
+        }
     }
 }
 
 impl<T> Asked<T> {
     /// Known without asking.
     pub(crate) fn given(answer: T) -> Self {
-        Self(Arc::new(OnceCell::new_with(Some(Some(answer)))))
+        Self {
+            answer: Arc::new(OnceCell::new_with(Some(Some(answer)))),
+            in_vain: Arc::default(),
+        }
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
-        self.0.get()?.as_ref()
+        self.answer.get()?.as_ref()
     }
 
-    /// Asks by this call, unless the answer is known. Who asks at the same time shares the answer. Returns why there is none,
-    /// if it was asked for in vain just now.
+    /// Asks by this call, unless the answer is known. Who asks at the same time shares the answer, or that there is none.
+    /// Returns why there is none, if it was asked for in vain just now.
     pub(crate) async fn ask<F>(&self, call: impl Fn() -> F) -> Option<Fault>
     where
         F: Future<Output = Result<T, Silence>>,
     {
         let mut refusal = None;
         let refused = &mut refusal;
-        let asked = self.0.get_or_try_init(|| async move {
+        let asked = self.answer.get_or_try_init(|| async move {
+            if let Some(fault) = self.quiet() {
+                return Err(fault);
+            }
             match patiently(call).await {
                 Ok(answer) => Ok(Some(answer)),
                 Err(Silence::ForGood(fault)) => {
                     *refused = Some(fault);
                     Ok(None)
                 }
-                Err(Silence::ForNow(fault) | Silence::Passing(fault)) => Err(fault),
+                Err(Silence::ForNow(fault)) => Err(fault),
+                Err(Silence::Passing(fault)) => {
+                    *self.lock() = Some((Instant::now(), fault.clone()));
+                    Err(fault)
+                }
             }
         });
         let silence = asked.await.err();
         silence.or(refusal)
+    }
+
+    /// Why it was in vain, if that is not long ago.
+    fn quiet(&self) -> Option<Fault> {
+        let in_vain = self.lock();
+        let (at, fault) = in_vain.as_ref()?;
+        (at.elapsed() < QUIET).then(|| fault.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Instant, Fault)>> {
+        self.in_vain.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -142,9 +174,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_asks_as_often_as_that_may_help() {
         let fault = || Fault::new("fault");
-        assert_eq!(calls(|| Silence::Passing(fault())).await, [TRIES, TRIES]);
+        assert_eq!(calls(|| Silence::Passing(fault())).await, [TRIES, 0]);
         assert_eq!(calls(|| Silence::ForNow(fault())).await, [1, 1]);
         assert_eq!(calls(|| Silence::ForGood(fault())).await, [1, 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_who_ask_in_vain_wait_no_longer_than_one() {
+        let asked = Asked::<()>::default();
+        let started = Instant::now();
+        let all = futures::future::join_all((0..64).map(|_| asked.ask(pending))).await;
+        assert!(all.iter().all(Option::is_some));
+        assert!(started.elapsed() < TIMEOUT * (TRIES + 1));
+        sleep(QUIET).await;
+        assert!(asked.ask(|| ready(Ok(()))).await.is_none());
     }
 
     #[tokio::test(start_paused = true)]

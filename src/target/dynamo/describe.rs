@@ -98,9 +98,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_passing_failure_is_tried_again_a_few_times() {
+    async fn a_passing_failure_is_tried_again_a_few_times_and_then_not_for_a_while() {
         let (table, recorder) = prepared(500, "").await;
         assert_eq!(recorder.requests(), 4);
+        tokio::time::sleep(std::time::Duration::from_secs(30)).await;
         table.prepare().await;
         assert_eq!(recorder.requests(), 8);
     }
