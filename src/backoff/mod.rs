@@ -161,8 +161,6 @@ pub struct Outcome {
     pub refused: usize,
     /// Of all these, the ones that were never rejected before.
     pub fresh: Tally,
-    /// Of all these, the ones that were rejected once before.
-    pub first_retries: Tally,
 }
 
 /// Entries of one call that have something in common.
@@ -189,7 +187,6 @@ impl Outcome {
             failed: 0,
             refused: 0,
             fresh: Tally::default(),
-            first_retries: Tally::default(),
         }
     }
 
@@ -231,15 +228,6 @@ impl Outcome {
     #[must_use]
     pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
         self.fresh = self.fresh.plus(sent, throttled);
-        self
-    }
-
-    /// The same call, of whose entries `sent` more were sent for the second time and `throttled` of those were throttled.
-    ///
-    /// They are counted by their fate apart from this.
-    #[must_use]
-    pub fn with_first_retries(mut self, sent: usize, throttled: usize) -> Self {
-        self.first_retries = self.first_retries.plus(sent, throttled);
         self
     }
 }

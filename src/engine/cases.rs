@@ -113,11 +113,10 @@ impl<E> Cases<E> {
 
     /// Makes all ready at once, and their retries start over.
     pub(crate) fn wake_all(&mut self) {
-        for (_, mut case) in self.resting.drain(..) {
-            let tickets = case.open.iter_mut().flat_map(|chunk| &mut chunk.tickets);
-            tickets.for_each(|ticket| ticket.retry = Retry::FIRST);
-            self.ready.push_back(case);
-        }
+        self.ready.extend(self.resting.drain(..).map(|(_, case)| case));
+        let chunks = self.ready.iter_mut().flat_map(|case| &mut case.open);
+        let tickets = chunks.flat_map(|chunk| &mut chunk.tickets);
+        tickets.for_each(|ticket| ticket.retry = Retry::FIRST);
     }
 
     /// When the next one has rested.

@@ -68,11 +68,9 @@ impl<E> Settled<E> {
     fn add(&mut self, mut entry: Ticketed<E>, verdict: Verdict) {
         let throttled = matches!(&verdict, Verdict::Rejected(rejection, _) if rejection.is_throttle());
         // Not by its attempts: a call that was refused on account of others says nothing of an entry.
-        self.outcome = match entry.ticket.rejections {
-            0 => self.outcome.with_fresh(1, usize::from(throttled)),
-            1 => self.outcome.with_first_retries(1, usize::from(throttled)),
-            _ => self.outcome,
-        };
+        if entry.ticket.rejections == 0 {
+            self.outcome = self.outcome.with_fresh(1, usize::from(throttled));
+        }
         match verdict {
             Verdict::Accepted => {
                 self.outcome = self.outcome.with_accepted(1);

@@ -1,0 +1,224 @@
+//! Each code, status and failure, and what it means.
+
+use aws_smithy_runtime_api::client::connection::ConnectionMetadata;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::error::ErrorMetadata;
+
+use super::*;
+
+fn answered(status: u16, code: Option<&str>) -> Answer {
+    let mut error = ErrorMetadata::builder();
+    if let Some(code) = code {
+        error = error.code(code);
+    }
+    let response = HttpResponse::new(status.try_into().unwrap(), SdkBody::empty());
+    of_call(SdkError::service_error(error.build(), response))
+}
+
+fn failed(error: SdkError<ErrorMetadata, HttpResponse>) -> Answer {
+    of_call(error)
+}
+
+/// One word for each answer, so that tables of them can be read.
+fn told(answer: &Answer) -> String {
+    match answer {
+        Answer::Whole(verdict) => told_of(verdict),
+        Answer::Stop(_) => "stop".to_owned(),
+        Answer::Each(_) => "each".to_owned(),
+    }
+}
+
+fn told_of(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Accepted => "accepted".to_owned(),
+        Verdict::Rejected(rejection, fault) if fault.is_ambiguous() => format!("{rejection:?}, perhaps applied"),
+        Verdict::Rejected(rejection, _) => format!("{rejection:?}"),
+        Verdict::Refused(_) => "refused".to_owned(),
+    }
+}
+
+#[test]
+fn calls_are_judged_by_their_code() {
+    let table = [
+        (400, "ProvisionedThroughputExceededException", "Throttled"),
+        (400, "ThrottlingException", "Throttled"),
+        (400, "RequestLimitExceeded", "Throttled"),
+        (403, "RequestThrottled", "Throttled"),
+        (400, "KMS.ThrottlingException", "Throttled"),
+        (400, "com.amazonaws.sqs#KmsThrottled", "Throttled"),
+        (503, "ThrottlingException", "Throttled"),
+        (500, "InternalServerError", "Transient, perhaps applied"),
+        (503, "ServiceUnavailable", "Transient, perhaps applied"),
+        (400, "ReplicatedWriteConflictException", "Transient"),
+        (400, "RequestTimeout", "Connection, perhaps applied"),
+        (400, "ExpiredTokenException", "Setup"),
+        (400, "InvalidSignatureException", "Setup"),
+        (400, "ValidationException", "refused"),
+        (400, "com.amazonaws.dynamodb.v20120810#ValidationException", "refused"),
+        (400, "AWS.SimpleQueueService.BatchRequestTooLong", "refused"),
+        (400, "BatchRequestTooLong", "refused"),
+        (400, "ItemCollectionSizeLimitExceededException", "refused"),
+        (400, "InvalidParameterValue", "refused"),
+        (400, "AccessDeniedException", "stop"),
+        (403, "AccessDenied", "stop"),
+        (400, "ResourceNotFoundException", "stop"),
+        (400, "AWS.SimpleQueueService.NonExistentQueue", "stop"),
+        (400, "QueueDoesNotExist", "stop"),
+        (400, "UnrecognizedClientException", "stop"),
+        (400, "MissingAuthenticationToken", "stop"),
+        (400, "AWS.SimpleQueueService.UnsupportedOperation", "stop"),
+        (400, "InvalidAddress", "stop"),
+        (400, "InvalidSecurity", "stop"),
+        (400, "KMS.DisabledException", "stop"),
+        (400, "KmsNotFound", "stop"),
+        (400, "NeverHeardOf", "refused"),
+        (500, "NeverHeardOf", "Transient, perhaps applied"),
+        (429, "NeverHeardOf", "Throttled"),
+        (413, "NeverHeardOf", "refused"),
+    ];
+    for (status, code, expected) in table {
+        assert_eq!(told(&answered(status, Some(code))), expected, "{status} {code}");
+    }
+}
+
+#[test]
+fn answers_without_a_code_are_judged_by_their_status() {
+    let table = [
+        (200, "Transient, perhaps applied"),
+        (400, "refused"),
+        (403, "Setup"),
+        (408, "Connection, perhaps applied"),
+        (413, "refused"),
+        (429, "Throttled"),
+        (500, "Transient, perhaps applied"),
+        (502, "Transient, perhaps applied"),
+        (503, "Transient, perhaps applied"),
+        (504, "Transient, perhaps applied"),
+    ];
+    for (status, expected) in table {
+        assert_eq!(told(&answered(status, None)), expected, "{status}");
+    }
+}
+
+#[test]
+fn failures_before_an_answer_are_judged_by_what_was_sent() {
+    let source = || Box::<dyn Error + Send + Sync>::from("boom");
+    let response = HttpResponse::new(200.try_into().unwrap(), SdkBody::empty());
+    let connection = ConnectionMetadata::builder().proxied(false).poison_fn(|| ()).build();
+    let table = [
+        (SdkError::construction_failure(source()), "stop"),
+        (SdkError::timeout_error(source()), "Connection, perhaps applied"),
+        (
+            SdkError::dispatch_failure(ConnectorError::timeout(source())),
+            "Connection, perhaps applied",
+        ),
+        (
+            SdkError::dispatch_failure(ConnectorError::io(source())),
+            "Connection, perhaps applied",
+        ),
+        (SdkError::dispatch_failure(ConnectorError::user(source())), "stop"),
+        (
+            SdkError::dispatch_failure(ConnectorError::other(source(), None)),
+            "Setup",
+        ),
+        // The connection closed before the answer came: how the HTTP client tells it, and how it tells what else goes
+        // wrong on a connection.
+        (
+            SdkError::dispatch_failure(ConnectorError::other(source(), Some(ErrorKind::TransientError))),
+            "Connection, perhaps applied",
+        ),
+        (
+            SdkError::dispatch_failure(ConnectorError::other(source(), None).with_connection(connection)),
+            "Connection, perhaps applied",
+        ),
+        (
+            SdkError::response_error(source(), response),
+            "Connection, perhaps applied",
+        ),
+    ];
+    for (error, expected) in table {
+        let shown = error.to_string();
+        assert_eq!(told(&failed(error)), expected, "{shown}");
+    }
+}
+
+#[test]
+fn faults_carry_the_short_code_and_the_original_error() {
+    let Answer::Stop(fault) = answered(400, Some("AWS.SimpleQueueService.NonExistentQueue")) else {
+        panic!("a missing queue stops the delivery");
+    };
+    assert_eq!(fault.code(), "NonExistentQueue");
+    let source = fault
+        .source()
+        .and_then(<dyn Error>::downcast_ref::<SdkError<ErrorMetadata, HttpResponse>>);
+    assert_eq!(
+        source.and_then(ProvideErrorMetadata::code),
+        Some("AWS.SimpleQueueService.NonExistentQueue")
+    );
+
+    let Answer::Stop(fault) = answered(400, Some("KMS.NotFoundException")) else {
+        panic!("a missing key stops the delivery");
+    };
+    assert_eq!(fault.code(), "KMS.NotFoundException");
+
+    let Answer::Whole(Verdict::Rejected(_, fault)) = answered(200, None) else {
+        panic!("an answer that cannot be read is sent again");
+    };
+    assert_eq!(fault.code(), "unreadable answer");
+}
+
+#[cfg(feature = "sqs")]
+#[test]
+fn entries_are_judged_by_their_code_whatever_the_sender_fault() {
+    let table = [
+        ("RequestThrottled", "Throttled"),
+        ("ThrottlingException", "Throttled"),
+        ("Throttling", "Throttled"),
+        ("KMS.ThrottlingException", "Throttled"),
+        ("InternalError", "Transient, perhaps applied"),
+        ("AWS.SimpleQueueService.InternalError", "Transient, perhaps applied"),
+        ("ServiceUnavailable", "Transient, perhaps applied"),
+        ("InvalidMessageContents", "refused"),
+        ("InvalidParameterValue", "refused"),
+        ("KMS.AccessDeniedException", "refused"),
+        ("AccessDenied", "refused"),
+    ];
+    for (code, expected) in table {
+        for sender_fault in [true, false] {
+            assert_eq!(
+                told_of(&of_entry(code, sender_fault, None)),
+                expected,
+                "{code} {sender_fault}"
+            );
+        }
+    }
+}
+
+#[cfg(feature = "sqs")]
+#[test]
+fn entries_with_an_unknown_code_are_judged_by_the_sender_fault() {
+    assert_eq!(told_of(&of_entry("NeverHeardOf", true, None)), "refused");
+    assert_eq!(
+        told_of(&of_entry("NeverHeardOf", false, None)),
+        "Transient, perhaps applied"
+    );
+}
+
+#[cfg(feature = "sqs")]
+#[test]
+fn the_message_of_an_entry_is_in_the_source_alone() {
+    let Verdict::Refused(fault) = of_entry("InvalidMessageContents", true, Some("secret")) else {
+        panic!("invalid contents are refused");
+    };
+    assert!(!format!("{fault} {fault:?}").contains("secret"));
+    assert_eq!(fault.source().map(ToString::to_string).as_deref(), Some("secret"));
+}
+
+#[test]
+fn no_code_has_two_meanings() {
+    let mut codes: Vec<&str> = MEANINGS.iter().flat_map(|(codes, _)| codes.iter().copied()).collect();
+    codes.sort_unstable();
+    let all = codes.len();
+    codes.dedup();
+    assert_eq!(codes.len(), all);
+}

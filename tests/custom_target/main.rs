@@ -1,0 +1,7 @@
+//! A target made outside the crate, and what the loop does with its answers.
+
+mod mishaps;
+mod numbers;
+mod packing;
+mod patience;
+mod preparation;

@@ -1,0 +1,100 @@
+//! How long entries rest, wait and are tried.
+
+use std::time::Duration;
+
+use aws_batch_delivery::target::Answer;
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Progress};
+use tokio::time::Instant;
+
+use crate::numbers::{Numbers, accept, no_rest, throttle};
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_is_given_up_when_its_time_is_used_up() {
+    let (target, _) = Numbers::answering(|_, _| Answer::Whole(throttle()));
+    let started = Instant::now();
+    let options = DeliveryOptions::default()
+        .backoff(|_: u32| Duration::from_secs(3))
+        .give_up_after(Duration::from_secs(10));
+    let error = Delivery::new(target).options(options).deliver([1]).await.unwrap_err();
+    // Attempts at 0, 3.008, 6.016 and 9.024 s; the next would be at 12 s.
+    assert_eq!(error.undelivered[0].attempts, 4);
+    assert!(matches!(error.undelivered[0].cause, Cause::TimeUsedUp(_)));
+    assert_eq!(started.elapsed(), Duration::from_millis(9_032));
+}
+
+#[tokio::test(start_paused = true)]
+async fn fresh_entries_do_not_hammer_while_leftovers_rest() {
+    let (target, calls) = Numbers::answering(|_, _| Answer::Whole(throttle()));
+    let options = DeliveryOptions::default()
+        .backoff(|_: u32| Duration::from_secs(1))
+        .retries(4)
+        .concurrency(2)
+        .unwrap();
+    let started = Instant::now();
+    let delivery = Delivery::new(target).options(options.deadline(started + Duration::from_millis(3_500)));
+    delivery.deliver(vec![1; 100]).await.unwrap_err();
+    // Two slots, each with a call about every second: at 0, 1, 2 and 3 s.
+    assert_eq!(calls.lock().unwrap().len(), 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reset_wakes_what_rests() {
+    let (target, calls) = Numbers::answering(|number, chunk| {
+        if number < 3 {
+            Answer::Whole(throttle())
+        } else {
+            accept(chunk)
+        }
+    });
+    let options = DeliveryOptions::default().backoff(|retry: u32| Duration::from_secs(u64::from(retry) * 100));
+    let started = Instant::now();
+    let delivery = Delivery::new(target).options(options.clone());
+    let delivering = tokio::spawn(async move { delivery.deliver([1]).await });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    options.reset_backoff();
+    delivering.await.unwrap().unwrap();
+    // The first retry leaves at the reset instead of at 100 s; the delays start over, so that the second rests 100 s.
+    assert_eq!(calls.lock().unwrap().len(), 3);
+    assert_eq!(started.elapsed(), Duration::from_millis(105_016));
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_tells_what_waits_and_forgets_a_dropped_delivery() {
+    let (target, _) = Numbers::answering(|number, chunk| {
+        if number == 1 {
+            accept(chunk)
+        } else {
+            Answer::Whole(throttle())
+        }
+    });
+    let progress = Progress::default();
+    let options = DeliveryOptions::default()
+        .backoff(|_: u32| Duration::from_mins(1))
+        .concurrency(1)
+        .unwrap()
+        .progress(&progress);
+    let delivery = Delivery::new(target).options(options);
+    let delivering = tokio::spawn(async move { delivery.deliver(vec![1; 8]).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(progress.snapshot().waiting, 4);
+    delivering.abort();
+    assert!(delivering.await.unwrap_err().is_cancelled());
+    let figures = progress.snapshot();
+    assert_eq!((figures.delivered, figures.calls, figures.throttled), (4, 2, 4));
+    assert_eq!((figures.waiting, figures.in_flight), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_thousand_rounds_of_one_entry_cost_no_stack() {
+    let (target, calls) = Numbers::answering(|number, chunk| {
+        if number <= 100_000 {
+            Answer::Whole(throttle())
+        } else {
+            accept(chunk)
+        }
+    });
+    let options = no_rest().give_up_after(Duration::MAX);
+    let report = Delivery::new(target).options(options).deliver([1]).await.unwrap();
+    assert_eq!(report.resubmitted, 100_000);
+    assert_eq!(calls.lock().unwrap().len(), 100_001);
+}
