@@ -222,7 +222,7 @@ impl Outcome {
         self
     }
 
-    /// The same call, of whose entries `sent` more were sent for the first time and `throttled` of those were throttled.
+    /// The same call, of whose entries `sent` more were never rejected before and `throttled` of those were throttled.
     ///
     /// They are counted by their fate apart from this.
     #[must_use]

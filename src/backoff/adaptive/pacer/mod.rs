@@ -1,23 +1,26 @@
 //! The pacer: from what it hears to what it lets go.
 
+mod marks;
+mod transitions;
+
 use std::time::Instant;
 
 use super::super::jitter::Jitter;
-use super::change::{Change, Stretch};
+use super::change::Change;
 use super::clock::{Clock, after};
 use super::count::{reckoned, whole};
 use super::credit::Credit;
 use super::estimate::Estimate;
 use super::evidence::Evidence;
 use super::floor::Floor;
-use super::outage::{LONG, Outage};
+use super::outage::Outage;
 use super::recent::Recent;
 use super::retries::Retries;
 use super::rules::{Rule, Rules};
 use super::schedule::{Conditions, Schedule};
-use super::search::{Found, Search};
+use super::search::Search;
 use super::suspicion::Suspicion;
-use super::trial::{Finding, Trial};
+use super::trial::Trial;
 use super::trip::Trip;
 use crate::backoff::{Admission, Outcome, Waiter};
 
@@ -34,9 +37,6 @@ const SHORTEST_WAIT: f64 = 1e-4;
 /// Calls in flight at the end of a search have two round trips to come back.
 const DRAIN_TRIPS: f64 = 2.0;
 
-/// Accepted entries that are worth an estimate at the end of a search.
-const WORTH: f64 = 4.0;
-
 /// No time is measured more finely than this, in seconds.
 const LEAST_SPAN: f64 = 1e-3;
 
@@ -49,20 +49,6 @@ const SMALL_CALL: f64 = 0.03;
 
 /// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
 const CALL_SECONDS: f64 = 1.0;
-
-/// Calls in a row of which nothing was accepted, and round trips without anything accepted: an outage.
-const FULL_REJECTIONS: u32 = 2;
-const NOTHING_TRIPS: f64 = 1.5;
-
-/// An estimate that had sunk and is this many times higher when searched again had no reason to sink.
-const RISEN: f64 = 1.5;
-
-/// What was accepted lately tells how slow a trial must be, but the pace may have been low for other reasons: not below this
-/// part of the estimate.
-const LEAST_TRUSTED: f64 = 0.25;
-
-/// The window of the search after an outage that left no estimate.
-const WINDOW_AFTER_OUTAGE: f64 = 2.0;
 
 /// What the pacer is doing.
 #[derive(Debug)]
@@ -269,232 +255,6 @@ impl Pacer {
                 }
             }
         }
-    }
-
-    /// Counts what was accepted since the last mark.
-    fn count_accepted(&mut self, evidence: &Evidence) {
-        // Right after a search many calls are under way that the service saw before the mark, and some before the first.
-        if let (State::Drain { from, .. }, Some(mark_at)) = (&self.state, self.mark_at)
-            && evidence.seen_at <= mark_at
-        {
-            if evidence.seen_at > *from {
-                self.estimate.add(evidence.accepted, 0.0);
-            }
-            return;
-        }
-        self.accepted += evidence.accepted;
-    }
-
-    /// What of an answer is judged: the fresh entries alone where retries fail for reasons of their own.
-    fn judged(&self, evidence: &Evidence) -> (f64, f64) {
-        if self.floor.is_up() || self.retries.are_at_fault() {
-            (evidence.fresh, evidence.fresh_rejected)
-        } else {
-            (evidence.sent, evidence.rejected)
-        }
-    }
-
-    /// What was accepted at the end of a search. Tells since when.
-    fn measure(&mut self, found: Found) -> f64 {
-        if let Some(from) = self.mark_at {
-            self.measure_until(found.until);
-            return from;
-        }
-        self.estimate.add(found.accepted, found.until - found.from);
-        self.mark_at = Some(found.until);
-        self.accepted = 0.0;
-        found.from
-    }
-
-    /// What was accepted from the last mark to this one, while the capacity is not known.
-    fn measure_until(&mut self, mark_at: f64) {
-        if let Some(last) = self.mark_at.filter(|last| *last < mark_at) {
-            self.estimate.add(self.accepted, mark_at - last);
-            self.mark_at = Some(mark_at);
-            self.accepted = 0.0;
-        }
-    }
-
-    fn end_drain_if_done(&mut self, now: f64) {
-        let State::Drain { until, accepted, .. } = self.state else {
-            return;
-        };
-        if self.in_flight > 0.0 && now < until {
-            return;
-        }
-        let trip = self.trip.seconds();
-        if self.estimate.entries() >= WORTH {
-            self.capacity = Some(self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN)));
-            self.schedule.restart();
-            self.start_tracking(now);
-            if let Some((sunk, share)) = self.unconfirmed.take()
-                && self.capacity > Some(RISEN * sunk)
-            {
-                self.try_out(now, share);
-            }
-        } else if accepted <= 0.0 && self.accepted <= 0.0 {
-            self.state = State::Outage(Outage::new(now, trip));
-        } else {
-            self.state = State::Search(Search::from(1.0));
-        }
-    }
-
-    fn start_tracking(&mut self, now: f64) {
-        self.change.begin(now);
-        self.credit = Credit::none(now);
-        self.full_rejections = 0;
-        self.suspicion.clear();
-        self.state = State::Track;
-        self.cut(now);
-    }
-
-    fn track(&mut self, evidence: &Evidence) {
-        self.schedule.rejected(evidence.rejected);
-        let (fresh, rejected) = self.judged(evidence);
-        let dips = self.schedule.dips(evidence.sent_at);
-        if dips {
-            let capacity = self.capacity.unwrap_or(0.0);
-            self.suspicion.hear(evidence.fresh, evidence.fresh_rejected, capacity);
-        }
-        if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
-            self.mark(evidence, dips);
-        } else if dips && self.floor.is_up() {
-            self.floor
-                .measure_in_passing(evidence.now, evidence.fresh, evidence.fresh_rejected);
-        }
-        if !evidence.is_full_rejection() {
-            self.full_rejections = 0;
-        } else if fresh > 0.0 {
-            self.full_rejections += 1;
-        }
-        let trip = self.trip.seconds();
-        let nothing = evidence.now - self.accepted_at > NOTHING_TRIPS * trip;
-        if self.rules.has(Rule::Outage) && self.full_rejections >= FULL_REJECTIONS && nothing {
-            self.state = State::Outage(Outage::new(evidence.now, trip));
-            return;
-        }
-        if !self.rules.has(Rule::Floor) || !matches!(self.state, State::Track) {
-            return;
-        }
-        if self.floor.is_due(evidence.now) {
-            self.try_out(evidence.now, self.floor.share());
-        } else if self.rules.has(Rule::SearchAgain)
-            && let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0))
-        {
-            self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
-            self.suspicion.searched(evidence.now);
-            self.search_again();
-        } else if let Some(share) = self.suspicion.share() {
-            self.try_out(evidence.now, share);
-        }
-    }
-
-    /// The bucket was empty when the service saw the call.
-    fn mark(&mut self, evidence: &Evidence, dips: bool) {
-        let mark_at = evidence.seen_at;
-        let last = self.mark_at.unwrap_or(mark_at);
-        let seconds = mark_at - last;
-        let mut surprise = false;
-        if let Some(capacity) = self.capacity.filter(|_| seconds > 0.0) {
-            let trip = self.trip.seconds();
-            let stretch = Stretch {
-                ended_at: mark_at,
-                seconds,
-                accepted: self.accepted,
-                expected: capacity * seconds,
-            };
-            self.estimate.add_fading(self.accepted, seconds);
-            let tolerance = Change::tolerance(self.chunk, capacity, trip);
-            let changed = self.change.observe(stretch, tolerance, trip);
-            if let Some(changed) = changed.filter(|_| self.rules.has(Rule::Change)) {
-                surprise = true;
-                self.estimate = Estimate::guessed(changed.rate, changed.seconds);
-                self.schedule.surprise();
-            }
-            self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
-        }
-        if seconds > 0.0 || self.mark_at.is_none() {
-            self.mark_at = Some(mark_at);
-            self.accepted = 0.0;
-        }
-        let is_news = evidence.sent_at > self.schedule.cut_at();
-        if is_news && (!dips || evidence.fresh_rejected > 0.0) {
-            self.suspicion.marked(dips);
-        }
-        if is_news || surprise {
-            self.cut(evidence.now);
-        }
-    }
-
-    fn cut(&mut self, now: f64) {
-        let conditions = self.conditions();
-        self.suspicion.keep_peak(conditions.capacity);
-        self.schedule.cut(now, &conditions);
-        self.credit.forfeit();
-    }
-
-    /// Half the pace for a while.
-    fn try_out(&mut self, now: f64, share: f64) {
-        let capacity = self.capacity.unwrap_or(0.0);
-        let recent = self.recent.rate();
-        let pace = capacity.min(recent.max(LEAST_TRUSTED * capacity));
-        self.suspicion.clear();
-        self.state = State::Trial(Trial::new(now, pace, self.chunk, share));
-        self.credit.forfeit();
-        // The service has just rejected something: the first call waits for a whole chunk's time.
-        self.credit.spend(self.chunk);
-    }
-
-    fn conclude(&mut self, finding: Finding, now: f64) {
-        match finding {
-            Finding::Loss { sent, rejected } => {
-                let known = self.floor.is_up();
-                self.floor.declare(now, sent, rejected);
-                if known {
-                    self.state = State::Track;
-                    self.cut(now);
-                } else {
-                    self.suspicion.confirmed();
-                    self.search_again();
-                }
-            }
-            Finding::Pace => {
-                self.floor.clear();
-                self.suspicion.clear();
-                self.schedule.shorten();
-                self.state = State::Track;
-                self.cut(now);
-            }
-        }
-    }
-
-    /// Looks for the capacity from the present pace upwards.
-    fn search_again(&mut self) {
-        let window = self.capacity.unwrap_or(0.0) * self.trip.seconds();
-        self.forget();
-        self.state = State::Search(Search::from(window));
-    }
-
-    /// The service takes entries again.
-    fn recover(&mut self, evidence: &Evidence, seconds: f64) {
-        if self.capacity.is_none() {
-            self.state = State::Search(Search::from(WINDOW_AFTER_OUTAGE));
-            return;
-        }
-        if seconds > LONG {
-            self.mark_at = Some(evidence.seen_at);
-            self.accepted = 0.0;
-        }
-        self.schedule.shorten();
-        self.start_tracking(evidence.now);
-    }
-
-    /// Nothing is known of the capacity any more.
-    fn forget(&mut self) {
-        self.capacity = None;
-        self.estimate = Estimate::default();
-        self.mark_at = None;
-        self.accepted = 0.0;
     }
 
     fn conditions(&self) -> Conditions {

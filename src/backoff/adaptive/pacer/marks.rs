@@ -1,0 +1,98 @@
+//! What a mark tells of the capacity.
+
+use super::{LEAST_SPAN, Pacer, State};
+use crate::backoff::adaptive::change::{Change, Stretch};
+use crate::backoff::adaptive::estimate::Estimate;
+use crate::backoff::adaptive::evidence::Evidence;
+use crate::backoff::adaptive::rules::Rule;
+use crate::backoff::adaptive::search::Found;
+
+impl Pacer {
+    /// Counts what was accepted since the last mark.
+    pub(super) fn count_accepted(&mut self, evidence: &Evidence) {
+        // Right after a search many calls are under way that the service saw before the mark, and some before the first.
+        if let (State::Drain { from, .. }, Some(mark_at)) = (&self.state, self.mark_at)
+            && evidence.seen_at <= mark_at
+        {
+            if evidence.seen_at > *from {
+                self.estimate.add(evidence.accepted, 0.0);
+            }
+            return;
+        }
+        self.accepted += evidence.accepted;
+    }
+
+    /// What of an answer is judged: the fresh entries alone where retries fail for reasons of their own.
+    pub(super) fn judged(&self, evidence: &Evidence) -> (f64, f64) {
+        if self.floor.is_up() || self.retries.are_at_fault() {
+            (evidence.fresh, evidence.fresh_rejected)
+        } else {
+            (evidence.sent, evidence.rejected)
+        }
+    }
+
+    /// What was accepted at the end of a search. Tells since when.
+    pub(super) fn measure(&mut self, found: Found) -> f64 {
+        if let Some(from) = self.mark_at {
+            self.measure_until(found.until);
+            return from;
+        }
+        self.estimate.add(found.accepted, found.until - found.from);
+        self.mark_at = Some(found.until);
+        self.accepted = 0.0;
+        found.from
+    }
+
+    /// What was accepted from the last mark to this one, while the capacity is not known.
+    pub(super) fn measure_until(&mut self, mark_at: f64) {
+        if let Some(last) = self.mark_at.filter(|last| *last < mark_at) {
+            self.estimate.add(self.accepted, mark_at - last);
+            self.mark_at = Some(mark_at);
+            self.accepted = 0.0;
+        }
+    }
+
+    /// The bucket was empty when the service saw the call.
+    pub(super) fn mark(&mut self, evidence: &Evidence, dips: bool) {
+        let mark_at = evidence.seen_at;
+        let last = self.mark_at.unwrap_or(mark_at);
+        let seconds = mark_at - last;
+        let mut surprise = false;
+        if let Some(capacity) = self.capacity.filter(|_| seconds > 0.0) {
+            let trip = self.trip.seconds();
+            let stretch = Stretch {
+                ended_at: mark_at,
+                seconds,
+                accepted: self.accepted,
+                expected: capacity * seconds,
+            };
+            self.estimate.add_fading(self.accepted, seconds);
+            let tolerance = Change::tolerance(self.chunk, capacity, trip);
+            let changed = self.change.observe(stretch, tolerance, trip);
+            if let Some(changed) = changed.filter(|_| self.rules.has(Rule::Change)) {
+                surprise = true;
+                self.estimate = Estimate::guessed(changed.rate, changed.seconds);
+                self.schedule.surprise();
+            }
+            self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
+        }
+        if seconds > 0.0 || self.mark_at.is_none() {
+            self.mark_at = Some(mark_at);
+            self.accepted = 0.0;
+        }
+        let is_news = evidence.sent_at > self.schedule.cut_at();
+        if is_news && (!dips || evidence.fresh_rejected > 0.0) {
+            self.suspicion.marked(dips);
+        }
+        if is_news || surprise {
+            self.cut(evidence.now);
+        }
+    }
+
+    pub(super) fn cut(&mut self, now: f64) {
+        let conditions = self.conditions();
+        self.suspicion.keep_peak(conditions.capacity);
+        self.schedule.cut(now, &conditions);
+        self.credit.forfeit();
+    }
+}

@@ -1,0 +1,167 @@
+//! From one state to the next.
+
+use super::{LEAST_SPAN, Pacer, State};
+use crate::backoff::adaptive::credit::Credit;
+use crate::backoff::adaptive::estimate::Estimate;
+use crate::backoff::adaptive::evidence::Evidence;
+use crate::backoff::adaptive::outage::{LONG, Outage};
+use crate::backoff::adaptive::rules::Rule;
+use crate::backoff::adaptive::search::Search;
+use crate::backoff::adaptive::trial::{Finding, Trial};
+
+/// Accepted entries that are worth an estimate at the end of a search.
+const WORTH: f64 = 4.0;
+
+/// Calls in a row of which nothing was accepted, and round trips without anything accepted: an outage.
+const FULL_REJECTIONS: u32 = 2;
+const NOTHING_TRIPS: f64 = 1.5;
+
+/// An estimate that had sunk and is this many times higher when searched again had no reason to sink.
+const RISEN: f64 = 1.5;
+
+/// What was accepted lately tells how slow a trial must be, but the pace may have been low for other reasons: not below this
+/// part of the estimate.
+const LEAST_TRUSTED: f64 = 0.25;
+
+/// The window of the search after an outage that left no estimate.
+const WINDOW_AFTER_OUTAGE: f64 = 2.0;
+
+impl Pacer {
+    pub(super) fn end_drain_if_done(&mut self, now: f64) {
+        let State::Drain { until, accepted, .. } = self.state else {
+            return;
+        };
+        if self.in_flight > 0.0 && now < until {
+            return;
+        }
+        let trip = self.trip.seconds();
+        if self.estimate.entries() >= WORTH {
+            self.capacity = Some(self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN)));
+            self.schedule.restart();
+            self.start_tracking(now);
+            if let Some((sunk, share)) = self.unconfirmed.take()
+                && self.capacity > Some(RISEN * sunk)
+            {
+                self.try_out(now, share);
+            }
+        } else if accepted <= 0.0 && self.accepted <= 0.0 {
+            self.state = State::Outage(Outage::new(now, trip));
+        } else {
+            self.state = State::Search(Search::from(1.0));
+        }
+    }
+
+    pub(super) fn start_tracking(&mut self, now: f64) {
+        self.change.begin(now);
+        self.credit = Credit::none(now);
+        self.full_rejections = 0;
+        self.suspicion.clear();
+        self.state = State::Track;
+        self.cut(now);
+    }
+
+    pub(super) fn track(&mut self, evidence: &Evidence) {
+        self.schedule.rejected(evidence.rejected);
+        let (fresh, rejected) = self.judged(evidence);
+        let dips = self.schedule.dips(evidence.sent_at);
+        if dips {
+            let capacity = self.capacity.unwrap_or(0.0);
+            self.suspicion.hear(evidence.fresh, evidence.fresh_rejected, capacity);
+        }
+        if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
+            self.mark(evidence, dips);
+        } else if dips && self.floor.is_up() {
+            self.floor
+                .measure_in_passing(evidence.now, evidence.fresh, evidence.fresh_rejected);
+        }
+        if !evidence.is_full_rejection() {
+            self.full_rejections = 0;
+        } else if fresh > 0.0 {
+            self.full_rejections += 1;
+        }
+        let trip = self.trip.seconds();
+        let nothing = evidence.now - self.accepted_at > NOTHING_TRIPS * trip;
+        if self.rules.has(Rule::Outage) && self.full_rejections >= FULL_REJECTIONS && nothing {
+            self.state = State::Outage(Outage::new(evidence.now, trip));
+            return;
+        }
+        if !self.rules.has(Rule::Floor) || !matches!(self.state, State::Track) {
+            return;
+        }
+        if self.floor.is_due(evidence.now) {
+            self.try_out(evidence.now, self.floor.share());
+        } else if self.rules.has(Rule::SearchAgain)
+            && let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0))
+        {
+            self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
+            self.suspicion.searched(evidence.now);
+            self.search_again();
+        } else if let Some(share) = self.suspicion.share() {
+            self.try_out(evidence.now, share);
+        }
+    }
+
+    /// Half the pace for a while.
+    pub(super) fn try_out(&mut self, now: f64, share: f64) {
+        let capacity = self.capacity.unwrap_or(0.0);
+        let recent = self.recent.rate();
+        let pace = capacity.min(recent.max(LEAST_TRUSTED * capacity));
+        self.suspicion.clear();
+        self.state = State::Trial(Trial::new(now, pace, self.chunk, share));
+        self.credit.forfeit();
+        // The service has just rejected something: the first call waits for a whole chunk's time.
+        self.credit.spend(self.chunk);
+    }
+
+    pub(super) fn conclude(&mut self, finding: Finding, now: f64) {
+        match finding {
+            Finding::Loss { sent, rejected } => {
+                let known = self.floor.is_up();
+                self.floor.declare(now, sent, rejected);
+                if known {
+                    self.state = State::Track;
+                    self.cut(now);
+                } else {
+                    self.suspicion.confirmed();
+                    self.search_again();
+                }
+            }
+            Finding::Pace => {
+                self.floor.clear();
+                self.suspicion.clear();
+                self.schedule.shorten();
+                self.state = State::Track;
+                self.cut(now);
+            }
+        }
+    }
+
+    /// Looks for the capacity from the present pace upwards.
+    pub(super) fn search_again(&mut self) {
+        let window = self.capacity.unwrap_or(0.0) * self.trip.seconds();
+        self.forget();
+        self.state = State::Search(Search::from(window));
+    }
+
+    /// The service takes entries again.
+    pub(super) fn recover(&mut self, evidence: &Evidence, seconds: f64) {
+        if self.capacity.is_none() {
+            self.state = State::Search(Search::from(WINDOW_AFTER_OUTAGE));
+            return;
+        }
+        if seconds > LONG {
+            self.mark_at = Some(evidence.seen_at);
+            self.accepted = 0.0;
+        }
+        self.schedule.shorten();
+        self.start_tracking(evidence.now);
+    }
+
+    /// Nothing is known of the capacity any more.
+    pub(super) fn forget(&mut self) {
+        self.capacity = None;
+        self.estimate = Estimate::default();
+        self.mark_at = None;
+        self.accepted = 0.0;
+    }
+}
