@@ -1,10 +1,14 @@
 //! The ways in: a delivery to one table or queue, and the two functions for a single batch.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+
+use futures::{Stream, StreamExt};
 
 use crate::engine;
 use crate::options::DeliveryOptions;
-use crate::report::{DeliveryError, Report};
+use crate::producer::Producer;
+use crate::report::{DeliveryError, Report, StreamError};
 use crate::target::BatchTarget;
 #[cfg(feature = "dynamodb")]
 use crate::target::dynamo::{DynamoTable, DynamoTables};
@@ -78,7 +82,57 @@ impl<T: BatchTarget> Delivery<T> {
     where
         I: IntoIterator<Item = T::Entry>,
     {
-        engine::deliver(Arc::clone(&self.target), entries.into_iter(), self.options.clone()).await
+        let input = engine::Batch(entries.into_iter());
+        let delivered = engine::deliver(Arc::clone(&self.target), input, self.options.clone()).await;
+        delivered.into_result()
+    }
+
+    /// Delivers every entry of a stream, or hands it back.
+    ///
+    /// Entries are read as they are needed, so that a stream of any length takes the memory of a few calls; what is handed
+    /// back is kept until the end, though. A call that is not full leaves when its first entry has waited for the
+    /// [`linger`](DeliveryOptions::linger). When the delivery ends early, what was not read stays with the stream: deliver
+    /// `&mut stream` to keep the rest.
+    ///
+    /// # Errors
+    /// When any entry was not delivered. The error carries all of them, each with its cause.
+    pub async fn deliver_stream<S>(&self, stream: S) -> Result<Report, DeliveryError<T::Entry>>
+    where
+        S: Stream<Item = T::Entry>,
+    {
+        match self.try_deliver_stream(stream.map(Ok::<_, Infallible>)).await {
+            Ok(report) => Ok(report),
+            Err(StreamError::Delivery(error)) => Err(error),
+            Err(StreamError::Stream { error, .. }) => match error {},
+        }
+    }
+
+    /// Delivers every entry of a stream that may fail, or hands it back.
+    ///
+    /// As [`deliver_stream`](Self::deliver_stream). The first error ends the stream; what came before it is delivered.
+    ///
+    /// # Errors
+    /// When the stream failed, or any entry was not delivered.
+    pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, StreamError<T::Entry, X>>
+    where
+        S: Stream<Item = Result<T::Entry, X>>,
+    {
+        let mut input = engine::Streamed::new(stream);
+        let delivered = engine::deliver(Arc::clone(&self.target), &mut input, self.options.clone()).await;
+        let delivery = delivered.into_result();
+        match input.error {
+            Some(error) => Err(StreamError::Stream { error, delivery }),
+            None => delivery.map_err(StreamError::Delivery),
+        }
+    }
+
+    /// A handle for many tasks that send single entries. It starts a task of the current tokio runtime, which ends when the
+    /// producer is [closed](Producer::close).
+    ///
+    /// # Panics
+    /// When there is no current tokio runtime.
+    pub fn producer(&self) -> Producer<T::Entry> {
+        Producer::start(Arc::clone(&self.target), self.options.clone())
     }
 }
 

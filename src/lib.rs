@@ -54,9 +54,10 @@
 //!
 //! # Where things are
 //! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one call of a function.
-//! - [`Delivery`]: the same, reusable, and for any [target].
+//! - [`Delivery`]: the same, reusable, and for any [target]; from a stream, too.
+//! - [`Producer`]: single entries of many tasks; [`Receipt`], [`Fate`]: what becomes of one of them.
 //! - [`DeliveryOptions`]: pace, concurrency and patience.
-//! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: what it came to.
+//! - [`Report`], [`DeliveryError`], [`StreamError`], [`Undelivered`], [`Cause`]: what it came to.
 //! - [`Progress`]: live figures.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] tells how the pacing works.
 //! - [`target`]: DynamoDB, SQS, and the trait for other services.
@@ -83,6 +84,7 @@ mod engine;
 pub mod guide;
 mod invalid;
 mod options;
+mod producer;
 mod progress;
 mod report;
 #[cfg(feature = "simulator")]
@@ -96,5 +98,6 @@ pub use delivery::deliver_batch_to_dynamo;
 pub use delivery::deliver_batch_to_sqs;
 pub use invalid::{InvalidEntry, InvalidOption};
 pub use options::DeliveryOptions;
+pub use producer::{Fate, Producer, Receipt};
 pub use progress::{Progress, Snapshot};
-pub use report::{Cause, DeliveryError, Report, Undelivered};
+pub use report::{Cause, DeliveryError, Report, StreamError, Undelivered};

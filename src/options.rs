@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,13 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long calls in flight may go on after the end was ordered. An ordinary call takes some 10 ms.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// How long an entry waits for others that could share its call: as long as an ordinary call takes, so that it doubles the
+/// time of an entry at most.
+const LINGER: Duration = Duration::from_millis(10);
+
+/// Entries that a producer holds: 40 full calls of DynamoDB, 100 of SQS, more than are in flight by default.
+const BUFFER: usize = 1_000;
 
 /// How to deliver.
 ///
@@ -53,6 +61,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// - give up after: 15 minutes an entry
 /// - attempt timeout: 30 s a call
 /// - grace: 1 s
+/// - linger: 10 ms
+/// - buffer: 1,000 entries
 /// - no deadline, no cancellation
 ///
 /// So the defaults outlast minutes of throttling. What ends a delivery early is a refusal that no retry can cure.
@@ -68,6 +78,8 @@ pub struct DeliveryOptions {
     pub(crate) grace: Duration,
     pub(crate) progress: Progress,
     pub(crate) last_write_wins: bool,
+    pub(crate) linger: Duration,
+    pub(crate) buffer: usize,
 }
 
 impl Default for DeliveryOptions {
@@ -83,6 +95,8 @@ impl Default for DeliveryOptions {
             grace: GRACE,
             progress: Progress::default(),
             last_write_wins: false,
+            linger: LINGER,
+            buffer: BUFFER,
         }
     }
 }
@@ -167,6 +181,29 @@ impl DeliveryOptions {
         self
     }
 
+    /// How long an entry may wait for others to come and fill its call, when entries come slowly: from a stream or a
+    /// [`Producer`](crate::Producer). Zero: not at all. Default: 10 ms.
+    ///
+    /// A full call leaves at once, and so does all that is left when the input has ended.
+    #[must_use]
+    pub fn linger(mut self, linger: Duration) -> Self {
+        self.linger = linger;
+        self
+    }
+
+    /// How many entries a [`Producer`](crate::Producer) takes before its delivery has read them. Who sends more waits. Default:
+    /// 1,000.
+    ///
+    /// # Errors
+    /// When it is 0.
+    pub fn buffer(mut self, entries: usize) -> Result<Self, InvalidOption> {
+        if entries == 0 {
+            return Err(InvalidOption::new("buffer", "at least 1", 0));
+        }
+        self.buffer = entries.min(Semaphore::MAX_PERMITS);
+        Ok(self)
+    }
+
     /// Where to count what happens.
     #[must_use]
     pub fn progress(mut self, progress: &Progress) -> Self {
@@ -202,6 +239,8 @@ impl fmt::Debug for DeliveryOptions {
             .field("attempt_timeout", &self.attempt_timeout)
             .field("deadline", &self.deadline)
             .field("grace", &self.grace)
+            .field("linger", &self.linger)
+            .field("buffer", &self.buffer)
             .field("last_write_wins", &self.last_write_wins)
             .finish_non_exhaustive()
     }

@@ -28,6 +28,19 @@ pub struct Report {
     pub elapsed: Duration,
 }
 
+impl Report {
+    /// Another delivery followed.
+    pub(crate) fn add(&mut self, next: &Self) {
+        self.delivered += next.delivered;
+        self.undelivered += next.undelivered;
+        self.superseded += next.superseded;
+        self.calls += next.calls;
+        self.resubmitted += next.resubmitted;
+        self.throttled += next.throttled;
+        self.elapsed += next.elapsed;
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} delivered, {} undelivered, ", self.delivered, self.undelivered)?;
@@ -53,6 +66,27 @@ pub struct DeliveryError<E> {
     pub report: Report,
     /// Every entry that was not delivered, in the order of the input.
     pub undelivered: Vec<Undelivered<E>>,
+    /// Why the delivery stopped before the end of the input, if a fault stopped it: one that every later call shares, or a
+    /// panic of the input, the target or the backoff strategy.
+    pub stopped: Option<Fault>,
+}
+
+/// A delivery from a stream failed.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError<E, X> {
+    /// The stream yielded an error.
+    #[error("the stream failed")]
+    Stream {
+        /// The stream's error.
+        #[source]
+        error: X,
+        /// What became of the entries that came before it.
+        delivery: Result<Report, DeliveryError<E>>,
+    },
+    /// Some entries could not be delivered.
+    #[error(transparent)]
+    Delivery(DeliveryError<E>),
 }
 
 /// An entry that was not delivered.
@@ -63,7 +97,7 @@ pub struct DeliveryError<E> {
 pub struct Undelivered<E> {
     /// The entry, as it was handed over; completed if the target [completes](crate::target::BatchTarget::complete) entries.
     pub entry: E,
-    /// Its place in the input, from 0.
+    /// Its place in the input, from 0. 0 also when a producer did not take it.
     pub position: u64,
     /// Why it was not delivered.
     pub cause: Cause,
@@ -100,6 +134,12 @@ pub enum Cause {
     /// The delivery was [cancelled](crate::DeliveryOptions::cancellation).
     #[error("the delivery was cancelled")]
     Cancelled(#[source] Option<Fault>),
+    /// The [`Producer`](crate::Producer) takes no more entries.
+    #[error("not sent: the producer is closed")]
+    Closed,
+    /// The [buffer](crate::DeliveryOptions::buffer) of the [`Producer`](crate::Producer) has no room at the moment.
+    #[error("not sent: the producer's buffer is full")]
+    BufferFull,
 }
 
 /// How many causes an error message tells; the rest is counted.
@@ -136,7 +176,10 @@ impl<E> fmt::Display for DeliveryError<E> {
             write!(f, "{separator}{count} × {words}")?;
             separator = "; ";
         }
-        Ok(())
+        match &self.stopped {
+            Some(fault) if self.undelivered.is_empty() => write!(f, "{separator}the delivery stopped: {fault}"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -149,11 +192,48 @@ impl<E> fmt::Debug for DeliveryError<E> {
     }
 }
 
+impl<E, X: fmt::Debug> fmt::Debug for StreamError<E, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stream { error, delivery } => f
+                .debug_struct("Stream")
+                .field("error", error)
+                .field("delivery", delivery)
+                .finish(),
+            Self::Delivery(error) => f.debug_tuple("Delivery").field(error).finish(),
+        }
+    }
+}
+
 impl<E> Error for DeliveryError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.undelivered
-            .first()
-            .map(|undelivered| &undelivered.cause as &(dyn Error + 'static))
+        let cause = self.undelivered.first().map(|undelivered| &undelivered.cause as _);
+        cause.or_else(|| self.stopped.as_ref().map(|fault| fault as _))
+    }
+}
+
+impl<E> Undelivered<E> {
+    /// An entry that was not sent.
+    pub(crate) fn unsent(entry: E, position: u64, cause: Cause) -> Self {
+        Self {
+            entry,
+            position,
+            cause,
+            attempts: 0,
+            may_have_been_delivered: false,
+        }
+    }
+}
+
+impl<E> fmt::Display for Undelivered<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the entry was not delivered: {}", self.cause)
+    }
+}
+
+impl<E> Error for Undelivered<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.cause)
     }
 }
 

@@ -50,7 +50,7 @@ impl<E> Case<E> {
         Some(chunk)
     }
 
-    fn tickets(&self) -> impl Iterator<Item = &Ticket> {
+    fn tickets(&self) -> impl Iterator<Item = &Ticket<E>> {
         self.open.iter().flat_map(|chunk| &chunk.tickets)
     }
 
@@ -89,7 +89,7 @@ impl<E> Cases<E> {
         self.tickets().map(|ticket| ticket.bytes).sum()
     }
 
-    fn tickets(&self) -> impl Iterator<Item = &Ticket> {
+    fn tickets(&self) -> impl Iterator<Item = &Ticket<E>> {
         let resting = self.resting.iter().map(|(_, case)| case);
         resting.chain(&self.ready).flat_map(Case::tickets)
     }
@@ -137,7 +137,7 @@ impl<E> Cases<E> {
     }
 
     /// Takes out those whose case is ready and whose time is used up.
-    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&Ticket) -> bool) -> Vec<Ticketed<E>> {
+    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&Ticket<E>) -> bool) -> Vec<Ticketed<E>> {
         let mut expired = Vec::new();
         if self.ready.iter().flat_map(Case::tickets).any(&is_expired) {
             for case in &mut self.ready {
@@ -159,7 +159,7 @@ impl<E> Cases<E> {
     }
 
     /// The first moment at which the time of one is used up whose case is ready.
-    pub(crate) fn next_expiry(&self, expiry: impl Fn(&Ticket) -> Option<Instant>) -> Option<Instant> {
+    pub(crate) fn next_expiry(&self, expiry: impl Fn(&Ticket<E>) -> Option<Instant>) -> Option<Instant> {
         self.ready.iter().flat_map(Case::tickets).filter_map(expiry).min()
     }
 

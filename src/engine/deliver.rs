@@ -1,45 +1,42 @@
 //! The loop: one delivery from its first entry to its last.
 
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, OptionFuture};
+use futures::future::OptionFuture;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::cases::{Case, Cases};
+use super::delivered::Delivered;
 use super::ending::Ending;
 use super::fresh::Fresh;
-use super::gate::{Departure, Turn};
+use super::gate::QueuedUp;
+use super::guarded::{guarded, panicked};
+use super::input::Input;
 use super::lanes::Lanes;
 use super::ledger::Ledger;
-use super::round::{panicked, round};
+use super::round::round;
 use super::settle::Settled;
 use super::setup::SetupFailures;
 use super::slots::Slots;
 use super::ticket::{Chunk, Ticket, Ticketed};
+use super::turn::{Departure, Turn};
 use super::waiting::Waiting;
 use crate::backoff::Waiter;
 use crate::options::DeliveryOptions;
-use crate::report::{Cause, DeliveryError, Report};
+use crate::report::Cause;
 use crate::target::{BatchTarget, Fault, Limits};
 
 /// Delivers every entry of the input, or hands it back.
-///
-/// # Errors
-/// When any entry was handed back.
-pub(crate) async fn deliver<T, I>(
-    target: Arc<T>,
-    input: I,
-    options: DeliveryOptions,
-) -> Result<Report, DeliveryError<T::Entry>>
+pub(crate) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions) -> Delivered<T::Entry>
 where
     T: BatchTarget,
-    I: Iterator<Item = T::Entry>,
+    I: Input<Entry = T::Entry>,
 {
     let started = Instant::now();
     let mut delivery = Delivering::new(target, input, options);
@@ -47,50 +44,58 @@ where
         None => delivery.run().await,
         early => early,
     };
-    if let Some(ending) = ending {
-        delivery.await_in_flight(&ending).await;
-        delivery.hand_back_the_rest(&ending);
+    if let Some(ending) = &ending {
+        delivery.await_in_flight(ending).await;
+        delivery.hand_back_the_rest(ending);
     }
-    delivery.ledger.close(started.elapsed())
+    let stopped = match ending {
+        Some(Ending::Stopped(fault)) => Some(fault),
+        _ => delivery.fresh.fault().cloned(),
+    };
+    delivery.ledger.close(started.elapsed(), stopped)
 }
 
 /// One delivery on its way.
-pub(super) struct Delivering<T: BatchTarget, I: Iterator<Item = T::Entry>> {
+pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) target: Arc<T>,
     pub(super) limits: Limits,
     pub(super) options: DeliveryOptions,
-    pub(super) fresh: Fresh<T::Entry, I>,
+    pub(super) fresh: Fresh<I>,
     pub(super) waiting: Waiting<T::Entry>,
     pub(super) lanes: Lanes<T::Entry>,
     pub(super) cases: Cases<T::Entry>,
     pub(super) slots: Slots,
-    /// How many entries the next call would like to carry, for the queue in front of the strategy.
-    wanted: Arc<AtomicUsize>,
     pub(super) rounds: JoinSet<Settled<T::Entry>>,
     /// Cancelled when calls in flight are given up.
     pub(super) abandoned: CancellationToken,
     pub(super) setup_failures: SetupFailures,
+    /// That the target panicked outside of a call, if it did.
+    pub(super) fault: OnceLock<Fault>,
     pub(super) ledger: Ledger<T::Entry>,
 }
 
 impl<T, I> Delivering<T, I>
 where
     T: BatchTarget,
-    I: Iterator<Item = T::Entry>,
+    I: Input<Entry = T::Entry>,
 {
     fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
         Self {
-            limits: target.limits(),
+            limits: Limits {
+                entries: 0,
+                bytes: 0,
+                entry_bytes: 0,
+            },
             target,
             fresh: Fresh::new(input),
             waiting: Waiting::new(),
             lanes: Lanes::new(),
             cases: Cases::new(),
             slots: Slots::new(options.concurrency),
-            wanted: Arc::default(),
             rounds: JoinSet::new(),
             abandoned: CancellationToken::new(),
             setup_failures: SetupFailures::default(),
+            fault: OnceLock::new(),
             ledger: Ledger::new(options.progress.clone()),
             options,
         }
@@ -98,18 +103,20 @@ where
 
     /// Lets the target get ready, if there is anything to deliver. Returns why the delivery ends before it began.
     async fn prepare(&mut self) -> Option<Ending> {
-        if !self.fresh.has_any() {
-            return None;
-        }
         let deadline = OptionFuture::from(self.options.deadline.map(sleep_until));
+        let preparation = async {
+            if !poll_fn(|context| self.fresh.poll_next(context)).await {
+                return Ok(());
+            }
+            self.limits = guarded("the target", || self.target.limits())?;
+            let prepared = AssertUnwindSafe(self.target.prepare()).catch_unwind().await;
+            prepared.map_err(|panic| panicked("the target", &*panic))
+        };
         tokio::select! {
             biased;
             () = self.options.cancellation.cancelled() => Some(Ending::Cancelled),
             Some(()) = deadline => Some(Ending::DeadlineReached),
-            prepared = AssertUnwindSafe(self.target.prepare()).catch_unwind() => match prepared {
-                Ok(()) => None,
-                Err(panic) => Some(Ending::Stopped(panicked(&*panic))),
-            }
+            prepared = preparation => prepared.err().map(Ending::Stopped),
         }
     }
 
@@ -119,7 +126,7 @@ where
         let mut cancelled = pin!(options.cancellation.cancelled());
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
         let mut resets = options.gate.resets();
-        let mut admission: Option<BoxFuture<'static, Turn>> = None;
+        let mut queued_up: Option<QueuedUp> = None;
         loop {
             let now = Instant::now();
             if let Some(ending) = self.ordered_end(now) {
@@ -128,14 +135,16 @@ where
             self.waiting.wake(now, |lane| self.lanes.board(lane));
             self.cases.wake(now);
             self.give_up_expired(now);
-            self.refill();
-            if admission.is_none() {
-                admission = self.send_what_may_go(now);
+            self.refill(now);
+            if queued_up.is_none() {
+                queued_up = self.send_what_may_go(now);
             }
-            if self.rounds.is_empty() && self.waiting.len() == 0 && self.fresh.len() == 0 && self.cases.is_empty() {
+            if self.is_done() {
                 return None;
             }
-            self.wanted.store(self.next_len(), Relaxed);
+            let waiter = Waiter {
+                entries: self.next_len().max(1),
+            };
             let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
             tokio::select! {
                 biased;
@@ -146,10 +155,13 @@ where
                         return Some(ending);
                     }
                 }
-                Some(turn) = OptionFuture::from(admission.as_mut()) => {
-                    admission = None;
+                Some(turn) = OptionFuture::from(
+                    queued_up.as_mut().map(|queued_up| poll_fn(|context| queued_up.poll_turn(context, &waiter)))
+                ) => {
+                    queued_up = None;
                     self.send(turn);
                 }
+                _ = poll_fn(|context| self.fresh.poll_next(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
                     self.waiting.wake_all(|lane| self.lanes.board(lane));
                     self.cases.wake_all();
@@ -160,10 +172,19 @@ where
         }
     }
 
+    /// Whether everything is settled.
+    fn is_done(&self) -> bool {
+        let nothing_left = self.waiting.len() == 0 && self.fresh.len() == 0 && self.cases.is_empty();
+        nothing_left && self.rounds.is_empty() && self.fresh.has_ended()
+    }
+
     /// The end, when it was ordered from outside.
     fn ordered_end(&self, now: Instant) -> Option<Ending> {
         if self.options.cancellation.is_cancelled() {
             return Some(Ending::Cancelled);
+        }
+        if let Some(fault) = self.fault.get().or(self.options.gate.fault()) {
+            return Some(Ending::Stopped(fault.clone()));
         }
         let reached = self.options.deadline.is_some_and(|deadline| deadline <= now);
         reached.then_some(Ending::DeadlineReached)
@@ -172,7 +193,7 @@ where
     /// Hands back what was rejected and whose time is used up.
     fn give_up_expired(&mut self, now: Instant) {
         let patience = self.options.give_up_after;
-        let is_expired = |ticket: &Ticket| ticket.expiry(patience).is_some_and(|expiry| expiry <= now);
+        let is_expired = |ticket: &Ticket<T::Entry>| ticket.expiry(patience).is_some_and(|expiry| expiry <= now);
         while self.waiting.peek().is_some_and(|entry| is_expired(&entry.ticket)) {
             if let Some(entry) = self.waiting.pop() {
                 self.give_up(entry);
@@ -186,7 +207,7 @@ where
     /// The time of an entry that waited is used up.
     fn give_up(&mut self, mut entry: Ticketed<T::Entry>) {
         if self.is_outdated(&entry) {
-            return self.supersede(&entry);
+            return self.supersede(entry);
         }
         self.ledger.waits_no_more();
         self.leave(entry.ticket.lane);
@@ -199,13 +220,13 @@ where
     }
 
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
-    fn send_what_may_go(&mut self, now: Instant) -> Option<BoxFuture<'static, Turn>> {
+    fn send_what_may_go(&mut self, now: Instant) -> Option<QueuedUp> {
         while let Some(waiter) = self.waiter(now) {
-            let Some(turn) = self.options.gate.try_admit(waiter) else {
-                return Some(Arc::clone(&self.options.gate).admit(Arc::clone(&self.wanted)).boxed());
+            let Some(turn) = self.options.gate.try_admit(&waiter) else {
+                return Some(self.options.gate.queue_up());
             };
             self.send(turn);
-            self.refill();
+            self.refill(now);
         }
         None
     }
@@ -213,7 +234,7 @@ where
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
         let entries = self.next_len();
-        (entries > 0 && self.slots.has_free(now)).then_some(Waiter { entries })
+        (entries > 0 && self.slots.has_free(now) && self.lingers_until(now).is_none()).then_some(Waiter { entries })
     }
 
     /// How many entries the next call would like to carry.
@@ -265,7 +286,7 @@ where
         let next_wake = [self.waiting.next_wake(), self.cases.next_wake()];
         next_wake
             .into_iter()
-            .chain([next_expiry, case_expiry, next_free])
+            .chain([next_expiry, case_expiry, next_free, self.lingers_until(now)])
             .flatten()
             // A slot that has rested may still have to wait for the strategy; that wait ends otherwise.
             .filter(|event| *event > now)

@@ -6,6 +6,7 @@ use tokio::time::sleep;
 
 use super::cases::Case;
 use super::deliver::{Delivering, joined};
+use super::input::Input;
 use super::settle::Settled;
 use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
@@ -32,7 +33,7 @@ impl Ending {
 impl<T, I> Delivering<T, I>
 where
     T: BatchTarget,
-    I: Iterator<Item = T::Entry>,
+    I: Input<Entry = T::Entry>,
 {
     /// Waits for the calls in flight, which have the grace to end.
     pub(super) async fn await_in_flight(&mut self, ending: &Ending) {
@@ -89,7 +90,7 @@ where
 
     fn give_back(&mut self, mut entry: Ticketed<T::Entry>, ending: &Ending) {
         if self.is_outdated(&entry) {
-            return self.ledger.superseded(1);
+            return self.ledger.superseded(entry);
         }
         let last = entry.ticket.fault.take();
         self.ledger.hand_back(entry, ending.cause(last));

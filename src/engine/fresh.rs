@@ -1,83 +1,116 @@
 //! Entries as they come from the input.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::iter::Peekable;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
+use tokio::time::Instant;
+
+use super::guarded::guarded;
+use super::input::{Incoming, Input};
 use super::ticket::{Ticket, Ticketed};
 use crate::invalid::InvalidEntry;
-use crate::target::{BatchTarget, Limits};
+use crate::target::{BatchTarget, Fault, Limits};
 
 /// Entries that were not sent yet: the input, and a few of its entries that are checked already and may go.
-pub(crate) struct Fresh<E, I: Iterator<Item = E>> {
-    input: Peekable<I>,
-    input_ended: bool,
+pub(crate) struct Fresh<I: Input> {
+    input: I,
+    /// Nothing more comes from the input.
+    ended: bool,
+    /// It panicked, and is not touched again.
+    fault: Option<Fault>,
+    /// The next one, already taken from the input.
+    next: Option<Incoming<I::Entry>>,
     next_position: u64,
-    checked: VecDeque<Ticketed<E>>,
+    checked: VecDeque<Ticketed<I::Entry>>,
     /// Those that were held in a lane, by position: who came first goes first.
-    let_out: BTreeMap<u64, Ticketed<E>>,
+    let_out: BTreeMap<u64, Ticketed<I::Entry>>,
 }
 
-impl<E, I: Iterator<Item = E>> Fresh<E, I> {
+/// What came of reading an entry.
+pub(crate) enum Read<E> {
+    /// It is there, checked and measured.
+    Checked(Ticketed<E>),
+    /// It cannot be delivered.
+    Invalid(Ticketed<E>, InvalidEntry),
+    /// The target panicked over it.
+    Panicked(Ticketed<E>, Fault),
+}
+
+impl<I: Input> Fresh<I> {
     pub(crate) fn new(input: I) -> Self {
         Self {
-            input: input.peekable(),
-            input_ended: false,
-            next_position: 0,
+            next_position: input.first_position(),
+            input,
+            ended: false,
+            fault: None,
+            next: None,
             checked: VecDeque::new(),
             let_out: BTreeMap::new(),
         }
     }
 
-    /// Whether the input has an entry, which is not read yet.
-    pub(crate) fn has_any(&mut self) -> bool {
-        self.input.peek().is_some()
+    /// Whether nothing more comes from the input.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
     }
 
-    /// Reads and checks the next entry of the input; `None` when it has ended.
-    #[expect(clippy::type_complexity, reason = "an entry, or an entry and what is wrong with it")]
-    pub(crate) fn read<T>(
-        &mut self,
-        target: &T,
-        limits: &Limits,
-    ) -> Option<Result<Ticketed<E>, (Ticketed<E>, InvalidEntry)>>
+    /// That the input panicked, if it did.
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// Ready when the input has an entry, which is not read yet, or has ended. Returns whether it has one.
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        if self.next.is_none() && !self.ended {
+            match guarded("the input", || self.input.poll_next(context)) {
+                Ok(polled) => self.next = ready!(polled),
+                Err(fault) => self.fault = Some(fault),
+            }
+            self.ended = self.next.is_none();
+        }
+        Poll::Ready(self.next.is_some())
+    }
+
+    /// Reads and checks the next entry of the input; `None` when there is none now.
+    pub(crate) fn read<T>(&mut self, target: &T, limits: &Limits, now: Instant) -> Option<Read<I::Entry>>
     where
-        T: BatchTarget<Entry = E>,
+        T: BatchTarget<Entry = I::Entry>,
     {
-        let (position, mut entry) = self.next_entry()?;
-        Some(match measure(&entry, target, limits) {
-            Ok(bytes) => {
-                target.complete(&mut entry);
-                let mut ticket = Ticket::new(position, bytes);
-                ticket.lane = target.lane(&entry);
-                Ok(Ticketed { entry, ticket })
-            }
-            Err(invalid) => {
-                let ticket = Ticket::new(position, 0);
-                Err((Ticketed { entry, ticket }, invalid))
-            }
+        // Whoever finds nothing waits with a waker of its own.
+        let _ = self.poll_next(&mut Context::from_waker(Waker::noop()));
+        let mut read = self.ticketed()?;
+        read.ticket.arrived = Some(now);
+        let Ticketed { entry, ticket } = &mut read;
+        let checked = guarded("the target", || {
+            ticket.bytes = measure(entry, target, limits)?;
+            target.complete(entry);
+            ticket.lane = target.lane(entry);
+            Ok(())
+        });
+        Some(match checked {
+            Ok(Ok(())) => Read::Checked(read),
+            Ok(Err(invalid)) => Read::Invalid(read, invalid),
+            Err(fault) => Read::Panicked(read, fault),
         })
     }
 
-    fn next_entry(&mut self) -> Option<(u64, E)> {
-        if self.input_ended {
-            return None;
-        }
-        let Some(entry) = self.input.next() else {
-            self.input_ended = true;
-            return None;
-        };
-        let position = self.next_position;
+    /// The next one of the input, with a ticket.
+    fn ticketed(&mut self) -> Option<Ticketed<I::Entry>> {
+        let Incoming { entry, confirmation } = self.next.take()?;
+        let mut ticket = Ticket::new(self.next_position, 0);
+        ticket.confirmation = confirmation;
         self.next_position += 1;
-        Some((position, entry))
+        Some(Ticketed { entry, ticket })
     }
 
     /// The entry that was read last may go.
-    pub(crate) fn push(&mut self, entry: Ticketed<E>) {
+    pub(crate) fn push(&mut self, entry: Ticketed<I::Entry>) {
         self.checked.push_back(entry);
     }
 
     /// The entry that was held may go.
-    pub(crate) fn let_out(&mut self, entry: Ticketed<E>) {
+    pub(crate) fn let_out(&mut self, entry: Ticketed<I::Entry>) {
         self.let_out.insert(entry.ticket.position, entry);
     }
 
@@ -86,8 +119,13 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
         self.checked.len() + self.let_out.len()
     }
 
+    /// What those that may go take up of a call, without those that were held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.checked.iter().map(|entry| entry.ticket.bytes).sum()
+    }
+
     /// The one that goes next.
-    pub(crate) fn peek(&self) -> Option<&Ticketed<E>> {
+    pub(crate) fn peek(&self) -> Option<&Ticketed<I::Entry>> {
         if self.let_out_is_next() {
             self.let_out.first_key_value().map(|(_, entry)| entry)
         } else {
@@ -95,7 +133,7 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Ticketed<E>> {
+    pub(crate) fn pop(&mut self) -> Option<Ticketed<I::Entry>> {
         if self.let_out_is_next() {
             self.let_out.pop_first().map(|(_, entry)| entry)
         } else {
@@ -112,12 +150,26 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
             .is_none_or(|checked| checked.ticket.position > *position)
     }
 
+    /// Until when the one that goes next may wait for others that could share its call.
+    pub(crate) fn lingers_until(&self, linger: Duration) -> Option<Instant> {
+        let ticket = &self.peek()?.ticket;
+        if self.ended || ticket.position < self.input.hurried() {
+            return None;
+        }
+        ticket.arrived?.checked_add(linger)
+    }
+
     /// The next one, checked or not, for handing it back.
-    pub(crate) fn pop_unsent(&mut self) -> Option<Ticketed<E>> {
+    pub(crate) fn pop_unsent(&mut self) -> Option<Ticketed<I::Entry>> {
         self.pop().or_else(|| {
-            let (position, entry) = self.next_entry()?;
-            let ticket = Ticket::new(position, 0);
-            Some(Ticketed { entry, ticket })
+            if self.next.is_none() && !self.ended {
+                match guarded("the input", || self.input.unread()) {
+                    Ok(unread) => self.next = unread,
+                    Err(fault) => self.fault = Some(fault),
+                }
+                self.ended = self.next.is_none();
+            }
+            self.ticketed()
         })
     }
 }

@@ -1,21 +1,30 @@
-//! The queue in front of the shared strategy.
+//! The way past the shared strategy.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use tokio::sync::{Mutex, Notify, OwnedMutexGuard, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
+use super::guarded::guarded;
+use super::queue::Queue;
+use super::turn::Turn;
+use crate::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use crate::target::Fault;
+
+/// How long a waiter waits that is told to wait by nobody: until the deliveries notice that the strategy panicked.
+const BROKEN: Duration = Duration::from_secs(1);
 
 /// A strategy and the queue of those who wait for it: one for all deliveries whose options are clones of each other.
 ///
-/// Only the head of the queue asks the strategy, so that a thousand workers cost it no more than one.
+/// Only the head of the queue asks the strategy, so that a thousand workers cost it no more than one. A strategy that panics
+/// is not asked again, and the deliveries that share it end.
 pub(crate) struct Gate {
     strategy: Box<dyn BackoffStrategy>,
-    /// Held by the head of the queue. Tokio's mutex is fair.
-    turn: Arc<Mutex<()>>,
-    observed: Notify,
+    fault: OnceLock<Fault>,
+    queue: Mutex<Queue>,
     resets: watch::Sender<u64>,
 }
 
@@ -23,119 +32,145 @@ impl Gate {
     pub(crate) fn new(strategy: impl BackoffStrategy) -> Self {
         Self {
             strategy: Box::new(strategy),
-            turn: Arc::default(),
-            observed: Notify::new(),
+            fault: OnceLock::new(),
+            queue: Mutex::new(Queue::new()),
             resets: watch::Sender::new(0),
         }
     }
 
-    pub(crate) fn strategy(&self) -> &dyn BackoffStrategy {
-        &*self.strategy
+    /// That the strategy panicked, if it did.
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        self.fault.get()
     }
 
-    /// The waiter's turn, if nobody waits and the strategy lets it go at once.
-    pub(crate) fn try_admit(self: &Arc<Self>, waiter: Waiter) -> Option<Turn> {
-        let held = Arc::clone(&self.turn).try_lock_owned().ok()?;
-        match self.strategy.admit(Instant::now().into_std(), &waiter) {
-            Admission::Go(entries) => Some(self.turn(entries, held)),
-            Admission::WaitUntil(_) => None,
+    fn ask<R>(&self, fallback: R, question: impl FnOnce(&dyn BackoffStrategy) -> R) -> R {
+        if self.fault.get().is_some() {
+            return fallback;
         }
+        guarded("the backoff strategy", || question(&*self.strategy)).unwrap_or_else(|fault| {
+            self.fault.get_or_init(|| fault);
+            self.tell_all();
+            fallback
+        })
     }
 
-    /// Queues up, and waits until the strategy lets the waiter go. How many entries it has may change meanwhile.
-    pub(crate) async fn admit(self: Arc<Self>, entries: Arc<AtomicUsize>) -> Turn {
-        let held = Arc::clone(&self.turn).lock_owned().await;
-        loop {
-            // Created before the question, so that no outcome slips in between.
-            let observed = self.observed.notified();
-            let waiter = Waiter {
-                entries: entries.load(Relaxed).max(1),
-            };
-            match self.strategy.admit(Instant::now().into_std(), &waiter) {
-                Admission::Go(entries) => return self.turn(entries, held),
-                Admission::WaitUntil(then) => {
-                    // Either way the strategy is asked again.
-                    let _ = timeout_at(then.into(), observed).await;
-                }
-            }
-        }
+    pub(crate) fn rest(&self, retry: Retry) -> Duration {
+        self.ask(Duration::ZERO, |strategy| strategy.rest(retry))
     }
 
-    fn turn(self: &Arc<Self>, entries: usize, held: OwnedMutexGuard<()>) -> Turn {
-        Turn {
-            gate: Arc::clone(self),
-            entries: entries.max(1),
-            _held: held,
-        }
+    pub(crate) fn pause(&self) -> Duration {
+        self.ask(Duration::ZERO, BackoffStrategy::pause)
     }
 
-    fn observe(&self, outcome: &Outcome) {
-        self.strategy.observe(outcome);
-        self.observed.notify_waiters();
+    fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
+        let later = Admission::WaitUntil((now + BROKEN).into_std());
+        self.ask(later, |strategy| strategy.admit(now.into_std(), waiter))
+    }
+
+    /// A call leaves.
+    pub(super) fn depart(&self, now: Instant, entries: usize) {
+        self.ask((), |strategy| strategy.depart(now.into_std(), entries));
+    }
+
+    /// A call has ended.
+    pub(super) fn observe(&self, outcome: &Outcome) {
+        self.ask((), |strategy| strategy.observe(outcome));
+        self.call_next();
     }
 
     /// The service is known to be back: resting entries leave at once, and the strategy forgets.
     pub(crate) fn reset(&self) {
-        self.strategy.reset();
+        self.ask((), BackoffStrategy::reset);
+        self.tell_all();
+        self.call_next();
+    }
+
+    /// Makes all deliveries look up.
+    fn tell_all(&self) {
         self.resets.send_modify(|count| *count = count.wrapping_add(1));
-        self.observed.notify_waiters();
     }
 
     pub(crate) fn resets(&self) -> watch::Receiver<u64> {
         self.resets.subscribe()
     }
-}
 
-/// The strategy's word that a call may leave. Nobody else is asked until it has left or the turn is dropped.
-pub(crate) struct Turn {
-    gate: Arc<Gate>,
-    entries: usize,
-    _held: OwnedMutexGuard<()>,
-}
-
-impl Turn {
-    /// With how many entries the call may leave at most.
-    pub(crate) fn entries(&self) -> usize {
-        self.entries
-    }
-
-    /// The call leaves.
-    pub(crate) fn depart(self, entries: usize) -> Departure {
+    /// The waiter's turn, if nobody waits and the strategy lets it go at once.
+    pub(crate) fn try_admit(self: &Arc<Self>, waiter: &Waiter) -> Option<Turn> {
         let now = Instant::now();
-        self.gate.strategy.depart(now.into_std(), entries);
-        Departure {
-            gate: self.gate,
-            sent_at: now,
-            entries,
+        let mut queue = self.queue();
+        if queue.blocked_until(u64::MAX, now).is_some() {
+            return None;
         }
+        match self.admit(now, waiter) {
+            Admission::Go(entries) => Some(self.turn(&mut queue, entries)),
+            Admission::WaitUntil(_) => None,
+        }
+    }
+
+    /// Queues up.
+    pub(crate) fn queue_up(self: &Arc<Self>) -> QueuedUp {
+        QueuedUp {
+            number: self.queue().number(),
+            gate: Arc::clone(self),
+            timer: Box::pin(sleep_until(Instant::now())),
+        }
+    }
+
+    fn turn(self: &Arc<Self>, queue: &mut Queue, entries: usize) -> Turn {
+        queue.turn_taken = true;
+        Turn::new(Arc::clone(self), entries.max(1))
+    }
+
+    /// A turn is over.
+    pub(super) fn turn_over(&self) {
+        self.queue().turn_taken = false;
+        self.call_next();
+    }
+
+    fn call_next(&self) {
+        let waker = self.queue().call(Instant::now());
+        // After the lock is released, since it may be taken at once.
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A call that has left. The strategy hears of its end in any case, also when the call is dropped.
-pub(crate) struct Departure {
+/// A place in the queue.
+pub(crate) struct QueuedUp {
     gate: Arc<Gate>,
-    sent_at: Instant,
-    /// How many entries the strategy has not heard of again.
-    entries: usize,
+    number: u64,
+    timer: Pin<Box<Sleep>>,
 }
 
-impl Departure {
-    pub(crate) fn sent_at(&self) -> Instant {
-        self.sent_at
-    }
-
-    /// The call has ended.
-    pub(crate) fn answered(mut self, outcome: &Outcome) {
-        self.entries = 0;
-        self.gate.observe(outcome);
-    }
-}
-
-impl Drop for Departure {
-    fn drop(&mut self) {
-        if self.entries > 0 {
-            let outcome = Outcome::new(self.sent_at.into_std(), Instant::now().into_std());
-            self.gate.observe(&outcome.with_failed(self.entries));
+impl QueuedUp {
+    /// Ready when the strategy lets the waiter go, who may want something else each time.
+    pub(crate) fn poll_turn(&mut self, context: &mut Context<'_>, waiter: &Waiter) -> Poll<Turn> {
+        loop {
+            let now = Instant::now();
+            let mut queue = self.gate.queue();
+            let due = match queue.blocked_until(self.number, now) {
+                Some(until) => until,
+                None => match self.gate.admit(now, waiter) {
+                    Admission::Go(entries) => return Poll::Ready(self.gate.turn(&mut queue, entries)),
+                    Admission::WaitUntil(then) => then.into(),
+                },
+            };
+            queue.wait(self.number, due, context.waker());
+            drop(queue);
+            self.timer.as_mut().reset(due);
+            if self.timer.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
         }
+    }
+}
+
+impl Drop for QueuedUp {
+    fn drop(&mut self) {
+        let waker = self.gate.queue().leave(self.number, Instant::now());
+        waker.into_iter().for_each(Waker::wake);
     }
 }

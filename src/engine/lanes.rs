@@ -94,29 +94,23 @@ impl<E> Lanes<E> {
         }
     }
 
-    /// Drops those held that `newer`, which comes next, supersedes. Returns how many.
+    /// Takes out those held that `newer`, which comes next, supersedes.
     ///
-    /// Each newcomer drops its predecessor, so that few are held and the search is short.
-    pub(crate) fn supersede(&mut self, newer: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> usize {
+    /// Each newcomer takes out its predecessor, so that few are held and the search is short.
+    pub(crate) fn supersede(&mut self, newer: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> Vec<Ticketed<E>> {
         let traffic = newer.ticket.lane.and_then(|lane| self.occupied.get_mut(&lane.hash()));
         let Some(traffic) = traffic.filter(|traffic| !traffic.held.is_empty()) else {
-            return 0;
+            return Vec::new();
         };
-        let before = traffic.held.len();
-        let bytes = &mut self.bytes;
-        traffic.held.retain(|older| {
-            let keep = !supersedes(&newer.entry, &older.entry);
-            if !keep {
-                *bytes = bytes.saturating_sub(older.ticket.bytes);
-            }
-            keep
-        });
-        let dropped = before - traffic.held.len();
-        self.held -= dropped;
+        let held = std::mem::take(&mut traffic.held).into_iter();
+        let (superseded, held): (VecDeque<_>, _) = held.partition(|older| supersedes(&newer.entry, &older.entry));
+        traffic.held = held;
+        self.held -= superseded.len();
+        self.bytes -= superseded.iter().map(|older| older.ticket.bytes).sum::<usize>();
         if traffic.boarding && newer.ticket.lane.is_some_and(Lane::shares_calls) {
-            self.riders -= dropped;
+            self.riders -= superseded.len();
         }
-        dropped
+        superseded.into()
     }
 
     /// Whether one is held that supersedes `older`, which is out.
@@ -338,10 +332,10 @@ mod tests {
         assert!(!lanes.is_superseded(&out, same_key));
         lanes.enter(entry(lane, 1));
         assert!(!lanes.is_superseded(&out, same_key));
-        assert_eq!(lanes.supersede(&entry(lane, 2), same_key), 0);
+        assert_eq!(positions(lanes.supersede(&entry(lane, 2), same_key)), [0; 0]);
         lanes.enter(entry(lane, 2));
         assert!(lanes.is_superseded(&out, same_key));
-        assert_eq!(lanes.supersede(&entry(lane, 3), same_key), 1);
+        assert_eq!(positions(lanes.supersede(&entry(lane, 3), same_key)), [1]);
         lanes.enter(entry(lane, 3));
         assert_eq!((lanes.held(), lanes.bytes()), (2, 20));
         assert_eq!(positions(lanes.take_all()), [2, 3]);

@@ -3,10 +3,13 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use super::delivered::Delivered;
 use super::ticket::{Chunk, Ticketed};
 use crate::backoff::Outcome;
 use crate::progress::Progress;
-use crate::report::{Cause, DeliveryError, Report, Undelivered};
+use crate::producer::Fate;
+use crate::report::{Cause, Report, Undelivered};
+use crate::target::Fault;
 
 /// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
 ///
@@ -72,39 +75,43 @@ impl<E> Ledger<E> {
         self.progress.figures().waiting.fetch_sub(1, Relaxed);
     }
 
-    /// Entries that need not arrive any more, since newer ones write the same keys.
-    pub(crate) fn superseded(&mut self, count: usize) {
-        self.report.superseded += count as u64;
-        self.progress.figures().superseded.fetch_add(count as u64, Relaxed);
+    /// An entry need not arrive any more, since a newer one writes the same key.
+    pub(crate) fn superseded(&mut self, older: Ticketed<E>) {
+        self.report.superseded += 1;
+        self.progress.figures().superseded.fetch_add(1, Relaxed);
+        if let Some(confirmation) = older.ticket.confirmation {
+            confirmation.good(Fate::Superseded);
+        }
     }
 
+    /// Hands an entry back: to whoever waits for its fate, or at the end.
     pub(crate) fn hand_back(&mut self, Ticketed { entry, ticket }: Ticketed<E>, cause: Cause) {
         self.report.undelivered += 1;
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
-        self.undelivered.push(Undelivered {
+        let undelivered = Undelivered {
             entry,
             position: ticket.position,
             cause,
             attempts: ticket.attempts,
             may_have_been_delivered: ticket.ambiguous,
-        });
+        };
+        let kept = match ticket.confirmation {
+            Some(confirmation) => confirmation.hand_back(undelivered),
+            None => Some(undelivered),
+        };
+        self.undelivered.extend(kept);
     }
 
-    /// Draws the line.
-    ///
-    /// # Errors
-    /// When anything was handed back.
-    pub(crate) fn close(mut self, elapsed: Duration) -> Result<Report, DeliveryError<E>> {
-        self.report.elapsed = elapsed;
+    /// Draws the line under a delivery that was stopped by that fault, if it was.
+    pub(crate) fn close(mut self, elapsed: Duration, stopped: Option<Fault>) -> Delivered<E> {
         let mut undelivered = std::mem::take(&mut self.undelivered);
-        if undelivered.is_empty() {
-            return Ok(self.report);
-        }
         undelivered.sort_by_key(|undelivered| undelivered.position);
-        Err(DeliveryError {
-            report: self.report,
+        let report = Report { elapsed, ..self.report };
+        Delivered {
+            report,
             undelivered,
-        })
+            stopped,
+        }
     }
 }
 

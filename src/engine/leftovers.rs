@@ -8,6 +8,7 @@ use tracing::debug;
 use super::cases::Case;
 use super::deliver::Delivering;
 use super::ending::Ending;
+use super::input::Input;
 use super::rests::Rests;
 use super::settle::Settled;
 use super::setup;
@@ -19,7 +20,7 @@ use crate::target::{BatchTarget, Fault, Rejection};
 impl<T, I> Delivering<T, I>
 where
     T: BatchTarget,
-    I: Iterator<Item = T::Entry>,
+    I: Input<Entry = T::Entry>,
 {
     /// Books what a call came to, and sends its leftovers to rest. Returns why the delivery has to end, if it has to.
     pub(super) fn settle(&mut self, mut settled: Settled<T::Entry>) -> Option<Ending> {
@@ -50,14 +51,14 @@ where
             } else {
                 Duration::ZERO
             };
-            let rest = rests.before(retry, |retry| self.options.gate.strategy().rest(retry).max(least));
+            let rest = rests.before(retry, |retry| self.options.gate.rest(retry).max(least));
             again.extend(self.try_again(entry, rest, now));
         }
         let nothing_accepted = settled.outcome.accepted == 0;
         // A few entries rejected among many accepted ones are their own affair: a hot key must not hold up its worker.
         let slot_rests = nothing_accepted || settled.outcome.throttled * 2 >= settled.outcome.sent;
         let rest = if slot_rests { rests.shortest() } else { Duration::ZERO };
-        let pause = self.options.gate.strategy().pause();
+        let pause = self.options.gate.pause();
         self.slots.put(Slot::after_call(now, rest.max(pause)));
 
         match (settled.disputed, settled.case) {
@@ -102,7 +103,7 @@ where
     ) -> Option<(Instant, Ticketed<T::Entry>)> {
         if self.is_outdated(&entry) {
             self.leave(entry.ticket.lane);
-            self.ledger.superseded(1);
+            self.ledger.superseded(entry);
             return None;
         }
         let ticket = &mut entry.ticket;

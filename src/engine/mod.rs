@@ -7,18 +7,20 @@
 //!                             └── cases ◀─────┘ refused as a whole
 //! ```
 //!
+//! - `input`: an iterator, a stream, or a producer's queue.
 //! - `fresh`: entries as they come from the input, checked and measured once.
 //! - `lanes`: the order of entries that must not pass each other.
 //! - `waiting`: rejected entries, first at rest, then ready.
 //! - `cases`: refused calls, until the guilty entries are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
-//! - `gate`: the queue in front of the shared strategy.
+//! - `gate`: the way past the shared strategy; `queue`: who waits there; `turn`: a call that may leave.
+//! - `guarded`: code that is not this crate's, and may panic.
 //! - `round`: one call and its answer.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: how often a call may fail before it is even made.
-//! - `ledger`: the fate of every entry.
+//! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
 //! - `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
 //! It knows no AWS: the service is a [`BatchTarget`](crate::target::BatchTarget). It has no clock but tokio's, so that
@@ -26,13 +28,17 @@
 
 mod cases;
 mod deliver;
+mod delivered;
 mod ending;
 mod fresh;
 mod gate;
+mod guarded;
+mod input;
 mod lanes;
 mod ledger;
 mod leftovers;
 mod pack;
+mod queue;
 mod rests;
 mod round;
 mod settle;
@@ -40,7 +46,10 @@ mod setup;
 mod slots;
 mod supply;
 mod ticket;
+mod turn;
 mod waiting;
 
 pub(crate) use deliver::deliver;
+pub(crate) use delivered::Delivered;
 pub(crate) use gate::Gate;
+pub(crate) use input::{Batch, Incoming, Input, Streamed};

@@ -1,6 +1,7 @@
 //! The next chunk: what is ready, topped up with fresh entries.
 
 use super::fresh::Fresh;
+use super::input::Input;
 use super::lanes::Lanes;
 use super::ticket::{Chunk, Ticketed};
 use super::waiting::Waiting;
@@ -10,18 +11,18 @@ use crate::target::Limits;
 ///
 /// Entries that were rejected before go first. Those that are held in a lane but may share its call go last, so that a call
 /// carries few entries of one lane where it can.
-pub(crate) fn pack<E, I>(
-    chunk: &mut Chunk<E>,
+pub(crate) fn pack<I>(
+    chunk: &mut Chunk<I::Entry>,
     count: usize,
     limits: &Limits,
-    waiting: &mut Waiting<E>,
-    fresh: &mut Fresh<E, I>,
-    lanes: &mut Lanes<E>,
+    waiting: &mut Waiting<I::Entry>,
+    fresh: &mut Fresh<I>,
+    lanes: &mut Lanes<I::Entry>,
 ) where
-    I: Iterator<Item = E>,
+    I: Input,
 {
     let count = count.clamp(1, limits.entries.max(1));
-    let fits = |chunk: &Chunk<E>, next: &Ticketed<E>| {
+    let fits = |chunk: &Chunk<I::Entry>, next: &Ticketed<I::Entry>| {
         chunk.len() < count && chunk.bytes.saturating_add(next.ticket.bytes) <= limits.bytes
     };
     while waiting.peek().is_some_and(|next| fits(chunk, next)) {

@@ -1,6 +1,5 @@
 //! One call and its answer.
 
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +9,10 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::cases::Case;
-use super::gate::Departure;
+use super::guarded::panicked;
 use super::settle::{Settled, settle};
 use super::ticket::Chunk;
+use super::turn::Departure;
 use crate::target::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
 /// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The case
@@ -33,7 +33,7 @@ pub(crate) async fn round<T: BatchTarget>(
         ended = call => match ended {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => lost("attempt timeout"),
-            Err(panic) => Answer::Stop(panicked(&*panic)),
+            Err(panic) => Answer::Stop(panicked("the target", &*panic).may_have_been_applied()),
         },
         () = abandoned.cancelled() => lost("abandoned"),
     };
@@ -49,26 +49,4 @@ fn lost(what: &'static str) -> Answer {
         Rejection::Connection,
         Fault::new(what).may_have_been_applied(),
     ))
-}
-
-pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Fault {
-    let message = panic
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned());
-    Fault::new("the target panicked")
-        .may_have_been_applied()
-        .caused_by(Panicked(message))
-}
-
-/// What a panic said.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Panicked(String);
-
-impl From<Panicked> for Arc<dyn std::error::Error + Send + Sync> {
-    fn from(panicked: Panicked) -> Self {
-        Arc::new(panicked)
-    }
 }

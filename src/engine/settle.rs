@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::cases::Case;
 use super::ticket::{Chunk, Ticketed};
 use crate::backoff::Outcome;
+use crate::producer::Fate;
 use crate::target::{Answer, Fault, Lane, Rejection, Verdict};
 
 /// A call that is over. Accepted entries are gone; the others are here.
@@ -74,6 +75,9 @@ impl<E> Settled<E> {
         match verdict {
             Verdict::Accepted => {
                 self.outcome = self.outcome.with_accepted(1);
+                if let Some(confirmation) = entry.ticket.confirmation {
+                    confirmation.good(Fate::Delivered);
+                }
                 self.left.extend(entry.ticket.lane);
             }
             Verdict::Rejected(rejection, fault) => {

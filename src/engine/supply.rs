@@ -1,10 +1,17 @@
 //! What there is to send: read, lined up in its lane, packed.
 
+use std::sync::OnceLock;
+
+use tokio::time::Instant;
+
 use super::deliver::Delivering;
+use super::fresh::Read;
+use super::guarded::guarded;
+use super::input::Input;
 use super::pack::pack;
 use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
-use crate::target::{BatchTarget, Lane};
+use crate::target::{BatchTarget, Fault, Lane};
 
 /// Entries of one delivery that may wait, rejected ones and those held in their lanes, before no more are read, so that a
 /// long input cannot pile up in memory behind a service that takes nothing. Far more than can be in flight, so that some
@@ -17,33 +24,30 @@ const WAITING_BYTES: usize = 64 << 20;
 impl<T, I> Delivering<T, I>
 where
     T: BatchTarget,
-    I: Iterator<Item = T::Entry>,
+    I: Input<Entry = T::Entry>,
 {
-    /// Reads and checks fresh entries for the next chunk, unless too many wait.
-    pub(super) fn refill(&mut self) {
+    /// Whether more entries are to be read: for the next chunk, unless too many wait.
+    pub(super) fn wants_more(&self) -> bool {
         let wanted = self.limits.entries.max(1);
-        if self.fresh.len() >= wanted {
-            return;
-        }
-        let elsewhere = (
-            self.waiting.len() + self.cases.len(),
-            self.waiting.bytes().saturating_add(self.cases.bytes()),
-        );
-        // Entries that are superseded as soon as they are read would be read without end.
-        let mut reads = 0..WAITING_ENTRIES;
-        while self.fresh.len() < wanted
-            && elsewhere.0 + self.lanes.held() < WAITING_ENTRIES
-            && elsewhere.1.saturating_add(self.lanes.bytes()) < WAITING_BYTES
-        {
-            match self.fresh.read(&*self.target, &self.limits) {
+        let waiting = || self.waiting.len() + self.cases.len() + self.lanes.held();
+        let bytes = || self.waiting.bytes() + self.cases.bytes() + self.lanes.bytes();
+        !self.fresh.has_ended()
+            && self.fresh.len() < wanted
+            && waiting() < WAITING_ENTRIES
+            && bytes() < WAITING_BYTES
+            && self.fault.get().is_none()
+    }
+
+    /// Reads and checks entries as long as there are some and they are wanted.
+    pub(super) fn refill(&mut self, now: Instant) {
+        while self.wants_more() {
+            match self.fresh.read(&*self.target, &self.limits, now) {
                 None => return,
-                Some(Err((entry, invalid))) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
-                Some(Ok(entry)) => {
-                    self.line_up(entry);
-                    // Whoever is not at hand is held behind someone who is out, so that there is a next time.
-                    if reads.next().is_none() {
-                        return;
-                    }
+                Some(Read::Checked(entry)) => self.line_up(entry),
+                Some(Read::Invalid(entry, invalid)) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
+                Some(Read::Panicked(entry, fault)) => {
+                    self.ledger.hand_back(entry, Cause::Stopped(fault.clone()));
+                    self.fault.get_or_init(|| fault);
                 }
             }
         }
@@ -52,11 +56,8 @@ where
     /// An entry was read: it may go, or is held in its lane.
     fn line_up(&mut self, entry: Ticketed<T::Entry>) {
         if self.options.last_write_wins {
-            let target = &*self.target;
-            let superseded = self
-                .lanes
-                .supersede(&entry, |newer, older| target.supersedes(newer, older));
-            self.ledger.superseded(superseded);
+            let superseded = self.lanes.supersede(&entry, overwrites(&*self.target, &self.fault));
+            superseded.into_iter().for_each(|older| self.ledger.superseded(older));
         }
         if let Some(entry) = self.lanes.enter(entry) {
             self.fresh.push(entry);
@@ -65,8 +66,7 @@ where
 
     /// Whether an entry that is out of its lane need not arrive any more.
     pub(super) fn is_outdated(&self, entry: &Ticketed<T::Entry>) -> bool {
-        let supersedes = |newer: &T::Entry, older: &T::Entry| self.target.supersedes(newer, older);
-        self.options.last_write_wins && self.lanes.is_superseded(entry, supersedes)
+        self.options.last_write_wins && self.lanes.is_superseded(entry, overwrites(&*self.target, &self.fault))
     }
 
     /// The fate of an entry is known: the next one of its lane may go.
@@ -114,7 +114,7 @@ where
         let taken = std::mem::replace(chunk, Chunk::with_capacity(packed));
         for entry in taken.into_ticketed() {
             if self.is_outdated(&entry) {
-                self.supersede(&entry);
+                self.supersede(entry);
             } else {
                 chunk.push(entry);
             }
@@ -122,12 +122,34 @@ where
         chunk.len() < packed
     }
 
+    /// Until when a chunk that is not full waits for more entries; `None` when it does not.
+    ///
+    /// Entries that were rejected wait for nobody: they have waited enough.
+    pub(super) fn lingers_until(&self, now: Instant) -> Option<Instant> {
+        let is_full = self.sendable() >= self.limits.entries || self.fresh.bytes() >= self.limits.bytes;
+        if is_full || !self.wants_more() || self.waiting.ready() > 0 || self.cases.next_len().is_some() {
+            return None;
+        }
+        self.fresh.lingers_until(self.options.linger).filter(|until| *until > now)
+    }
+
     /// An entry that waited need not arrive any more.
-    pub(super) fn supersede(&mut self, entry: &Ticketed<T::Entry>) {
+    pub(super) fn supersede(&mut self, entry: Ticketed<T::Entry>) {
         if entry.ticket.attempts > 0 {
             self.ledger.waits_no_more();
         }
-        self.ledger.superseded(1);
-        self.leave(entry.ticket.lane);
+        let lane = entry.ticket.lane;
+        self.ledger.superseded(entry);
+        self.leave(lane);
+    }
+}
+
+/// Whether a newer entry leaves nothing of an older one. A target that panics over it has said no.
+fn overwrites<T: BatchTarget>(target: &T, fault: &OnceLock<Fault>) -> impl Fn(&T::Entry, &T::Entry) -> bool {
+    |newer, older| {
+        guarded("the target", || target.supersedes(newer, older)).unwrap_or_else(|panicked| {
+            fault.get_or_init(|| panicked);
+            false
+        })
     }
 }

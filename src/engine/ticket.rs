@@ -5,17 +5,20 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::backoff::Retry;
+use crate::producer::Confirmation;
 use crate::target::{Fault, Lane};
 
 /// What the loop knows of one entry. The entry itself is the target's business.
-#[derive(Debug, Clone)]
-pub(crate) struct Ticket {
+#[derive(Debug)]
+pub(crate) struct Ticket<E> {
     /// Its place in the input, from 0.
     pub(crate) position: u64,
     /// What it takes up of a call, measured once.
     pub(crate) bytes: usize,
     /// The order that it keeps.
     pub(crate) lane: Option<Lane>,
+    /// When it was read; `None` before.
+    pub(crate) arrived: Option<Instant>,
     /// How often it was sent.
     pub(crate) attempts: u32,
     /// How often it was rejected. Less than the attempts when calls were refused on account of others.
@@ -28,20 +31,24 @@ pub(crate) struct Ticket {
     pub(crate) ambiguous: bool,
     /// Why it was rejected last.
     pub(crate) fault: Option<Fault>,
+    /// Who waits for its fate, if anybody does.
+    pub(crate) confirmation: Option<Confirmation<E>>,
 }
 
-impl Ticket {
+impl<E> Ticket<E> {
     pub(crate) fn new(position: u64, bytes: usize) -> Self {
         Self {
             position,
             bytes,
             lane: None,
+            arrived: None,
             attempts: 0,
             rejections: 0,
             first_sent: None,
             retry: Retry::FIRST,
             ambiguous: false,
             fault: None,
+            confirmation: None,
         }
     }
 
@@ -71,7 +78,7 @@ impl Ticket {
 #[derive(Debug)]
 pub(crate) struct Ticketed<E> {
     pub(crate) entry: E,
-    pub(crate) ticket: Ticket,
+    pub(crate) ticket: Ticket<E>,
 }
 
 /// The entries of one call, and their tickets in the same order.
@@ -79,7 +86,7 @@ pub(crate) struct Ticketed<E> {
 /// Two lists, so that a target is given a plain slice of entries.
 pub(crate) struct Chunk<E> {
     pub(crate) entries: Vec<E>,
-    pub(crate) tickets: Vec<Ticket>,
+    pub(crate) tickets: Vec<Ticket<E>>,
     pub(crate) bytes: usize,
 }
 

@@ -3,5 +3,9 @@
 mod mishaps;
 mod numbers;
 mod packing;
+mod panics;
 mod patience;
 mod preparation;
+mod producer;
+mod standing_still;
+mod streams;

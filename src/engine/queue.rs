@@ -1,0 +1,133 @@
+//! Who waits in front of the shared strategy.
+
+use std::collections::BTreeMap;
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How late a waiter may be before it is passed over: far more than a busy runtime takes to poll it, and little enough that
+/// nobody notices.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// The waiters, in the order in which they came.
+///
+/// Each is a future, and nobody can make its owner poll it: one that stands still in an arm of a `select!`, say. So each
+/// place has a time at which it is due, and one that is long overdue is passed over until it stirs. It keeps its place.
+pub(crate) struct Queue {
+    places: BTreeMap<u64, Place>,
+    next_number: u64,
+    /// Someone is about to make a call. Nobody is asked meanwhile.
+    pub(crate) turn_taken: bool,
+}
+
+struct Place {
+    /// When its owner is polled again, at the latest.
+    due: Instant,
+    waker: Waker,
+}
+
+impl Queue {
+    pub(crate) const fn new() -> Self {
+        Self {
+            places: BTreeMap::new(),
+            next_number: 0,
+            turn_taken: false,
+        }
+    }
+
+    /// The number of a new place at the end, which is taken by the first [`wait`](Self::wait).
+    pub(crate) fn number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number
+    }
+
+    /// Takes the place, or keeps it, until it is due.
+    pub(crate) fn wait(&mut self, number: u64, due: Instant, waker: &Waker) {
+        let place = self.places.entry(number).or_insert_with(|| Place {
+            due,
+            waker: waker.clone(),
+        });
+        place.due = due;
+        place.waker.clone_from(waker);
+    }
+
+    /// Leaves the place. Returns who is to be woken.
+    pub(crate) fn leave(&mut self, number: u64, now: Instant) -> Option<Waker> {
+        self.places.remove(&number)?;
+        self.call(now)
+    }
+
+    /// Until when the place has to wait for those before it; `None` when it is its turn.
+    pub(crate) fn blocked_until(&self, number: u64, now: Instant) -> Option<Instant> {
+        if self.turn_taken {
+            return Some(now + PATIENCE);
+        }
+        let before = self.places.range(..number).rev();
+        before.map(|(_, place)| place.due + PATIENCE).find(|overdue| *overdue > now)
+    }
+
+    /// Calls the first one that is not overdue. Returns its waker.
+    pub(crate) fn call(&mut self, now: Instant) -> Option<Waker> {
+        let mut awake = self.places.values_mut().filter(|place| place.due + PATIENCE > now);
+        let first = awake.next()?;
+        first.due = first.due.min(now);
+        Some(first.waker.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOMENT: Duration = Duration::from_millis(1);
+
+    fn queue(due: &[Instant]) -> Queue {
+        let mut queue = Queue::new();
+        for due in due {
+            let number = queue.number();
+            queue.wait(number, *due, Waker::noop());
+        }
+        queue
+    }
+
+    #[test]
+    fn who_came_first_is_asked_first() {
+        let now = Instant::now();
+        let mut queue = queue(&[now, now]);
+        assert_eq!(queue.blocked_until(1, now), None);
+        assert_eq!(queue.blocked_until(2, now), Some(now + PATIENCE));
+        queue.leave(1, now);
+        assert_eq!(queue.blocked_until(2, now), None);
+    }
+
+    #[test]
+    fn nobody_is_asked_while_someone_is_about_to_call() {
+        let now = Instant::now();
+        let mut queue = queue(&[now]);
+        queue.turn_taken = true;
+        assert!(queue.blocked_until(1, now).is_some());
+    }
+
+    #[test]
+    fn one_that_stands_still_is_passed_over_until_it_stirs() {
+        let start = Instant::now();
+        let mut queue = queue(&[start, start + PATIENCE]);
+        let late = start + PATIENCE;
+        assert!(queue.blocked_until(2, late - MOMENT).is_some());
+        assert_eq!(queue.blocked_until(2, late), None);
+        assert!(queue.call(late).is_some(), "the second one is called");
+        queue.wait(1, late, Waker::noop());
+        assert!(queue.blocked_until(2, late).is_some());
+    }
+
+    #[test]
+    fn a_call_that_nobody_answers_makes_the_waiter_overdue() {
+        let start = Instant::now();
+        let far = start + Duration::from_hours(1);
+        let mut queue = queue(&[far, far]);
+        queue.call(start);
+        assert_eq!(queue.blocked_until(2, start), Some(start + PATIENCE));
+        assert_eq!(queue.blocked_until(2, start + PATIENCE), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! Who was sent before a flush.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+/// The entries between two flushes.
+///
+/// Each entry holds its epoch until its fate is known, and an epoch holds the one that follows. So the end of an epoch is
+/// the end of all entries up to it, without a count.
+#[derive(Debug, Default)]
+pub(crate) struct Epoch {
+    ended: CancellationToken,
+    next: OnceLock<Arc<Epoch>>,
+}
+
+impl Drop for Epoch {
+    fn drop(&mut self) {
+        self.ended.cancel();
+        // One after the other and not one inside the other, since there may be many of them.
+        let mut next = self.next.take();
+        while let Some(mut epoch) = next.and_then(Arc::into_inner) {
+            next = epoch.next.take();
+        }
+    }
+}
+
+/// The epoch that entries are sent in.
+#[derive(Debug, Default)]
+pub(super) struct Epochs {
+    current: Mutex<Arc<Epoch>>,
+}
+
+/// The end of an epoch.
+pub(super) struct End(CancellationToken);
+
+impl Epochs {
+    pub(super) fn current(&self) -> Arc<Epoch> {
+        Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Begins a new epoch. Returns the end of the old one.
+    pub(super) fn turn_over(&self) -> End {
+        let next = Arc::new(Epoch::default());
+        let old = std::mem::replace(
+            &mut *self.current.lock().unwrap_or_else(PoisonError::into_inner),
+            Arc::clone(&next),
+        );
+        let end = End(old.ended.clone());
+        // Set once, since an epoch is replaced once.
+        old.next.get_or_init(|| next);
+        end
+    }
+}
+
+impl End {
+    pub(super) async fn ended(self) {
+        self.0.cancelled().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_ends_with_the_last_entry_up_to_it() {
+        let epochs = Epochs::default();
+        let early = epochs.current();
+        let first = epochs.turn_over();
+        let late = epochs.current();
+        let second = epochs.turn_over();
+        assert!(!first.0.is_cancelled());
+        drop(late);
+        assert!(!second.0.is_cancelled(), "an earlier entry is still on its way");
+        drop(early);
+        assert!(first.0.is_cancelled() && second.0.is_cancelled());
+    }
+
+    #[test]
+    fn a_hundred_thousand_epochs_may_wait_for_one_entry() {
+        let epochs = Epochs::default();
+        let entry = epochs.current();
+        let ends: Vec<_> = (0..100_000).map(|_| epochs.turn_over()).collect();
+        drop(entry);
+        assert!(ends.iter().all(|end| end.0.is_cancelled()));
+    }
+
+    #[test]
+    fn an_epoch_without_entries_ends_at_once() {
+        assert!(Epochs::default().turn_over().0.is_cancelled());
+    }
+}

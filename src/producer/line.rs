@@ -1,0 +1,82 @@
+//! The line that entries stand in until the delivery reads them.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use tokio::sync::mpsc;
+
+use crate::engine::{Incoming, Input};
+use crate::report::{Cause, Undelivered};
+
+/// What is in the line.
+pub(super) enum Item<E> {
+    Entry(Incoming<E>),
+    /// Those before it linger no more.
+    Flush,
+    /// Nobody joins the line any more.
+    Close,
+}
+
+/// The end of the line at which entries are read.
+pub(super) struct Line<E> {
+    items: mpsc::Receiver<Item<E>>,
+    /// Entries read.
+    read: u64,
+    /// How many entries stood before the last flush.
+    hurried: u64,
+}
+
+impl<E> Line<E> {
+    pub(super) fn new(items: mpsc::Receiver<Item<E>>) -> Self {
+        Self {
+            items,
+            read: 0,
+            hurried: 0,
+        }
+    }
+
+    fn poll_entry(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
+        loop {
+            match ready!(self.items.poll_recv(context)) {
+                Some(Item::Entry(incoming)) => {
+                    self.read += 1;
+                    return Poll::Ready(Some(incoming));
+                }
+                Some(Item::Flush) => self.hurried = self.read,
+                Some(Item::Close) => self.items.close(),
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+
+    /// Closes the line and hands back all who stand in it. Those that nobody waits for are returned.
+    pub(super) async fn hand_back(mut self, cause: &Cause) -> Vec<Undelivered<E>> {
+        self.items.close();
+        let mut kept = Vec::new();
+        while let Some(Incoming { entry, confirmation }) = poll_fn(|context| self.poll_entry(context)).await {
+            let undelivered = Undelivered::unsent(entry, self.read - 1, cause.clone());
+            kept.extend(match confirmation {
+                Some(confirmation) => confirmation.hand_back(undelivered),
+                None => Some(undelivered),
+            });
+        }
+        kept
+    }
+}
+
+/// What stands in line when a delivery stops is left to the next one.
+impl<E> Input for &mut Line<E> {
+    type Entry = E;
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
+        self.poll_entry(context)
+    }
+
+    fn first_position(&self) -> u64 {
+        self.read
+    }
+
+    fn hurried(&self) -> u64 {
+        self.hurried
+    }
+}

@@ -1,0 +1,81 @@
+//! What a producer's delivery comes to.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tracing::warn;
+
+use super::line::Line;
+use crate::engine::{self, Delivered};
+use crate::options::DeliveryOptions;
+use crate::report::{Cause, DeliveryError, Report};
+use crate::target::BatchTarget;
+
+/// Delivers all that stand in line, until the line is closed.
+pub(super) async fn deliver<T>(target: Arc<T>, mut line: Line<T::Entry>, options: DeliveryOptions) -> Delivered<T::Entry>
+where
+    T: BatchTarget,
+{
+    let started = Instant::now();
+    let mut outcome = engine::deliver(Arc::clone(&target), &mut line, options.clone()).await;
+    loop {
+        let end = if options.cancellation.is_cancelled() {
+            Some(Cause::Cancelled(None))
+        } else if options.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            Some(Cause::DeadlineReached(None))
+        } else {
+            None
+        };
+        if let Some(cause) = end {
+            let unread = line.hand_back(&cause).await;
+            outcome.report.undelivered += unread.len() as u64;
+            outcome.undelivered.extend(unread);
+            break;
+        }
+        if outcome.stopped.is_none() {
+            break;
+        }
+        // What stopped it may be cured by the time of the next entry.
+        outcome.add(engine::deliver(Arc::clone(&target), &mut line, options.clone()).await);
+    }
+    outcome.report.elapsed = started.elapsed();
+    if !outcome.undelivered.is_empty() {
+        let entries = outcome.undelivered.len();
+        warn!(entries, "entries were not delivered, and nobody waited for their fate");
+    }
+    outcome
+}
+
+/// The end of a producer's delivery, which any of its clones may wait for.
+pub(super) struct Outcome<E>(Mutex<State<E>>);
+
+enum State<E> {
+    Delivering(JoinHandle<Delivered<E>>),
+    Ended(Report),
+}
+
+impl<E> Outcome<E> {
+    pub(super) fn of(delivery: JoinHandle<Delivered<E>>) -> Self {
+        Self(Mutex::new(State::Delivering(delivery)))
+    }
+
+    /// Waits for the end. Who comes first hears of the entries that nobody else heard of.
+    pub(super) async fn wait(&self) -> Result<Report, DeliveryError<E>> {
+        let mut state = self.0.lock().await;
+        let delivered = match &mut *state {
+            State::Ended(report) => return Ok(*report),
+            State::Delivering(delivery) => match delivery.await {
+                Ok(delivered) => delivered,
+                Err(failed) => match failed.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    Err(_) => panic!("the runtime of the producer was shut down"),
+                },
+            },
+        };
+        *state = State::Ended(delivered.report);
+        delivered.into_result()
+    }
+}

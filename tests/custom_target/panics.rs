@@ -1,0 +1,162 @@
+//! Code that is not the crate's and panics: nothing is lost, and the panic is reported.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits};
+use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions, InvalidEntry};
+use futures::{StreamExt, stream};
+
+use crate::numbers::{LIMITS, Numbers, accept, no_rest, one_at_a_time, throttle};
+
+/// Where a target or a strategy panics.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Place {
+    Limits,
+    Check,
+    Complete,
+    Lane,
+    Supersedes,
+    Rest,
+    Admit,
+    Depart,
+    Observe,
+    Pause,
+}
+
+impl Place {
+    fn panic_if(self, here: Self) {
+        assert!(self != here, "out of ink");
+    }
+}
+
+/// Panics in some place over the entry 7.
+struct Clumsy(Place);
+
+impl BatchTarget for Clumsy {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        self.0.panic_if(Place::Limits);
+        LIMITS
+    }
+
+    fn check(&self, entry: &usize) -> Result<usize, InvalidEntry> {
+        if *entry == 7 {
+            self.0.panic_if(Place::Check);
+        }
+        Ok(1)
+    }
+
+    fn complete(&self, entry: &mut usize) {
+        if *entry == 7 {
+            self.0.panic_if(Place::Complete);
+        }
+    }
+
+    fn lane(&self, entry: &usize) -> Option<Lane> {
+        if *entry == 7 {
+            self.0.panic_if(Place::Lane);
+        }
+        Some(Lane::exclusive(&(entry % 5)))
+    }
+
+    fn supersedes(&self, _: &usize, _: &usize) -> bool {
+        self.0.panic_if(Place::Supersedes);
+        true
+    }
+
+    async fn send(&self, chunk: &[usize]) -> Answer {
+        accept(chunk)
+    }
+}
+
+/// Panics in some place.
+struct Nervous(Place);
+
+impl BackoffStrategy for Nervous {
+    fn rest(&self, _: Retry) -> Duration {
+        self.0.panic_if(Place::Rest);
+        Duration::ZERO
+    }
+
+    fn admit(&self, _: Instant, waiter: &Waiter) -> Admission {
+        self.0.panic_if(Place::Admit);
+        Admission::Go(waiter.entries)
+    }
+
+    fn depart(&self, _: Instant, _: usize) {
+        self.0.panic_if(Place::Depart);
+    }
+
+    fn observe(&self, _: &Outcome) {
+        self.0.panic_if(Place::Observe);
+    }
+
+    fn pause(&self) -> Duration {
+        self.0.panic_if(Place::Pause);
+        Duration::ZERO
+    }
+}
+
+/// All of 0..100 is accounted for, and what stopped the delivery is told.
+fn assert_nothing_is_lost(error: &DeliveryError<usize>, whose: &str) {
+    let handed_back = error.undelivered.len() as u64;
+    assert_eq!(error.report.undelivered, handed_back);
+    assert_eq!(error.report.delivered + error.report.superseded + handed_back, 100);
+    let stopped = error.stopped.as_ref().unwrap();
+    assert_eq!(stopped.code(), format!("{whose} panicked"));
+    assert_eq!(stopped.source().unwrap().to_string(), "out of ink");
+    for undelivered in &error.undelivered {
+        assert!(matches!(undelivered.cause, Cause::Stopped(_)), "{undelivered:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_may_panic_anywhere() {
+    for place in [Place::Limits, Place::Check, Place::Complete, Place::Lane, Place::Supersedes] {
+        let delivery = Delivery::new(Clumsy(place)).options(no_rest().last_write_wins());
+        let error = delivery.deliver(0..100).await.unwrap_err();
+        assert_nothing_is_lost(&error, "the target");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_strategy_may_panic_anywhere() {
+    for place in [Place::Rest, Place::Admit, Place::Depart, Place::Observe, Place::Pause] {
+        let (target, _) = Numbers::answering(|number, chunk| {
+            if number == 1 {
+                Answer::Whole(throttle())
+            } else {
+                accept(chunk)
+            }
+        });
+        let options = DeliveryOptions::default().backoff(Nervous(place));
+        let delivery = Delivery::new(target).options(options);
+        let error = delivery.deliver(0..100).await.unwrap_err();
+        assert_nothing_is_lost(&error, "the backoff strategy");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_strategy_that_panicked_ends_every_delivery_that_shares_it() {
+    let options = DeliveryOptions::default().backoff(Nervous(Place::Rest));
+    let (patient, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let others = Delivery::new(patient).options(options.clone());
+    let waiting = tokio::spawn(async move { others.deliver_stream(stream::iter(0..5).chain(stream::pending())).await });
+    let (target, _) = Numbers::answering(|_, _| Answer::Whole(throttle()));
+    Delivery::new(target).options(options).deliver(0..10).await.unwrap_err();
+    let error = waiting.await.unwrap().unwrap_err();
+    assert_eq!(error.stopped.unwrap().code(), "the backoff strategy panicked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_input_yielded_before_it_panicked_is_delivered() {
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let input = (0..).inspect(|number| assert!(*number < 100, "out of ink"));
+    let delivery = Delivery::new(target).options(one_at_a_time());
+    let error = delivery.deliver(input).await.unwrap_err();
+    assert_nothing_is_lost(&error, "the input");
+    assert_eq!(error.report.delivered, 100);
+}

@@ -1,0 +1,220 @@
+//! Single entries of many tasks.
+
+use std::time::Duration;
+
+use aws_batch_delivery::target::{Answer, Fault, Verdict};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate};
+use futures::FutureExt;
+use futures::future::join_all;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::numbers::{Numbers, accept, no_rest};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn lingering() -> DeliveryOptions {
+    no_rest().linger(ms(100))
+}
+
+/// Refuses odd numbers.
+fn refuse_odd(chunk: &[usize]) -> Answer {
+    let verdict = |number: &usize| {
+        if number.is_multiple_of(2) {
+            Verdict::Accepted
+        } else {
+            Verdict::Refused(Fault::new("odd"))
+        }
+    };
+    Answer::Each(chunk.iter().map(verdict).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_sends_what_is_buffered_in_as_few_calls_as_possible() {
+    for (buffered, calls) in [(0, 0), (3, 1), (4, 1), (6, 2)] {
+        let (target, made) = Numbers::answering(|_, chunk| accept(chunk));
+        let producer = Delivery::new(target).options(lingering()).producer();
+        let started = Instant::now();
+        for _ in 0..buffered {
+            drop(producer.enqueue(1).await.unwrap());
+        }
+        let report = producer.close().await.unwrap();
+        assert_eq!((report.delivered, report.calls), (buffered, calls));
+        assert_eq!(made.lock().unwrap().len() as u64, calls);
+        assert!(started.elapsed() < ms(20), "nobody lingers: {:?}", started.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_again_does_nothing_and_tells_the_same() {
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let producer = Delivery::new(target).options(lingering()).producer();
+    producer.send(1).await.unwrap();
+    let (first, second) = tokio::join!(producer.close(), producer.close());
+    assert_eq!(first.unwrap(), second.unwrap());
+    assert_eq!(producer.clone().close().await.unwrap().delivered, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sending_after_the_close_hands_the_entry_back() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let producer = Delivery::new(target).producer();
+    let other = producer.clone();
+    producer.close().await.unwrap();
+    let undelivered = other.send(7).await.unwrap_err();
+    assert!(matches!(undelivered.cause, Cause::Closed));
+    assert_eq!((undelivered.entry, undelivered.attempts), (7, 0));
+    assert_eq!(undelivered.to_string(), "the entry was not delivered: not sent: the producer is closed");
+    assert!(matches!(other.try_send(8).unwrap_err().cause, Cause::Closed));
+    assert_eq!(calls.lock().unwrap().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_caller_learns_the_fate_of_its_own_entry() {
+    let (target, _) = Numbers::answering(|_, chunk| refuse_odd(chunk));
+    let producer = Delivery::new(target).options(lingering()).producer();
+    let send = |number| {
+        let producer = producer.clone();
+        tokio::spawn(async move { producer.send(number).await })
+    };
+    for (number, fate) in join_all((0..40).map(send)).await.into_iter().enumerate() {
+        match fate.unwrap() {
+            Ok(fate) => assert!(number % 2 == 0 && fate == Fate::Delivered),
+            Err(undelivered) => {
+                assert_eq!(undelivered.entry, number);
+                assert!(number % 2 == 1 && matches!(undelivered.cause, Cause::Refused(_)));
+            }
+        }
+    }
+    // Everybody was told.
+    let report = producer.close().await.unwrap();
+    assert_eq!((report.delivered, report.undelivered, report.calls), (20, 20, 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_waits_for_is_handed_back_at_the_close() {
+    let (target, _) = Numbers::answering(|_, chunk| refuse_odd(chunk));
+    let producer = Delivery::new(target).producer();
+    for number in 0..10 {
+        drop(producer.enqueue(number).await.unwrap());
+    }
+    let error = producer.close().await.unwrap_err();
+    let mut entries: Vec<_> = error.undelivered.iter().map(|undelivered| undelivered.entry).collect();
+    entries.sort_unstable();
+    assert_eq!(entries, [1, 3, 5, 7, 9]);
+    assert_eq!(error.report.delivered, 5);
+    assert_eq!(producer.close().await.unwrap(), error.report);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_goes_away_cancels_nothing() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let producer = Delivery::new(target).options(lingering()).producer();
+    let patient = producer.send(2);
+    {
+        let impatient = producer.send(1);
+        assert!(tokio::time::timeout(ms(1), impatient).await.is_err());
+    }
+    assert_eq!(patient.await.unwrap(), Fate::Delivered);
+    assert_eq!(*calls.lock().unwrap(), [vec![1, 2]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flush_lingers_for_nobody_and_waits_for_all_before_it() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let producer = Delivery::new(target).options(no_rest().linger(Duration::from_hours(1))).producer();
+    let started = Instant::now();
+    let receipts = [producer.enqueue(1).await.unwrap(), producer.enqueue(2).await.unwrap()];
+    sleep(ms(5)).await;
+    producer.flush().await;
+    assert_eq!(started.elapsed(), ms(5 + 8));
+    assert_eq!(*calls.lock().unwrap(), [vec![1, 2]]);
+    for receipt in receipts {
+        assert_eq!(receipt.now_or_never().unwrap().unwrap(), Fate::Delivered);
+    }
+    // Nothing is left to flush, and what comes later lingers.
+    producer.flush().await;
+    let mut late = producer.enqueue(3).await.unwrap();
+    assert!(tokio::time::timeout(ms(1_000), &mut late).await.is_err());
+    producer.close().await.unwrap();
+    assert_eq!(late.await.unwrap(), Fate::Delivered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_sends_more_than_there_is_room_for_waits() {
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let options = no_rest().concurrency(1).unwrap().buffer(5).unwrap();
+    let producer = Delivery::new(target).options(options).producer();
+    let mut taken = 0;
+    let refused = loop {
+        match producer.try_send(1) {
+            Ok(receipt) => drop(receipt),
+            Err(undelivered) => break undelivered,
+        }
+        taken += 1;
+    };
+    assert_eq!(taken, 5, "the delivery has read nothing yet");
+    assert!(matches!(refused.cause, Cause::BufferFull));
+    // There is room again as soon as the delivery reads.
+    producer.send(refused.entry).await.unwrap();
+    assert_eq!(producer.close().await.unwrap().delivered, 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_goes_on_after_a_fault_that_stopped_its_delivery() {
+    let (target, _) = Numbers::answering(|number, chunk| {
+        if number == 1 {
+            Answer::Stop(Fault::new("AccessDenied"))
+        } else {
+            accept(chunk)
+        }
+    });
+    let producer = Delivery::new(target).producer();
+    let undelivered = producer.send(1).await.unwrap_err();
+    assert!(matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "AccessDenied"));
+    assert_eq!(producer.send(2).await.unwrap(), Fate::Delivered);
+    let report = producer.close().await.unwrap();
+    assert_eq!((report.delivered, report.undelivered, report.calls), (1, 1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_closes_the_producer_and_hands_everything_back() {
+    let cancellation = CancellationToken::new();
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let options = no_rest().concurrency(1).unwrap().buffer(50).unwrap();
+    let producer = Delivery::new(target)
+        .options(options.cancellation(cancellation.clone()))
+        .producer();
+    let mut receipts = Vec::new();
+    for number in 0..50 {
+        receipts.push(producer.enqueue(number).await.unwrap());
+    }
+    sleep(ms(1)).await;
+    cancellation.cancel();
+    let mut cancelled = 0;
+    for receipt in receipts {
+        match receipt.await {
+            Ok(_) => {}
+            Err(undelivered) => {
+                assert!(matches!(undelivered.cause, Cause::Cancelled(_)));
+                cancelled += 1;
+            }
+        }
+    }
+    assert!(matches!(producer.send(1).await.unwrap_err().cause, Cause::Closed));
+    let report = producer.close().await.unwrap();
+    assert_eq!((report.undelivered, report.delivered), (cancelled, 50 - cancelled));
+    assert!(cancelled >= 40, "{cancelled}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_without_handles_delivers_what_it_has() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let producer = Delivery::new(target).options(lingering()).producer();
+    drop(producer.enqueue(1).await.unwrap());
+    drop(producer);
+    sleep(ms(1)).await;
+    assert_eq!(*calls.lock().unwrap(), [vec![1]]);
+}

@@ -1,0 +1,182 @@
+//! Entries that come with time.
+
+use std::time::Duration;
+
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, StreamError};
+use futures::{FutureExt, StreamExt, stream};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::numbers::{Numbers, accept, no_rest, one_at_a_time};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn lingering(linger: Duration) -> DeliveryOptions {
+    no_rest().linger(linger)
+}
+
+/// A number after each of the delays.
+fn numbers_after(delays: impl IntoIterator<Item = u64>) -> impl futures::Stream<Item = usize> {
+    stream::iter(delays).enumerate().then(|(number, delay)| async move {
+        sleep(ms(delay)).await;
+        number + 1
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_delivered_like_a_batch() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let report = Delivery::new(target)
+        .deliver_stream(stream::repeat_n(1, 101))
+        .await
+        .unwrap();
+    assert_eq!((report.delivered, report.calls), (101, 26));
+    assert_eq!(calls.lock().unwrap().len(), 26);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_without_entries_makes_no_call() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let report = Delivery::new(target).deliver_stream(stream::empty()).await.unwrap();
+    assert_eq!((report.delivered, calls.lock().unwrap().len()), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partly_filled_chunk_leaves_after_the_linger_time() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target).options(lingering(ms(100)));
+    // Three at once, and then nothing for an hour.
+    let stream = numbers_after([0, 0, 0, 3_600_000]);
+    let mut delivering = Box::pin(delivery.deliver_stream(stream));
+    tokio::select! {
+        _ = &mut delivering => panic!("the stream goes on"),
+        () = sleep(ms(99)) => {}
+    }
+    assert_eq!(calls.lock().unwrap().len(), 0);
+    tokio::select! {
+        _ = &mut delivering => panic!("the stream goes on"),
+        () = sleep(ms(2)) => {}
+    }
+    assert_eq!(*calls.lock().unwrap(), [vec![1, 2, 3]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_chunk_lingers_for_nobody() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target).options(lingering(ms(100)));
+    let mut delivering = Box::pin(delivery.deliver_stream(stream::repeat_n(1, 4).chain(stream::pending())));
+    tokio::select! {
+        _ = &mut delivering => panic!("the stream goes on"),
+        () = sleep(ms(20)) => {}
+    }
+    assert_eq!(calls.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chunk_that_is_full_by_its_bytes_lingers_for_nobody() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target).options(lingering(ms(100)));
+    // Each number is as many bytes, and a call has room for 100.
+    let mut delivering = Box::pin(delivery.deliver_stream(stream::iter([50, 50]).chain(stream::pending())));
+    tokio::select! {
+        _ = &mut delivering => panic!("the stream goes on"),
+        () = sleep(ms(20)) => {}
+    }
+    assert_eq!(*calls.lock().unwrap(), [vec![50, 50]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_left_at_the_end_of_the_stream_leaves_at_once() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let started = Instant::now();
+    let delivery = Delivery::new(target).options(lingering(ms(100)));
+    delivery.deliver_stream(numbers_after([0, 10, 10])).await.unwrap();
+    assert_eq!(*calls.lock().unwrap(), [vec![1, 2, 3]]);
+    assert!(started.elapsed() < ms(30), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_to_linger_begins_with_the_first_of_a_chunk() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target).options(lingering(ms(100)));
+    // The second one comes when the first has waited for 60 ms, the third is too late.
+    delivery.deliver_stream(numbers_after([0, 60, 60])).await.unwrap();
+    assert_eq!(*calls.lock().unwrap(), [vec![1, 2], vec![3]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_before_the_stream_failed_is_delivered_and_reported() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let stream = stream::iter([Ok(1), Ok(2), Ok(3), Err("torn"), Ok(4)]);
+    let error = Delivery::new(target).try_deliver_stream(stream).await.unwrap_err();
+    let StreamError::Stream { error, delivery } = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!((error, delivery.unwrap().delivered), ("torn", 3));
+    assert_eq!(*calls.lock().unwrap(), [vec![1, 2, 3]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_delivery_leaves_the_rest_to_the_stream() {
+    let cancellation = CancellationToken::new();
+    let token = cancellation.clone();
+    let (target, _) = Numbers::answering(move |number, chunk| {
+        if number == 1 {
+            token.cancel();
+        }
+        accept(chunk)
+    });
+    let mut stream = stream::iter(1..=1_000);
+    let options = one_at_a_time().cancellation(cancellation);
+    let error = Delivery::new(target)
+        .options(options)
+        .deliver_stream(&mut stream)
+        .await
+        .unwrap_err();
+    let delivered = error.report.delivered as usize;
+    assert!(
+        error
+            .undelivered
+            .iter()
+            .all(|undelivered| matches!(undelivered.cause, Cause::Cancelled(_)))
+    );
+    let left = stream.count().await;
+    assert_eq!(delivered + error.undelivered.len() + left, 1_000);
+    assert!(left > 900, "{left}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_can_be_cancelled_while_it_waits_for_the_first_entry() {
+    let cancellation = CancellationToken::new();
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target).options(no_rest().cancellation(cancellation.clone()));
+    let mut delivering = Box::pin(delivery.deliver_stream(stream::pending()));
+    assert!(delivering.as_mut().now_or_never().is_none());
+    cancellation.cancel();
+    assert_eq!(delivering.await.unwrap().delivered, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_is_read_no_faster_than_the_service_takes() {
+    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (sender, mut receiver) = mpsc::channel(1);
+    let stream = stream::poll_fn(move |context| receiver.poll_recv(context));
+    let delivery = Delivery::new(target).options(one_at_a_time());
+    let feed = async {
+        let mut most_ahead = 0;
+        for number in 0..1_000 {
+            sender.send(1).await.unwrap();
+            let sent: usize = calls.lock().unwrap().iter().map(Vec::len).sum();
+            most_ahead = most_ahead.max(number + 1 - sent);
+        }
+        drop(sender);
+        most_ahead
+    };
+    let (report, most_ahead) = tokio::join!(delivery.deliver_stream(stream), feed);
+    assert_eq!(report.unwrap().delivered, 1_000);
+    // A chunk that is ready, one entry in the channel and one in each hand.
+    assert!(most_ahead <= 7, "{most_ahead}");
+}
