@@ -105,8 +105,11 @@ where
     async fn prepare(&mut self) -> Option<Ending> {
         let deadline = OptionFuture::from(self.options.deadline.map(sleep_until));
         let preparation = async {
-            if !poll_fn(|context| self.fresh.poll_next(context)).await {
-                return Ok(());
+            while !self.fresh.has_next() {
+                if self.fresh.has_ended() {
+                    return Ok(());
+                }
+                poll_fn(|context| self.fresh.poll_news(context)).await;
             }
             self.limits = guarded("the target", || self.target.limits())?;
             let prepared = AssertUnwindSafe(self.target.prepare()).catch_unwind().await;
@@ -161,7 +164,7 @@ where
                     queued_up = None;
                     self.send(turn);
                 }
-                _ = poll_fn(|context| self.fresh.poll_next(context)), if self.wants_more() => {}
+                () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
                     self.waiting.wake_all(|lane| self.lanes.board(lane));
                     self.cases.wake_all();

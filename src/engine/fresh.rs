@@ -60,16 +60,23 @@ impl<I: Input> Fresh<I> {
         self.fault.as_ref()
     }
 
-    /// Ready when the input has an entry, which is not read yet, or has ended. Returns whether it has one.
-    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+    /// Whether the input has an entry, which is not read yet.
+    pub(crate) fn has_next(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Ready when there is news: the input has an entry, or has ended, or is in a hurry.
+    pub(crate) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.next.is_none() && !self.ended {
+            let hurried = self.input.hurried();
             match guarded("the input", || self.input.poll_next(context)) {
+                Ok(Poll::Pending) if self.input.hurried() > hurried => return Poll::Ready(()),
                 Ok(polled) => self.next = ready!(polled),
                 Err(fault) => self.fault = Some(fault),
             }
             self.ended = self.next.is_none();
         }
-        Poll::Ready(self.next.is_some())
+        Poll::Ready(())
     }
 
     /// Reads and checks the next entry of the input; `None` when there is none now.
@@ -78,7 +85,7 @@ impl<I: Input> Fresh<I> {
         T: BatchTarget<Entry = I::Entry>,
     {
         // Whoever finds nothing waits with a waker of its own.
-        let _ = self.poll_next(&mut Context::from_waker(Waker::noop()));
+        let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let mut read = self.ticketed()?;
         read.ticket.arrived = Some(now);
         let Ticketed { entry, ticket } = &mut read;

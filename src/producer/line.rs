@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::sync::mpsc;
 
-use crate::engine::{Incoming, Input};
+use crate::engine::{Delivered, Incoming, Input};
 use crate::report::{Cause, Undelivered};
 
 /// What is in the line.
@@ -49,18 +49,17 @@ impl<E> Line<E> {
         }
     }
 
-    /// Closes the line and hands back all who stand in it. Those that nobody waits for are returned.
-    pub(super) async fn hand_back(mut self, cause: &Cause) -> Vec<Undelivered<E>> {
+    /// Closes the line and hands back all who stand in it.
+    pub(super) async fn hand_back(mut self, cause: &Cause, outcome: &mut Delivered<E>) {
         self.items.close();
-        let mut kept = Vec::new();
         while let Some(Incoming { entry, confirmation }) = poll_fn(|context| self.poll_entry(context)).await {
             let undelivered = Undelivered::unsent(entry, self.read - 1, cause.clone());
-            kept.extend(match confirmation {
+            outcome.report.undelivered += 1;
+            outcome.undelivered.extend(match confirmation {
                 Some(confirmation) => confirmation.hand_back(undelivered),
                 None => Some(undelivered),
             });
         }
-        kept
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -30,9 +31,10 @@ where
             None
         };
         if let Some(cause) = end {
-            let unread = line.hand_back(&cause).await;
-            outcome.report.undelivered += unread.len() as u64;
-            outcome.undelivered.extend(unread);
+            let handed_back = outcome.report.undelivered;
+            line.hand_back(&cause, &mut outcome).await;
+            let figures = options.progress.figures();
+            figures.undelivered.fetch_add(outcome.report.undelivered - handed_back, Relaxed);
             break;
         }
         if outcome.stopped.is_none() {

@@ -30,7 +30,7 @@ fn numbers_after(delays: impl IntoIterator<Item = u64>) -> impl futures::Stream<
 async fn a_stream_is_delivered_like_a_batch() {
     let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
     let report = Delivery::new(target)
-        .deliver_stream(stream::repeat_n(1, 101))
+        .deliver_stream(stream::iter(vec![1; 101]))
         .await
         .unwrap();
     assert_eq!((report.delivered, report.calls), (101, 26));
@@ -67,7 +67,7 @@ async fn a_partly_filled_chunk_leaves_after_the_linger_time() {
 async fn a_full_chunk_lingers_for_nobody() {
     let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target).options(lingering(ms(100)));
-    let mut delivering = Box::pin(delivery.deliver_stream(stream::repeat_n(1, 4).chain(stream::pending())));
+    let mut delivering = Box::pin(delivery.deliver_stream(stream::iter([1; 4]).chain(stream::pending())));
     tokio::select! {
         _ = &mut delivering => panic!("the stream goes on"),
         () = sleep(ms(20)) => {}

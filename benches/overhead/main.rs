@@ -1,0 +1,79 @@
+//! What the crate costs on top of the bare SDK.
+//!
+//! The same entries go to the same service, which answers at once and costs nothing: by the crate, and by the SDK alone with
+//! the chunks made in advance, as many calls at a time. The two take turns, so that whatever else the machine does meets
+//! both.
+//!
+//! ```sh
+//! cargo bench --bench overhead                    # entries/s, CPU and allocations an entry
+//! cargo bench --bench overhead -- --instructions  # instructions an entry, by valgrind: no noise
+//! cargo bench --bench overhead -- --check         # both, and fails when a target is missed
+//! ```
+
+mod instructions;
+mod service;
+mod side;
+mod turns;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use side::{Service, Side};
+
+/// The least throughput, as a share of the bare SDK's.
+const THROUGHPUT: f64 = 0.97;
+
+/// The most instructions, as a multiple of the bare SDK's.
+const INSTRUCTIONS: f64 = 1.05;
+
+#[derive(Parser)]
+struct Arguments {
+    /// Entries of each turn.
+    #[arg(long, default_value_t = 50_000)]
+    entries: usize,
+    /// Turns of each side.
+    #[arg(long, default_value_t = 10)]
+    turns: usize,
+    /// Count instructions under valgrind instead.
+    #[arg(long)]
+    instructions: bool,
+    /// Measure both, and fail when a target is missed.
+    #[arg(long)]
+    check: bool,
+    /// Deliver once and print nothing: what runs under valgrind.
+    #[arg(long, num_args = 3, value_names = ["SERVICE", "SIDE", "WHAT"], hide = true)]
+    once: Option<Vec<String>>,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Some(words) = &arguments.once {
+        return instructions::once(words, arguments.entries);
+    }
+    let mut met = true;
+    for service in Service::ALL {
+        if !arguments.instructions || arguments.check {
+            met &= turns::compare(service, arguments.entries, arguments.turns) >= THROUGHPUT;
+        }
+        if arguments.instructions || arguments.check {
+            match instructions::compare(service) {
+                Ok(ratio) => met &= ratio <= INSTRUCTIONS,
+                Err(error) => {
+                    eprintln!("instructions cannot be counted: {error}");
+                    met = false;
+                }
+            }
+        }
+    }
+    if arguments.check && !met {
+        eprintln!("missed: at least {THROUGHPUT} of the throughput, at most {INSTRUCTIONS} of the instructions");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+/// Both sides, in the order in which they are printed.
+const SIDES: [Side; 2] = [Side::Bare, Side::Crate];

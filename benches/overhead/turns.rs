@@ -1,0 +1,65 @@
+//! Both sides in turns: throughput, CPU time and allocations.
+
+use std::alloc::System;
+use std::time::{Duration, Instant};
+
+use cpu_time::ProcessTime;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+use crate::SIDES;
+use crate::side::{Load, Service, Side};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+#[derive(Default)]
+struct Total {
+    wall: Vec<Duration>,
+    cpu: Duration,
+    allocations: usize,
+}
+
+/// Prints a table. Returns the crate's throughput as a share of the bare SDK's: the median of the turns, each of which is
+/// compared with its neighbour.
+pub(crate) fn compare(service: Service, entries: usize, turns: usize) -> f64 {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut totals = [Total::default(), Total::default()];
+    for turn in 0..=turns {
+        for place in [turn % 2, 1 - turn % 2] {
+            let load = Load::new(service, SIDES[place], entries);
+            let region = Region::new(ALLOCATOR);
+            let (wall, cpu) = (Instant::now(), ProcessTime::now());
+            runtime.block_on(load.send());
+            let (wall, cpu) = (wall.elapsed(), cpu.elapsed());
+            // The first turn warms up.
+            if turn > 0 {
+                totals[place].wall.push(wall);
+                totals[place].cpu += cpu;
+                totals[place].allocations += region.change().allocations;
+            }
+        }
+    }
+    let all = (entries * turns) as f64;
+    println!("{service:?}: {turns} turns of {entries} entries");
+    for (side, total) in SIDES.iter().zip(&totals) {
+        let seconds: f64 = total.wall.iter().map(Duration::as_secs_f64).sum();
+        println!(
+            "  {:5}  {:>9.0} entries/s  {:>6.2} µs CPU  {:>6.1} allocations an entry",
+            format!("{side:?}"),
+            all / seconds,
+            total.cpu.as_secs_f64() * 1e6 / all,
+            total.allocations as f64 / all,
+        );
+    }
+    let bare = SIDES.iter().position(|side| *side == Side::Bare).expect("it is there");
+    let mut ratios: Vec<f64> = totals[bare]
+        .wall
+        .iter()
+        .zip(&totals[1 - bare].wall)
+        .map(|(bare, with_crate)| bare.as_secs_f64() / with_crate.as_secs_f64())
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios[ratios.len() / 2];
+    println!("  throughput of the crate: {median:.3} of the bare SDK's");
+    median
+}
