@@ -41,8 +41,8 @@ const BUFFER: usize = 1_000;
 /// Clones share one backoff strategy and so one pace: clone the options into every worker that sends to the same table or
 /// queue. Two options that were made apart know nothing of each other.
 ///
-/// Deliveries that share a strategy take turns, so each of them has to be polled for the others to go on. Spawn them or join
-/// them; do not await one while another of the same task stands still.
+/// Deliveries that share a strategy take turns. One that is not polled when its turn comes, since another arm of a `select!`
+/// is awaited, say, is passed over after a quarter of a second.
 ///
 /// ```
 /// # use aws_batch_delivery::{DeliveryOptions, InvalidOption, backoff::FullJitter};

@@ -1,14 +1,18 @@
-//! Retries cost no memory. A binary of its own, since it counts what the whole process allocates.
+//! Neither retries nor long streams cost memory. A binary of its own, since it counts what the whole process allocates.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
 use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
+use futures::stream;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// One test at a time, since each counts what the whole process allocates.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 const ROUNDS: usize = 100_001;
 
@@ -46,6 +50,7 @@ impl BatchTarget for Stubborn {
 
 #[tokio::test(start_paused = true)]
 async fn a_hundred_thousand_resubmissions_cost_no_memory() {
+    let _alone = ALONE.lock().await;
     ALLOCATED_BY_ROUND.lock().unwrap().reserve_exact(ROUNDS);
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::ZERO)
@@ -60,4 +65,45 @@ async fn a_hundred_thousand_resubmissions_cost_no_memory() {
         late <= &(early + 4096),
         "{early} bytes in the first tenth, {late} bytes later"
     );
+}
+
+/// Takes everything, and notes the most that was allocated while the first tenth of a stream was delivered.
+struct Greedy;
+
+impl BatchTarget for Greedy {
+    type Entry = Vec<u8>;
+
+    fn limits(&self) -> Limits {
+        Limits {
+            entries: 500,
+            bytes: usize::MAX,
+            entry_bytes: usize::MAX,
+        }
+    }
+
+    fn check(&self, entry: &Vec<u8>) -> Result<usize, InvalidEntry> {
+        Ok(entry.len())
+    }
+
+    async fn send(&self, chunk: &[Vec<u8>]) -> Answer {
+        Answer::Each(vec![Verdict::Accepted; chunk.len()])
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_length_of_a_stream_costs_no_memory() {
+    const ENTRIES: usize = 1_000_000;
+    let _alone = ALONE.lock().await;
+    let mut early = 0;
+    let entries = (0..ENTRIES).map(|number| {
+        if number == ENTRIES / 10 {
+            early = ALLOCATED.peak_usage();
+        }
+        vec![0; 100]
+    });
+    ALLOCATED.reset_peak_usage();
+    let report = Delivery::new(Greedy).deliver_stream(stream::iter(entries)).await.unwrap();
+    assert_eq!(report.delivered, ENTRIES as u64);
+    let peak = ALLOCATED.peak_usage();
+    assert!(peak <= early + early / 10, "{peak} bytes at the end, {early} after a tenth");
 }

@@ -10,8 +10,9 @@
 //! cargo bench --bench overhead -- --check         # both, and fails when a target is missed
 //! ```
 
+#[path = "../shared/immediate.rs"]
+mod immediate;
 mod instructions;
-mod service;
 mod side;
 mod turns;
 

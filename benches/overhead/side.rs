@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::task::JoinSet;
 
-use crate::service::{all_sent, all_written};
+use crate::immediate::{all_sent, all_written};
 
 /// Calls in flight: the crate's default.
 const CONCURRENCY: usize = 16;

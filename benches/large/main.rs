@@ -1,0 +1,47 @@
+//! Long streams, many producers, and how full and how late a producer's calls are.
+//!
+//! ```sh
+//! cargo bench --bench large              # 1 and 10 million entries of a stream, 1 million of 1,000 producers, 5,000/s of 200
+//! cargo bench --bench large -- --check   # fails when a target is missed
+//! ```
+
+#[path = "../shared/immediate.rs"]
+mod immediate;
+mod linger;
+mod memory;
+mod work;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[derive(Parser)]
+struct Arguments {
+    /// Fail when a target is missed.
+    #[arg(long)]
+    check: bool,
+    /// Do this work and print the peak of the memory: what runs in a process of its own.
+    #[arg(long, num_args = 2, value_names = ["WORK", "ENTRIES"], hide = true)]
+    once: Option<Vec<String>>,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    if let Some(words) = &arguments.once {
+        runtime.block_on(work::once(&words[0], words[1].parse().expect("a number")));
+        return ExitCode::SUCCESS;
+    }
+    let mut missed = memory::measure();
+    missed.extend(runtime.block_on(linger::measure()));
+    for miss in &missed {
+        eprintln!("missed: {miss}");
+    }
+    if arguments.check && !missed.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
