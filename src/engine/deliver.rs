@@ -17,6 +17,7 @@ use super::fresh::Fresh;
 use super::gate::{Departure, Turn};
 use super::lanes::Lanes;
 use super::ledger::Ledger;
+use super::refusals::Refusals;
 use super::round::{panicked, round};
 use super::settle::Settled;
 use super::setup::SetupFailures;
@@ -70,6 +71,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Iterator<Item = T::Entry>> {
     /// Cancelled when calls in flight are given up.
     pub(super) abandoned: CancellationToken,
     pub(super) setup_failures: SetupFailures,
+    pub(super) refusals: Refusals,
     pub(super) ledger: Ledger<T::Entry>,
 }
 
@@ -91,6 +93,7 @@ where
             rounds: JoinSet::new(),
             abandoned: CancellationToken::new(),
             setup_failures: SetupFailures::default(),
+            refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone()),
             options,
         }
@@ -218,14 +221,16 @@ where
 
     /// How many entries the next call would like to carry.
     fn next_len(&self) -> usize {
-        self.cases.next_len().unwrap_or_else(|| self.sendable())
+        let entries = self.cases.next_len().unwrap_or_else(|| self.sendable());
+        entries.min(self.refusals.most())
     }
 
     /// Delivers the next chunk in the slot that goes next.
     fn send(&mut self, turn: Turn) {
-        let (chunk, case) = match self.cases.next(turn.entries()) {
+        let most = turn.entries().min(self.refusals.most());
+        let (chunk, case) = match self.cases.next(most) {
             Some((chunk, case)) => (chunk, Some(case)),
-            None => (self.pack(turn.entries()), None),
+            None => (self.pack(most), None),
         };
         if chunk.len() > 0 {
             let departure = turn.depart(chunk.len());

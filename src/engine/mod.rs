@@ -18,6 +18,7 @@
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: how often a call may fail before it is even made.
+//! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry.
 //! - `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
@@ -33,6 +34,7 @@ mod lanes;
 mod ledger;
 mod leftovers;
 mod pack;
+mod refusals;
 mod rests;
 mod round;
 mod settle;
