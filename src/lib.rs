@@ -48,9 +48,17 @@
 //!
 //! # Order
 //! Writes of one primary key and messages of one FIFO group arrive in the order of the input, through throttles, retries and
-//! concurrency; all others pass each other. A call that is refused as a whole is halved until the entries at fault are alone:
-//! they are handed back, and the others are delivered. See [`DynamoTable`](target::dynamo::DynamoTable) and
+//! concurrency; all others pass each other. See [`DynamoTable`](target::dynamo::DynamoTable) and
 //! [`SqsQueue`](target::sqs::SqsQueue).
+//!
+//! # Calls that are refused as a whole
+//! Such a call is halved until the entries at fault are alone: they are handed back, and the others are delivered. Each of
+//! them costs at most 2·log2(n) + 2 calls more than it takes to deliver the others, for calls of n entries. Nobody waits
+//! meanwhile but those who must not pass another.
+//!
+//! A reason that all entries share is not searched for. After eight in a row that were refused alone, each entry goes alone,
+//! until the service accepts one: so the guilty ones cost one call each, and a good one among them is delivered. When 1,000
+//! in a row are refused that way and the delivery has delivered nothing at all, it [stops](Cause::Stopped).
 //!
 //! # Where things are
 //! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one call of a function.

@@ -13,6 +13,8 @@ use crate::backoff::Retry;
 /// are alone. They are not topped up, as a guilty one would take more innocent ones down with it; and one goes after the
 /// other, so that entries keep their order, also those that were refused because they cannot be in one call. A guilty one
 /// among n costs two calls for each halving, which are log2(n), rounded up.
+///
+/// Nobody waits for an entry that is rejected meanwhile, except those that must not pass it: they become a case of their own.
 pub(crate) struct Case<E> {
     /// What is still to be sent, the last one next.
     open: Vec<Chunk<E>>,
@@ -25,6 +27,15 @@ impl<E> Case<E> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.open.is_empty()
+    }
+
+    /// Entries that are still to be sent.
+    fn len(&self) -> usize {
+        self.open.iter().map(Chunk::len).sum()
+    }
+
+    fn bytes(&self) -> usize {
+        self.open.iter().map(|chunk| chunk.bytes).sum()
     }
 
     /// The chunk was refused: its halves are next.
@@ -50,6 +61,26 @@ impl<E> Case<E> {
         Some(chunk)
     }
 
+    /// Takes out those that must not leave before the fate of `first` is known.
+    pub(crate) fn take_behind(&mut self, first: &Chunk<E>) -> Self {
+        let mut behind = Self::new();
+        for chunk in std::mem::take(&mut self.open) {
+            let (mut held, mut free) = (Chunk::with_capacity(0), Chunk::with_capacity(chunk.len()));
+            for entry in chunk.into_ticketed() {
+                let waits = first.tickets.iter().any(|ticket| is_behind(&entry.ticket, ticket));
+                if waits { &mut held } else { &mut free }.push(entry);
+            }
+            self.again(free);
+            behind.again(held);
+        }
+        behind
+    }
+
+    /// Whether anything of it must not leave before the fate of this entry is known.
+    pub(crate) fn has_behind(&self, first: &Ticket<E>) -> bool {
+        self.tickets().any(|ticket| is_behind(ticket, first))
+    }
+
     fn tickets(&self) -> impl Iterator<Item = &Ticket<E>> {
         self.open.iter().flat_map(|chunk| &chunk.tickets)
     }
@@ -59,12 +90,18 @@ impl<E> Case<E> {
     }
 }
 
+/// Whether an entry of the case must not leave before the fate of one that comes earlier is known.
+fn is_behind<E>(later: &Ticket<E>, earlier: &Ticket<E>) -> bool {
+    later.lane.is_some() && later.lane == earlier.lane
+}
+
 /// The cases of which nothing is in flight.
-///
-/// They are few: each was a call in flight.
 pub(crate) struct Cases<E> {
     resting: Vec<(Instant, Case<E>)>,
     ready: VecDeque<Case<E>>,
+    /// Entries in all of them, and their bytes.
+    len: usize,
+    bytes: usize,
 }
 
 impl<E> Cases<E> {
@@ -72,6 +109,8 @@ impl<E> Cases<E> {
         Self {
             resting: Vec::new(),
             ready: VecDeque::new(),
+            len: 0,
+            bytes: 0,
         }
     }
 
@@ -81,17 +120,12 @@ impl<E> Cases<E> {
 
     /// Entries in all cases.
     pub(crate) fn len(&self) -> usize {
-        self.tickets().count()
+        self.len
     }
 
     /// Bytes of all cases.
     pub(crate) fn bytes(&self) -> usize {
-        self.tickets().map(|ticket| ticket.bytes).sum()
-    }
-
-    fn tickets(&self) -> impl Iterator<Item = &Ticket<E>> {
-        let resting = self.resting.iter().map(|(_, case)| case);
-        resting.chain(&self.ready).flat_map(Case::tickets)
+        self.bytes
     }
 
     /// The case goes on, after a rest if there is one.
@@ -99,6 +133,8 @@ impl<E> Cases<E> {
         if case.is_empty() {
             return;
         }
+        self.len += case.len();
+        self.bytes = self.bytes.saturating_add(case.bytes());
         match rest_until {
             Some(until) => self.resting.push((until, case)),
             None => self.ready.push_back(case),
@@ -132,6 +168,8 @@ impl<E> Cases<E> {
     /// The chunk that goes next, with at most `count` entries, and its case.
     pub(crate) fn next(&mut self, count: usize) -> Option<(Chunk<E>, Case<E>)> {
         let mut case = self.ready.pop_front()?;
+        self.len -= case.len();
+        self.bytes = self.bytes.saturating_sub(case.bytes());
         let chunk = case.next(count)?;
         Some((chunk, case))
     }
@@ -154,6 +192,9 @@ impl<E> Cases<E> {
                 }
             }
             self.ready.retain(|case| !case.is_empty());
+            self.len -= expired.len();
+            let bytes = expired.iter().map(|entry| entry.ticket.bytes).sum();
+            self.bytes = self.bytes.saturating_sub(bytes);
         }
         expired
     }
@@ -165,6 +206,7 @@ impl<E> Cases<E> {
 
     /// Everything, ready or not.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
+        (self.len, self.bytes) = (0, 0);
         let resting = std::mem::take(&mut self.resting).into_iter().map(|(_, case)| case);
         let ready = std::mem::take(&mut self.ready);
         ready.into_iter().chain(resting).flat_map(Case::into_entries)

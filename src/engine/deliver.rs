@@ -20,6 +20,7 @@ use super::guarded::{guarded, panicked};
 use super::input::Input;
 use super::lanes::Lanes;
 use super::ledger::Ledger;
+use super::refusals::Refusals;
 use super::round::round;
 use super::settle::Settled;
 use super::setup::SetupFailures;
@@ -71,6 +72,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) setup_failures: SetupFailures,
     /// That the target panicked outside of a call, if it did.
     pub(super) fault: OnceLock<Fault>,
+    pub(super) refusals: Refusals,
     pub(super) ledger: Ledger<T::Entry>,
 }
 
@@ -96,6 +98,7 @@ where
             abandoned: CancellationToken::new(),
             setup_failures: SetupFailures::default(),
             fault: OnceLock::new(),
+            refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone()),
             options,
         }
@@ -242,14 +245,16 @@ where
 
     /// How many entries the next call would like to carry.
     fn next_len(&self) -> usize {
-        self.cases.next_len().unwrap_or_else(|| self.sendable())
+        let entries = self.cases.next_len().unwrap_or_else(|| self.sendable());
+        entries.min(self.refusals.most())
     }
 
     /// Delivers the next chunk in the slot that goes next.
     fn send(&mut self, turn: Turn) {
-        let (chunk, case) = match self.cases.next(turn.entries()) {
+        let most = turn.entries().min(self.refusals.most());
+        let (chunk, case) = match self.cases.next(most) {
             Some((chunk, case)) => (chunk, Some(case)),
-            None => (self.pack(turn.entries()), None),
+            None => (self.pack(most), None),
         };
         if chunk.len() > 0 {
             let departure = turn.depart(chunk.len());

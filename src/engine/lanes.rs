@@ -35,7 +35,50 @@ struct Traffic<E> {
     out: u32,
     /// The only one that is out may leave with the next call.
     boarding: bool,
-    held: VecDeque<Ticketed<E>>,
+    held: Held<E>,
+}
+
+/// Those who are held in one lane, in the order of the input. Nearly always nobody is, and that takes up no more than a
+/// pointer.
+#[expect(
+    clippy::box_collection,
+    reason = "a list of its own is four times as large, and mostly empty"
+)]
+struct Held<E>(Option<Box<VecDeque<Ticketed<E>>>>);
+
+impl<E> Held<E> {
+    fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |held| held.len())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Ticketed<E>> {
+        self.0.iter().flat_map(|held| held.iter())
+    }
+
+    fn push_back(&mut self, entry: Ticketed<E>) {
+        self.0.get_or_insert_default().push_back(entry);
+    }
+
+    fn push_front(&mut self, entry: Ticketed<E>) {
+        self.0.get_or_insert_default().push_front(entry);
+    }
+
+    fn pop_front_if(&mut self, goes: impl FnOnce(&Ticketed<E>) -> bool) -> Option<Ticketed<E>> {
+        self.0.as_mut()?.pop_front_if(|next| goes(next))
+    }
+
+    fn take_if(&mut self, mut goes: impl FnMut(&Ticketed<E>) -> bool) -> Vec<Ticketed<E>> {
+        let Some(held) = &mut self.0 else {
+            return Vec::new();
+        };
+        let (taken, kept): (VecDeque<_>, _) = std::mem::take(&mut **held).into_iter().partition(|entry| goes(entry));
+        **held = kept;
+        taken.into()
+    }
+
+    fn take_all(self) -> impl Iterator<Item = Ticketed<E>> {
+        self.0.into_iter().flat_map(|held| *held)
+    }
 }
 
 impl<E> Lanes<E> {
@@ -74,12 +117,15 @@ impl<E> Lanes<E> {
         let Some(lane) = entry.ticket.lane else {
             return Some(entry);
         };
-        match self.occupied.entry(lane.hash()) {
+        let Some(hash) = lane.hash() else {
+            return Some(entry);
+        };
+        match self.occupied.entry(hash) {
             Entry::Vacant(free) => {
                 free.insert(Traffic {
                     out: 1,
                     boarding: true,
-                    held: VecDeque::new(),
+                    held: Held(None),
                 });
                 Some(entry)
             }
@@ -98,19 +144,18 @@ impl<E> Lanes<E> {
     ///
     /// Each newcomer takes out its predecessor, so that few are held and the search is short.
     pub(crate) fn supersede(&mut self, newer: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> Vec<Ticketed<E>> {
-        let traffic = newer.ticket.lane.and_then(|lane| self.occupied.get_mut(&lane.hash()));
-        let Some(traffic) = traffic.filter(|traffic| !traffic.held.is_empty()) else {
+        let hash = newer.ticket.lane.and_then(Lane::hash);
+        let traffic = hash.and_then(|hash| self.occupied.get_mut(&hash));
+        let Some(traffic) = traffic.filter(|traffic| traffic.held.len() > 0) else {
             return Vec::new();
         };
-        let held = std::mem::take(&mut traffic.held).into_iter();
-        let (superseded, held): (VecDeque<_>, _) = held.partition(|older| supersedes(&newer.entry, &older.entry));
-        traffic.held = held;
+        let superseded = traffic.held.take_if(|older| supersedes(&newer.entry, &older.entry));
         self.held -= superseded.len();
         self.bytes -= superseded.iter().map(|older| older.ticket.bytes).sum::<usize>();
         if traffic.boarding && newer.ticket.lane.is_some_and(Lane::shares_calls) {
             self.riders -= superseded.len();
         }
-        superseded.into()
+        superseded
     }
 
     /// Whether one is held that supersedes `older`, which is out.
@@ -118,29 +163,41 @@ impl<E> Lanes<E> {
         if self.held == 0 {
             return false;
         }
-        let traffic = older.ticket.lane.and_then(|lane| self.occupied.get(&lane.hash()));
+        let hash = older.ticket.lane.and_then(Lane::hash);
+        let traffic = hash.and_then(|hash| self.occupied.get(&hash));
         traffic.is_some_and(|traffic| traffic.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
     }
 
     /// The one that is out is ready to be sent again.
     pub(crate) fn board(&mut self, lane: Option<Lane>) {
-        let Some(lane) = lane.filter(|lane| lane.shares_calls()) else {
+        let Some(traffic) = self.shared(lane) else {
             return;
         };
-        if let Some(traffic) = self.occupied.get_mut(&lane.hash()).filter(|traffic| !traffic.boarding) {
+        if !traffic.boarding {
             traffic.boarding = true;
-            self.riders += traffic.held.len();
+            let riders = traffic.held.len();
+            self.riders += riders;
         }
+    }
+
+    /// What goes on in the lane, if it shares calls.
+    fn shared(&mut self, lane: Option<Lane>) -> Option<&mut Traffic<E>> {
+        let hash = lane.filter(|lane| lane.shares_calls())?.hash()?;
+        self.occupied.get_mut(&hash)
     }
 
     /// The chunk leaves: closes the doors of its lanes, after those of the held that fit have joined.
     pub(crate) fn ride(&mut self, chunk: &mut Chunk<E>, fits: impl Fn(&Chunk<E>, &Ticketed<E>) -> bool) {
         let shared = self.wary == 0;
         for place in 0..chunk.len() {
-            let Some(lane) = chunk.tickets[place].lane.filter(|lane| lane.shares_calls()) else {
+            let Some(hash) = chunk.tickets[place]
+                .lane
+                .filter(|lane| lane.shares_calls())
+                .and_then(Lane::hash)
+            else {
                 continue;
             };
-            let Some(traffic) = self.occupied.get_mut(&lane.hash()).filter(|traffic| traffic.boarding) else {
+            let Some(traffic) = self.occupied.get_mut(&hash).filter(|traffic| traffic.boarding) else {
                 continue;
             };
             traffic.boarding = false;
@@ -159,7 +216,8 @@ impl<E> Lanes<E> {
     ///
     /// Called for the last of a call first, so that the first one stays out and the others are in order behind it.
     pub(crate) fn put_back(&mut self, entry: Ticketed<E>) -> Option<Ticketed<E>> {
-        let traffic = entry.ticket.lane.and_then(|lane| self.occupied.get_mut(&lane.hash()));
+        let hash = entry.ticket.lane.and_then(Lane::hash);
+        let traffic = hash.and_then(|hash| self.occupied.get_mut(&hash));
         match traffic.filter(|traffic| traffic.out > 1) {
             None => Some(entry),
             Some(traffic) => {
@@ -174,7 +232,7 @@ impl<E> Lanes<E> {
 
     /// The fate of one that was out is known. Returns the next one of the lane if it was the last one out.
     pub(crate) fn leave(&mut self, lane: Lane) -> Option<Ticketed<E>> {
-        let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()) else {
+        let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()?) else {
             return None;
         };
         let traffic = occupied.get_mut();
@@ -185,7 +243,7 @@ impl<E> Lanes<E> {
         if traffic.boarding && lane.shares_calls() {
             self.riders -= traffic.held.len();
         }
-        let Some(next) = traffic.held.pop_front() else {
+        let Some(next) = traffic.held.pop_front_if(|_| true) else {
             occupied.remove();
             return None;
         };
@@ -204,7 +262,7 @@ impl<E> Lanes<E> {
         (self.held, self.bytes, self.riders) = (0, 0, 0);
         std::mem::take(&mut self.occupied)
             .into_values()
-            .flat_map(|traffic| traffic.held)
+            .flat_map(|traffic| traffic.held.take_all())
     }
 }
 
@@ -272,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_without_a_lane_is_never_held() {
+    fn an_entry_without_a_lane_that_is_known_is_never_held() {
         let mut lanes = Lanes::new();
         for position in 0..2 {
             let free = Ticketed {
@@ -280,8 +338,15 @@ mod tests {
                 ticket: Ticket::new(position, 10),
             };
             assert!(lanes.enter(free).is_some());
+            assert!(lanes.enter(entry(Lane::unknown(), position)).is_some());
+            assert!(lanes.leave(Lane::unknown()).is_none());
         }
         assert!(lanes.occupied.is_empty());
+    }
+
+    #[test]
+    fn a_lane_in_which_nobody_is_held_takes_up_sixteen_bytes() {
+        assert_eq!(size_of::<Traffic<[u8; 100]>>(), 16);
     }
 
     #[test]

@@ -26,7 +26,10 @@ where
     pub(super) fn settle(&mut self, mut settled: Settled<T::Entry>) -> Option<Ending> {
         let now = Instant::now();
         self.book(&settled);
-        let stop = settled.stop.clone().or_else(|| self.setup_fault(&settled, now));
+        let stop = settled.stop.clone();
+        let stop = stop
+            .or_else(|| self.setup_fault(&settled, now))
+            .or_else(|| self.shared_fault(&settled));
         if let Some(fault) = stop {
             let ending = Ending::Stopped(fault);
             self.hand_back(settled, &ending);
@@ -63,9 +66,8 @@ where
 
         match (settled.disputed, settled.case) {
             (Some(chunk), case) => self.dispute(chunk, case.unwrap_or_else(Case::new)),
-            // As long as nothing is accepted, nobody knows whether the chunk as such would be refused.
-            (None, Some(case)) if nothing_accepted || !case.is_empty() => self.rest_together(again, case),
-            (None, _) => self.rest(again),
+            (None, Some(case)) => self.go_on(case, again, !nothing_accepted),
+            (None, None) => self.rest(again),
         }
         None
     }
@@ -92,6 +94,15 @@ where
         };
         let sent_at = settled.outcome.sent_at.into();
         self.setup_failures.failed(sent_at, now).then(|| fault.clone())
+    }
+
+    /// The fault, when so many entries were refused alone that all the others would be as well.
+    fn shared_fault(&mut self, settled: &Settled<T::Entry>) -> Option<Fault> {
+        if settled.outcome.accepted > 0 {
+            self.refusals.accepted();
+        }
+        let fault = settled.refused_alone.as_ref()?;
+        self.refusals.refused_alone().then(|| fault.clone())
     }
 
     /// Until when a rejected entry has to rest. It is handed back instead when its retries or its time are used up.
@@ -137,16 +148,24 @@ where
         }
     }
 
-    /// Lets the rejected entries of a case rest, all of them for as long as the one that needs it most.
-    fn rest_together(&mut self, rejected: Vec<(Instant, Ticketed<T::Entry>)>, mut case: Case<T::Entry>) {
-        let until = rejected.iter().map(|(until, _)| *until).max();
-        let mut chunk = Chunk::with_capacity(rejected.len());
-        for (_, entry) in rejected {
+    /// A part of a case was not refused: the case goes on, without those that were rejected.
+    ///
+    /// If the part was accepted, they are innocent and leave the case. As long as nothing of it is accepted, nobody knows
+    /// whether it would be refused, so that it must not meet others; and whoever must not pass them waits behind them.
+    fn go_on(&mut self, mut case: Case<T::Entry>, rejected: Vec<(Instant, Ticketed<T::Entry>)>, accepted: bool) {
+        let is_free = |entry: &Ticketed<T::Entry>| accepted && !case.has_behind(&entry.ticket);
+        let (free, bound): (Vec<_>, Vec<_>) = rejected.into_iter().partition(|(_, entry)| is_free(entry));
+        let until = bound.iter().map(|(until, _)| *until).max();
+        let mut first = Chunk::with_capacity(bound.len());
+        for (_, entry) in bound {
             self.ledger.waits();
-            chunk.push(entry);
+            first.push(entry);
         }
-        case.again(chunk);
-        self.cases.put(case, until);
+        let mut behind = case.take_behind(&first);
+        behind.again(first);
+        self.cases.put(behind, until);
+        self.cases.put(case, None);
+        self.rest(free);
     }
 
     /// A call was refused as a whole: looks for the entries that are at fault.

@@ -20,6 +20,7 @@
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: how often a call may fail before it is even made.
+//! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
 //! - `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
@@ -39,6 +40,7 @@ mod ledger;
 mod leftovers;
 mod pack;
 mod queue;
+mod refusals;
 mod rests;
 mod round;
 mod settle;

@@ -18,6 +18,8 @@ pub(crate) struct Settled<E> {
     pub(crate) rejected: Vec<(Ticketed<E>, Rejection)>,
     /// Entries that cannot be delivered.
     pub(crate) refused: Vec<(Ticketed<E>, Fault)>,
+    /// Why the only entry of the call was refused, where the call was refused as a whole.
+    pub(crate) refused_alone: Option<Fault>,
     /// Why no later call can succeed either.
     pub(crate) stop: Option<Fault>,
     /// The lanes of accepted entries, each as often as it had one.
@@ -34,6 +36,7 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         rejected: Vec::new(),
         refused: Vec::new(),
+        refused_alone: None,
         stop: None,
         left: Vec::new(),
         disputed: None,
@@ -51,6 +54,9 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
             }
         }
         Answer::Whole(verdict) => {
+            if let Verdict::Refused(fault) = &verdict {
+                settled.refused_alone = Some(fault.clone());
+            }
             for entry in chunk.into_ticketed() {
                 settled.add(entry, verdict.clone());
             }

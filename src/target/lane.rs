@@ -11,7 +11,14 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lane {
     hash: u64,
-    shares_calls: bool,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Exclusive,
+    Ordered,
+    Unknown,
 }
 
 impl Lane {
@@ -20,7 +27,7 @@ impl Lane {
     /// For services that refuse two writes of one key in a call, such as DynamoDB. Keys that are equal to the service must
     /// have equal hashes.
     pub fn exclusive(key: &(impl Hash + ?Sized)) -> Self {
-        Self::new(key, false)
+        Self::new(key, Kind::Exclusive)
     }
 
     /// A lane with at most one *call* in flight, which may carry several of its entries, in order.
@@ -31,26 +38,39 @@ impl Lane {
     /// lane shares one for the next 1,000 calls. Where nothing at all may pass, the lane has to be
     /// [exclusive](Self::exclusive).
     pub fn ordered(group: &(impl Hash + ?Sized)) -> Self {
-        Self::new(group, true)
+        Self::new(group, Kind::Ordered)
     }
 
-    fn new(key: &(impl Hash + ?Sized), shares_calls: bool) -> Self {
-        let mut hasher = Folded(*SEED);
-        key.hash(&mut hasher);
-        // The two kinds never meet in one lane.
-        shares_calls.hash(&mut hasher);
+    /// The entry may have a lane, and nobody knows which. It passes others freely until a call is refused as a whole.
+    ///
+    /// Such a call may have been refused because two of its entries have one lane. So they are sent one after the other
+    /// from then on, and none that comes later in the call leaves before the fate of those before it is known. An entry
+    /// without any lane does not wait.
+    pub fn unknown() -> Self {
         Self {
-            hash: hasher.finish(),
-            shares_calls,
+            hash: 0,
+            kind: Kind::Unknown,
         }
     }
 
-    pub(crate) fn hash(self) -> u64 {
-        self.hash
+    fn new(key: &(impl Hash + ?Sized), kind: Kind) -> Self {
+        // The two kinds never meet in one lane.
+        let seed = if kind == Kind::Ordered { !*SEED } else { *SEED };
+        let mut hasher = Folded(seed);
+        key.hash(&mut hasher);
+        Self {
+            hash: hasher.finish(),
+            kind,
+        }
+    }
+
+    /// Its hash, if it is known.
+    pub(crate) fn hash(self) -> Option<u64> {
+        (self.kind != Kind::Unknown).then_some(self.hash)
     }
 
     pub(crate) fn shares_calls(self) -> bool {
-        self.shares_calls
+        self.kind == Kind::Ordered
     }
 }
 
@@ -113,6 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_lane_that_is_not_known_is_no_lane_that_is() {
+        assert_eq!(Lane::unknown(), Lane::unknown());
+        assert_eq!((Lane::unknown().hash(), Lane::unknown().shares_calls()), (None, false));
+        assert_ne!(Lane::unknown(), Lane::exclusive(""));
+    }
+
+    #[test]
     fn equal_keys_share_a_lane_and_others_do_not() {
         assert_eq!(Lane::exclusive("a"), Lane::exclusive(&"a".to_owned()));
         assert_ne!(Lane::exclusive("a"), Lane::exclusive("a\0"));
@@ -122,8 +149,10 @@ mod tests {
 
     #[test]
     fn a_million_keys_have_a_million_lanes() {
-        let numbers: HashSet<u64> = (0..500_000_u64).map(|key| Lane::exclusive(&key).hash()).collect();
-        let texts = (0..500_000_u64).map(|key| Lane::exclusive(&format!("order-{key}")).hash());
+        let numbers: HashSet<u64> = (0..500_000_u64)
+            .filter_map(|key| Lane::exclusive(&key).hash())
+            .collect();
+        let texts = (0..500_000_u64).filter_map(|key| Lane::exclusive(&format!("order-{key}")).hash());
         assert_eq!(numbers.len() + texts.collect::<HashSet<_>>().len(), 1_000_000);
     }
 
@@ -131,7 +160,7 @@ mod tests {
     fn every_bit_of_a_lane_is_used_evenly() {
         for bit in 0..64 {
             let set = (0..10_000_u64)
-                .filter(|key| Lane::exclusive(key).hash() >> bit & 1 == 1)
+                .filter(|key| Lane::exclusive(key).hash().is_some_and(|hash| hash >> bit & 1 == 1))
                 .count();
             assert!((4_500..5_500).contains(&set), "bit {bit} is set in {set} of 10,000");
         }

@@ -64,7 +64,8 @@ pub trait BatchTarget: Send + Sync + 'static {
         let _ = entry;
     }
 
-    /// Whose order the entry keeps; `None` when it may pass all others. Called once an entry.
+    /// Whose order the entry keeps; `None` when it may pass all others, [`Lane::unknown`] when nobody can tell. Called once an
+    /// entry.
     fn lane(&self, entry: &Self::Entry) -> Option<Lane> {
         let _ = entry;
         None

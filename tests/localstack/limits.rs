@@ -1,9 +1,6 @@
 //! No call is refused for its count, its size or its ids.
 
-use std::collections::HashMap;
-
 use aws_batch_delivery::backoff::FullJitter;
-use aws_batch_delivery::target::dynamo::{MAX_ITEM_BYTES, item_size};
 use aws_batch_delivery::target::sqs::{MAX_BATCH_BYTES, message_size};
 use aws_batch_delivery::{DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_sdk_dynamodb::primitives::Blob;
@@ -12,7 +9,7 @@ use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 
 use crate::emulators::Emulators;
 use crate::queue::{self, Queue, message, messages};
-use crate::table::{self, Item, Table, delete, numbered, put, put_item, puts, text};
+use crate::table::{self, Table, delete, numbered, put, puts, text};
 
 /// 390 KB, somewhat less than an item may have.
 const LARGE: usize = 390 * 1024;
@@ -23,7 +20,7 @@ pub(crate) fn options() -> DeliveryOptions {
 }
 
 /// Delivers all of them, each sent once.
-async fn deliver_to_table(table: &Table, writes: Vec<WriteRequest>) -> Report {
+pub(crate) async fn deliver_to_table(table: &Table, writes: Vec<WriteRequest>) -> Report {
     let count = writes.len() as u64;
     let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options())
         .await
@@ -112,88 +109,6 @@ async fn calls_for_large_items(emulators: &Emulators, value: impl Fn(usize) -> A
     }
     table.remove().await;
     report.calls
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_largest_items_are_as_large_here_as_there() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
-    let table = Table::with_id(&emulators, "largest").await;
-    deliver_to_table(
-        &table,
-        kinds()
-            .map(|(id, value)| put_item(of_size(id, value, MAX_ITEM_BYTES)))
-            .collect(),
-    )
-    .await;
-
-    // One byte more is handed back unsent, and it would have been refused.
-    for (id, value) in kinds() {
-        let item = of_size(id, value, MAX_ITEM_BYTES + 1);
-        let put = table
-            .client
-            .put_item()
-            .table_name(&table.name)
-            .set_item(Some(item.clone()));
-        let refused = put.send().await.unwrap_err().to_string();
-        let error = deliver_batch_to_dynamo(&table.client, &table.name, [put_item(item)], &options())
-            .await
-            .unwrap_err();
-        assert_eq!((error.report.calls, error.undelivered.len()), (0, 1), "{id}: {refused}");
-    }
-    table.remove().await;
-}
-
-/// Values of every kind, of which the sizes are told in different ways.
-fn kinds() -> impl Iterator<Item = (&'static str, AttributeValue)> {
-    let numbers = [
-        "0",
-        "7",
-        "-7",
-        "10",
-        "12",
-        "123",
-        "-1234",
-        "0.5",
-        "0.012",
-        "1234567890.123456789",
-        "-99e20",
-        "1e-9",
-    ];
-    let numbers = || numbers.map(|number| AttributeValue::N(number.to_owned())).to_vec();
-    let nested = HashMap::from([
-        (
-            "list".to_owned(),
-            AttributeValue::L(vec![AttributeValue::Null(true); 1_000]),
-        ),
-        (
-            "map".to_owned(),
-            AttributeValue::M(HashMap::from([("größe".to_owned(), AttributeValue::Bool(true))])),
-        ),
-        ("empty".to_owned(), AttributeValue::L(Vec::new())),
-    ]);
-    [
-        ("text", text("ü€😀")),
-        ("numbers", AttributeValue::L(numbers())),
-        ("nested", AttributeValue::M(nested)),
-        ("texts", AttributeValue::Ss(vec!["a".to_owned(), "bcd".to_owned()])),
-        (
-            "set",
-            AttributeValue::Ns(vec!["1".to_owned(), "22".to_owned(), "-333".to_owned()]),
-        ),
-        ("blobs", AttributeValue::Bs(vec![Blob::new([0; 3]), Blob::new([1; 5])])),
-    ]
-    .into_iter()
-}
-
-/// An item with this value that is filled up to this size.
-fn of_size(id: &str, value: AttributeValue, bytes: usize) -> Item {
-    let mut item = Item::from([("id".to_owned(), text(id)), ("value".to_owned(), value)]);
-    item.insert("rest".to_owned(), text(""));
-    let rest = bytes - item_size(&item);
-    item.insert("rest".to_owned(), text("x".repeat(rest)));
-    item
 }
 
 #[tokio::test(flavor = "multi_thread")]

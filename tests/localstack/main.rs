@@ -12,5 +12,6 @@ mod outages;
 mod process;
 mod queue;
 mod refusals;
+mod sizes;
 mod table;
 mod unprocessed;

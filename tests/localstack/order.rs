@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use aws_batch_delivery::target::dynamo::{DynamoTable, TableWrite};
-use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, InvalidEntry, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, ScalarAttributeType, WriteRequest};
 
@@ -29,6 +29,10 @@ impl BatchTarget for KeyUnknown {
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
         self.0.check(entry)
+    }
+
+    fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
+        self.0.lane(entry)
     }
 
     async fn send(&self, chunk: &[WriteRequest]) -> Answer {
@@ -63,6 +67,65 @@ async fn writes_of_a_key_arrive_in_order_however_its_numbers_are_spelled() {
     let items = table.items().await;
     let versions: Vec<&AttributeValue> = items.iter().map(|item| &item["version"]).collect();
     assert_eq!(versions, [&number("99")]);
+    table.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_key_twice_takes_two_calls_and_the_later_value_stands() {
+    let Some(emulators) = Emulators::find().await else {
+        return;
+    };
+    let table = Table::with_id(&emulators, "twice").await;
+    let writes = [put("a", text("older")), put("a", text("newer"))];
+    let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options())
+        .await
+        .unwrap();
+    assert_eq!((report.delivered, report.calls), (2, 2));
+    assert_eq!(table.items().await[0]["value"], text("newer"));
+    table.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_look_alike_when_joined_are_different_and_share_a_call() {
+    let Some(emulators) = Emulators::find().await else {
+        return;
+    };
+    let key = [("id", ScalarAttributeType::S), ("at", ScalarAttributeType::S)];
+    let table = Table::create(&emulators, "joined", &key).await;
+    let write = |id: &str, at: &str| {
+        let item = [("id", text(id)), ("at", text(at))];
+        put_item(Item::from(item.map(|(name, value)| (name.to_owned(), value))))
+    };
+    let writes = [
+        write("ab", "cd"),
+        write("a", "bcd"),
+        write("abc", "d"),
+        write("cd", "ab"),
+    ];
+    let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options())
+        .await
+        .unwrap();
+    assert_eq!((report.delivered, report.calls), (4, 1));
+    assert_eq!(table.items().await.len(), 4);
+    table.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_last_write_wins_older_writes_that_wait_are_dropped_and_the_last_one_stands() {
+    let Some(emulators) = Emulators::find().await else {
+        return;
+    };
+    let table = Table::with_id(&emulators, "last").await;
+    let writes = (0..1_000).map(|version| put(numbered(version % 3), number(&version.to_string())));
+    let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options().last_write_wins())
+        .await
+        .unwrap();
+    assert_eq!(report.delivered + report.superseded, 1_000);
+    assert!(report.superseded > 0 && report.delivered >= 3, "{report:?}");
+    let mut items = table.items().await;
+    items.sort_unstable_by_key(crate::table::id);
+    let values: Vec<&AttributeValue> = items.iter().map(|item| &item["value"]).collect();
+    assert_eq!(values, [&number("999"), &number("997"), &number("998")]);
     table.remove().await;
 }
 

@@ -88,6 +88,73 @@ async fn a_message_that_the_queue_refuses_is_handed_back_and_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_malformed_message_is_handed_back_unsent_with_its_own_cause_and_the_rest_is_delivered() {
+    let Some(emulators) = Emulators::find().await else {
+        return;
+    };
+    let queue = Queue::create(&emulators, "malformed").await;
+    let mut delayed = message("late");
+    delayed.delay_seconds = Some(901);
+    let malformed = [message("x".repeat(1_048_577)), message(CONTENTS), delayed, message("")];
+    let mut entries = messages(6);
+    entries.splice(3..3, malformed);
+    let error = deliver_batch_to_sqs(&queue.client, &queue.url, entries, &DeliveryOptions::default())
+        .await
+        .unwrap_err();
+    let told: Vec<(u64, u32, String)> = error
+        .undelivered
+        .iter()
+        .map(|undelivered| {
+            (
+                undelivered.position,
+                undelivered.attempts,
+                undelivered.cause.to_string(),
+            )
+        })
+        .collect();
+    let causes = [
+        "not sent: the message has 1048577 bytes, the limit is 1048576",
+        "not sent: the message body has U+0007 at byte 5, a character that is not allowed",
+        "not sent: the delay in seconds is 901, the limits are 0 and 900",
+        "not sent: the message body is missing or empty",
+    ];
+    let expected: Vec<(u64, u32, String)> = (3..)
+        .zip(causes)
+        .map(|(place, cause)| (place, 0, cause.to_owned()))
+        .collect();
+    assert_eq!(told, expected);
+    assert_eq!((error.report.delivered, error.report.calls), (6, 1));
+    assert_eq!(queue.bodies().await, (0..6).map(numbered).collect::<Vec<_>>());
+    queue.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fifo_message_without_a_group_takes_no_neighbour_down_though_the_queue_would_refuse_the_call() {
+    let Some(emulators) = Emulators::find().await else {
+        return;
+    };
+    let queue = Queue::create(&emulators, "stray.fifo").await;
+    let in_group = |number| {
+        let mut entry = message(numbered(number));
+        entry.message_group_id = Some("group".to_owned());
+        entry
+    };
+    let stray = message("stray");
+    let call = queue.client.send_message_batch().queue_url(&queue.url);
+    let refused = call.entries(in_group(0)).entries(stray.clone()).send().await;
+    assert!(refused.is_err(), "{refused:?}");
+
+    let entries = [in_group(0), stray, in_group(1)];
+    let error = deliver_batch_to_sqs(&queue.client, &queue.url, entries, &DeliveryOptions::default())
+        .await
+        .unwrap_err();
+    assert!(matches!(error.undelivered[0].cause, Cause::Invalid(_)));
+    assert_eq!((error.undelivered[0].position, error.report.delivered), (1, 2));
+    assert_eq!(queue.bodies().await, [numbered(0), numbered(1)]);
+    queue.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_missing_queue_is_an_error_at_once() {
     let Some(emulators) = Emulators::find().await else {
         return;

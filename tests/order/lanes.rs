@@ -181,6 +181,38 @@ async fn all_entries_in_one_lane_are_delivered_and_the_input_is_not_read_to_its_
 }
 
 #[tokio::test(start_paused = true)]
+async fn few_large_entries_of_one_lane_are_read_ahead() {
+    const ENTRIES: usize = 1_000;
+    /// An eighth of a call.
+    const BYTES: usize = 2 << 20;
+    /// Of entries that wait.
+    const MOST: usize = 64 << 20;
+    for order in [Order::Exclusive, Order::Ordered] {
+        let (read, sent) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+        let ahead = Arc::new(AtomicUsize::new(0));
+        let (counter, most) = (Arc::clone(&read), Arc::clone(&ahead));
+        let (service, seen) = Service::new(order, 8, move |_, chunk| {
+            let sent = sent.fetch_add(chunk.len(), Relaxed);
+            most.fetch_max(counter.load(Relaxed) - sent, Relaxed);
+            Fate::after(8, accepted(chunk))
+        });
+        let service = service.with_bytes(16 << 20, vec![BYTES; ENTRIES]);
+        let input = writes(vec![7; ENTRIES]).into_iter().inspect(move |_| {
+            read.fetch_add(1, Relaxed);
+        });
+        let report = Delivery::new(service).options(options(0)).deliver(input).await.unwrap();
+        assert_eq!(report.delivered, ENTRIES as u64);
+        assert!(seen.lock().unwrap().log.is_sorted_by_key(|write| write.number));
+        // And those of the next call.
+        let ahead = ahead.load(Relaxed) * BYTES;
+        assert!(
+            (MOST / 2..=MOST + 2 * (16 << 20)).contains(&ahead),
+            "{ahead} bytes read ahead"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_last_write_wins_where_that_is_wanted() {
     let (service, seen) = Service::new(Order::Exclusive, 2, throttling_once(&[0]));
     let progress = Progress::default();

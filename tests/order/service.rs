@@ -1,6 +1,6 @@
 //! A service that sees everything, and answers as it is told.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -38,33 +38,40 @@ pub(crate) struct Seen {
     pub(crate) log: Vec<Write>,
     /// Writes that were applied though the answer did not say so.
     pub(crate) ambiguous: HashSet<Write>,
-    in_flight: Vec<Write>,
+    /// How many writes of each key are in flight.
+    in_flight: HashMap<u8, usize>,
     pub(crate) violations: Vec<String>,
-    most_in_flight: usize,
+    applied: HashSet<Write>,
 }
 
 impl Seen {
-    fn arrives(&mut self, chunk: &[Write], order: Order) {
+    fn arrives(&mut self, chunk: &[Write]) {
         self.calls.push(chunk.to_vec());
         for write in chunk {
-            if order != Order::Unknown && self.in_flight.iter().any(|other| other.key == write.key) {
+            if self.in_flight.contains_key(&write.key) {
                 self.violations
                     .push(format!("two calls with key {} in flight", write.key));
             }
         }
-        self.in_flight.extend_from_slice(chunk);
-        self.most_in_flight = self.most_in_flight.max(self.in_flight.len());
+        for write in chunk {
+            *self.in_flight.entry(write.key).or_default() += 1;
+        }
     }
 
     /// A FIFO queue knows a message again by its deduplication id; a table takes a write twice.
     fn applies(&mut self, write: Write, order: Order) {
-        if order != Order::Ordered || !self.log.contains(&write) {
+        if self.applied.insert(write) || order != Order::Ordered {
             self.log.push(write);
         }
     }
 
     fn leaves(&mut self, chunk: &[Write]) {
-        self.in_flight.retain(|write| !chunk.contains(write));
+        for write in chunk {
+            if let Some(of_key) = self.in_flight.get_mut(&write.key) {
+                *of_key -= 1;
+            }
+        }
+        self.in_flight.retain(|_, of_key| *of_key > 0);
     }
 }
 
@@ -72,6 +79,9 @@ impl Seen {
 pub(crate) struct Service<F> {
     order: Order,
     entries: usize,
+    call_bytes: usize,
+    /// Bytes of each write by its number; those that are not listed have 1,000.
+    bytes: Vec<usize>,
     seen: Arc<Mutex<Seen>>,
     fate: F,
 }
@@ -103,10 +113,22 @@ where
         let service = Self {
             order,
             entries,
+            call_bytes: 1_000_000,
+            bytes: Vec::new(),
             seen: Arc::clone(&seen),
             fate,
         };
         (service, seen)
+    }
+
+    /// Takes calls of at most so many bytes. Each write has its own.
+    pub(crate) fn with_bytes(mut self, call_bytes: usize, bytes: Vec<usize>) -> Self {
+        (self.call_bytes, self.bytes) = (call_bytes, bytes);
+        self
+    }
+
+    fn bytes_of(&self, write: &Write) -> usize {
+        self.bytes.get(write.number).copied().unwrap_or(1_000)
     }
 }
 
@@ -134,13 +156,13 @@ where
     fn limits(&self) -> Limits {
         Limits {
             entries: self.entries,
-            bytes: 1_000_000,
-            entry_bytes: 1_000_000,
+            bytes: self.call_bytes,
+            entry_bytes: self.call_bytes,
         }
     }
 
-    fn check(&self, _: &Write) -> Result<usize, InvalidEntry> {
-        Ok(1_000)
+    fn check(&self, write: &Write) -> Result<usize, InvalidEntry> {
+        Ok(self.bytes_of(write))
     }
 
     fn lane(&self, write: &Write) -> Option<Lane> {
@@ -148,7 +170,7 @@ where
             // A few keys fall together, as hashes may.
             Order::Exclusive => Some(Lane::exclusive(&(write.key % 30))),
             Order::Ordered => Some(Lane::ordered(&write.key)),
-            Order::Unknown => None,
+            Order::Unknown => Some(Lane::unknown()),
         }
     }
 
@@ -159,7 +181,12 @@ where
     async fn send(&self, chunk: &[Write]) -> Answer {
         let number = {
             let mut seen = self.seen.lock().unwrap();
-            seen.arrives(chunk, self.order);
+            seen.arrives(chunk);
+            let bytes: usize = chunk.iter().map(|write| self.bytes_of(write)).sum();
+            if chunk.len() > self.entries || bytes > self.call_bytes {
+                seen.violations
+                    .push(format!("{} writes with {bytes} bytes in a call", chunk.len()));
+            }
             seen.calls.len()
         };
         let in_flight = InFlight {

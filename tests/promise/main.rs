@@ -3,6 +3,7 @@
 mod conservation;
 mod entries;
 mod order;
+mod permission;
 mod resubmission;
 mod secrecy;
 mod sharing;

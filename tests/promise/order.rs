@@ -6,7 +6,7 @@ use std::time::Duration;
 use aws_batch_delivery::simulator::{Fault, Faults, KeyType, Record, Simulator, TableOptions};
 use aws_batch_delivery::target::dynamo::DynamoTable;
 use aws_batch_delivery::target::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
-use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -149,6 +149,10 @@ impl BatchTarget for KeyUnknown {
         self.0.check(entry)
     }
 
+    fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
+        self.0.lane(entry)
+    }
+
     async fn send(&self, chunk: &[WriteRequest]) -> Answer {
         self.0.send(chunk).await
     }
@@ -234,6 +238,43 @@ async fn fifty_groups_keep_their_order_though_a_tenth_of_the_messages_fails() {
             assert_eq!(bodies.len(), 200);
             assert!(bodies.is_sorted(), "group {group}, strict: {strict}");
         }
+    }
+}
+
+/// How many messages of each group the calls carry, call by call.
+fn groups_of_calls(journal: &[Record]) -> Vec<HashMap<String, usize>> {
+    let mut calls: Vec<HashMap<String, usize>> = Vec::new();
+    for record in journal {
+        let call = usize::try_from(record.call).unwrap();
+        calls.resize_with(calls.len().max(call), HashMap::new);
+        *calls[call - 1].entry(record.key.to_string()).or_default() += 1;
+    }
+    calls
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_carries_several_messages_of_a_group_where_there_are_fewer_groups_than_it_has_room_for() {
+    for (groups, calls) in [(1, 6), (3, 6), (10, 6), (60, 6)] {
+        let (simulator, queue) = with_queue("orders.fifo");
+        queue.keep_journal();
+        let messages = (0..60).map(|body| grouped(body % groups, body));
+        let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
+        let report = delivery.deliver(messages).await.unwrap();
+        assert_eq!(report.calls, calls, "{groups} groups");
+        let carried = groups_of_calls(&queue.journal());
+        // Ten in each call: as many groups as there are, and several messages of one only if they are fewer than ten.
+        let distinct: Vec<usize> = carried.iter().map(HashMap::len).collect();
+        assert_eq!(distinct, vec![groups.min(10); 6], "{groups} groups");
+        assert!(carried.iter().all(|call| call.values().sum::<usize>() == 10));
+        assert!(by_group(&queue).values().all(|bodies| bodies.is_sorted()));
+
+        let (simulator, queue) = with_queue("orders.fifo");
+        queue.keep_journal();
+        let messages = (0..60).map(|body| grouped(body % groups, body));
+        let strict = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
+        strict.strict_order().deliver(messages).await.unwrap();
+        let carried = groups_of_calls(&queue.journal());
+        assert!(carried.iter().all(|call| call.values().all(|messages| *messages == 1)));
     }
 }
 

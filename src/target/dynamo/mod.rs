@@ -42,7 +42,8 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// Writes of one primary key arrive in the order of the input: at most one of them is in a call and in flight. For this the
 /// table's key has to be known. It is asked for by `DescribeTable`, once for all clones and before the first write, or it
 /// is given by [`key`](Self::key) or [`key_with_sort`](Self::key_with_sort). Where it is neither given nor may be asked
-/// for, a warning is logged, and writes of one key are only kept apart when the service refuses to take both in one call.
+/// for, a warning is logged, and writes of one key are only kept apart, in their order, when the service refuses to take both
+/// in one call.
 ///
 /// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
 /// holds. Its endpoint, credentials and timeouts are the caller's affair.
@@ -148,7 +149,10 @@ impl BatchTarget for DynamoTable {
     }
 
     fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
-        self.key.get()?.lane(&self.table, entry)
+        match self.key.get() {
+            Some(key) => key.lane(&self.table, entry),
+            None => Some(Lane::unknown()),
+        }
     }
 
     fn supersedes(&self, newer: &WriteRequest, older: &WriteRequest) -> bool {

@@ -95,7 +95,8 @@ impl SqsQueue {
     /// If it does not, a message without an id gets one that stays with it, also when it is handed back: sent again, by the
     /// delivery or by the caller, it is in the queue once, as long as that is within the five minutes in which SQS remembers
     /// an id. The queue is asked by `GetQueueAttributes`, once for all clones
-    /// and before the first message. Where that is not permitted, messages are sent as they are.
+    /// and before the first message. Where that is not permitted, messages are sent as they are: if the queue wants ids, it
+    /// refuses each call with a message that has none, and the delivery stops when none of the first 1,000 is taken.
     #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
         self.deduplication = self.deduplication.by_content(by_content);

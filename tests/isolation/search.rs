@@ -1,108 +1,17 @@
-//! Calls that are refused as a whole: the guilty entries are found, and the innocent ones are delivered.
+//! How the guilty entries are found.
 
 use std::collections::HashSet;
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, Progress};
+use aws_batch_delivery::target::{Answer, Fault, Lane};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Progress};
 use proptest::collection::hash_set;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-/// Entries in a call, as many as `BatchWriteItem` takes.
-const ENTRIES: usize = 25;
-
-/// Refuses calls that carry a poisoned entry or the same entry twice; `mishap` may answer before that.
-struct Picky<M> {
-    poisoned: HashSet<usize>,
-    ordered: bool,
-    calls: Arc<Mutex<Vec<Vec<usize>>>>,
-    mishap: M,
-}
-
-impl<M> Picky<M>
-where
-    M: Fn(usize, &[usize]) -> Option<Answer>,
-{
-    fn new(poisoned: impl IntoIterator<Item = usize>, mishap: M) -> (Self, Arc<Mutex<Vec<Vec<usize>>>>) {
-        let calls = Arc::default();
-        let target = Self {
-            poisoned: poisoned.into_iter().collect(),
-            ordered: false,
-            calls: Arc::clone(&calls),
-            mishap,
-        };
-        (target, calls)
-    }
-}
-
-fn no_mishap(_: usize, _: &[usize]) -> Option<Answer> {
-    None
-}
-
-impl<M> BatchTarget for Picky<M>
-where
-    M: Fn(usize, &[usize]) -> Option<Answer> + Send + Sync + 'static,
-{
-    type Entry = usize;
-
-    fn limits(&self) -> Limits {
-        Limits {
-            entries: ENTRIES,
-            bytes: 1_000,
-            entry_bytes: 1_000,
-        }
-    }
-
-    fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
-        Ok(1)
-    }
-
-    fn lane(&self, entry: &usize) -> Option<Lane> {
-        self.ordered.then(|| Lane::ordered(&(entry % 3)))
-    }
-
-    async fn send(&self, chunk: &[usize]) -> Answer {
-        let number = {
-            let mut calls = self.calls.lock().unwrap();
-            calls.push(chunk.to_vec());
-            calls.len()
-        };
-        tokio::time::sleep(Duration::from_millis(8)).await;
-        if let Some(answer) = (self.mishap)(number, chunk) {
-            return answer;
-        }
-        let distinct: HashSet<&usize> = chunk.iter().collect();
-        if distinct.len() < chunk.len() {
-            return refused("duplicates");
-        }
-        if chunk.iter().any(|entry| self.poisoned.contains(entry)) {
-            return refused("one of the entries is poisoned");
-        }
-        Answer::Each(vec![Verdict::Accepted; chunk.len()])
-    }
-}
-
-fn refused(message: &'static str) -> Answer {
-    let source: Box<dyn Error + Send + Sync> = message.into();
-    Answer::Whole(Verdict::Refused(Fault::new("ValidationException").caused_by(source)))
-}
-
-fn throttled() -> Verdict {
-    Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"))
-}
-
-fn no_rest() -> DeliveryOptions {
-    DeliveryOptions::default().backoff(|_: u32| Duration::ZERO)
-}
-
-/// Calls that one guilty entry among n may cost beyond those that deliver the others.
-fn allowed(n: usize) -> u64 {
-    u64::from(2 * n.ilog2() + 2)
-}
+use crate::picky::{ENTRIES, Picky, allowed, no_mishap, no_rest, throttled};
 
 #[tokio::test(start_paused = true)]
 async fn one_poisoned_entry_among_five_thousand_is_handed_back_alone() {
@@ -292,7 +201,9 @@ proptest! {
     ) {
         let guilty = poisoned.iter().filter(|entry| **entry < entries).count();
         let (mut target, calls) = Picky::new(poisoned.clone(), no_mishap);
-        target.ordered = ordered;
+        if ordered {
+            target.lane = |entry| Some(Lane::ordered(&(entry % 3)));
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let options = no_rest().concurrency(concurrency).unwrap();
         let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {

@@ -1,0 +1,70 @@
+//! Calls that are refused for a reason that all entries share.
+
+/// Entries refused alone, in a row, before the next ones are sent alone as well.
+///
+/// A call that is refused is searched for the guilty entries, which pays as long as most are innocent. Of those that are
+/// guilty each costs up to ten calls of a search, where a call of its own tells the same. After eight in a row the next one
+/// is guilty nine times out of ten (Laplace's rule of succession), and if it is not, one call was small.
+const SUSPICIOUS: u32 = 8;
+
+/// Entries refused alone, in a row, before a delivery that has delivered nothing at all is stopped. It is not the entries
+/// then: the name of the table is malformed, ids are missing that the queue wants. Far more than anybody looks at, far less
+/// than there may be.
+const HOPELESS: u32 = 1_000;
+
+/// Counts the entries that were refused alone since the service accepted one.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    in_a_row: u32,
+    any_accepted: bool,
+}
+
+impl Refusals {
+    /// The service accepted an entry.
+    pub(crate) fn accepted(&mut self) {
+        self.in_a_row = 0;
+        self.any_accepted = true;
+    }
+
+    /// A call with one entry was refused. Returns whether there is no hope for any other.
+    pub(crate) fn refused_alone(&mut self) -> bool {
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        !self.any_accepted && self.in_a_row >= HOPELESS
+    }
+
+    /// How many entries the next call may carry at most.
+    pub(crate) fn most(&self) -> usize {
+        if self.in_a_row < SUSPICIOUS { usize::MAX } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many refusals in a row it takes until there is no hope.
+    fn until_hopeless(refusals: &mut Refusals) -> Option<u32> {
+        (1..=10 * HOPELESS).find(|_| refusals.refused_alone())
+    }
+
+    #[test]
+    fn after_eight_in_a_row_each_goes_alone_until_one_is_accepted() {
+        let mut refusals = Refusals::default();
+        for _ in 0..SUSPICIOUS {
+            assert_eq!(refusals.most(), usize::MAX);
+            refusals.refused_alone();
+        }
+        assert_eq!(refusals.most(), 1);
+        refusals.accepted();
+        assert_eq!(refusals.most(), usize::MAX);
+    }
+
+    #[test]
+    fn a_thousand_in_a_row_are_hopeless_unless_anything_was_ever_accepted() {
+        let mut refusals = Refusals::default();
+        assert_eq!(until_hopeless(&mut refusals), Some(1_000));
+        refusals = Refusals::default();
+        refusals.accepted();
+        assert_eq!(until_hopeless(&mut refusals), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! Nobody waits for an entry that is rejected while a refused call is searched, but those that must not pass it.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use aws_batch_delivery::target::{Answer, Lane};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
+use tokio::time::Instant;
+
+use crate::picky::{ENTRIES, Picky, ROUND_TRIP, handed_back, no_mishap, throttled};
+
+/// Rejected entries rest far longer than all others take.
+fn resting() -> DeliveryOptions {
+    DeliveryOptions::default()
+        .backoff(|_: u32| Duration::from_hours(1))
+        .give_up_after(Duration::MAX)
+        .deadline(Instant::now() + ROUND_TRIP * 40)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_entry_of_a_refused_call_holds_no_other_up() {
+    let lanes: [fn(usize) -> Option<Lane>; 3] = [
+        |_| None,
+        |entry| Some(Lane::exclusive(&entry)),
+        |entry| Some(Lane::ordered(&entry)),
+    ];
+    for lane in lanes {
+        let (mut target, _) = Picky::new([20], no_mishap);
+        target.hot = HashSet::from([3, 9]);
+        target.lane = lane;
+        let error = Delivery::new(target)
+            .options(resting().concurrency(2).unwrap())
+            .deliver(0..200)
+            .await
+            .unwrap_err();
+        assert_eq!(handed_back(&error), [3, 9, 20]);
+        assert!(matches!(error.undelivered[1].cause, Cause::DeadlineReached(_)));
+        assert!(matches!(error.undelivered[2].cause, Cause::Refused(_)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_entry_of_a_refused_call_leaves_with_fresh_ones() {
+    let (mut target, calls) = Picky::new([20], |_: usize, _: &[usize]| None);
+    target.hot = HashSet::from([3]);
+    let options = DeliveryOptions::default()
+        .backoff(|_: u32| Duration::ZERO)
+        .concurrency(1)
+        .unwrap()
+        .retries(3);
+    let error = Delivery::new(target).options(options).deliver(0..50).await.unwrap_err();
+    assert_eq!(handed_back(&error), [3, 20]);
+    let calls = calls.lock().unwrap();
+    let with_three = calls.iter().filter(|call| call.contains(&3));
+    let after_its_half = with_three.skip(2).map(Vec::len);
+    // What is left of the input goes along.
+    assert_eq!(after_its_half.collect::<Vec<_>>(), [25, 2, 1][..].to_vec());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_half_that_is_throttled_as_a_whole_holds_the_other_half_up_no_longer() {
+    let throttle_half =
+        |_: usize, chunk: &[usize]| (chunk.len() < ENTRIES && chunk.contains(&0)).then(|| Answer::Whole(throttled()));
+    let (target, calls) = Picky::new([0], throttle_half);
+    let error = Delivery::new(target)
+        .options(resting().concurrency(2).unwrap())
+        .deliver(0..100)
+        .await
+        .unwrap_err();
+    // Nobody knows who of its half is guilty, so that it stays together.
+    assert_eq!(handed_back(&error), (0..13).collect::<Vec<_>>());
+    let with_zero = calls.lock().unwrap().iter().filter(|call| call.contains(&0)).count();
+    assert_eq!(with_zero, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_of_its_group_wait_behind_a_throttled_one_and_others_do_not() {
+    let (mut target, calls) = Picky::new([20], no_mishap);
+    target.hot = HashSet::from([1]);
+    target.lane = |entry| Some(Lane::ordered(&(entry % 5)));
+    let error = Delivery::new(target)
+        .options(resting())
+        .deliver(0..30)
+        .await
+        .unwrap_err();
+    let in_the_group = |entry: &usize| entry % 5 == 1;
+    let mut expected: Vec<usize> = (0..30).filter(in_the_group).chain([20]).collect();
+    expected.sort_unstable();
+    assert_eq!(handed_back(&error), expected);
+    let calls = calls.lock().unwrap();
+    // Refused with the guilty one, or throttled; and nothing of the group is sent after that.
+    let throttled = calls.iter().position(|call| call.contains(&1) && !call.contains(&20));
+    let after = &calls[throttled.unwrap() + 1..];
+    assert!(
+        after.len() > 2 && !after.iter().flatten().any(in_the_group),
+        "{calls:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_lanes_are_not_known_nothing_passes_a_throttled_entry_of_its_call() {
+    let (mut target, _) = Picky::new([20], no_mishap);
+    target.hot = HashSet::from([3]);
+    target.lane = |_| Some(Lane::unknown());
+    let error = Delivery::new(target)
+        .options(resting())
+        .deliver(0..100)
+        .await
+        .unwrap_err();
+    // Of the half that it is in the others were accepted; other calls are not concerned.
+    let expected: Vec<usize> = [3].into_iter().chain(13..25).collect();
+    assert_eq!(handed_back(&error), expected);
+}
