@@ -47,10 +47,11 @@ where
         None => delivery.run().await,
         early => early,
     };
-    if let Some(ending) = ending {
-        delivery.await_in_flight(&ending).await;
-        delivery.hand_back_the_rest(&ending);
+    if let Some(ending) = &ending {
+        delivery.await_in_flight(ending).await;
+        delivery.hand_back_the_rest(ending);
     }
+    delivery.take_back(ending.is_some()).await;
     delivery.ledger.close(started.elapsed())
 }
 

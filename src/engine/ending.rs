@@ -1,8 +1,11 @@
 //! The end of a delivery before everything is delivered.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 
-use tokio::time::sleep;
+use futures::FutureExt;
+use tokio::time::{sleep, timeout};
+use tracing::warn;
 
 use super::cases::Case;
 use super::deliver::{Delivering, joined};
@@ -84,6 +87,25 @@ where
                 self.ledger.waits_no_more();
             }
             self.give_back(entry, ending);
+        }
+    }
+
+    /// Lets the target take back what it has done for the sake of entries that are handed back.
+    pub(super) async fn take_back(&mut self, ended_early: bool) {
+        let undelivered = self.ledger.undelivered();
+        if undelivered.is_empty() {
+            return;
+        }
+        let patience = if ended_early {
+            self.options.grace
+        } else {
+            self.options.attempt_timeout
+        };
+        let taking = AssertUnwindSafe(self.target.take_back(undelivered)).catch_unwind();
+        match timeout(patience, taking).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => warn!("the target panicked as it took entries back"),
+            Err(_) => warn!("there was no time to take back all that was done for undelivered entries"),
         }
     }
 

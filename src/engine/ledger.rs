@@ -90,6 +90,11 @@ impl<E> Ledger<E> {
         });
     }
 
+    /// What is handed back so far.
+    pub(crate) fn undelivered(&mut self) -> &mut [Undelivered<E>] {
+        &mut self.undelivered
+    }
+
     /// Draws the line.
     ///
     /// # Errors
