@@ -86,7 +86,7 @@ impl<E> Cases<E> {
 
     /// Bytes of all cases.
     pub(crate) fn bytes(&self) -> usize {
-        self.tickets().map(|ticket| ticket.bytes).sum()
+        self.tickets().map(|ticket| ticket.weight).sum()
     }
 
     fn tickets(&self) -> impl Iterator<Item = &Ticket> {

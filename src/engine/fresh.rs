@@ -48,6 +48,7 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
             Ok(bytes) => {
                 target.complete(&mut entry);
                 let mut ticket = Ticket::new(position, bytes);
+                ticket.weight = target.weight(&entry, bytes);
                 ticket.lane = target.lane(&entry);
                 Ok(Ticketed { entry, ticket })
             }

@@ -86,7 +86,7 @@ impl<E> Lanes<E> {
             Entry::Occupied(mut traffic) => {
                 let traffic = traffic.get_mut();
                 self.held += 1;
-                self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+                self.bytes = self.bytes.saturating_add(entry.ticket.weight);
                 self.riders += usize::from(traffic.boarding && lane.shares_calls());
                 traffic.held.push_back(entry);
                 None
@@ -107,7 +107,7 @@ impl<E> Lanes<E> {
         traffic.held.retain(|older| {
             let keep = !supersedes(&newer.entry, &older.entry);
             if !keep {
-                *bytes = bytes.saturating_sub(older.ticket.bytes);
+                *bytes = bytes.saturating_sub(older.ticket.weight);
             }
             keep
         });
@@ -154,7 +154,7 @@ impl<E> Lanes<E> {
             while let Some(rider) = traffic.held.pop_front_if(|next| shared && fits(chunk, next)) {
                 traffic.out += 1;
                 self.held -= 1;
-                self.bytes = self.bytes.saturating_sub(rider.ticket.bytes);
+                self.bytes = self.bytes.saturating_sub(rider.ticket.weight);
                 chunk.push(rider);
             }
         }
@@ -171,7 +171,7 @@ impl<E> Lanes<E> {
             Some(traffic) => {
                 traffic.out -= 1;
                 self.held += 1;
-                self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+                self.bytes = self.bytes.saturating_add(entry.ticket.weight);
                 traffic.held.push_front(entry);
                 None
             }
@@ -198,7 +198,7 @@ impl<E> Lanes<E> {
         traffic.out = 1;
         traffic.boarding = true;
         self.held -= 1;
-        self.bytes = self.bytes.saturating_sub(next.ticket.bytes);
+        self.bytes = self.bytes.saturating_sub(next.ticket.weight);
         if lane.shares_calls() {
             self.riders += traffic.held.len();
         }

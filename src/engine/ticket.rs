@@ -14,6 +14,8 @@ pub(crate) struct Ticket {
     pub(crate) position: u64,
     /// What it takes up of a call, measured once.
     pub(crate) bytes: usize,
+    /// What it takes up of the memory while it waits.
+    pub(crate) weight: usize,
     /// The order that it keeps.
     pub(crate) lane: Option<Lane>,
     /// How often it was sent.
@@ -35,6 +37,7 @@ impl Ticket {
         Self {
             position,
             bytes,
+            weight: bytes,
             lane: None,
             attempts: 0,
             rejections: 0,

@@ -66,6 +66,13 @@ pub trait BatchTarget: Send + Sync + 'static {
         let _ = entry;
     }
 
+    /// What the entry takes up of the memory while it waits, where that is another number of bytes than `bytes`, which its
+    /// check returned: not all of it goes into the call. Called once an entry. It limits how many entries may wait.
+    fn weight(&self, entry: &Self::Entry, bytes: usize) -> usize {
+        let _ = entry;
+        bytes
+    }
+
     /// Whose order the entry keeps; `None` when it may pass all others. Called once an entry.
     fn lane(&self, entry: &Self::Entry) -> Option<Lane> {
         let _ = entry;

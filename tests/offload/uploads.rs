@@ -1,13 +1,14 @@
 //! Uploads that fail, and messages that are sent again.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use aws_batch_delivery::Cause;
 use aws_batch_delivery::simulator::Fault;
 use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::operation::put_object::PutObjectError;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::entries::{Services, key, large, message, mixed, mixed_body, one_by_one};
 
@@ -148,6 +149,35 @@ async fn a_missing_bucket_or_permission_concerns_only_what_has_to_go_there() {
             assert!(source.is::<SdkError<PutObjectError>>(), "{source:?}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_wait_do_not_pile_up_in_memory() {
+    const BODY: usize = 1 << 20;
+    let services = Services::new("orders");
+    services
+        .queue
+        .reject_while(|message| message["MessageAttributes"].is_object());
+    let bodies = AtomicUsize::new(0);
+    // One of each call is large, and is not accepted.
+    let entries = (0..2_000).map(|number| {
+        if number % 10 > 0 {
+            return message("x");
+        }
+        bodies.fetch_add(1, Relaxed);
+        message("x".repeat(BODY))
+    });
+    let hours = |_: u32| Duration::from_secs(7_200);
+    let options = one_by_one().backoff(hours).give_up_after(Duration::MAX);
+    let delivery = services.delivery(services.offload()).options(options);
+    assert!(
+        timeout(Duration::from_secs(3_600), delivery.deliver(entries))
+            .await
+            .is_err()
+    );
+    // 64 MiB may wait.
+    let waiting = bodies.load(Relaxed);
+    assert!((64..=66).contains(&waiting), "{waiting} bodies were read");
 }
 
 #[tokio::test(start_paused = true)]

@@ -217,6 +217,12 @@ impl BatchTarget for SqsQueue {
         }
     }
 
+    /// Also of a message whose body goes elsewhere: it stays with the entry, in case that it is handed back.
+    #[cfg(feature = "s3-offload")]
+    fn weight(&self, entry: &SendMessageBatchRequestEntry, bytes: usize) -> usize {
+        message_size(entry).max(bytes)
+    }
+
     fn lane(&self, entry: &SendMessageBatchRequestEntry) -> Option<Lane> {
         let group = entry.message_group_id().filter(|_| self.fifo)?;
         Some(if self.strict_order {
