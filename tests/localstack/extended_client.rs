@@ -40,16 +40,16 @@ impl ExtendedClient {
 
     /// Receives all messages, and deletes them and their objects.
     pub(crate) fn receive(&self, queue_url: &str) -> Vec<Message> {
-        let lines = self.run(&["receive", queue_url], String::new());
+        let lines = self.run(&["receive", queue_url], "");
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Sends a message by way of S3.
     pub(crate) fn send(&self, queue_url: &str, bucket: &str, message: &Message) {
-        self.run(&["send", queue_url, bucket], serde_json::to_string(message).unwrap());
+        self.run(&["send", queue_url, bucket], &serde_json::to_string(message).unwrap());
     }
 
-    fn run(&self, arguments: &[&str], input: String) -> String {
+    fn run(&self, arguments: &[&str], input: &str) -> String {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/localstack/extended_client.py");
         let mut child = Command::new(&self.python)
             .arg(script)

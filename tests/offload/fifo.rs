@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::entries::{Services, large, message, mixed_body, one_by_one};
 
-fn in_group(body: String, group: impl ToString) -> SendMessageBatchRequestEntry {
+fn in_group(body: String, group: &impl ToString) -> SendMessageBatchRequestEntry {
     let mut entry = message(body);
     entry.message_group_id = Some(group.to_string());
     entry
@@ -18,7 +18,7 @@ fn in_group(body: String, group: impl ToString) -> SendMessageBatchRequestEntry 
 async fn each_large_message_without_a_deduplication_id_gets_its_own() {
     let services = Services::new("orders.fifo");
     services.queue.script([Fault::Dropped { applied: true }]);
-    let same = (0..10).map(|_| in_group(large(0), "g"));
+    let same = (0..10).map(|_| in_group(large(0), &"g"));
     services.delivery(services.offload()).deliver(same).await.unwrap();
     assert_eq!((services.queue.len(), services.bucket.len()), (10, 10));
     let ids: HashSet<_> = services
@@ -34,13 +34,13 @@ async fn each_large_message_without_a_deduplication_id_gets_its_own() {
 async fn a_queue_that_deduplicates_by_content_still_looks_at_the_content() {
     let by_content = || QueueOptions::default().content_based_deduplication();
     let services = Services::with_options("orders.fifo", by_content());
-    let entries = [0, 1, 0].map(|number| in_group(large(number), "g"));
+    let entries = [0, 1, 0].map(|number| in_group(large(number), &"g"));
     services.delivery(services.offload()).deliver(entries).await.unwrap();
     assert_eq!(services.received(), [large(0), large(1)]);
 
     // The same id that the queue makes of a body that it sees.
     let plain = Services::with_options("orders.fifo", by_content());
-    let entries = [0, 1].map(|number| in_group(large(number), "g"));
+    let entries = [0, 1].map(|number| in_group(large(number), &"g"));
     plain
         .delivery(plain.offload().threshold(usize::MAX))
         .deliver(entries)
@@ -57,7 +57,7 @@ async fn a_queue_that_deduplicates_by_content_still_looks_at_the_content() {
 async fn a_message_does_not_pass_one_of_its_group_whose_upload_failed() {
     let services = Services::new("orders.fifo");
     services.bucket.script([Fault::Throttle]);
-    let entries = (0..10).map(|number| in_group(mixed_body(number), number % 2));
+    let entries = (0..10).map(|number| in_group(mixed_body(number), &(number % 2)));
     let report = services.delivery(services.offload()).deliver(entries).await.unwrap();
     assert_eq!(report.delivered, 10);
     let odd: Vec<String> = (0..10).filter(|number| number % 2 == 1).map(mixed_body).collect();
