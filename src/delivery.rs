@@ -12,6 +12,8 @@ use crate::report::{DeliveryError, Report, StreamError};
 use crate::target::BatchTarget;
 #[cfg(feature = "dynamodb")]
 use crate::target::dynamo::{DynamoTable, DynamoTables};
+#[cfg(feature = "s3-offload")]
+use crate::target::sqs::Offload;
 #[cfg(feature = "sqs")]
 use crate::target::sqs::SqsQueue;
 
@@ -197,6 +199,13 @@ impl Delivery<SqsQueue> {
     #[must_use]
     pub fn encode_invalid_characters(self) -> Self {
         self.with_target(SqsQueue::encode_invalid_characters)
+    }
+
+    /// Sends messages that are too large by way of S3. See [`Offload`](crate::target::sqs::Offload).
+    #[cfg(feature = "s3-offload")]
+    #[must_use]
+    pub fn oversize(self, offload: Offload) -> Self {
+        self.with_target(|queue| queue.oversize(offload))
     }
 
     /// Never more than one message of a group of a FIFO queue in a call. See [`SqsQueue::strict_order`].

@@ -79,6 +79,7 @@
 //! |---|---|---|
 //! | `dynamodb` | yes | [`deliver_batch_to_dynamo`] |
 //! | `sqs` | yes | [`deliver_batch_to_sqs`] |
+//! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS go through S3 |
 //! | `simulator` | no | an in-process AWS for tests |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.

@@ -35,7 +35,7 @@ impl<E> Case<E> {
     }
 
     fn bytes(&self) -> usize {
-        self.open.iter().map(|chunk| chunk.bytes).sum()
+        self.tickets().map(|ticket| ticket.weight).sum()
     }
 
     /// The chunk was refused: its halves are next.
@@ -193,7 +193,7 @@ impl<E> Cases<E> {
             }
             self.ready.retain(|case| !case.is_empty());
             self.len -= expired.len();
-            let bytes = expired.iter().map(|entry| entry.ticket.bytes).sum();
+            let bytes = expired.iter().map(|entry| entry.ticket.weight).sum();
             self.bytes = self.bytes.saturating_sub(bytes);
         }
         expired

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::cases::{Case, Cases};
 use super::delivered::Delivered;
 use super::ending::Ending;
+use super::farewell::Farewells;
 use super::fresh::Fresh;
 use super::gate::QueuedUp;
 use super::guarded::{guarded, panicked};
@@ -30,7 +31,7 @@ use super::turn::{Departure, Turn};
 use super::waiting::Waiting;
 use crate::backoff::Waiter;
 use crate::options::DeliveryOptions;
-use crate::report::Cause;
+use crate::report::{Cause, Undelivered};
 use crate::target::{BatchTarget, Fault, Limits};
 
 /// Delivers every entry of the input, or hands it back.
@@ -49,6 +50,7 @@ where
         delivery.await_in_flight(ending).await;
         delivery.hand_back_the_rest(ending);
     }
+    delivery.take_back(ending.is_some()).await;
     let stopped = match ending {
         Some(Ending::Stopped(fault)) => Some(fault),
         _ => delivery.fresh.fault().cloned(),
@@ -74,6 +76,9 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) fault: OnceLock<Fault>,
     pub(super) refusals: Refusals,
     pub(super) ledger: Ledger<T::Entry>,
+    pub(super) farewells: Farewells<T::Entry>,
+    /// What was handed back and nobody waited for any more.
+    pub(super) unheard: Vec<Undelivered<T::Entry>>,
 }
 
 impl<T, I> Delivering<T, I>
@@ -100,6 +105,8 @@ where
             fault: OnceLock::new(),
             refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone()),
+            farewells: Farewells::new(),
+            unheard: Vec::new(),
             options,
         }
     }
@@ -142,6 +149,7 @@ where
             self.cases.wake(now);
             self.give_up_expired(now);
             self.refill(now);
+            self.bid_farewell();
             if queued_up.is_none() {
                 queued_up = self.send_what_may_go(now);
             }
@@ -302,11 +310,12 @@ where
     }
 }
 
-/// A round that has ended. It catches the panics of the target, so that one that comes through is a fault of this crate.
-pub(super) fn joined<E>(ended: Result<Settled<E>, JoinError>) -> Settled<E> {
+/// What a task of the delivery came to. It catches the panics of the target, so that one that comes through is a fault of this
+/// crate.
+pub(super) fn joined<R>(ended: Result<R, JoinError>) -> R {
     match ended.map_err(JoinError::try_into_panic) {
-        Ok(settled) => settled,
+        Ok(result) => result,
         Err(Ok(panic)) => resume_unwind(panic),
-        Err(Err(_)) => unreachable!("no round is aborted while its delivery is polled"),
+        Err(Err(_)) => unreachable!("no task is aborted while its delivery is polled"),
     }
 }

@@ -6,6 +6,7 @@ use tokio::time::sleep;
 
 use super::cases::Case;
 use super::deliver::{Delivering, joined};
+use super::farewell::take_back;
 use super::input::Input;
 use super::settle::Settled;
 use super::ticket::{Chunk, Ticketed};
@@ -86,6 +87,29 @@ where
             }
             self.give_back(entry, ending);
         }
+    }
+
+    /// Hands back at once what somebody waits for.
+    pub(super) fn bid_farewell(&mut self) {
+        let awaited = self.ledger.take_awaited();
+        if !awaited.is_empty() {
+            self.farewells.bid(&self.target, awaited, self.options.attempt_timeout);
+        }
+        self.unheard.extend(self.farewells.unheard());
+    }
+
+    /// Makes everything ready to be handed back.
+    pub(super) async fn take_back(&mut self, ended_early: bool) {
+        let patience = if ended_early {
+            self.options.grace
+        } else {
+            self.options.attempt_timeout
+        };
+        let awaited = self.ledger.take_awaited();
+        self.farewells.bid(&self.target, awaited, patience);
+        take_back(&*self.target, self.ledger.undelivered(), patience).await;
+        let unheard = self.farewells.end().await;
+        self.ledger.undelivered().extend(self.unheard.drain(..).chain(unheard));
     }
 
     fn give_back(&mut self, mut entry: Ticketed<T::Entry>, ending: &Ending) {

@@ -92,6 +92,7 @@ impl<I: Input> Fresh<I> {
         let checked = guarded("the target", || {
             ticket.bytes = measure(entry, target, limits)?;
             target.complete(entry);
+            ticket.weight = target.weight(entry, ticket.bytes);
             ticket.lane = target.lane(entry);
             Ok(())
         });

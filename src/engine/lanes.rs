@@ -132,7 +132,7 @@ impl<E> Lanes<E> {
             Entry::Occupied(mut traffic) => {
                 let traffic = traffic.get_mut();
                 self.held += 1;
-                self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+                self.bytes = self.bytes.saturating_add(entry.ticket.weight);
                 self.riders += usize::from(traffic.boarding && lane.shares_calls());
                 traffic.held.push_back(entry);
                 None
@@ -151,7 +151,7 @@ impl<E> Lanes<E> {
         };
         let superseded = traffic.held.take_if(|older| supersedes(&newer.entry, &older.entry));
         self.held -= superseded.len();
-        self.bytes -= superseded.iter().map(|older| older.ticket.bytes).sum::<usize>();
+        self.bytes -= superseded.iter().map(|older| older.ticket.weight).sum::<usize>();
         if traffic.boarding && newer.ticket.lane.is_some_and(Lane::shares_calls) {
             self.riders -= superseded.len();
         }
@@ -205,7 +205,7 @@ impl<E> Lanes<E> {
             while let Some(rider) = traffic.held.pop_front_if(|next| shared && fits(chunk, next)) {
                 traffic.out += 1;
                 self.held -= 1;
-                self.bytes = self.bytes.saturating_sub(rider.ticket.bytes);
+                self.bytes = self.bytes.saturating_sub(rider.ticket.weight);
                 chunk.push(rider);
             }
         }
@@ -223,7 +223,7 @@ impl<E> Lanes<E> {
             Some(traffic) => {
                 traffic.out -= 1;
                 self.held += 1;
-                self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+                self.bytes = self.bytes.saturating_add(entry.ticket.weight);
                 traffic.held.push_front(entry);
                 None
             }
@@ -250,7 +250,7 @@ impl<E> Lanes<E> {
         traffic.out = 1;
         traffic.boarding = true;
         self.held -= 1;
-        self.bytes = self.bytes.saturating_sub(next.ticket.bytes);
+        self.bytes = self.bytes.saturating_sub(next.ticket.weight);
         if lane.shares_calls() {
             self.riders += traffic.held.len();
         }

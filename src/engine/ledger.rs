@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::delivered::Delivered;
+use super::farewell::Awaited;
 use super::ticket::{Chunk, Ticketed};
 use crate::backoff::Outcome;
 use crate::progress::Progress;
@@ -18,6 +19,7 @@ use crate::target::Fault;
 pub(crate) struct Ledger<E> {
     report: Report,
     undelivered: Vec<Undelivered<E>>,
+    awaited: Awaited<E>,
     /// Entries that wait to be sent again.
     waiting: u64,
     /// Entries in calls that are not answered yet.
@@ -30,6 +32,7 @@ impl<E> Ledger<E> {
         Self {
             report: Report::default(),
             undelivered: Vec::new(),
+            awaited: Vec::new(),
             waiting: 0,
             in_flight: 0,
             progress,
@@ -84,7 +87,7 @@ impl<E> Ledger<E> {
         }
     }
 
-    /// Hands an entry back: to whoever waits for its fate, or at the end.
+    /// Hands an entry back: soon to whoever waits for its fate, or at the end.
     pub(crate) fn hand_back(&mut self, Ticketed { entry, ticket }: Ticketed<E>, cause: Cause) {
         self.report.undelivered += 1;
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
@@ -95,11 +98,20 @@ impl<E> Ledger<E> {
             attempts: ticket.attempts,
             may_have_been_delivered: ticket.ambiguous,
         };
-        let kept = match ticket.confirmation {
-            Some(confirmation) => confirmation.hand_back(undelivered),
-            None => Some(undelivered),
-        };
-        self.undelivered.extend(kept);
+        match ticket.confirmation {
+            Some(confirmation) => self.awaited.push((undelivered, confirmation)),
+            None => self.undelivered.push(undelivered),
+        }
+    }
+
+    /// What is handed back so far and nobody waits for.
+    pub(crate) fn undelivered(&mut self) -> &mut Vec<Undelivered<E>> {
+        &mut self.undelivered
+    }
+
+    /// What is to be handed back to those who wait for it.
+    pub(crate) fn take_awaited(&mut self) -> Awaited<E> {
+        std::mem::take(&mut self.awaited)
     }
 
     /// Draws the line under a delivery that was stopped by that fault, if it was.

@@ -22,6 +22,7 @@
 //! - `setup`: how often a call may fail before it is even made.
 //! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
+//! - `farewell`: what happens to undelivered entries before they are handed back.
 //! - `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
 //! It knows no AWS: the service is a [`BatchTarget`](crate::target::BatchTarget). It has no clock but tokio's, so that
@@ -31,6 +32,7 @@ mod cases;
 mod deliver;
 mod delivered;
 mod ending;
+mod farewell;
 mod fresh;
 mod gate;
 mod guarded;

@@ -15,6 +15,8 @@ pub(crate) struct Ticket<E> {
     pub(crate) position: u64,
     /// What it takes up of a call, measured once.
     pub(crate) bytes: usize,
+    /// What it takes up of the memory while it waits.
+    pub(crate) weight: usize,
     /// The order that it keeps.
     pub(crate) lane: Option<Lane>,
     /// When it was read; `None` before.
@@ -40,6 +42,7 @@ impl<E> Ticket<E> {
         Self {
             position,
             bytes,
+            weight: bytes,
             lane: None,
             arrived: None,
             attempts: 0,

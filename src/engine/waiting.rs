@@ -40,13 +40,13 @@ impl<E> Waiting<E> {
     }
 
     pub(crate) fn rest(&mut self, until: Instant, entry: Ticketed<E>) {
-        self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+        self.bytes = self.bytes.saturating_add(entry.ticket.weight);
         self.resting.insert((until, entry.ticket.position), entry);
     }
 
     /// It was rejected before and may be sent again at once.
     pub(crate) fn let_out(&mut self, entry: Ticketed<E>) {
-        self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
+        self.bytes = self.bytes.saturating_add(entry.ticket.weight);
         self.make_ready(entry);
     }
 
@@ -90,7 +90,7 @@ impl<E> Waiting<E> {
 
     pub(crate) fn pop(&mut self) -> Option<Ticketed<E>> {
         let (_, entry) = self.ready.pop_first()?;
-        self.bytes = self.bytes.saturating_sub(entry.ticket.bytes);
+        self.bytes = self.bytes.saturating_sub(entry.ticket.weight);
         Some(entry)
     }
 

@@ -13,10 +13,12 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use http_body_util::BodyExt;
+use hyper::Uri;
+use hyper::http::uri::InvalidUri;
 use tokio::time::timeout;
 
 use super::Simulator;
-use super::wire::{Ending, Reply};
+use super::wire::{Ending, Reply, Request};
 
 /// Makes connectors that answer the SDK's requests without a socket.
 pub(crate) struct InProcess(pub(crate) Simulator);
@@ -58,6 +60,11 @@ impl HttpConnector for Connector {
 
 async fn answer(simulator: Simulator, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
     let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
+    let method = request.method().to_owned();
+    let uri: Uri = request
+        .uri()
+        .parse()
+        .map_err(|error: InvalidUri| ConnectorError::user(error.into()))?;
     let body = match request.body().bytes() {
         Some(bytes) => bytes.to_vec().into(),
         None => request
@@ -67,7 +74,14 @@ async fn answer(simulator: Simulator, request: HttpRequest) -> Result<HttpRespon
             .map_err(ConnectorError::user)?
             .to_bytes(),
     };
-    match simulator.call(&target, &body).await {
+    let request = Request {
+        method: &method,
+        host: uri.host().unwrap_or_default(),
+        path: uri.path(),
+        target: &target,
+        body: &body,
+    };
+    match simulator.call(request).await {
         Ending::Reply(reply) => respond(reply),
         Ending::Dropped => Err(ConnectorError::io(
             io::Error::new(io::ErrorKind::ConnectionReset, "the simulator closed the connection").into(),

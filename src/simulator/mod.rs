@@ -44,6 +44,8 @@ mod gate;
 mod journal;
 mod latency;
 mod predicate;
+#[cfg(feature = "s3-offload")]
+mod s3;
 mod server;
 mod sqs;
 mod statistics;
@@ -68,6 +70,8 @@ pub use self::dynamo::{KeyType, Table, TableOptions};
 pub use self::fault::{Fault, Faults};
 pub use self::journal::{Action, Fate, Record};
 pub use self::latency::Latency;
+#[cfg(feature = "s3-offload")]
+pub use self::s3::Bucket;
 pub use self::server::Server;
 pub use self::sqs::{Message, Queue, QueueOptions};
 pub use self::statistics::Statistics;
@@ -94,6 +98,8 @@ pub(crate) struct Inner {
     seed: u64,
     tables: RwLock<HashMap<String, Table>>,
     queues: RwLock<HashMap<String, Queue>>,
+    #[cfg(feature = "s3-offload")]
+    buckets: RwLock<HashMap<String, Bucket>>,
     latency: Mutex<(Latency, SmallRng)>,
     query_errors: AtomicBool,
     requests: AtomicU64,
@@ -102,13 +108,15 @@ pub(crate) struct Inner {
 }
 
 impl Simulator {
-    /// An empty one: no tables, no queues, no latency.
+    /// An empty one: no tables, no queues, no buckets, no latency.
     pub fn new(seed: u64) -> Self {
         Self {
             inner: Arc::new(Inner {
                 seed,
                 tables: RwLock::default(),
                 queues: RwLock::default(),
+                #[cfg(feature = "s3-offload")]
+                buckets: RwLock::default(),
                 latency: Mutex::new((Latency::none(), SmallRng::seed_from_u64(seed))),
                 query_errors: AtomicBool::new(true),
                 requests: AtomicU64::new(0),
@@ -132,6 +140,15 @@ impl Simulator {
         let mut queues = self.inner.queues.write().unwrap_or_else(PoisonError::into_inner);
         queues.insert(name.to_owned(), queue.clone());
         queue
+    }
+
+    /// Makes a bucket, which keeps objects: put, get and delete. One of the same name is replaced.
+    #[cfg(feature = "s3-offload")]
+    pub fn bucket(&self, name: &str) -> Bucket {
+        let bucket = Bucket::new(name);
+        let mut buckets = self.inner.buckets.write().unwrap_or_else(PoisonError::into_inner);
+        buckets.insert(name.to_owned(), bucket.clone());
+        bucket
     }
 
     /// How long calls take, from now on.
@@ -185,8 +202,23 @@ impl Simulator {
         aws_sdk_sqs::Client::from_conf(config)
     }
 
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "s3-offload")]
+    pub fn s3_client(&self) -> aws_sdk_s3::Client {
+        use aws_sdk_s3::config::{BehaviorVersion, Config, Credentials, IdentityCache, Region};
+        let config = Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static(REGION))
+            .credentials_provider(Credentials::new("simulator", "simulator", None, None, "simulator"))
+            .identity_cache(IdentityCache::no_cache())
+            .sleep_impl(TokioSleep::new())
+            .http_client(self.http_client())
+            .build();
+        aws_sdk_s3::Client::from_conf(config)
+    }
+
     /// Half the latency, the operation, the other half.
-    pub(crate) async fn call(&self, target: &str, body: &[u8]) -> Ending {
+    pub(crate) async fn call(&self, request: Request<'_>) -> Ending {
         let _under_way = UnderWay::new(&self.inner);
         let half = {
             let mut latency = lock(&self.inner.latency);
@@ -197,12 +229,7 @@ impl Simulator {
             sleep(half).await;
         }
         let heard = Heard::default();
-        let request = Request {
-            target,
-            body,
-            heard: heard.clone(),
-        };
-        let (ending, late) = wire::answer(&self.inner, request).await;
+        let (ending, late) = wire::answer(&self.inner, &request, &heard).await;
         let rest = half.unwrap_or_default().saturating_add(late);
         if !rest.is_zero() {
             sleep(rest).await;
@@ -231,6 +258,12 @@ impl Inner {
     fn find_queue(&self, name: &str) -> Option<Queue> {
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
         queues.get(name).cloned()
+    }
+
+    #[cfg(feature = "s3-offload")]
+    fn find_bucket(&self, name: &str) -> Option<Bucket> {
+        let buckets = self.buckets.read().unwrap_or_else(PoisonError::into_inner);
+        buckets.get(name).cloned()
     }
 
     fn sends_query_errors(&self) -> bool {

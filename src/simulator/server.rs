@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::Simulator;
-use super::wire::{Ending, LARGEST_BODY, Reply};
+use super::wire::{self, Ending, LARGEST_BODY, Reply};
 
 impl Simulator {
     /// Serves this simulator over plain HTTP, for clients in other processes and languages.
@@ -93,12 +93,12 @@ async fn connect(simulator: Simulator, stream: TcpStream) {
 }
 
 async fn respond(simulator: &Simulator, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
-    let target = request.headers().get("x-amz-target");
-    let target = target
-        .and_then(|target| target.to_str().ok())
-        .unwrap_or_default()
-        .to_owned();
-    let body = match Limited::new(request.into_body(), LARGEST_BODY).collect().await {
+    let (parts, body) = request.into_parts();
+    let header = |name| {
+        let value = parts.headers.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default()
+    };
+    let body = match Limited::new(body, LARGEST_BODY).collect().await {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => {
             return answer(Reply {
@@ -109,7 +109,14 @@ async fn respond(simulator: &Simulator, request: Request<Incoming>) -> io::Resul
         }
         Err(error) => return Err(io::Error::other(error)),
     };
-    match simulator.call(&target, &body).await {
+    let request = wire::Request {
+        method: parts.method.as_str(),
+        host: header("host"),
+        path: parts.uri.path(),
+        target: header("x-amz-target"),
+        body: &body,
+    };
+    match simulator.call(request).await {
         Ending::Reply(reply) => answer(reply),
         Ending::Dropped => Err(io::ErrorKind::ConnectionReset.into()),
         Ending::Hung => {

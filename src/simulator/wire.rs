@@ -134,17 +134,28 @@ impl Refusal {
     }
 }
 
-/// One request on its way to the operation.
+/// A request as it arrives. S3 is told by its method, host and path, the others by their target.
+#[cfg_attr(
+    not(feature = "s3-offload"),
+    expect(dead_code, reason = "only S3 looks at all of it")
+)]
 pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) host: &'a str,
+    pub(crate) path: &'a str,
+    /// `X-Amz-Target`.
     pub(crate) target: &'a str,
     pub(crate) body: &'a [u8],
-    pub(crate) heard: Heard,
 }
 
 /// Answers one request, at the moment at which it arrives.
 ///
 /// Returns how the call ends, and how much longer than usual the answer takes.
-pub(crate) async fn answer(simulator: &Arc<Inner>, request: Request<'_>) -> (Ending, Duration) {
+pub(crate) async fn answer(simulator: &Arc<Inner>, request: &Request<'_>, heard: &Heard) -> (Ending, Duration) {
+    #[cfg(feature = "s3-offload")]
+    if request.target.is_empty() && request.method != "POST" {
+        return super::s3::answer(simulator, request);
+    }
     let Some((service, operation)) = Service::of_target(request.target) else {
         return (refuse(simulator, Service::Dynamo, &unknown_operation()), Duration::ZERO);
     };
@@ -158,8 +169,8 @@ pub(crate) async fn answer(simulator: &Arc<Inner>, request: Request<'_>) -> (End
     }
     let outcome = match (parse(request.body), service) {
         (Err(refusal), _) => Outcome::Refused(refusal),
-        (Ok(body), Service::Dynamo) => dynamo::operate(simulator, operation, body, &request.heard),
-        (Ok(body), Service::Sqs) => sqs::operate(simulator, operation, body, &request.heard).await,
+        (Ok(body), Service::Dynamo) => dynamo::operate(simulator, operation, body, heard),
+        (Ok(body), Service::Sqs) => sqs::operate(simulator, operation, body, heard).await,
     };
     match outcome {
         Outcome::Success(value) => (succeed(simulator, service, &value), Duration::ZERO),
@@ -236,7 +247,7 @@ pub(crate) fn throttled(service: Service) -> Refusal {
     }
 }
 
-fn request_id(simulator: &Inner) -> (&'static str, String) {
+pub(crate) fn request_id(simulator: &Inner) -> (&'static str, String) {
     let number = simulator.next_request();
     ("x-amzn-RequestId", format!("00000000-0000-4000-8000-{number:012x}"))
 }

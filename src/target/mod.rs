@@ -20,6 +20,7 @@ pub use answer::{Answer, Fault, Rejection, Verdict};
 pub use lane::Lane;
 
 use crate::invalid::InvalidEntry;
+use crate::report::Undelivered;
 
 /// How much one call of a service takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +60,17 @@ pub trait BatchTarget: Send + Sync + 'static {
     fn check(&self, entry: &Self::Entry) -> Result<usize, InvalidEntry>;
 
     /// Completes one entry, such as by an id that tells its retries from other entries. Called once an entry, after its
-    /// check and before its lane is asked for. When the entry is handed back, it keeps what was added.
+    /// check and before its lane is asked for. When the entry is handed back, it keeps what was added and is not
+    /// [taken back](Self::take_back).
     fn complete(&self, entry: &mut Self::Entry) {
         let _ = entry;
+    }
+
+    /// What the entry takes up of the memory while it waits, where that is another number of bytes than `bytes`, which its
+    /// check returned: not all of it goes into the call. Called once an entry. It limits how many entries may wait.
+    fn weight(&self, entry: &Self::Entry, bytes: usize) -> usize {
+        let _ = entry;
+        bytes
     }
 
     /// Whose order the entry keeps; `None` when it may pass all others, [`Lane::unknown`] when nobody can tell. Called once an
@@ -79,6 +88,17 @@ pub trait BatchTarget: Send + Sync + 'static {
     fn supersedes(&self, newer: &Self::Entry, older: &Self::Entry) -> bool {
         let _ = (newer, older);
         false
+    }
+
+    /// Takes away what it has added to entries that are handed back or has put elsewhere for their sake.
+    ///
+    /// Awaited once at the end of a delivery, if there are any, with all of them; those that are
+    /// [invalid](crate::Cause::Invalid) or were never sent may not have been [completed](Self::complete). It has as long as
+    /// an attempt may take, and after an early end the [grace](crate::DeliveryOptions::grace). The future may be dropped at
+    /// any time.
+    fn take_back(&self, undelivered: &mut [Undelivered<Self::Entry>]) -> impl Future<Output = ()> + Send {
+        let _ = undelivered;
+        async {}
     }
 
     /// Makes one call with the chunk, without retries of its own, and tells each entry's fate.

@@ -109,9 +109,11 @@ const STOPS: &[&str] = &[
     "InvalidSecurity",
     "MissingAuthenticationToken",
     "MissingAuthenticationTokenException",
+    "NoSuchBucket",
     "NonExistentQueue",
     "NotAuthorized",
     "OptInRequired",
+    "PermanentRedirect",
     "QueueDeletedRecently",
     "QueueDoesNotExist",
     "ResourceNotFoundException",
@@ -138,6 +140,36 @@ pub(crate) fn of_call<E>(error: SdkError<E, HttpResponse>) -> Answer
 where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,
 {
+    let (meaning, fault) = of_error(error);
+    match meaning {
+        Meaning::Rejected(rejection) => Answer::Whole(Verdict::Rejected(rejection, fault)),
+        Meaning::Unclear(rejection) => Answer::Whole(Verdict::Rejected(rejection, fault.may_have_been_applied())),
+        Meaning::Refused => Answer::Whole(Verdict::Refused(fault)),
+        Meaning::Stop => Answer::Stop(fault),
+    }
+}
+
+/// What it means for a message that its body could not be put where it has to be before the message is sent.
+///
+/// So the queue does not have it, whatever became of the upload. And what every later upload shares concerns no message that
+/// needs none: it stops no delivery.
+#[cfg(feature = "s3-offload")]
+pub(crate) fn of_upload<E>(error: SdkError<E, HttpResponse>) -> Verdict
+where
+    E: ProvideErrorMetadata + Error + Send + Sync + 'static,
+{
+    let (meaning, fault) = of_error(error);
+    match meaning {
+        Meaning::Rejected(Rejection::Setup) => Verdict::Rejected(Rejection::Transient, fault),
+        Meaning::Rejected(rejection) | Meaning::Unclear(rejection) => Verdict::Rejected(rejection, fault),
+        Meaning::Refused | Meaning::Stop => Verdict::Refused(fault),
+    }
+}
+
+fn of_error<E>(error: SdkError<E, HttpResponse>) -> (Meaning, Fault)
+where
+    E: ProvideErrorMetadata + Error + Send + Sync + 'static,
+{
     let (meaning, code) = match &error {
         SdkError::ConstructionFailure(_) => (Meaning::Stop, "request not built".into()),
         SdkError::TimeoutError(_) => (Meaning::Unclear(Rejection::Connection), "timeout".into()),
@@ -155,13 +187,7 @@ where
         _ => (Meaning::Unclear(Rejection::Transient), "unknown failure".into()),
     };
     let source: Arc<dyn Error + Send + Sync> = Arc::new(error);
-    let fault = Fault::new(code).caused_by(source);
-    match meaning {
-        Meaning::Rejected(rejection) => Answer::Whole(Verdict::Rejected(rejection, fault)),
-        Meaning::Unclear(rejection) => Answer::Whole(Verdict::Rejected(rejection, fault.may_have_been_applied())),
-        Meaning::Refused => Answer::Whole(Verdict::Refused(fault)),
-        Meaning::Stop => Answer::Stop(fault),
-    }
+    (meaning, Fault::new(code).caused_by(source))
 }
 
 /// Whether the request had a connection, so that it may have reached the service. A connection that closed instead of an

@@ -9,3 +9,4 @@ mod preparation;
 mod producer;
 mod standing_still;
 mod streams;
+mod taking_back;

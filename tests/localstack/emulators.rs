@@ -11,7 +11,11 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Where the emulators are. `localstack/up` prints them.
-const ENDPOINTS: [&str; 2] = ["AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_DYNAMODB"];
+const ENDPOINTS: [&str; 3] = [
+    "AWS_ENDPOINT_URL_SQS",
+    "AWS_ENDPOINT_URL_DYNAMODB",
+    "AWS_ENDPOINT_URL_S3",
+];
 
 /// Makes a test fail that would be skipped.
 const REQUIRED: &str = "AWS_BATCH_DELIVERY_REQUIRE_LOCALSTACK";
@@ -60,6 +64,10 @@ impl Emulators {
 
     pub(crate) fn dynamo(&self) -> aws_sdk_dynamodb::Client {
         aws_sdk_dynamodb::Client::new(&self.config)
+    }
+
+    pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
+        aws_sdk_s3::Client::new(&self.config)
     }
 
     pub(crate) fn sqs(&self) -> aws_sdk_sqs::Client {

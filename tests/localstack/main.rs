@@ -3,10 +3,13 @@
 //! `localstack/test` brings them up and runs these tests. Run otherwise they use the emulators that the environment points
 //! to, and a test that finds none says so and passes. With `AWS_BATCH_DELIVERY_REQUIRE_LOCALSTACK=1` it fails instead.
 
+mod bucket;
 mod emulators;
+mod extended_client;
 mod films;
 mod limits;
 mod messages;
+mod offload;
 mod order;
 mod outages;
 mod process;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod buckets;
 mod capacity;
 mod faults;
 mod queues;

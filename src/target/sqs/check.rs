@@ -9,7 +9,7 @@ use super::size::message_size;
 use crate::invalid::InvalidEntry;
 
 /// Attributes of a message.
-const MAX_ATTRIBUTES: usize = 10;
+pub(super) const MAX_ATTRIBUTES: usize = 10;
 
 /// Characters of an attribute's name, and of its data type.
 const MAX_NAME_LENGTH: usize = 256;

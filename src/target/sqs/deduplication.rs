@@ -52,6 +52,12 @@ impl Deduplication {
         }
     }
 
+    /// Whether the queue is known to make the ids from the bodies.
+    #[cfg(feature = "s3-offload")]
+    pub(super) fn is_by_content(&self) -> bool {
+        self.by_content.get() == Some(&true)
+    }
+
     /// Gives the message an id if it needs one.
     pub(super) fn complete(&self, message: &mut SendMessageBatchRequestEntry) {
         if self.by_content.get() == Some(&false) && message.message_deduplication_id.is_none() {

@@ -4,6 +4,8 @@ mod check;
 mod correlate;
 mod deduplication;
 mod encoding;
+#[cfg(feature = "s3-offload")]
+mod offload;
 mod size;
 #[cfg(test)]
 mod testing;
@@ -17,10 +19,14 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use aws_sdk_sqs::{Client, Config};
 
 pub use encoding::{ENCODING, ENCODING_ATTRIBUTE};
+#[cfg(feature = "s3-offload")]
+pub use offload::{Offload, PAYLOAD_SIZE_ATTRIBUTE};
 pub use size::message_size;
 
 use self::deduplication::Deduplication;
 use crate::invalid::InvalidEntry;
+#[cfg(feature = "s3-offload")]
+use crate::report::Undelivered;
 use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
@@ -59,6 +65,8 @@ pub struct SqsQueue {
     strict_order: bool,
     deduplication: Deduplication,
     encodes: bool,
+    #[cfg(feature = "s3-offload")]
+    offload: Option<Offload>,
     limits: Limits,
     per_call: Builder,
 }
@@ -81,6 +89,8 @@ impl SqsQueue {
             strict_order: false,
             deduplication: Deduplication::new(),
             encodes: false,
+            #[cfg(feature = "s3-offload")]
+            offload: None,
             limits: Limits {
                 entries: MAX_MESSAGES,
                 bytes: MAX_BATCH_BYTES,
@@ -123,12 +133,47 @@ impl SqsQueue {
         self
     }
 
-    /// The message as it goes out.
-    fn as_sent<'a>(&self, entry: &'a SendMessageBatchRequestEntry) -> Cow<'a, SendMessageBatchRequestEntry> {
+    /// Sends messages that are too large by way of S3.
+    #[cfg(feature = "s3-offload")]
+    #[must_use]
+    pub fn oversize(mut self, offload: Offload) -> Self {
+        self.offload = Some(offload);
+        self
+    }
+
+    /// The message as it goes out by itself.
+    fn encoded<'a>(&self, entry: &'a SendMessageBatchRequestEntry) -> Cow<'a, SendMessageBatchRequestEntry> {
         if self.encodes {
             encoding::encoded(entry)
         } else {
             Cow::Borrowed(entry)
+        }
+    }
+
+    /// Bytes of one message. One that is larger than a whole call could never leave.
+    fn message_bytes(&self) -> usize {
+        self.limits.entry_bytes.min(self.limits.bytes)
+    }
+
+    /// Makes one call with the messages as they are.
+    async fn call<'a>(&self, messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>>) -> Answer {
+        let entries = messages.enumerate().map(|(place, message)| {
+            let mut entry = message.into_owned();
+            entry.id = correlate::wire_id(place);
+            entry
+        });
+        let entries: Vec<SendMessageBatchRequestEntry> = entries.collect();
+        let sent = entries.len();
+        let call = self
+            .client
+            .send_message_batch()
+            .queue_url(&self.queue_url)
+            .set_entries(Some(entries))
+            .customize()
+            .config_override(self.per_call.clone());
+        match call.send().await {
+            Ok(output) => Answer::Each(correlate::verdicts(sent, output.successful(), output.failed())),
+            Err(error) => verdict::of_call(error),
         }
     }
 
@@ -156,15 +201,27 @@ impl BatchTarget for SqsQueue {
     }
 
     fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {
-        // A message larger than a whole call could never leave.
-        let message_bytes = self.limits.entry_bytes.min(self.limits.bytes);
-        check::check(&self.as_sent(entry), self.fifo, message_bytes)
+        #[cfg(feature = "s3-offload")]
+        if let Some(checked) = self.offload.as_ref().and_then(|offload| offload.check(self, entry)) {
+            return checked;
+        }
+        check::check(&self.encoded(entry), self.fifo, self.message_bytes())
     }
 
     fn complete(&self, entry: &mut SendMessageBatchRequestEntry) {
         if self.fifo {
             self.deduplication.complete(entry);
         }
+        #[cfg(feature = "s3-offload")]
+        if let Some(offload) = &self.offload {
+            offload.complete(self, entry);
+        }
+    }
+
+    /// Also of a message whose body goes elsewhere: it stays with the entry, in case that it is handed back.
+    #[cfg(feature = "s3-offload")]
+    fn weight(&self, entry: &SendMessageBatchRequestEntry, bytes: usize) -> usize {
+        message_size(entry).max(bytes)
     }
 
     fn lane(&self, entry: &SendMessageBatchRequestEntry) -> Option<Lane> {
@@ -177,21 +234,17 @@ impl BatchTarget for SqsQueue {
     }
 
     async fn send(&self, chunk: &[SendMessageBatchRequestEntry]) -> Answer {
-        let entries = chunk.iter().enumerate().map(|(place, entry)| {
-            let mut entry = self.as_sent(entry).into_owned();
-            entry.id = correlate::wire_id(place);
-            entry
-        });
-        let call = self
-            .client
-            .send_message_batch()
-            .queue_url(&self.queue_url)
-            .set_entries(Some(entries.collect()))
-            .customize()
-            .config_override(self.per_call.clone());
-        match call.send().await {
-            Ok(output) => Answer::Each(correlate::verdicts(chunk.len(), output.successful(), output.failed())),
-            Err(error) => verdict::of_call(error),
+        #[cfg(feature = "s3-offload")]
+        if let Some(offload) = &self.offload {
+            return offload::send(offload, self, chunk).await;
+        }
+        self.call(chunk.iter().map(|entry| self.encoded(entry))).await
+    }
+
+    #[cfg(feature = "s3-offload")]
+    async fn take_back(&self, undelivered: &mut [Undelivered<SendMessageBatchRequestEntry>]) {
+        if let Some(offload) = &self.offload {
+            offload.take_back(undelivered).await;
         }
     }
 }

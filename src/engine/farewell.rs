@@ -1,0 +1,76 @@
+//! What happens to undelivered entries before they are handed back.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tracing::warn;
+
+use super::deliver::joined;
+use crate::producer::Confirmation;
+use crate::report::Undelivered;
+use crate::target::BatchTarget;
+
+/// Undelivered entries that somebody waits for, with those who wait.
+pub(crate) type Awaited<E> = Vec<(Undelivered<E>, Confirmation<E>)>;
+
+/// Hands back entries that somebody waits for while the delivery goes on.
+pub(crate) struct Farewells<E> {
+    /// Each returns those whose waiters went away meanwhile.
+    tasks: JoinSet<Vec<Undelivered<E>>>,
+}
+
+impl<E: Send + 'static> Farewells<E> {
+    pub(crate) fn new() -> Self {
+        Self { tasks: JoinSet::new() }
+    }
+
+    /// Hands the entries back, after the target has taken back what it did for them.
+    pub(crate) fn bid<T>(&mut self, target: &Arc<T>, awaited: Awaited<E>, patience: Duration)
+    where
+        T: BatchTarget<Entry = E>,
+    {
+        let target = Arc::clone(target);
+        self.tasks.spawn(async move {
+            let (mut undelivered, confirmations): (Vec<_>, Vec<_>) = awaited.into_iter().unzip();
+            take_back(&*target, &mut undelivered, patience).await;
+            let told = undelivered.into_iter().zip(confirmations);
+            told.filter_map(|(undelivered, confirmation)| confirmation.hand_back(undelivered))
+                .collect()
+        });
+    }
+
+    /// Those that nobody waited for any more, as far as they are known.
+    pub(crate) fn unheard(&mut self) -> Vec<Undelivered<E>> {
+        let mut unheard = Vec::new();
+        while let Some(ended) = self.tasks.try_join_next() {
+            unheard.extend(joined(ended));
+        }
+        unheard
+    }
+
+    /// Waits until everybody was told. Returns those that nobody waited for any more.
+    pub(crate) async fn end(&mut self) -> Vec<Undelivered<E>> {
+        let mut unheard = Vec::new();
+        while let Some(ended) = self.tasks.join_next().await {
+            unheard.extend(joined(ended));
+        }
+        unheard
+    }
+}
+
+/// Lets the target take back what it has done for the sake of entries that are handed back.
+pub(crate) async fn take_back<T: BatchTarget>(target: &T, undelivered: &mut [Undelivered<T::Entry>], patience: Duration) {
+    if undelivered.is_empty() {
+        return;
+    }
+    let taking = AssertUnwindSafe(target.take_back(undelivered)).catch_unwind();
+    match timeout(patience, taking).await {
+        Ok(Ok(())) => {}
+        Ok(Err(_)) => warn!("the target panicked as it took entries back"),
+        Err(_) => warn!("there was no time to take back all that was done for undelivered entries"),
+    }
+}

@@ -1,0 +1,120 @@
+//! The message that goes out in place of one whose body is in S3, as the Extended Client Libraries write and read it.
+
+use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
+use serde_json::json;
+
+use super::super::check::MAX_ATTRIBUTES;
+use crate::invalid::InvalidEntry;
+
+/// Says that a message's body is in S3, and how many bytes of UTF-8 it has. From the Extended Client Library for Java, since
+/// its version 2.
+pub const PAYLOAD_SIZE_ATTRIBUTE: &str = "ExtendedPayloadSize";
+
+/// The same in version 1 of that library. Readers take either.
+const LEGACY_PAYLOAD_SIZE_ATTRIBUTE: &str = "SQSLargePayloadSize";
+
+/// The Java class that a reader makes of the body.
+const CLASS: &str = "software.amazon.payloadoffloading.PayloadS3Pointer";
+
+/// The message with a pointer to the object instead of its body. Everything else is as it was.
+pub(super) fn to(bucket: &str, key: &str, message: &SendMessageBatchRequestEntry) -> SendMessageBatchRequestEntry {
+    let size = MessageAttributeValue::builder()
+        .data_type("Number")
+        .string_value(message.message_body().len().to_string());
+    let mut attributes = message.message_attributes.clone().unwrap_or_default();
+    // Only a value without a data type cannot be built.
+    attributes.extend(size.build().ok().map(|size| (PAYLOAD_SIZE_ATTRIBUTE.to_owned(), size)));
+    let pointer = SendMessageBatchRequestEntry::builder()
+        .id(&message.id)
+        .message_body(body(bucket, key))
+        .set_message_attributes(Some(attributes))
+        .set_message_system_attributes(message.message_system_attributes.clone())
+        .set_delay_seconds(message.delay_seconds)
+        .set_message_group_id(message.message_group_id.clone())
+        .set_message_deduplication_id(message.message_deduplication_id.clone());
+    // Only a message without an id or a body cannot be built.
+    pointer.build().unwrap_or_else(|_| message.clone())
+}
+
+/// Whether there is something to point to, and room for the pointer's attribute. All else is to be checked of the pointer.
+pub(super) fn check_room(message: &SendMessageBatchRequestEntry) -> Result<(), InvalidEntry> {
+    if message.message_body().is_empty() {
+        return Err(InvalidEntry::Missing { part: "message body" });
+    }
+    let Some(attributes) = message.message_attributes() else {
+        return Ok(());
+    };
+    if [PAYLOAD_SIZE_ATTRIBUTE, LEGACY_PAYLOAD_SIZE_ATTRIBUTE]
+        .iter()
+        .any(|name| attributes.contains_key(*name))
+    {
+        return Err(InvalidEntry::Malformed {
+            part: "name of an attribute of an offloaded message",
+            rule: "other than `ExtendedPayloadSize` and `SQSLargePayloadSize`",
+        });
+    }
+    let limit = MAX_ATTRIBUTES - 1;
+    if attributes.len() > limit {
+        return Err(InvalidEntry::TooMany {
+            part: "attributes of an offloaded message",
+            limit,
+            actual: attributes.len(),
+        });
+    }
+    Ok(())
+}
+
+/// Byte for byte as the library for Python writes it. The one for Java puts no spaces between the tokens; each reads both.
+fn body(bucket: &str, key: &str) -> String {
+    format!(
+        r#"["{CLASS}", {{"s3BucketName": {}, "s3Key": {}}}]"#,
+        json!(bucket),
+        json!(key)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_sqs::types::{MessageSystemAttributeNameForSends, MessageSystemAttributeValue};
+
+    use super::super::super::testing::{message, text};
+    use super::*;
+
+    #[test]
+    fn a_pointer_is_written_as_the_library_for_python_writes_it() {
+        assert_eq!(
+            body("large", "orders/c0ffee"),
+            r#"["software.amazon.payloadoffloading.PayloadS3Pointer", {"s3BucketName": "large", "s3Key": "orders/c0ffee"}]"#
+        );
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_body_in_utf_8() {
+        let pointer = to("large", "key", &message("bödy €😀").build().unwrap());
+        let size = &pointer.message_attributes().unwrap()[PAYLOAD_SIZE_ATTRIBUTE];
+        assert_eq!((size.data_type(), size.string_value()), ("Number", Some("13")));
+    }
+
+    #[test]
+    fn all_but_the_body_stays() {
+        let trace = MessageSystemAttributeValue::builder()
+            .data_type("String")
+            .string_value("t");
+        let original = message("body")
+            .message_attributes("mine", text("String", "x"))
+            .message_system_attributes(
+                MessageSystemAttributeNameForSends::AwsTraceHeader,
+                trace.build().unwrap(),
+            )
+            .delay_seconds(7)
+            .message_group_id("g")
+            .message_deduplication_id("d")
+            .build()
+            .unwrap();
+        let mut pointer = to("large", "key", &original);
+        let attributes = pointer.message_attributes.as_mut().unwrap();
+        assert!(attributes.remove(PAYLOAD_SIZE_ATTRIBUTE).is_some());
+        pointer.message_body = original.message_body.clone();
+        assert_eq!(pointer, original);
+    }
+}

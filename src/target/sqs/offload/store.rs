@@ -1,0 +1,88 @@
+//! The calls to S3.
+
+use std::time::Duration;
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::{Builder, Config, FrameworkMetadata};
+use aws_sdk_s3::error::ProvideErrorMetadata;
+use aws_sdk_s3::primitives::ByteStream;
+use tokio::time::timeout;
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::target::{Fault, Rejection, Verdict, verdict};
+
+/// Where the bodies are.
+#[derive(Clone)]
+pub(super) struct Store {
+    client: Client,
+    pub(super) bucket: String,
+    pub(super) prefix: String,
+    /// How long one call may take.
+    pub(super) patience: Duration,
+    per_call: Builder,
+}
+
+impl Store {
+    pub(super) fn new(client: Client, bucket: String, patience: Duration) -> Self {
+        Self {
+            client,
+            bucket,
+            prefix: String::new(),
+            patience,
+            per_call: per_call(),
+        }
+    }
+
+    pub(super) fn key(&self, key: Uuid) -> String {
+        format!("{}{key}", self.prefix)
+    }
+
+    /// Puts the body there, or says what that means for its message.
+    pub(super) async fn put(&self, key: Uuid, body: &str) -> Result<(), Verdict> {
+        let call = self
+            .client
+            .put_object()
+            .bucket(&self.bucket)
+            .key(self.key(key))
+            .body(ByteStream::from(body.as_bytes().to_vec()))
+            .customize()
+            .config_override(self.per_call.clone());
+        match timeout(self.patience, call.send()).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(verdict::of_upload(error)),
+            Err(_) => Err(Verdict::Rejected(Rejection::Connection, Fault::new("upload timeout"))),
+        }
+    }
+
+    /// Removes an object that nobody will ask for.
+    pub(super) async fn remove(&self, key: Uuid) {
+        let call = self
+            .client
+            .delete_object()
+            .bucket(&self.bucket)
+            .key(self.key(key))
+            .customize()
+            .config_override(self.per_call.clone());
+        let code = match timeout(self.patience, call.send()).await {
+            Ok(Ok(_)) => return,
+            Ok(Err(error)) => error.code().unwrap_or("no answer").to_owned(),
+            Err(_) => "timeout".to_owned(),
+        };
+        warn!(
+            bucket = self.bucket,
+            key = self.key(key),
+            code,
+            "an object without a message stays in the bucket"
+        );
+    }
+}
+
+/// What these calls change in the client's configuration. Its retries stay: putting an object twice does no harm.
+fn per_call() -> Builder {
+    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
+        Ok(crate_name) => Config::builder().framework_metadata(crate_name),
+        // The user agent then goes without the crate's name; the calls work as well.
+        Err(_) => Config::builder(),
+    }
+}

@@ -1,0 +1,117 @@
+//! What a target does for entries that are handed back.
+
+use std::future::pending;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::{Delivery, InvalidEntry, Undelivered};
+use tokio::time::Instant;
+
+use crate::numbers::{LIMITS, accept, no_rest, throttle};
+
+#[derive(Clone, Copy)]
+enum End {
+    Returns,
+    Panics,
+    Hangs,
+}
+
+/// Marks the entries that it completes, and takes the marks off. It never accepts the entry 3.
+#[derive(Clone)]
+struct Marking {
+    end: End,
+    taken_back: Arc<Mutex<Vec<Vec<u64>>>>,
+}
+
+impl Marking {
+    fn new(end: End) -> Self {
+        Self {
+            end,
+            taken_back: Arc::default(),
+        }
+    }
+}
+
+impl BatchTarget for Marking {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn check(&self, entry: &usize) -> Result<usize, InvalidEntry> {
+        match entry {
+            5 => Err(InvalidEntry::Missing { part: "number" }),
+            _ => Ok(*entry),
+        }
+    }
+
+    fn complete(&self, entry: &mut usize) {
+        *entry += 1_000;
+    }
+
+    async fn take_back(&self, undelivered: &mut [Undelivered<usize>]) {
+        for undelivered in &mut *undelivered {
+            undelivered.entry %= 1_000;
+        }
+        let positions = undelivered.iter().map(|undelivered| undelivered.position).collect();
+        self.taken_back.lock().unwrap().push(positions);
+        match self.end {
+            End::Returns => {}
+            End::Panics => panic!("a slip"),
+            End::Hangs => pending().await,
+        }
+    }
+
+    async fn send(&self, chunk: &[usize]) -> Answer {
+        if chunk.contains(&1_003) {
+            Answer::Whole(throttle())
+        } else {
+            accept(chunk)
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_handed_back_is_taken_back_once_and_nothing_else_is() {
+    let target = Marking::new(End::Returns);
+    let delivery = Delivery::new(target.clone()).options(no_rest().retries(2));
+    delivery.deliver([1]).await.unwrap();
+    assert!(target.taken_back.lock().unwrap().is_empty());
+    let error = delivery.deliver([5, 3]).await.unwrap_err();
+    let entries: Vec<usize> = error.undelivered.iter().map(|undelivered| undelivered.entry).collect();
+    assert_eq!(entries, [5, 3]);
+    let mut taken_back = target.taken_back.lock().unwrap();
+    assert_eq!(taken_back.len(), 1);
+    taken_back[0].sort_unstable();
+    assert_eq!(taken_back[0], [0, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_panics_or_hangs_as_it_takes_back_loses_no_entry() {
+    for end in [End::Panics, End::Hangs] {
+        let started = Instant::now();
+        let options = no_rest().retries(2).attempt_timeout(Duration::from_secs(7)).unwrap();
+        let error = Delivery::new(Marking::new(end))
+            .options(options)
+            .deliver([3, 5])
+            .await
+            .unwrap_err();
+        assert_eq!(error.undelivered.len(), 2);
+        assert!(started.elapsed() <= Duration::from_secs(7));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_early_end_it_has_the_grace() {
+    const GRACE: Duration = Duration::from_millis(300);
+    let started = Instant::now();
+    let options = no_rest().grace(GRACE).deadline(started);
+    let error = Delivery::new(Marking::new(End::Hangs))
+        .options(options)
+        .deliver([3, 5])
+        .await
+        .unwrap_err();
+    assert_eq!((error.undelivered.len(), started.elapsed()), (2, GRACE));
+}

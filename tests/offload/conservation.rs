@@ -1,0 +1,75 @@
+//! Whatever goes wrong with S3 or SQS, every message ends exactly once, and no message points to nothing.
+
+use std::collections::HashSet;
+
+use aws_batch_delivery::simulator::{Fault, Faults, QueueOptions};
+use proptest::prelude::*;
+
+use crate::entries::{Services, key, mixed, one_by_one};
+
+fn fault() -> impl Strategy<Value = Fault> {
+    prop_oneof![
+        6 => Just(Fault::None),
+        1 => Just(Fault::Throttle),
+        1 => any::<bool>().prop_map(Fault::internal_error),
+        1 => any::<bool>().prop_map(|applied| Fault::Dropped { applied }),
+        1 => any::<bool>().prop_map(|applied| Fault::Hung { applied }),
+        1 => Just(Fault::error(403, "AccessDenied", false)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn every_message_ends_once_and_every_pointer_has_its_object(
+        seed in any::<u64>(),
+        count in 0..60_usize,
+        uploads in prop::collection::vec(fault(), 0..60),
+        shares in prop::array::uniform5(prop_oneof![2 => Just(0.0), 1 => 0.0..0.15]),
+        applied in any::<bool>(),
+        concurrency in 1..6_usize,
+        retries in prop::option::of(0..3_u32),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let services = Services::seeded(seed, "orders", QueueOptions::default());
+            services.bucket.script(uploads);
+            services.queue.set_faults(
+                Faults::none()
+                    .failed(shares[0], "InternalError", false)
+                    .calls(shares[1], Fault::Throttle)
+                    .calls(shares[2], Fault::Dropped { applied })
+                    .calls(shares[3], Fault::Omitted { entries: 3, applied })
+                    .calls(shares[4], Fault::failed(2, "InvalidMessageContents", true)),
+            );
+            let options = one_by_one().concurrency(concurrency).unwrap();
+            let options = match retries {
+                Some(retries) => options.retries(retries),
+                None => options,
+            };
+            let entries = mixed(count);
+            let ended = services.delivery(services.offload()).options(options).deliver(entries.clone()).await;
+            let undelivered = ended.map_or_else(|error| error.undelivered, |_| Vec::new());
+            for undelivered in &undelivered {
+                assert_eq!(undelivered.entry, entries[usize::try_from(undelivered.position).unwrap()]);
+            }
+
+            // Panics where a pointer has no object.
+            let arrived: HashSet<String> = services.received().into_iter().collect();
+            let handed_back = |certain: bool| {
+                let those = undelivered.iter().filter(move |one| !(certain && one.may_have_been_delivered));
+                those.map(|one| one.entry.message_body.clone()).collect::<HashSet<_>>()
+            };
+            assert!(arrived.is_disjoint(&handed_back(true)));
+            assert_eq!(arrived.union(&handed_back(false)).count(), count);
+
+            // Without a message are only objects whose message may be there, and those whose removal failed.
+            let pointed_to: HashSet<String> = services.queue.messages().iter().filter_map(key).collect();
+            let in_doubt = undelivered.iter().filter(|one| one.may_have_been_delivered).count();
+            let orphans = services.bucket.objects().into_keys().filter(|key| !pointed_to.contains(key)).count();
+            let removals = usize::try_from(services.bucket.deletes()).unwrap();
+            assert!(orphans <= in_doubt + removals, "{orphans} orphans, {in_doubt} in doubt, {removals} removals");
+        });
+    }
+}

@@ -1,0 +1,102 @@
+//! Order and deduplication of messages whose bodies are in S3.
+
+use std::collections::{HashMap, HashSet};
+
+use aws_batch_delivery::simulator::{Fault, QueueOptions};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use proptest::prelude::*;
+
+use crate::entries::{Services, large, message, mixed_body, one_by_one};
+
+fn in_group(body: String, group: &impl ToString) -> SendMessageBatchRequestEntry {
+    let mut entry = message(body);
+    entry.message_group_id = Some(group.to_string());
+    entry
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_large_message_without_a_deduplication_id_gets_its_own() {
+    let services = Services::new("orders.fifo");
+    services.queue.script([Fault::Dropped { applied: true }]);
+    let same = (0..10).map(|_| in_group(large(0), &"g"));
+    services.delivery(services.offload()).deliver(same).await.unwrap();
+    assert_eq!((services.queue.len(), services.bucket.len()), (10, 10));
+    let ids: HashSet<_> = services
+        .queue
+        .messages()
+        .into_iter()
+        .map(|message| message.deduplication_id)
+        .collect();
+    assert_eq!(ids.len(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_deduplicates_by_content_still_looks_at_the_content() {
+    let by_content = || QueueOptions::default().content_based_deduplication();
+    let services = Services::with_options("orders.fifo", by_content());
+    let entries = [0, 1, 0].map(|number| in_group(large(number), &"g"));
+    services.delivery(services.offload()).deliver(entries).await.unwrap();
+    assert_eq!(services.received(), [large(0), large(1)]);
+
+    // The same id that the queue makes of a body that it sees.
+    let plain = Services::with_options("orders.fifo", by_content());
+    let entries = [0, 1].map(|number| in_group(large(number), &"g"));
+    plain
+        .delivery(plain.offload().threshold(usize::MAX))
+        .deliver(entries)
+        .await
+        .unwrap();
+    let ids = |services: &Services| {
+        let messages = services.queue.messages().into_iter();
+        messages.map(|message| message.deduplication_id).collect::<Vec<_>>()
+    };
+    assert_eq!((ids(&services), plain.bucket.len()), (ids(&plain), 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_does_not_pass_one_of_its_group_whose_upload_failed() {
+    let services = Services::new("orders.fifo");
+    services.bucket.script([Fault::Throttle]);
+    let entries = (0..10).map(|number| in_group(mixed_body(number), &(number % 2)));
+    let report = services.delivery(services.offload()).deliver(entries).await.unwrap();
+    assert_eq!(report.delivered, 10);
+    let odd: Vec<String> = (0..10).filter(|number| number % 2 == 1).map(mixed_body).collect();
+    let even: Vec<String> = (0..10).filter(|number| number % 2 == 0).map(mixed_body).collect();
+    assert_eq!(services.received(), [odd, even].concat());
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    prop_oneof![
+        4 => Just(Fault::None),
+        1 => Just(Fault::Throttle),
+        1 => Just(Fault::internal_error(false)),
+        1 => Just(Fault::Dropped { applied: true }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn groups_keep_their_order_whatever_happens_to_the_uploads(
+        faults in prop::collection::vec(fault(), 0..40),
+        groups in prop::collection::vec(0..4_u8, 0..60),
+        concurrency in 1..6_usize,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let services = Services::new("orders.fifo");
+            services.bucket.script(faults);
+            let entries = groups.iter().enumerate().map(|(number, group)| in_group(mixed_body(number), group));
+            let options = one_by_one().concurrency(concurrency).unwrap();
+            services.delivery(services.offload()).options(options).deliver(entries).await.unwrap();
+            let mut arrived: HashMap<String, Vec<String>> = HashMap::new();
+            for (message, body) in services.queue.messages().into_iter().zip(services.received()) {
+                arrived.entry(message.group.unwrap()).or_default().push(body);
+            }
+            assert_eq!(arrived.values().map(Vec::len).sum::<usize>(), groups.len());
+            // Bodies begin with the number of their message.
+            assert!(arrived.values().all(|bodies| bodies.is_sorted()));
+        });
+    }
+}

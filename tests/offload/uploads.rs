@@ -1,0 +1,192 @@
+//! Uploads that fail, and messages that are sent again.
+
+use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use aws_batch_delivery::Cause;
+use aws_batch_delivery::simulator::Fault;
+use aws_sdk_s3::error::SdkError;
+use aws_sdk_s3::operation::put_object::PutObjectError;
+use tokio::time::{Instant, timeout};
+
+use crate::entries::{Services, key, large, message, mixed, mixed_body, one_by_one};
+
+fn bodies(count: usize) -> Vec<String> {
+    (0..count).map(mixed_body).collect()
+}
+
+fn sorted(mut bodies: Vec<String>) -> Vec<String> {
+    bodies.sort_unstable();
+    bodies
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_sent_again_is_not_uploaded_again() {
+    let services = Services::new("orders");
+    services.queue.script([
+        Fault::Throttle,
+        Fault::internal_error(false),
+        Fault::Unprocessed(10),
+        Fault::Omitted {
+            entries: 5,
+            applied: false,
+        },
+    ]);
+    let report = services.delivery(services.offload()).deliver(mixed(10)).await.unwrap();
+    assert_eq!((report.calls, report.resubmitted), (5, 35));
+    assert_eq!(services.bucket.puts(), 4);
+    assert_eq!(sorted(services.received()), bodies(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_leads_to_two_pointers_to_one_object() {
+    let services = Services::new("orders");
+    services.queue.script([Fault::Dropped { applied: true }]);
+    services
+        .delivery(services.offload())
+        .deliver([message(large(0))])
+        .await
+        .unwrap();
+    let keys: Vec<_> = services.queue.messages().iter().map(key).collect();
+    assert_eq!((keys.len(), services.bucket.len()), (2, 1));
+    assert_eq!(keys[0], keys[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upload_that_fails_for_a_moment_is_tried_again_and_the_neighbours_are_delivered_meanwhile() {
+    let faults = [
+        Fault::Throttle,
+        Fault::internal_error(false),
+        Fault::internal_error(true),
+        Fault::error(503, "", false),
+        Fault::error(400, "ExpiredToken", false),
+        Fault::Dropped { applied: true },
+        Fault::Hung { applied: false },
+    ];
+    for fault in faults {
+        let services = Services::new("orders");
+        services.queue.keep_journal();
+        services.bucket.script([Fault::None, fault.clone()]);
+        let report = services.delivery(services.offload()).deliver(mixed(10)).await.unwrap();
+        assert_eq!((report.calls, report.resubmitted), (2, 1), "{fault:?}");
+        assert_eq!((services.bucket.puts(), services.bucket.len()), (5, 4), "{fault:?}");
+        let first_call = services
+            .queue
+            .journal()
+            .iter()
+            .filter(|record| record.call == 1)
+            .count();
+        assert_eq!(first_call, 9, "{fault:?}");
+        assert_eq!(sorted(services.received()), bodies(10));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upload_without_an_end_is_given_up_before_the_attempt_is() {
+    let services = Services::new("orders");
+    services.bucket.script([Fault::Hung { applied: false }]);
+    let offload = services.offload().upload_timeout(Duration::from_secs(3)).unwrap();
+    let started = Instant::now();
+    let error = services
+        .delivery(offload)
+        .options(one_by_one().retries(0))
+        .deliver(mixed(10))
+        .await
+        .unwrap_err();
+    assert_eq!((error.report.delivered, error.undelivered[0].position), (9, 0));
+    assert!(!error.undelivered[0].may_have_been_delivered);
+    assert!(matches!(&error.undelivered[0].cause, Cause::RetriesUsedUp(fault) if fault.code() == "upload timeout"));
+    assert!(started.elapsed() < Duration::from_secs(4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_are_counted_for_uploads_too() {
+    let services = Services::new("orders");
+    services.bucket.script(vec![Fault::Throttle; 4]);
+    let error = services
+        .delivery(services.offload())
+        .options(one_by_one().retries(3))
+        .deliver(vec![message(large(0))])
+        .await
+        .unwrap_err();
+    assert!(matches!(&error.undelivered[0].cause, Cause::RetriesUsedUp(fault) if fault.code() == "SlowDown"));
+    assert_eq!((error.undelivered[0].attempts, services.bucket.puts()), (4, 4));
+    assert_eq!(services.queue.calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_bucket_or_permission_concerns_only_what_has_to_go_there() {
+    let denied = Services::new("orders");
+    denied.bucket.script(vec![Fault::error(403, "AccessDenied", false); 7]);
+    let elsewhere = Services::new("orders");
+    elsewhere
+        .bucket
+        .script(vec![Fault::error(301, "PermanentRedirect", false); 7]);
+    let missing = Services::new("orders");
+    for (services, bucket, code) in [
+        (denied, "large", "AccessDenied"),
+        (elsewhere, "large", "PermanentRedirect"),
+        (missing, "nowhere", "NoSuchBucket"),
+    ] {
+        let entries = mixed(20);
+        let error = services
+            .delivery(services.offload_to(bucket))
+            .deliver(entries.clone())
+            .await
+            .unwrap_err();
+        assert_eq!((error.report.delivered, error.undelivered.len()), (13, 7), "{code}");
+        assert_eq!(services.bucket.deletes(), 0, "there is nothing to remove");
+        for undelivered in error.undelivered {
+            let position = usize::try_from(undelivered.position).unwrap();
+            assert_eq!(undelivered.entry, entries[position]);
+            assert!(!undelivered.may_have_been_delivered);
+            assert!(
+                matches!(&undelivered.cause, Cause::Refused(fault) if fault.code() == code),
+                "{code}"
+            );
+            let source = undelivered.cause.source().and_then(Error::source).unwrap();
+            assert!(source.is::<SdkError<PutObjectError>>(), "{source:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_wait_do_not_pile_up_in_memory() {
+    const BODY: usize = 1 << 20;
+    let services = Services::new("orders");
+    services
+        .queue
+        .reject_while(|message| message["MessageAttributes"].is_object());
+    let bodies = AtomicUsize::new(0);
+    // One of each call is large, and is not accepted.
+    let entries = (0..2_000).map(|number| {
+        if number % 10 > 0 {
+            return message("x");
+        }
+        bodies.fetch_add(1, Relaxed);
+        message("x".repeat(BODY))
+    });
+    let hours = |_: u32| Duration::from_hours(2);
+    let options = one_by_one().backoff(hours).give_up_after(Duration::MAX);
+    let delivery = services.delivery(services.offload()).options(options);
+    assert!(
+        timeout(Duration::from_hours(1), delivery.deliver(entries))
+            .await
+            .is_err()
+    );
+    // 64 MiB may wait.
+    let waiting = bodies.load(Relaxed);
+    assert!((64..=66).contains(&waiting), "{waiting} bodies were read");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_uploads_of_a_call_are_made_at_the_same_time() {
+    let services = Services::new("orders");
+    let entries = (0..10).map(|number| message(large(number)));
+    let started = Instant::now();
+    services.delivery(services.offload()).deliver(entries).await.unwrap();
+    // A round trip for all of the uploads, and one for the call.
+    assert_eq!(started.elapsed(), Duration::from_millis(16));
+    assert_eq!(services.simulator.most_calls_in_flight(), 10);
+}
