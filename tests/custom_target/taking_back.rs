@@ -115,3 +115,16 @@ async fn after_an_early_end_it_has_the_grace() {
         .unwrap_err();
     assert_eq!((error.undelivered.len(), started.elapsed()), (2, GRACE));
 }
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_an_entry_gets_it_as_it_was() {
+    let target = Marking::new(End::Returns);
+    let producer = Delivery::new(target.clone()).options(no_rest().retries(2)).producer();
+    let undelivered = producer.send(3).await.unwrap_err();
+    assert_eq!((undelivered.entry, undelivered.attempts), (3, 3));
+    // Nobody waits for this one.
+    drop(producer.enqueue(3).await.unwrap());
+    let error = producer.close().await.unwrap_err();
+    assert_eq!(error.undelivered[0].entry, 3);
+    assert_eq!(*target.taken_back.lock().unwrap(), [[0], [1]]);
+}

@@ -188,15 +188,7 @@ async fn a_message_of_the_library_is_the_one_of_this_crate() {
     assert_eq!(ours.message_attributes, theirs.message_attributes);
     let (our_body, our_key) = without_key(ours.body().unwrap());
     let (their_body, their_key) = without_key(theirs.body().unwrap());
-    // Python puts spaces between the tokens of JSON. The library for Java does not, and neither does this crate.
-    assert_eq!(our_body, their_body.replace(", ", ",").replace(": ", ":"));
-    assert_eq!(
-        our_body,
-        format!(
-            r#"["software.amazon.payloadoffloading.PayloadS3Pointer",{{"s3BucketName":"{}","s3Key":"KEY"}}]"#,
-            bucket.name
-        )
-    );
+    assert_eq!(our_body, their_body);
     let shape = |key: &str| key.replace(|letter: char| letter.is_ascii_hexdigit(), "x");
     assert_eq!(shape(&our_key), shape(&their_key));
     let objects = bucket.objects().await;
