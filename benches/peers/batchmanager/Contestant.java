@@ -35,7 +35,7 @@ public final class Contestant {
         int entries = Integer.parseInt(flags.get("--entries"));
         int groups = Integer.parseInt(flags.getOrDefault("--groups", "0"));
         // A future of a message that the answer does not name is never completed.
-        long patience = Long.parseLong(flags.get("--patience"));
+        long patience = TimeUnit.SECONDS.toNanos(Long.parseLong(flags.get("--patience")));
         var http = NettyNioAsyncHttpClient.builder()
                 .maxConcurrency(Integer.parseInt(flags.get("--workers")))
                 .maxPendingConnectionAcquires(PENDING)
@@ -57,13 +57,15 @@ public final class Contestant {
         System.out.println("ready");
         lines.readLine();
 
+        long start = System.nanoTime();
         List<CompletableFuture<?>> futures = new ArrayList<>(entries);
         for (SendMessageRequest message : messages) {
             futures.add(manager.sendMessage(message));
         }
         boolean failed = false;
         try {
-            CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(patience, TimeUnit.SECONDS);
+            long left = patience - (System.nanoTime() - start);
+            CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(left, TimeUnit.NANOSECONDS);
         } catch (ExecutionException | TimeoutException failure) {
             failed = true;
         }

@@ -8,7 +8,7 @@ const NOTE: &str =
 
 /// One write in so many has the key of an earlier one,
 const REPEATED_EVERY: usize = 100;
-/// which stands so many places before it: mostly in the same call.
+/// which stands so many places before it: mostly in the same call, and always with the same worker.
 const REPEATED_AFTER: usize = 10;
 
 /// What is offered: the entries from 0 to `entries`.

@@ -13,7 +13,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(10);
 const WORKERS: usize = 32;
 
 /// How long a contestant is let run. The crate, the throttled table apart, takes a few seconds at most.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
@@ -91,7 +91,7 @@ scenarios! {
     "errors", "DynamoDB, 15% of the calls answered with 500, half of them applied; 20,000 items":
         Dynamo, 20_000, Load::Plain, Trouble::Errors(0.15);
     "poison", "DynamoDB, one item in 5,000 is refused with its whole call": Dynamo, 5_000, Load::Plain, Trouble::Poison(2_503);
-    "duplicates", "DynamoDB, 1% of 5,000 writes have the key of an earlier one": Dynamo, 5_000, Load::Duplicates, Trouble::None;
+    "duplicates", "DynamoDB, 1% of 6,400 writes have the key of an earlier one": Dynamo, 6_400, Load::Duplicates, Trouble::None;
     "silent", "SQS, 3% of the calls leave out two ids and 3% are answered by an empty 200; 20,000 messages":
         Sqs, 20_000, Load::Plain, Trouble::Silent(0.03);
     "blamed", "SQS, 5% of the messages throttled with `sender_fault = true`; 20,000 messages":

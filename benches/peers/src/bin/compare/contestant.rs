@@ -6,9 +6,9 @@ use clap::Args;
 use peers::{FIFO_QUEUE, Load, QUEUE, Scenario, Service, TABLE, Trouble};
 use tokio::process::Command;
 
-/// How long a program waits by itself for what never comes: a little less than the limit of every scenario, so that it can
-/// tell what it knows.
-const PATIENCE: &str = "55";
+/// Seconds that a program waits by itself for what never comes: less than the limit of every scenario, so that it can tell
+/// what it knows.
+const PATIENCE: &str = "50";
 
 /// Where the programs are that are not written in Rust. What is missing does not take part.
 #[derive(Args)]
@@ -16,7 +16,7 @@ pub struct Programs {
     /// A Python that has boto3
     #[arg(long)]
     pub python: Option<PathBuf>,
-    /// The folder of boto3's contestant
+    /// boto3's contestant
     #[arg(long, default_value = "boto3/contestant.py")]
     pub script: PathBuf,
     /// The contestant for guregu/dynamo

@@ -10,7 +10,7 @@ use crate::contestant::beside_this;
 use crate::process::Process;
 
 /// A service that is asked to finish has to count what it has.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub struct Measured {
     /// From the signal until it told its end, or was stopped.

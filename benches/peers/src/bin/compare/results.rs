@@ -25,7 +25,7 @@ const LEGEND: &str = "\
 - **peak memory**: of the process, with its runtime and the entries.
 - **CPU s per 100k**: processor seconds of the process, without its start, by 100,000 entries offered.
 - **said**: whether it reported a failure in any way. *Stopped* means that it was not through after 60 s; what had arrived
-  by then is counted.
+  by then is counted, and the number of those that had not is in brackets.
 ";
 
 pub fn heading(date: &str, programs: &Programs) -> String {
@@ -41,10 +41,10 @@ pub fn heading(date: &str, programs: &Programs) -> String {
         ("guregu/dynamo", programs.guregu.is_none()),
         ("SqsAsyncBatchManager", programs.class_path.is_none()),
     ];
-    for (name, _) in missing.iter().filter(|(_, is_missing)| *is_missing) {
-        text.push_str(&format!(
-            "- {name} did not take part: what it is built with is missing.\n"
-        ));
+    for (name, is_missing) in missing {
+        if is_missing {
+            text.extend(["- ", name, " did not take part: what it is built with is missing.\n"]);
+        }
     }
     text
 }
@@ -64,10 +64,11 @@ pub fn table_heading(scenario: &Scenario) -> String {
 pub fn line(scenario: &Scenario, contestant: &Contestant, measured: &Measured) -> String {
     let tally = &measured.tally;
     let rejected = tally.rejected as f64 / tally.entries.max(1) as f64;
-    let said = match &measured.told {
-        None => "stopped",
-        Some(told) if told.failed => "failure",
-        Some(_) => "success",
+    let lost = measured.lost();
+    let (said, lost) = match &measured.told {
+        None => ("stopped", format!("({lost})")),
+        Some(told) if told.failed => ("failure", lost.to_string()),
+        Some(_) => ("success", lost.to_string()),
     };
     format!(
         "| {} | {} | {} | {:.1}% | {} | {} | {} | {} | {} MB | {:.2} | {said} |\n",
@@ -75,7 +76,7 @@ pub fn line(scenario: &Scenario, contestant: &Contestant, measured: &Measured) -
         factor(measured.elapsed.as_secs_f64() / scenario.least_time().as_secs_f64()),
         factor(tally.calls as f64 / scenario.least_calls()),
         rejected * 100.0,
-        measured.lost(),
+        lost,
         measured.handed_back(),
         tally.duplicates,
         tally.overtaken,

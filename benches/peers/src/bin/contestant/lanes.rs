@@ -12,16 +12,16 @@ pub fn sequences(
     messages: Vec<SendMessageBatchRequestEntry>,
 ) -> Vec<Vec<Vec<SendMessageBatchRequestEntry>>> {
     if work.offered.groups == 0 {
-        return chunks(messages).into_iter().map(|chunk| vec![chunk]).collect();
+        return chunks(&messages).into_iter().map(|chunk| vec![chunk]).collect();
     }
     let mut groups: HashMap<Option<String>, Vec<SendMessageBatchRequestEntry>> = HashMap::new();
     for message in messages {
         let group = message.message_group_id().map(str::to_owned);
         groups.entry(group).or_default().push(message);
     }
-    groups.into_values().map(chunks).collect()
+    groups.values().map(|messages| chunks(messages)).collect()
 }
 
-fn chunks(messages: Vec<SendMessageBatchRequestEntry>) -> Vec<Vec<SendMessageBatchRequestEntry>> {
+fn chunks(messages: &[SendMessageBatchRequestEntry]) -> Vec<Vec<SendMessageBatchRequestEntry>> {
     messages.chunks(Service::Sqs.chunk()).map(<[_]>::to_vec).collect()
 }
