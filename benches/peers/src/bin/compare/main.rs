@@ -1,0 +1,75 @@
+//! Lets every contestant do the same work at the same service, one after another, and writes down what it came to.
+
+mod contestant;
+mod machine;
+mod measure;
+mod process;
+mod results;
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use contestant::{Contestant, Programs};
+use peers::{Failure, SCENARIOS, Scenario};
+
+/// Lets every contestant do the same work at the same service, one after another.
+#[derive(Parser)]
+struct Arguments {
+    /// Only this scenario; may be given several times
+    #[arg(long)]
+    scenario: Vec<String>,
+    /// Only contestants whose name contains this
+    #[arg(long)]
+    contestant: Option<String>,
+    /// Also writes the results to this file
+    #[arg(long)]
+    write: Option<PathBuf>,
+    /// The date for the results
+    #[arg(long, default_value = "undated")]
+    date: String,
+    /// The faults are drawn from it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    programs: Programs,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let arguments = Arguments::parse();
+    if let Some(unknown) = arguments.scenario.iter().find(|name| Scenario::find(name).is_none()) {
+        let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
+        return Err(format!("no scenario {unknown}; there are {}", names.join(", ")).into());
+    }
+    let mut results = results::heading(&arguments.date, &arguments.programs);
+    print!("{results}");
+    for scenario in SCENARIOS {
+        if !arguments.scenario.is_empty() && !arguments.scenario.iter().any(|name| name == scenario.name) {
+            continue;
+        }
+        show(&mut results, &results::table_heading(scenario));
+        for contestant in Contestant::of(scenario) {
+            if arguments
+                .contestant
+                .as_ref()
+                .is_some_and(|part| !contestant.name.contains(part))
+            {
+                continue;
+            }
+            if let Some(command) = contestant.command(scenario, &arguments.programs) {
+                let measured = measure::run(scenario, command, arguments.seed).await;
+                let measured = measured.map_err(|error| format!("{}, {}: {error}", scenario.name, contestant.name))?;
+                show(&mut results, &results::line(scenario, contestant, &measured));
+            }
+        }
+    }
+    if let Some(path) = arguments.write {
+        std::fs::write(path, results)?;
+    }
+    Ok(())
+}
+
+fn show(results: &mut String, text: &str) {
+    print!("{text}");
+    results.push_str(text);
+}

@@ -1,0 +1,77 @@
+//! One contestant in one scenario.
+
+use std::time::{Duration, Instant};
+
+use peers::{Failure, Scenario, Tally, Told};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::contestant::beside_this;
+use crate::process::Process;
+
+/// A service that is asked to finish has to count what it has.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+pub struct Measured {
+    /// From the signal until it told its end, or was stopped.
+    pub elapsed: Duration,
+    /// Used in this time.
+    pub processor: Duration,
+    /// Bytes at the peak, the entries among them.
+    pub memory: u64,
+    /// `None` if it was stopped.
+    pub told: Option<Told>,
+    pub tally: Tally,
+}
+
+impl Measured {
+    /// Entries that are neither in the service nor handed back.
+    pub fn lost(&self) -> usize {
+        let handed_back = self.told.as_ref().map_or(&[][..], |told| &told.handed_back);
+        let handed_back: std::collections::HashSet<usize> = handed_back.iter().copied().collect();
+        self.tally
+            .missing
+            .iter()
+            .filter(|number| !handed_back.contains(number))
+            .count()
+    }
+
+    pub fn handed_back(&self) -> usize {
+        self.told.as_ref().map_or(0, |told| told.handed_back.len())
+    }
+}
+
+/// The service and the contestant are fresh processes.
+pub async fn run(scenario: &Scenario, mut contestant: Command, seed: u64) -> Result<Measured, Failure> {
+    let mut serve = Command::new(beside_this("serve"));
+    serve.args(["--scenario", scenario.name, "--seed", &seed.to_string()]);
+    let mut service = Process::start(serve)?;
+    let endpoint = service.hear().await?;
+
+    contestant.args(["--endpoint", &endpoint]);
+    let mut contestant = Process::start(contestant)?;
+    contestant.hear().await?;
+    let before = contestant.used()?;
+    service.say().await?;
+    service.hear().await?;
+
+    let start = Instant::now();
+    contestant.say().await?;
+    let told = match timeout(scenario.limit(), contestant.hear()).await {
+        Ok(line) => Some(serde_json::from_str(&line?)?),
+        Err(_) => None,
+    };
+    let elapsed = start.elapsed();
+    let after = contestant.used()?;
+    contestant.end().await?;
+
+    service.say().await?;
+    let tally = timeout(PATIENCE, service.hear()).await??;
+    Ok(Measured {
+        elapsed,
+        processor: after.processor.saturating_sub(before.processor),
+        memory: after.memory,
+        told,
+        tally: serde_json::from_str(&tally)?,
+    })
+}

@@ -1,0 +1,79 @@
+//! A program that is talked to line by line, and what it uses.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
+
+use peers::Failure;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+/// What Linux counts in a second: `USER_HZ`, the same on every architecture that Rust runs on.
+const TICKS: f64 = 100.0;
+/// Where the ticks in user mode and in kernel mode are in `/proc/PID/stat`, counted from behind the name.
+const USER_TICKS: usize = 11;
+
+pub struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+/// What a process has used so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Use {
+    pub processor: Duration,
+    /// Bytes at its peak.
+    pub memory: u64,
+}
+
+impl Process {
+    pub fn start(mut command: Command) -> Result<Self, Failure> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let input = child.stdin.take().ok_or("no input")?;
+        let output = child.stdout.take().ok_or("no output")?;
+        let output = BufReader::new(output).lines();
+        Ok(Self { child, input, output })
+    }
+
+    pub async fn hear(&mut self) -> Result<String, Failure> {
+        Ok(self
+            .output
+            .next_line()
+            .await?
+            .ok_or("it ended before it told anything")?)
+    }
+
+    pub async fn say(&mut self) -> Result<(), Failure> {
+        self.input.write_all(b"\n").await?;
+        self.input.flush().await?;
+        Ok(())
+    }
+
+    /// Of all its threads.
+    pub fn used(&self) -> Result<Use, Failure> {
+        let id = self.child.id().ok_or("it has ended")?;
+        let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
+        let behind_name = stat.rsplit(") ").next().unwrap_or_default();
+        let ticks = behind_name.split(' ').skip(USER_TICKS).take(2);
+        let ticks: f64 = ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
+        let status = fs::read_to_string(format!("/proc/{id}/status"))?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes: u64 = peak
+            .and_then(|peak| peak.trim().strip_suffix(" kB")?.parse().ok())
+            .ok_or("no peak of memory")?;
+        Ok(Use {
+            processor: Duration::from_secs_f64(ticks / TICKS),
+            memory: kilobytes * 1024,
+        })
+    }
+
+    pub async fn end(mut self) -> Result<(), Failure> {
+        self.child.kill().await?;
+        Ok(())
+    }
+}

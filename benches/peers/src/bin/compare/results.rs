@@ -1,0 +1,102 @@
+//! The results in Markdown.
+
+use peers::Scenario;
+
+use crate::contestant::{Contestant, Programs};
+use crate::machine;
+use crate::measure::Measured;
+
+/// Where the versions come from that Cargo resolved.
+const LOCK: &str = include_str!("../../../Cargo.lock");
+
+const COLUMNS: &str = "\
+| | time / minimum | calls / minimum | rejected | lost | handed back | duplicates | overtaken | peak memory | CPU s per 100k | said |
+|---|---|---|---|---|---|---|---|---|---|---|
+";
+
+const LEGEND: &str = "\
+- **time / minimum**: from the signal to the end, by the time below which it cannot be done (see each scenario).
+- **calls / minimum**: batch calls that arrived, by those needed on average when each is full.
+- **rejected**: entries that the service did not take, of all that it was sent.
+- **lost**: neither in the service nor handed back, nor replaced by a later write of the same key.
+- **handed back**: named as undelivered.
+- **duplicates**: entries that the service applied again.
+- **overtaken**: entries that came after a later one of their key or message group.
+- **peak memory**: of the process, with its runtime and the entries.
+- **CPU s per 100k**: processor seconds of the process, without its start, by 100,000 entries offered.
+- **said**: whether it reported a failure in any way. *Stopped* means that it was not through after 60 s; what had arrived
+  by then is counted, and the number of those that had not is in brackets.
+";
+
+pub fn heading(date: &str, programs: &Programs) -> String {
+    let mut text = format!(
+        "# Compared with others\n\n`benches/peers/run --write`, {date}. {}. AWS SDK for Rust: aws-sdk-dynamodb {}, aws-sdk-sqs {}. \
+         README.md in the folder `peers` tells how each contestant is used.\n\n{LEGEND}",
+        machine::describe(),
+        version_of("aws-sdk-dynamodb"),
+        version_of("aws-sdk-sqs"),
+    );
+    let missing = [
+        ("boto3", programs.python.is_none()),
+        ("guregu/dynamo", programs.guregu.is_none()),
+        ("SqsAsyncBatchManager", programs.class_path.is_none()),
+    ];
+    for (name, is_missing) in missing {
+        if is_missing {
+            text.extend(["- ", name, " did not take part: what it is built with is missing.\n"]);
+        }
+    }
+    text
+}
+
+pub fn table_heading(scenario: &Scenario) -> String {
+    format!(
+        "\n## {}\n\n{} calls at once, round trip {} ms. Minimum: {:.2} s, {:.0} calls.\n\n{COLUMNS}",
+        scenario.title,
+        scenario.workers(),
+        scenario.round_trip().as_millis(),
+        scenario.least_time().as_secs_f64(),
+        scenario.least_calls(),
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+pub fn line(scenario: &Scenario, contestant: &Contestant, measured: &Measured) -> String {
+    let tally = &measured.tally;
+    let rejected = tally.rejected as f64 / tally.entries.max(1) as f64;
+    let lost = measured.lost();
+    let (said, lost) = match &measured.told {
+        None => ("stopped", format!("({lost})")),
+        Some(told) if told.failed => ("failure", lost.to_string()),
+        Some(_) => ("success", lost.to_string()),
+    };
+    format!(
+        "| {} | {} | {} | {:.1}% | {} | {} | {} | {} | {} MB | {:.2} | {said} |\n",
+        contestant.title,
+        factor(measured.elapsed.as_secs_f64() / scenario.least_time().as_secs_f64()),
+        factor(tally.calls as f64 / scenario.least_calls()),
+        rejected * 100.0,
+        lost,
+        measured.handed_back(),
+        tally.duplicates,
+        tally.overtaken,
+        measured.memory.div_ceil(1_000_000),
+        measured.processor.as_secs_f64() * 100_000.0 / scenario.entries as f64,
+    )
+}
+
+/// Three digits.
+fn factor(value: f64) -> String {
+    let digits = match value {
+        100.0.. => 0,
+        10.0..100.0 => 1,
+        2.0..10.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+fn version_of(name: &str) -> &'static str {
+    let mut lines = LOCK.lines().skip_while(|line| *line != format!("name = \"{name}\""));
+    lines.nth(1).and_then(|line| line.split('"').nth(1)).unwrap_or_default()
+}

@@ -1,0 +1,22 @@
+//! What the service saw of one contestant.
+
+use serde::{Deserialize, Serialize};
+
+/// The line of JSON that the service prints at the end.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// Batch calls that arrived.
+    pub calls: u64,
+    /// Entries in the calls that were not refused.
+    pub entries: u64,
+    /// Of these, those that were not applied.
+    pub rejected: u64,
+    /// Calls refused as a whole because of what is in them.
+    pub refused_calls: u64,
+    /// The numbers of the entries that never arrived, and that no later write of their key made up for.
+    pub missing: Vec<usize>,
+    /// How often an entry was applied that had been applied before.
+    pub duplicates: usize,
+    /// Entries that came after a later one of their key or group.
+    pub overtaken: usize,
+}

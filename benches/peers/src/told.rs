@@ -1,0 +1,42 @@
+//! What a contestant tells at its end.
+
+use serde::{Deserialize, Serialize};
+
+/// The line of JSON that a contestant prints when it is through.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Told {
+    /// Whether it told of a failure in any way.
+    pub failed: bool,
+    /// The numbers of the entries that it named as undelivered.
+    pub handed_back: Vec<usize>,
+}
+
+impl Told {
+    /// All is delivered.
+    pub fn success() -> Self {
+        Self::default()
+    }
+
+    /// These entries are not delivered.
+    pub fn undelivered(handed_back: Vec<usize>) -> Self {
+        Self {
+            failed: !handed_back.is_empty(),
+            handed_back,
+        }
+    }
+
+    /// Something failed, but which entries is not said.
+    pub fn failure() -> Self {
+        Self {
+            failed: true,
+            handed_back: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.failed |= other.failed;
+        self.handed_back.extend(other.handed_back);
+        self
+    }
+}
