@@ -64,7 +64,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Iterator<Item = T::Entry>> {
     pub(super) lanes: Lanes<T::Entry>,
     pub(super) cases: Cases<T::Entry>,
     pub(super) slots: Slots,
-    /// How many entries the next call would like to carry, for the queue in front of the strategy.
+    /// What the next call would like to carry counts for, for the queue in front of the strategy.
     wanted: Arc<AtomicUsize>,
     pub(super) rounds: JoinSet<Settled<T::Entry>>,
     /// Cancelled when calls in flight are given up.
@@ -135,7 +135,7 @@ where
             if self.rounds.is_empty() && self.waiting.len() == 0 && self.fresh.len() == 0 && self.cases.is_empty() {
                 return None;
             }
-            self.wanted.store(self.next_len(), Relaxed);
+            self.wanted.store(self.next_cost(), Relaxed);
             let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
             tokio::select! {
                 biased;
@@ -212,8 +212,17 @@ where
 
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
-        let entries = self.next_len();
+        let entries = self.next_cost();
         (entries > 0 && self.slots.has_free(now)).then_some(Waiter { entries })
+    }
+
+    /// What the next call would like to carry counts for.
+    fn next_cost(&self) -> usize {
+        if self.cases.next_len().is_none() && self.options.gate.counts_units() {
+            self.sendable_cost()
+        } else {
+            self.next_len()
+        }
     }
 
     /// How many entries the next call would like to carry.
@@ -228,7 +237,7 @@ where
             None => (self.pack(turn.entries()), None),
         };
         if chunk.len() > 0 {
-            let departure = turn.depart(chunk.len());
+            let departure = turn.depart(chunk.cost);
             let delay = self
                 .slots
                 .take()

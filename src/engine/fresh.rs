@@ -86,6 +86,11 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
         self.checked.len() + self.let_out.len()
     }
 
+    /// Those that may go, in nearly their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Ticketed<E>> {
+        self.let_out.values().chain(&self.checked)
+    }
+
     /// The one that goes next.
     pub(crate) fn peek(&self) -> Option<&Ticketed<E>> {
         if self.let_out_is_next() {

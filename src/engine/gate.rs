@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tokio::sync::{Mutex, Notify, OwnedMutexGuard, watch};
 use tokio::time::{Instant, timeout_at};
 
+use super::meter::{self, Meter};
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
 
 /// A strategy and the queue of those who wait for it: one for all deliveries whose options are clones of each other.
@@ -13,6 +14,8 @@ use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
 /// Only the head of the queue asks the strategy, so that a thousand workers cost it no more than one.
 pub(crate) struct Gate {
     strategy: Box<dyn BackoffStrategy>,
+    /// For a strategy that counts units.
+    meter: Option<Meter>,
     /// Held by the head of the queue. Tokio's mutex is fair.
     turn: Arc<Mutex<()>>,
     observed: Notify,
@@ -22,6 +25,7 @@ pub(crate) struct Gate {
 impl Gate {
     pub(crate) fn new(strategy: impl BackoffStrategy) -> Self {
         Self {
+            meter: strategy.counts_units().then(Meter::default),
             strategy: Box::new(strategy),
             turn: Arc::default(),
             observed: Notify::new(),
@@ -33,10 +37,32 @@ impl Gate {
         &*self.strategy
     }
 
+    /// Whether entries count by their units of capacity.
+    pub(crate) fn counts_units(&self) -> bool {
+        self.meter.is_some()
+    }
+
+    /// Units that the service charges for one that the target reckons with.
+    fn charge(&self) -> f64 {
+        self.meter.as_ref().map_or(1.0, Meter::charge)
+    }
+
+    /// What the strategy says, in the units that the target reckons with.
+    fn ask(&self, entries: usize) -> Admission {
+        let charge = self.charge();
+        let waiter = Waiter {
+            entries: meter::scaled(entries, charge).max(1),
+        };
+        match self.strategy.admit(Instant::now().into_std(), &waiter) {
+            Admission::Go(entries) => Admission::Go(meter::scaled(entries, 1.0 / charge)),
+            wait @ Admission::WaitUntil(_) => wait,
+        }
+    }
+
     /// The waiter's turn, if nobody waits and the strategy lets it go at once.
     pub(crate) fn try_admit(self: &Arc<Self>, waiter: Waiter) -> Option<Turn> {
         let held = Arc::clone(&self.turn).try_lock_owned().ok()?;
-        match self.strategy.admit(Instant::now().into_std(), &waiter) {
+        match self.ask(waiter.entries) {
             Admission::Go(entries) => Some(self.turn(entries, held)),
             Admission::WaitUntil(_) => None,
         }
@@ -48,10 +74,7 @@ impl Gate {
         loop {
             // Created before the question, so that no outcome slips in between.
             let observed = self.observed.notified();
-            let waiter = Waiter {
-                entries: entries.load(Relaxed).max(1),
-            };
-            match self.strategy.admit(Instant::now().into_std(), &waiter) {
+            match self.ask(entries.load(Relaxed).max(1)) {
                 Admission::Go(entries) => return self.turn(entries, held),
                 Admission::WaitUntil(then) => {
                     // Either way the strategy is asked again.
@@ -99,13 +122,16 @@ impl Turn {
         self.entries
     }
 
-    /// The call leaves.
-    pub(crate) fn depart(self, entries: usize) -> Departure {
+    /// The call leaves, whose entries count for so much.
+    pub(crate) fn depart(self, cost: usize) -> Departure {
         let now = Instant::now();
+        let charge = self.gate.charge();
+        let entries = meter::scaled(cost, charge);
         self.gate.strategy.depart(now.into_std(), entries);
         Departure {
             gate: self.gate,
             sent_at: now,
+            charge,
             entries,
         }
     }
@@ -115,6 +141,8 @@ impl Turn {
 pub(crate) struct Departure {
     gate: Arc<Gate>,
     sent_at: Instant,
+    /// Units that the strategy was told for one of the target's.
+    charge: f64,
     /// How many entries the strategy has not heard of again.
     entries: usize,
 }
@@ -124,10 +152,17 @@ impl Departure {
         self.sent_at
     }
 
-    /// The call has ended.
-    pub(crate) fn answered(mut self, outcome: &Outcome) {
-        self.entries = 0;
-        self.gate.observe(outcome);
+    pub(crate) fn counts_units(&self) -> bool {
+        self.gate.counts_units()
+    }
+
+    /// The call has ended, and took so many units of capacity as far as the service tells.
+    pub(crate) fn answered(mut self, outcome: &Outcome, units: Option<f64>) {
+        let sent = std::mem::take(&mut self.entries);
+        match &self.gate.meter {
+            Some(meter) => self.gate.observe(&meter.read(outcome, self.charge, sent, units)),
+            None => self.gate.observe(outcome),
+        }
     }
 }
 

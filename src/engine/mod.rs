@@ -14,6 +14,7 @@
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
 //! - `gate`: the queue in front of the shared strategy.
+//! - `meter`: what entries count for with a strategy that counts units of capacity.
 //! - `round`: one call and its answer.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
@@ -32,6 +33,7 @@ mod gate;
 mod lanes;
 mod ledger;
 mod leftovers;
+mod meter;
 mod pack;
 mod rests;
 mod round;

@@ -38,7 +38,10 @@ where
             match self.fresh.read(&*self.target, &self.limits) {
                 None => return,
                 Some(Err((entry, invalid))) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
-                Some(Ok(entry)) => {
+                Some(Ok(mut entry)) => {
+                    if self.options.gate.counts_units() {
+                        entry.ticket.cost = self.target.units(&entry.entry).max(1);
+                    }
                     self.line_up(entry);
                     // Whoever is not at hand is held behind someone who is out, so that there is a next time.
                     if reads.next().is_none() {
@@ -89,9 +92,16 @@ where
         (ready + riders).min(self.limits.entries.max(1))
     }
 
-    /// Packs a chunk of at most `count` entries, none of which is outdated.
-    pub(super) fn pack(&mut self, count: usize) -> Chunk<T::Entry> {
-        let expected = count.min(self.sendable());
+    /// What the entries of the next chunk count for with the strategy, without those that ride.
+    pub(super) fn sendable_cost(&self) -> usize {
+        let ready = self.waiting.iter_ready().chain(self.fresh.iter());
+        let next = ready.take(self.limits.entries.max(1));
+        next.map(|entry| entry.ticket.cost).sum()
+    }
+
+    /// Packs a chunk whose entries count for at most `cost`, none of which is outdated.
+    pub(super) fn pack(&mut self, cost: usize) -> Chunk<T::Entry> {
+        let expected = cost.min(self.sendable());
         let mut chunk = Chunk::with_capacity(expected);
         loop {
             let Self {
@@ -101,7 +111,7 @@ where
                 lanes,
                 ..
             } = self;
-            pack(&mut chunk, count, limits, waiting, fresh, lanes);
+            pack(&mut chunk, cost, limits, waiting, fresh, lanes);
             if !self.options.last_write_wins || self.lanes.held() == 0 || !self.drop_outdated(&mut chunk) {
                 return chunk;
             }

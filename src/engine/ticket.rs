@@ -14,6 +14,8 @@ pub(crate) struct Ticket {
     pub(crate) position: u64,
     /// What it takes up of a call, measured once.
     pub(crate) bytes: usize,
+    /// What it counts for with the strategy: 1, or its units of capacity.
+    pub(crate) cost: usize,
     /// The order that it keeps.
     pub(crate) lane: Option<Lane>,
     /// How often it was sent.
@@ -35,6 +37,7 @@ impl Ticket {
         Self {
             position,
             bytes,
+            cost: 1,
             lane: None,
             attempts: 0,
             rejections: 0,
@@ -81,6 +84,8 @@ pub(crate) struct Chunk<E> {
     pub(crate) entries: Vec<E>,
     pub(crate) tickets: Vec<Ticket>,
     pub(crate) bytes: usize,
+    /// What its entries count for with the strategy, together.
+    pub(crate) cost: usize,
 }
 
 impl<E> Chunk<E> {
@@ -89,6 +94,7 @@ impl<E> Chunk<E> {
             entries: Vec::with_capacity(entries),
             tickets: Vec::with_capacity(entries),
             bytes: 0,
+            cost: 0,
         }
     }
 
@@ -98,6 +104,7 @@ impl<E> Chunk<E> {
 
     pub(crate) fn push(&mut self, Ticketed { entry, ticket }: Ticketed<E>) {
         self.bytes = self.bytes.saturating_add(ticket.bytes);
+        self.cost = self.cost.saturating_add(ticket.cost);
         self.entries.push(entry);
         self.tickets.push(ticket);
     }
@@ -107,11 +114,14 @@ impl<E> Chunk<E> {
         let entries = self.entries.split_off(count);
         let tickets = self.tickets.split_off(count);
         let bytes = tickets.iter().map(|ticket| ticket.bytes).sum();
+        let cost = tickets.iter().map(|ticket| ticket.cost).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
+        self.cost = self.cost.saturating_sub(cost);
         Self {
             entries,
             tickets,
             bytes,
+            cost,
         }
     }
 

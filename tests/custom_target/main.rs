@@ -5,3 +5,4 @@ mod numbers;
 mod packing;
 mod patience;
 mod preparation;
+mod units;
