@@ -11,12 +11,16 @@
 
 mod catalog;
 mod history;
+mod loopback;
 mod model;
 mod peers;
 mod run;
 mod scenario;
+mod simulated;
+mod stack;
 mod strategies;
 mod table;
+mod units;
 
 use std::fs;
 use std::ops::Range;
@@ -45,9 +49,19 @@ struct Arguments {
     /// Only strategies whose name contains this.
     #[arg(long)]
     strategy: Option<String>,
-    /// Seeds, as in 0..20. The constants were chosen on seeds below 100.
-    #[arg(long, value_parser = seeds, default_value = "100..120")]
-    seeds: Range<u64>,
+    /// Through the SDK's client and the simulator, in virtual time.
+    #[arg(long)]
+    stack: bool,
+    /// Items of all sizes, by write units and by entries, through the SDK's client and the simulator.
+    #[arg(long)]
+    units: bool,
+    /// Over HTTP on the loopback interface, in real time: 75 s for each seed.
+    #[arg(long)]
+    loopback: bool,
+    /// Seeds, as in 0..20. The constants were chosen on seeds below 100. Default: 100..120; 100..103 with --stack or
+    /// --units, 100..101 with --loopback.
+    #[arg(long, value_parser = seeds)]
+    seeds: Option<Range<u64>>,
     /// How many random cases. Default: 1000 with --check.
     #[arg(long)]
     random: Option<u64>,
@@ -65,10 +79,21 @@ impl Arguments {
         name.is_none_or(|name| scenario.name.contains(name))
     }
 
+    fn seeds(&self) -> Range<u64> {
+        let most = match self {
+            Self { loopback: true, .. } => 101,
+            Self { stack: true, .. } | Self { units: true, .. } => 103,
+            _ => 120,
+        };
+        self.seeds.clone().unwrap_or(100..most)
+    }
+
     fn strategies(&self) -> Vec<strategies::Named> {
         let mut all = if self.ablate {
             strategies::ablations()
-        } else if self.check {
+        } else if self.units {
+            units::strategies()
+        } else if self.check || self.loopback {
             vec![strategies::adaptive()]
         } else {
             std::iter::once(strategies::adaptive())
@@ -91,21 +116,30 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 
 fn main() -> std::io::Result<()> {
     let arguments = Arguments::parse();
-    let scenarios = catalog::congested().into_iter().chain(catalog::lossy());
-    let lines = compared(&arguments, scenarios, &run);
+    let lines = if arguments.stack {
+        compared(&arguments, stack::scenarios(), &stack::run)
+    } else if arguments.units {
+        compared(&arguments, units::scenarios(), &units::run)
+    } else if arguments.loopback {
+        in_real_time(&arguments)?
+    } else {
+        let scenarios = catalog::congested().into_iter().chain(catalog::lossy());
+        compared(&arguments, scenarios, &run)
+    };
     let mut missed: usize = lines
         .iter()
-        .filter(|line| line.strategy == "Adaptive")
+        .filter(|line| ["Adaptive", units::BY_UNITS].contains(&line.strategy.as_str()))
         .map(|line| line.missed().len())
         .sum();
-    let most = if arguments.check && arguments.scenario.is_none() {
+    let modelled = !arguments.stack && !arguments.units && !arguments.loopback;
+    let most = if arguments.check && modelled && arguments.scenario.is_none() {
         1000
     } else {
         0
     };
     let count = arguments.random.unwrap_or(most);
     if count > 0 {
-        missed += random_cases(arguments.seeds.start * 1_000_000, count, &strategies::adaptive().1);
+        missed += random_cases(arguments.seeds().start * 1_000_000, count, &strategies::adaptive().1);
     }
     if let Some(path) = &arguments.csv {
         let rows: Vec<String> = lines.iter().map(Line::csv).collect();
@@ -126,13 +160,31 @@ fn compared(arguments: &Arguments, scenarios: impl IntoIterator<Item = Scenario>
     for scenario in scenarios.into_iter().filter(|scenario| arguments.wants(scenario)) {
         for (name, make) in &arguments.strategies() {
             let drawn = |seed| (catalog::draw(&scenario, seed), seed);
-            let cases: Vec<(Scenario, u64)> = arguments.seeds.clone().map(drawn).collect();
+            let cases: Vec<(Scenario, u64)> = arguments.seeds().map(drawn).collect();
             let line = Line::new(name, &scenario, run_all(&cases, make, run));
             line.print();
             lines.push(line);
         }
     }
     lines
+}
+
+/// Runs the scenarios one after the other, in real time.
+fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for seed in arguments.seeds() {
+        for scenario in loopback::scenarios()
+            .iter()
+            .filter(|scenario| arguments.wants(scenario))
+        {
+            for (name, make) in &arguments.strategies() {
+                let line = Line::new(name, scenario, vec![loopback::run(scenario, seed, make)?]);
+                line.print();
+                lines.push(line);
+            }
+        }
+    }
+    Ok(lines)
 }
 
 /// Runs random cases, and tells how many of their targets are missed.
