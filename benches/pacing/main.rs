@@ -36,6 +36,7 @@ use table::Line;
 
 /// How close the strategies come to the physical minimum.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of a command line")]
 struct Arguments {
     /// Only Adaptive, with the random cases; fails when a target is missed.
     #[arg(long)]

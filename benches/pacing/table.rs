@@ -108,18 +108,18 @@ impl Line {
     /// Whether the targets were met, and what else is to be said.
     fn verdict(&self) -> String {
         let missed = self.missed();
-        let mut verdict = if missed.is_empty() {
+        let verdict = if missed.is_empty() {
             "met".to_owned()
         } else {
             format!("MISSED {}", missed.join(", "))
         };
         let cut_off = self.cut_off();
-        if cut_off > 0 {
-            let (times, seconds) = CUT_OFF;
-            let runs = self.runs.len();
-            verdict += &format!("; CUT OFF {cut_off} of {runs} runs after {times} T_min + {seconds} s");
+        if cut_off == 0 {
+            return verdict;
         }
-        verdict
+        let (times, seconds) = CUT_OFF;
+        let runs = self.runs.len();
+        format!("{verdict}; CUT OFF {cut_off} of {runs} runs after {times} T_min + {seconds} s")
     }
 
     pub(crate) fn csv(&self) -> String {
