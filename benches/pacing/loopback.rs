@@ -38,8 +38,8 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, make: &Make) -> io::Result<Mea
     let simulator = simulated::simulator(scenario, seed);
     let (stop, stopped) = oneshot::channel();
     let (told, endpoint) = mpsc::channel();
-    let served = simulator.clone();
-    let server = thread::spawn(move || serve(&served, &told, stopped));
+    let behind = simulator.clone();
+    let server = thread::spawn(move || serve(&behind, &told, stopped));
     let endpoint = endpoint.recv().map_err(io::Error::other)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let measured = runtime.block_on(deliver(scenario, &simulator, endpoint, make, seed));

@@ -21,7 +21,7 @@ use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Wa
 const INCREASE: usize = 10;
 
 /// Whoever waits is asked again after every answer, and there is always one to come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The rate limiting strategy of Flink's asynchronous sinks.
 pub(crate) struct FlinkAimd {
