@@ -30,6 +30,11 @@
 //! become equal. The more there are, the more is rejected: every one of them looks for the limit.
 //! [`share`](crate::backoff::Adaptive::share) leaves room for others on purpose.
 //!
+//! # Items of all sizes
+//! A table takes so many write units a second, and a write of 100 KB takes a hundred of them. Entries are counted as long as
+//! nothing else is said; where sizes differ widely, [`by_write_units`](crate::backoff::Adaptive::by_write_units) counts units.
+//! `cargo bench --bench pacing -- --units` shows the difference.
+//!
 //! # When to choose what
 //! - **`Adaptive`**, the default: bulk loads, queues, anything that is limited by what the service takes.
 //! - **`FullJitter`**, `EqualJitter`, `DecorrelatedJitter`: a few entries now and then, where a failure is an accident and

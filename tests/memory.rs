@@ -102,8 +102,14 @@ async fn the_length_of_a_stream_costs_no_memory() {
         vec![0; 100]
     });
     ALLOCATED.reset_peak_usage();
-    let report = Delivery::new(Greedy).deliver_stream(stream::iter(entries)).await.unwrap();
+    let report = Delivery::new(Greedy)
+        .deliver_stream(stream::iter(entries))
+        .await
+        .unwrap();
     assert_eq!(report.delivered, ENTRIES as u64);
     let peak = ALLOCATED.peak_usage();
-    assert!(peak <= early + early / 10, "{peak} bytes at the end, {early} after a tenth");
+    assert!(
+        peak <= early + early / 10,
+        "{peak} bytes at the end, {early} after a tenth"
+    );
 }

@@ -15,7 +15,10 @@ pub(crate) fn measure() -> Vec<String> {
     let million = run("stream", 1_000_000);
     let ten_million = run("stream", 10_000_000);
     let producers = run("producers", 1_000_000);
-    for (work, peak) in [("10,000,000 of a stream", ten_million), ("1,000,000 of 1,000 producers", producers)] {
+    for (work, peak) in [
+        ("10,000,000 of a stream", ten_million),
+        ("1,000,000 of 1,000 producers", producers),
+    ] {
         let over = peak.saturating_sub(bare);
         if over > MOST_KIB {
             missed.push(format!("{work}: {over} KiB over the bare process, of {MOST_KIB}"));
@@ -24,7 +27,9 @@ pub(crate) fn measure() -> Vec<String> {
     let growth = ten_million as f64 / million as f64;
     println!("ten times the entries need {growth:.3} of the memory");
     if growth > GROWTH {
-        missed.push(format!("ten times the entries need {growth:.3} of the memory, of {GROWTH}"));
+        missed.push(format!(
+            "ten times the entries need {growth:.3} of the memory, of {GROWTH}"
+        ));
     }
     missed
 }

@@ -33,7 +33,10 @@ pub(crate) async fn once(work: &str, entries: usize) {
                 let producer = producer.clone();
                 tasks.spawn(async move {
                     for number in (task..entries).step_by(PRODUCERS) {
-                        producer.send(write(number)).await.expect("the service takes everything");
+                        producer
+                            .send(write(number))
+                            .await
+                            .expect("the service takes everything");
                     }
                 });
             }

@@ -15,7 +15,9 @@ const SENT: &str = "sent";
 
 /// Makes the entries, and sends them on one thread, so that nobody spins while another one works.
 pub(crate) fn once(words: &[String], entries: usize) -> ExitCode {
-    let service = Service::ALL.into_iter().find(|service| format!("{service:?}") == words[0]);
+    let service = Service::ALL
+        .into_iter()
+        .find(|service| format!("{service:?}") == words[0]);
     let side = SIDES.into_iter().find(|side| format!("{side:?}") == words[1]);
     let (Some(service), Some(side)) = (service, side) else {
         return ExitCode::FAILURE;

@@ -85,7 +85,9 @@ impl Load {
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 
 fn options() -> DeliveryOptions {
-    DeliveryOptions::default().concurrency(CONCURRENCY).expect("a valid number")
+    DeliveryOptions::default()
+        .concurrency(CONCURRENCY)
+        .expect("a valid number")
 }
 
 /// As many tasks as calls may be in flight take one chunk after the other.

@@ -10,28 +10,33 @@
 )]
 
 mod catalog;
+mod history;
+mod loopback;
 mod model;
+mod peers;
 mod run;
 mod scenario;
+mod simulated;
+mod stack;
+mod strategies;
 mod table;
+mod units;
 
 use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-use aws_batch_delivery::backoff::{
-    Adaptive, BackoffStrategy, DecorrelatedJitter, FullJitter, Linear, Responsive, Rule, Schedule,
-};
 use clap::Parser;
-use run::{Make, Measured, run};
+use run::{Measured, run};
 use scenario::Scenario;
+use strategies::Make;
 use table::Line;
 
 /// How close the strategies come to the physical minimum.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of a command line")]
 struct Arguments {
     /// Only Adaptive, with the random cases; fails when a target is missed.
     #[arg(long)]
@@ -42,9 +47,22 @@ struct Arguments {
     /// Only scenarios whose name contains this.
     #[arg(long)]
     scenario: Option<String>,
-    /// Seeds, as in 0..20. The constants were chosen on seeds below 100.
-    #[arg(long, value_parser = seeds, default_value = "100..120")]
-    seeds: Range<u64>,
+    /// Only strategies whose name contains this.
+    #[arg(long)]
+    strategy: Option<String>,
+    /// Through the SDK's client and the simulator, in virtual time.
+    #[arg(long)]
+    stack: bool,
+    /// Items of all sizes, by write units and by entries, through the SDK's client and the simulator.
+    #[arg(long)]
+    units: bool,
+    /// Over HTTP on the loopback interface, in real time: 75 s for each seed.
+    #[arg(long)]
+    loopback: bool,
+    /// Seeds, as in 0..20. The constants were chosen on seeds below 100. Default: 100..120; 100..103 with --stack or
+    /// --units, 100..101 with --loopback.
+    #[arg(long, value_parser = seeds)]
+    seeds: Option<Range<u64>>,
     /// How many random cases. Default: 1000 with --check.
     #[arg(long)]
     random: Option<u64>,
@@ -56,6 +74,41 @@ struct Arguments {
     bench: bool,
 }
 
+impl Arguments {
+    fn wants(&self, scenario: &Scenario) -> bool {
+        let name = self.scenario.as_ref();
+        name.is_none_or(|name| scenario.name.contains(name))
+    }
+
+    fn seeds(&self) -> Range<u64> {
+        let most = match self {
+            Self { loopback: true, .. } => 101,
+            Self { stack: true, .. } | Self { units: true, .. } => 103,
+            _ => 120,
+        };
+        self.seeds.clone().unwrap_or(100..most)
+    }
+
+    fn strategies(&self) -> Vec<strategies::Named> {
+        let mut all = if self.ablate {
+            strategies::ablations()
+        } else if self.units {
+            units::strategies()
+        } else if self.check || self.loopback {
+            vec![strategies::adaptive()]
+        } else {
+            std::iter::once(strategies::adaptive())
+                .chain(strategies::others())
+                .chain(strategies::peers())
+                .collect()
+        };
+        if let Some(part) = &self.strategy {
+            all.retain(|(name, _)| name.contains(part));
+        }
+        all
+    }
+}
+
 fn seeds(text: &str) -> Result<Range<u64>, String> {
     let (from, until) = text.split_once("..").ok_or("a range such as 0..20")?;
     let number = |text: &str| text.parse::<u64>().map_err(|error| error.to_string());
@@ -64,43 +117,30 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 
 fn main() -> std::io::Result<()> {
     let arguments = Arguments::parse();
-    let strategies = if arguments.ablate {
-        ablations()
-    } else if arguments.check {
-        vec![adaptive()]
+    let lines = if arguments.stack {
+        compared(&arguments, stack::scenarios(), &stack::run)
+    } else if arguments.units {
+        compared(&arguments, units::scenarios(), &units::run)
+    } else if arguments.loopback {
+        in_real_time(&arguments)?
     } else {
-        std::iter::once(adaptive()).chain(others()).collect()
+        let scenarios = catalog::congested().into_iter().chain(catalog::lossy());
+        compared(&arguments, scenarios, &run)
     };
-    let chosen = |scenario: &Scenario| {
-        arguments
-            .scenario
-            .as_ref()
-            .is_none_or(|name| scenario.name.contains(name))
-    };
-    let mut lines = Vec::new();
-    for scenario in catalog::congested().into_iter().chain(catalog::lossy()).filter(chosen) {
-        for (name, make) in &strategies {
-            let drawn = |seed| (catalog::draw(&scenario, seed), seed);
-            let cases: Vec<(Scenario, u64)> = arguments.seeds.clone().map(drawn).collect();
-            let line = Line::new(name, &scenario, run_all(&cases, make));
-            line.print();
-            lines.push(line);
-        }
-    }
-    let count = arguments
-        .random
-        .unwrap_or(if arguments.check && arguments.scenario.is_none() {
-            1000
-        } else {
-            0
-        });
     let mut missed: usize = lines
         .iter()
-        .filter(|line| line.strategy == "Adaptive")
+        .filter(|line| ["Adaptive", units::BY_UNITS].contains(&line.strategy.as_str()))
         .map(|line| line.missed().len())
         .sum();
+    let modelled = !arguments.stack && !arguments.units && !arguments.loopback;
+    let most = if arguments.check && modelled && arguments.scenario.is_none() {
+        1000
+    } else {
+        0
+    };
+    let count = arguments.random.unwrap_or(most);
     if count > 0 {
-        missed += random_cases(arguments.seeds.start * 1_000_000, count, &adaptive().1);
+        missed += random_cases(arguments.seeds().start * 1_000_000, count, &strategies::adaptive().1);
     }
     if let Some(path) = &arguments.csv {
         let rows: Vec<String> = lines.iter().map(Line::csv).collect();
@@ -112,31 +152,40 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-fn adaptive() -> (String, Make) {
-    let make: Make = Arc::new(|seed| Arc::new(Adaptive::default().seed(seed)));
-    ("Adaptive".to_owned(), make)
-}
+/// How a scenario is run.
+type Run = dyn Fn(&Scenario, u64, &Make) -> Measured + Sync;
 
-fn ablations() -> Vec<(String, Make)> {
-    let without = Rule::ALL.into_iter().map(|rule| {
-        let make: Make = Arc::new(move |seed| Arc::new(Adaptive::default().without(rule).seed(seed)));
-        (format!("no {rule:?}"), make)
-    });
-    std::iter::once(adaptive()).chain(without).collect()
-}
-
-/// The other strategies of the crate.
-fn others() -> Vec<(String, Make)> {
-    fn named<S: BackoffStrategy>(name: &str, make: impl Fn(u64) -> S + Send + Sync + 'static) -> (String, Make) {
-        (name.to_owned(), Arc::new(move |seed| Arc::new(make(seed))))
+/// Runs the scenarios with all strategies, in virtual time.
+fn compared(arguments: &Arguments, scenarios: impl IntoIterator<Item = Scenario>, run: &Run) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for scenario in scenarios.into_iter().filter(|scenario| arguments.wants(scenario)) {
+        for (name, make) in &arguments.strategies() {
+            let drawn = |seed| (catalog::draw(&scenario, seed), seed);
+            let cases: Vec<(Scenario, u64)> = arguments.seeds().map(drawn).collect();
+            let line = Line::new(name, &scenario, run_all(&cases, make, run));
+            line.print();
+            lines.push(line);
+        }
     }
-    vec![
-        named("Linear", |_| Linear::default()),
-        named("FullJitter", |seed| FullJitter::default().seed(seed)),
-        named("Decorrelated", |seed| DecorrelatedJitter::default().seed(seed)),
-        named("Schedule", |seed| Schedule::default().seed(seed)),
-        named("Responsive", |seed| Responsive::brisk().seed(seed)),
-    ]
+    lines
+}
+
+/// Runs the scenarios one after the other, in real time.
+fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for seed in arguments.seeds() {
+        for scenario in loopback::scenarios()
+            .iter()
+            .filter(|scenario| arguments.wants(scenario))
+        {
+            for (name, make) in &arguments.strategies() {
+                let line = Line::new(name, scenario, vec![loopback::run(scenario, seed, make)?]);
+                line.print();
+                lines.push(line);
+            }
+        }
+    }
+    Ok(lines)
 }
 
 /// Runs random cases, and tells how many of their targets are missed.
@@ -147,7 +196,7 @@ fn random_cases(first: u64, count: u64, make: &Make) -> usize {
     let cases: Vec<(Scenario, u64)> = (first..first + count)
         .map(|seed| (catalog::random(seed), seed))
         .collect();
-    let runs = run_all(&cases, make);
+    let runs = run_all(&cases, make, &run);
     let percentiles = |of: &dyn Fn(&Measured) -> f64| {
         let mut all: Vec<f64> = runs.iter().map(of).collect();
         all.sort_by(f64::total_cmp);
@@ -161,7 +210,7 @@ fn random_cases(first: u64, count: u64, make: &Make) -> usize {
 }
 
 /// Runs all cases, on as many threads as there are cores.
-fn run_all(cases: &[(Scenario, u64)], make: &Make) -> Vec<Measured> {
+fn run_all(cases: &[(Scenario, u64)], make: &Make, run: &Run) -> Vec<Measured> {
     let next = AtomicUsize::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut measured = vec![Measured::default(); cases.len()];
@@ -175,7 +224,7 @@ fn run_all(cases: &[(Scenario, u64)], make: &Make) -> Vec<Measured> {
                         let Some((scenario, seed)) = cases.get(index) else {
                             return done;
                         };
-                        done.push((index, run(scenario.clone(), *seed, make)));
+                        done.push((index, run(scenario, *seed, make)));
                     }
                 })
             })

@@ -9,20 +9,11 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 
+use super::history::History;
 use super::scenario::{Keys, Scenario};
-
-/// The length of a stretch of time that is counted for itself, in seconds.
-pub(crate) const BIN: f64 = 0.05;
 
 /// The least a bucket holds.
 const LEAST_DEPTH: f64 = 25.0;
-
-/// What happened in one stretch of time.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Bin {
-    pub(crate) accepted: u32,
-    pub(crate) rejected: u32,
-}
 
 /// The service and its surroundings.
 pub(crate) struct World {
@@ -35,8 +26,7 @@ pub(crate) struct World {
     hot_level: f64,
     hot_at: f64,
     attempts: Vec<u8>,
-    /// Per process, per stretch.
-    pub(crate) bins: Vec<Vec<Bin>>,
+    pub(crate) history: History,
     pub(crate) sent: u64,
     pub(crate) rejected: u64,
     pub(crate) calls: u64,
@@ -62,7 +52,7 @@ impl World {
             hot_level: 0.0,
             hot_at: 0.0,
             attempts: vec![0; entries],
-            bins: vec![Vec::new(); scenario.processes],
+            history: History::new(scenario.processes),
             sent: 0,
             rejected: 0,
             calls: 0,
@@ -207,13 +197,7 @@ impl World {
         self.calls += 1;
         self.sent += entries.len() as u64;
         self.rejected += (entries.len() - taken) as u64;
-        let index = (now / BIN) as usize;
-        let bins = &mut self.bins[process];
-        if bins.len() <= index {
-            bins.resize(index + 1, Bin::default());
-        }
-        bins[index].accepted += taken as u32;
-        bins[index].rejected += (entries.len() - taken) as u32;
+        self.history.note(process, now, taken, entries.len() - taken);
         accepted
     }
 }

@@ -8,16 +8,18 @@ use aws_batch_delivery::{Delivery, DeliveryOptions};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::model::{BIN, Bin, Service, World};
+use super::history::BIN;
+use super::model::{Service, World};
 use super::scenario::{Keys, Scenario, Stalls};
+use super::strategies::Make;
 
-/// The time over which an adaptation is judged, in seconds.
-const JUDGED: f64 = 0.5;
+/// A run is cut off after this many times the least time possible, and so many seconds more.
+pub(crate) const CUT_OFF: (f64, f64) = (10.0, 60.0);
 
 /// What one run came to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Measured {
-    /// Time over the least time possible.
+    /// Time over the least time possible; infinite when the run was cut off.
     pub(crate) time: f64,
     pub(crate) rejected: f64,
     /// Rejected beyond what is lost anyway.
@@ -29,17 +31,14 @@ pub(crate) struct Measured {
     pub(crate) lost: u64,
 }
 
-/// Makes a strategy from a seed.
-pub(crate) type Make = Arc<dyn Fn(u64) -> Arc<dyn BackoffStrategy> + Send + Sync>;
-
 /// Runs a scenario.
-pub(crate) fn run(scenario: Scenario, seed: u64, make: &Make) -> Measured {
+pub(crate) fn run(scenario: &Scenario, seed: u64, make: &Make) -> Measured {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .expect("a runtime can be made");
-    runtime.block_on(deliver(Arc::new(scenario), seed, make))
+    runtime.block_on(deliver(Arc::new(scenario.clone()), seed, make))
 }
 
 async fn deliver(scenario: Arc<Scenario>, seed: u64, make: &Make) -> Measured {
@@ -47,7 +46,7 @@ async fn deliver(scenario: Arc<Scenario>, seed: u64, make: &Make) -> Measured {
     let world = Arc::new(Mutex::new(World::new(Arc::clone(&scenario), seed)));
     let mut processes = JoinSet::new();
     for process in 0..scenario.processes {
-        let mut strategy = make(seed.wrapping_mul(1000) + process as u64);
+        let mut strategy = make(&scenario, seed.wrapping_mul(1000) + process as u64);
         if let Some(stalls) = scenario.stalls {
             strategy = Arc::new(Stalling {
                 inner: strategy,
@@ -75,7 +74,7 @@ async fn deliver(scenario: Arc<Scenario>, seed: u64, make: &Make) -> Measured {
         });
     }
     let mut ends = Vec::new();
-    let limit = 20.0 * scenario.least_time() + 300.0;
+    let limit = CUT_OFF.0 * scenario.least_time() + CUT_OFF.1;
     let all = async {
         while let Some(end) = processes.join_next().await {
             ends.push(end.unwrap_or(f64::INFINITY));
@@ -132,9 +131,9 @@ fn measure(scenario: &Scenario, world: &World, ends: &[f64]) -> Measured {
         adapts: scenario
             .changes
             .iter()
-            .map(|change| adaptation(scenario, world, *change))
+            .map(|change| world.history.adaptation(scenario, *change))
             .reduce(f64::max),
-        jain: (scenario.processes > 1).then(|| jain(scenario, world, ends)),
+        jain: (scenario.processes > 1).then(|| world.history.jain(scenario, ends)),
         attempts: world.max_attempts(),
         lost: (scenario.entries * scenario.processes) as u64 - accepted,
     }
@@ -147,69 +146,15 @@ fn unavoidable(scenario: &Scenario, world: &World) -> f64 {
         return 0.0;
     }
     let (mut lossy, mut all) = (0.0, 0.0);
-    for bins in &world.bins {
-        for (index, bin) in bins.iter().enumerate() {
-            let now = (index as f64 + 0.5) * BIN;
-            let sent = f64::from(bin.accepted + bin.rejected);
-            all += sent;
-            if (loss.from..loss.until).contains(&now) {
-                lossy += sent;
-            }
+    for (index, bin) in world.history.bins().enumerate() {
+        let now = (index as f64 + 0.5) * BIN;
+        let sent = f64::from(bin.accepted + bin.rejected);
+        all += sent;
+        if (loss.from..loss.until).contains(&now) {
+            lossy += sent;
         }
     }
     100.0 * loss.share * lossy / all.max(1.0)
-}
-
-/// Seconds until for half a second what can be had is had, and little is rejected.
-fn adaptation(scenario: &Scenario, world: &World, change: f64) -> f64 {
-    let length = (JUDGED / BIN).round() as usize;
-    let first = (change / BIN).round() as usize;
-    let bin = |index: usize| {
-        world.bins.iter().fold(Bin::default(), |sum, bins| {
-            let bin = bins.get(index).copied().unwrap_or_default();
-            Bin {
-                accepted: sum.accepted + bin.accepted,
-                rejected: sum.rejected + bin.rejected,
-            }
-        })
-    };
-    let longest = world.bins.iter().map(Vec::len).max().unwrap_or(0);
-    // A tenant comes by chance, and leaves more or less.
-    let part = if scenario.tenant.is_some() { 0.7 } else { 0.85 };
-    for start in first..longest.saturating_sub(length) {
-        let (mut accepted, mut rejected, mut available) = (0.0, 0.0, 0.0);
-        for index in start..start + length {
-            accepted += f64::from(bin(index).accepted);
-            rejected += f64::from(bin(index).rejected);
-            available += scenario.available((index as f64 + 0.5) * BIN) * BIN;
-        }
-        if accepted >= part * available && rejected <= 0.1 * (accepted + rejected) {
-            return start as f64 * BIN - change;
-        }
-    }
-    f64::INFINITY
-}
-
-/// Jain's index of what the processes got while all of them were at work.
-fn jain(scenario: &Scenario, world: &World, ends: &[f64]) -> f64 {
-    let last_start = (scenario.processes - 1) as f64 * scenario.stagger;
-    let first_end = ends.iter().copied().fold(f64::INFINITY, f64::min);
-    let from = ((last_start + 5.0) / BIN) as usize;
-    let until = (first_end.min(55.0_f64.max(last_start + 40.0)) / BIN) as usize;
-    let got: Vec<f64> = world
-        .bins
-        .iter()
-        .map(|bins| {
-            bins.iter()
-                .take(until)
-                .skip(from)
-                .map(|bin| f64::from(bin.accepted))
-                .sum()
-        })
-        .collect();
-    let sum: f64 = got.iter().sum();
-    let squares: f64 = got.iter().map(|got| got * got).sum();
-    sum * sum / (got.len() as f64 * squares.max(1.0))
 }
 
 /// A client that stands still now and then: nothing leaves meanwhile, and no answer is read.
@@ -239,5 +184,13 @@ impl BackoffStrategy for Stalling {
 
     fn observe(&self, outcome: &Outcome) {
         self.inner.observe(outcome);
+    }
+
+    fn pause(&self) -> Duration {
+        self.inner.pause()
+    }
+
+    fn counts_units(&self) -> bool {
+        self.inner.counts_units()
     }
 }

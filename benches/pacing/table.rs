@@ -1,6 +1,6 @@
 //! What the runs of a scenario came to, as a line of a table.
 
-use super::run::Measured;
+use super::run::{CUT_OFF, Measured};
 use super::scenario::{Scenario, Targets};
 
 /// All runs of one scenario with one strategy.
@@ -12,7 +12,7 @@ pub(crate) struct Line {
     pub(crate) runs: Vec<Measured>,
 }
 
-pub(crate) const HEADER: &str = "strategy,scenario,runs,time mean,time worst,rejected %,excess %,calls,adapts s,jain median,jain least,attempts,undelivered,missed";
+pub(crate) const HEADER: &str = "strategy,scenario,runs,time mean,time worst,rejected %,excess %,calls,adapts s,jain median,jain least,attempts,undelivered,cut off,missed";
 
 impl Line {
     pub(crate) fn new(strategy: &str, scenario: &Scenario, runs: Vec<Measured>) -> Self {
@@ -31,6 +31,11 @@ impl Line {
 
     fn worst(&self, of: impl Fn(&Measured) -> f64) -> f64 {
         self.runs.iter().map(of).fold(0.0, f64::max)
+    }
+
+    /// Runs that did not finish.
+    fn cut_off(&self) -> usize {
+        self.runs.iter().filter(|run| run.time.is_infinite()).count()
     }
 
     fn jains(&self) -> Option<(f64, f64)> {
@@ -76,37 +81,51 @@ impl Line {
         let jain = self
             .jains()
             .map_or(String::new(), |(median, least)| format!("{median:.3}/{least:.3}"));
-        let adapts = self.adapts().map_or(String::new(), |adapts| format!("{adapts:.2}"));
+        let adapts = self
+            .adapts()
+            .map_or(String::new(), |adapts| format!("{adapts:.2}").replace("inf", "never"));
         let excess = if self.lossy {
             format!(" p+{:.2}", self.mean(|run| run.excess))
         } else {
             String::new()
         };
-        let missed = self.missed();
         println!(
-            "{:<12} {:<24} {:>7.4} {:>7.4} {:>6.2}{:<7} {:>6.3} {:>5} {:>11} {:>3}  {}",
+            "{:<12} {:<24} {:>7} {:>7} {:>6.2}{:<7} {:>6.3} {:>5} {:>11} {:>3}  {}",
             self.strategy,
             self.scenario,
-            self.mean(|run| run.time),
-            self.worst(|run| run.time),
+            time(self.mean(|run| run.time)),
+            time(self.worst(|run| run.time)),
             self.mean(|run| run.rejected),
             excess,
             self.mean(|run| run.calls),
             adapts,
             jain,
             self.worst(|run| f64::from(run.attempts)),
-            if missed.is_empty() {
-                "met".to_owned()
-            } else {
-                format!("MISSED {}", missed.join(", "))
-            },
+            self.verdict(),
         );
+    }
+
+    /// Whether the targets were met, and what else is to be said.
+    fn verdict(&self) -> String {
+        let missed = self.missed();
+        let verdict = if missed.is_empty() {
+            "met".to_owned()
+        } else {
+            format!("MISSED {}", missed.join(", "))
+        };
+        let cut_off = self.cut_off();
+        if cut_off == 0 {
+            return verdict;
+        }
+        let (times, seconds) = CUT_OFF;
+        let runs = self.runs.len();
+        format!("{verdict}; CUT OFF {cut_off} of {runs} runs after {times} T_min + {seconds} s")
     }
 
     pub(crate) fn csv(&self) -> String {
         let (median, least) = self.jains().unwrap_or((f64::NAN, f64::NAN));
         format!(
-            "{},{},{},{:.5},{:.5},{:.4},{:.4},{:.4},{:.3},{:.4},{:.4},{},{},{}",
+            "{},\"{}\",{},{:.5},{:.5},{:.4},{:.4},{:.4},{:.3},{:.4},{:.4},{},{},{},{}",
             self.strategy,
             self.scenario,
             self.runs.len(),
@@ -120,7 +139,16 @@ impl Line {
             least,
             self.worst(|run| f64::from(run.attempts)),
             self.worst(|run| run.lost as f64),
+            self.cut_off(),
             self.missed().len(),
         )
+    }
+}
+
+fn time(time: f64) -> String {
+    if time.is_finite() {
+        format!("{time:.4}")
+    } else {
+        "never".to_owned()
     }
 }

@@ -97,6 +97,15 @@ pub trait BackoffStrategy: Send + Sync + 'static {
 
     /// The service is known to be back: forget that it was slow.
     fn reset(&self) {}
+
+    /// Whether to count entries by their units of capacity, in all that it is told and all that it answers: an entry of 3.5 KB
+    /// then counts for 4 with DynamoDB. Asked once. Default: every entry counts for 1.
+    ///
+    /// What an entry counts for is what [`BatchTarget::units`](crate::target::BatchTarget::units) says, corrected by what the
+    /// service says it charged. [`accepted`](Outcome::accepted) is then what it charged, where it said so.
+    fn counts_units(&self) -> bool {
+        false
+    }
 }
 
 /// The next retry of one entry.
@@ -276,6 +285,10 @@ where
 
     fn reset(&self) {
         (**self).reset();
+    }
+
+    fn counts_units(&self) -> bool {
+        (**self).counts_units()
     }
 }
 

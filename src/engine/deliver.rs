@@ -157,7 +157,7 @@ where
                 return None;
             }
             let waiter = Waiter {
-                entries: self.next_len().max(1),
+                entries: self.next_cost().max(1),
             };
             let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
             tokio::select! {
@@ -247,8 +247,17 @@ where
 
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
-        let entries = self.next_len();
+        let entries = self.next_cost();
         (entries > 0 && self.slots.has_free(now) && self.lingers_until(now).is_none()).then_some(Waiter { entries })
+    }
+
+    /// What the next call would like to carry counts for.
+    fn next_cost(&self) -> usize {
+        if self.cases.next_len().is_none() && self.options.gate.counts_units() {
+            self.sendable_cost()
+        } else {
+            self.next_len()
+        }
     }
 
     /// How many entries the next call would like to carry.
@@ -265,7 +274,7 @@ where
             None => (self.pack(most), None),
         };
         if chunk.len() > 0 {
-            let departure = turn.depart(chunk.len());
+            let departure = turn.depart(chunk.cost);
             let delay = self
                 .slots
                 .take()

@@ -63,7 +63,11 @@ impl<E: Send + 'static> Farewells<E> {
 }
 
 /// Lets the target take back what it has done for the sake of entries that are handed back.
-pub(crate) async fn take_back<T: BatchTarget>(target: &T, undelivered: &mut [Undelivered<T::Entry>], patience: Duration) {
+pub(crate) async fn take_back<T: BatchTarget>(
+    target: &T,
+    undelivered: &mut [Undelivered<T::Entry>],
+    patience: Duration,
+) {
     if undelivered.is_empty() {
         return;
     }

@@ -80,7 +80,14 @@ impl<I: Input> Fresh<I> {
     }
 
     /// Reads and checks the next entry of the input; `None` when there is none now.
-    pub(crate) fn read<T>(&mut self, target: &T, limits: &Limits, now: Instant) -> Option<Read<I::Entry>>
+    /// It counts by its units of capacity if those are counted.
+    pub(crate) fn read<T>(
+        &mut self,
+        target: &T,
+        limits: &Limits,
+        counts_units: bool,
+        now: Instant,
+    ) -> Option<Read<I::Entry>>
     where
         T: BatchTarget<Entry = I::Entry>,
     {
@@ -94,6 +101,9 @@ impl<I: Input> Fresh<I> {
             target.complete(entry);
             ticket.weight = target.weight(entry, ticket.bytes);
             ticket.lane = target.lane(entry);
+            if counts_units {
+                ticket.cost = target.units(entry).max(1);
+            }
             Ok(())
         });
         Some(match checked {
@@ -130,6 +140,11 @@ impl<I: Input> Fresh<I> {
     /// What those that may go take up of a call, without those that were held.
     pub(crate) fn bytes(&self) -> usize {
         self.checked.iter().map(|entry| entry.ticket.bytes).sum()
+    }
+
+    /// Those that may go, in nearly their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Ticketed<I::Entry>> {
+        self.let_out.values().chain(&self.checked)
     }
 
     /// The one that goes next.

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::guarded::guarded;
+use super::meter::{Meter, scaled};
 use super::queue::Queue;
 use super::turn::Turn;
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
@@ -23,6 +24,8 @@ const BROKEN: Duration = Duration::from_secs(1);
 /// is not asked again, and the deliveries that share it end.
 pub(crate) struct Gate {
     strategy: Box<dyn BackoffStrategy>,
+    /// For a strategy that counts units.
+    meter: Option<Meter>,
     fault: OnceLock<Fault>,
     queue: Mutex<Queue>,
     resets: watch::Sender<u64>,
@@ -31,6 +34,7 @@ pub(crate) struct Gate {
 impl Gate {
     pub(crate) fn new(strategy: impl BackoffStrategy) -> Self {
         Self {
+            meter: strategy.counts_units().then(Meter::default),
             strategy: Box::new(strategy),
             fault: OnceLock::new(),
             queue: Mutex::new(Queue::new()),
@@ -62,9 +66,32 @@ impl Gate {
         self.ask(Duration::ZERO, BackoffStrategy::pause)
     }
 
+    /// Whether entries count by their units of capacity.
+    pub(crate) fn counts_units(&self) -> bool {
+        self.meter.is_some()
+    }
+
+    /// For a strategy that counts units.
+    pub(super) fn meter(&self) -> Option<&Meter> {
+        self.meter.as_ref()
+    }
+
+    /// Units that the service charges for one that the target reckons with.
+    pub(super) fn charge(&self) -> f64 {
+        self.meter.as_ref().map_or(1.0, Meter::charge)
+    }
+
+    /// What the strategy says, in the units that the target reckons with.
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
+        let charge = self.charge();
+        let waiter = Waiter {
+            entries: scaled(waiter.entries, charge).max(1),
+        };
         let later = Admission::WaitUntil((now + BROKEN).into_std());
-        self.ask(later, |strategy| strategy.admit(now.into_std(), waiter))
+        match self.ask(later, |strategy| strategy.admit(now.into_std(), &waiter)) {
+            Admission::Go(entries) => Admission::Go(scaled(entries, 1.0 / charge)),
+            wait @ Admission::WaitUntil(_) => wait,
+        }
     }
 
     /// A call leaves.

@@ -7,8 +7,8 @@ use super::delivered::Delivered;
 use super::farewell::Awaited;
 use super::ticket::{Chunk, Ticketed};
 use crate::backoff::Outcome;
-use crate::progress::Progress;
 use crate::producer::Fate;
+use crate::progress::Progress;
 use crate::report::{Cause, Report, Undelivered};
 use crate::target::Fault;
 

@@ -16,6 +16,7 @@
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
 //! - `gate`: the way past the shared strategy; `queue`: who waits there; `turn`: a call that may leave.
 //! - `guarded`: code that is not this crate's, and may panic.
+//! - `meter`: what entries count for with a strategy that counts units of capacity.
 //! - `round`: one call and its answer.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
@@ -40,6 +41,7 @@ mod input;
 mod lanes;
 mod ledger;
 mod leftovers;
+mod meter;
 mod pack;
 mod queue;
 mod refusals;

@@ -7,13 +7,14 @@ use super::ticket::{Chunk, Ticketed};
 use super::waiting::Waiting;
 use crate::target::Limits;
 
-/// Packs the chunk until it has `count` entries or as many as the limits and what is there allow.
+/// Packs the chunk until its entries count for `cost`, or as many as the limits and what is there allow. The first one goes
+/// whatever it costs.
 ///
 /// Entries that were rejected before go first. Those that are held in a lane but may share its call go last, so that a call
 /// carries few entries of one lane where it can.
 pub(crate) fn pack<I>(
     chunk: &mut Chunk<I::Entry>,
-    count: usize,
+    cost: usize,
     limits: &Limits,
     waiting: &mut Waiting<I::Entry>,
     fresh: &mut Fresh<I>,
@@ -21,9 +22,10 @@ pub(crate) fn pack<I>(
 ) where
     I: Input,
 {
-    let count = count.clamp(1, limits.entries.max(1));
+    let count = limits.entries.max(1);
     let fits = |chunk: &Chunk<I::Entry>, next: &Ticketed<I::Entry>| {
-        chunk.len() < count && chunk.bytes.saturating_add(next.ticket.bytes) <= limits.bytes
+        let is_paid = chunk.len() == 0 || chunk.cost.saturating_add(next.ticket.cost) <= cost;
+        is_paid && chunk.len() < count && chunk.bytes.saturating_add(next.ticket.bytes) <= limits.bytes
     };
     while waiting.peek().is_some_and(|next| fits(chunk, next)) {
         waiting.pop().into_iter().for_each(|entry| chunk.push(entry));

@@ -64,7 +64,9 @@ impl Queue {
             return Some(now + PATIENCE);
         }
         let before = self.places.range(..number).rev();
-        before.map(|(_, place)| place.due + PATIENCE).find(|overdue| *overdue > now)
+        before
+            .map(|(_, place)| place.due + PATIENCE)
+            .find(|overdue| *overdue > now)
     }
 
     /// Calls the first one that is not overdue. Returns its waker.

@@ -27,19 +27,27 @@ pub(crate) async fn round<T: BatchTarget>(
 ) -> Settled<T::Entry> {
     let sent_at = departure.sent_at();
     chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(sent_at));
-    let call = AssertUnwindSafe(async { timeout(attempt_timeout, target.send(&chunk.entries)).await }).catch_unwind();
-    let answer = tokio::select! {
+    let counts_units = departure.counts_units();
+    let call = async {
+        if counts_units {
+            target.send_metered(&chunk.entries).await
+        } else {
+            (target.send(&chunk.entries).await, None)
+        }
+    };
+    let call = AssertUnwindSafe(async { timeout(attempt_timeout, call).await }).catch_unwind();
+    let (answer, units) = tokio::select! {
         biased;
         ended = call => match ended {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => lost("attempt timeout"),
-            Err(panic) => Answer::Stop(panicked("the target", &*panic).may_have_been_applied()),
+            Ok(Err(_)) => (lost("attempt timeout"), None),
+            Err(panic) => (Answer::Stop(panicked("the target", &*panic).may_have_been_applied()), None),
         },
-        () = abandoned.cancelled() => lost("abandoned"),
+        () = abandoned.cancelled() => (lost("abandoned"), None),
     };
     let mut settled = settle(chunk, answer, sent_at, Instant::now());
     settled.case = case;
-    departure.answered(&settled.outcome);
+    departure.answered(&settled.cost, units);
     settled
 }
 

@@ -14,6 +14,8 @@ use crate::target::{Answer, Fault, Lane, Rejection, Verdict};
 pub(crate) struct Settled<E> {
     /// The call in numbers.
     pub(crate) outcome: Outcome,
+    /// The same in what the entries count for with the strategy.
+    pub(crate) cost: Outcome,
     /// Entries to send again.
     pub(crate) rejected: Vec<(Ticketed<E>, Rejection)>,
     /// Entries that cannot be delivered.
@@ -34,6 +36,7 @@ pub(crate) struct Settled<E> {
 pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
     let mut settled = Settled {
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
+        cost: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         rejected: Vec::new(),
         refused: Vec::new(),
         refused_alone: None,
@@ -74,38 +77,52 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
 impl<E> Settled<E> {
     fn add(&mut self, mut entry: Ticketed<E>, verdict: Verdict) {
         let throttled = matches!(&verdict, Verdict::Rejected(rejection, _) if rejection.is_throttle());
+        let cost = entry.ticket.cost;
         // Not by its attempts: a call that was refused on account of others says nothing of an entry.
         if entry.ticket.rejections == 0 {
-            self.outcome = self.outcome.with_fresh(1, usize::from(throttled));
+            self.count(
+                |counted, weight| {
+                    let throttled = if throttled { weight } else { 0 };
+                    counted.with_fresh(weight, throttled)
+                },
+                cost,
+            );
         }
         match verdict {
             Verdict::Accepted => {
-                self.outcome = self.outcome.with_accepted(1);
+                self.count(Outcome::with_accepted, cost);
                 if let Some(confirmation) = entry.ticket.confirmation {
                     confirmation.good(Fate::Delivered);
                 }
                 self.left.extend(entry.ticket.lane);
             }
             Verdict::Rejected(rejection, fault) => {
-                self.outcome = if throttled {
-                    self.outcome.with_throttled(1)
+                if throttled {
+                    self.count(Outcome::with_throttled, cost);
                 } else {
-                    self.outcome.with_failed(1)
-                };
+                    self.count(Outcome::with_failed, cost);
+                }
                 entry.ticket.rejected(fault);
                 self.rejected.push((entry, rejection));
             }
             Verdict::Refused(fault) => {
-                self.outcome = self.outcome.with_refused(1);
+                self.count(Outcome::with_refused, cost);
                 entry.ticket.failed(fault.clone());
                 self.refused.push((entry, fault));
             }
         }
     }
 
+    /// Counts one entry more, which is worth so much to the strategy.
+    fn count(&mut self, add: impl Fn(Outcome, usize) -> Outcome, cost: usize) {
+        self.outcome = add(self.outcome, 1);
+        self.cost = add(self.cost, cost);
+    }
+
     /// The call was refused as a whole. It says nothing of a single entry, so that it is no rejection of any.
     fn dispute(&mut self, mut chunk: Chunk<E>, fault: &Fault) {
         self.outcome = self.outcome.with_refused(chunk.len());
+        self.cost = self.cost.with_refused(chunk.cost);
         chunk.tickets.iter_mut().for_each(|ticket| ticket.failed(fault.clone()));
         self.disputed = Some(chunk);
     }

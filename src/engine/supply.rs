@@ -41,7 +41,8 @@ where
     /// Reads and checks entries as long as there are some and they are wanted.
     pub(super) fn refill(&mut self, now: Instant) {
         while self.wants_more() {
-            match self.fresh.read(&*self.target, &self.limits, now) {
+            let counts_units = self.options.gate.counts_units();
+            match self.fresh.read(&*self.target, &self.limits, counts_units, now) {
                 None => return,
                 Some(Read::Checked(entry)) => self.line_up(entry),
                 Some(Read::Invalid(entry, invalid)) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
@@ -89,9 +90,16 @@ where
         (ready + riders).min(self.limits.entries.max(1))
     }
 
-    /// Packs a chunk of at most `count` entries, none of which is outdated.
-    pub(super) fn pack(&mut self, count: usize) -> Chunk<T::Entry> {
-        let expected = count.min(self.sendable());
+    /// What the entries of the next chunk count for with the strategy, without those that ride.
+    pub(super) fn sendable_cost(&self) -> usize {
+        let ready = self.waiting.iter_ready().chain(self.fresh.iter());
+        let next = ready.take(self.limits.entries.max(1));
+        next.map(|entry| entry.ticket.cost).sum()
+    }
+
+    /// Packs a chunk whose entries count for at most `cost`, none of which is outdated.
+    pub(super) fn pack(&mut self, cost: usize) -> Chunk<T::Entry> {
+        let expected = cost.min(self.sendable());
         let mut chunk = Chunk::with_capacity(expected);
         loop {
             let Self {
@@ -101,7 +109,7 @@ where
                 lanes,
                 ..
             } = self;
-            pack(&mut chunk, count, limits, waiting, fresh, lanes);
+            pack(&mut chunk, cost, limits, waiting, fresh, lanes);
             if !self.options.last_write_wins || self.lanes.held() == 0 || !self.drop_outdated(&mut chunk) {
                 return chunk;
             }
@@ -130,7 +138,9 @@ where
         if is_full || !self.wants_more() || self.waiting.ready() > 0 || self.cases.next_len().is_some() {
             return None;
         }
-        self.fresh.lingers_until(self.options.linger).filter(|until| *until > now)
+        self.fresh
+            .lingers_until(self.options.linger)
+            .filter(|until| *until > now)
     }
 
     /// An entry that waited need not arrive any more.

@@ -17,6 +17,8 @@ pub(crate) struct Ticket<E> {
     pub(crate) bytes: usize,
     /// What it takes up of the memory while it waits.
     pub(crate) weight: usize,
+    /// What it counts for with the strategy: 1, or its units of capacity.
+    pub(crate) cost: usize,
     /// The order that it keeps.
     pub(crate) lane: Option<Lane>,
     /// When it was read; `None` before.
@@ -43,6 +45,7 @@ impl<E> Ticket<E> {
             position,
             bytes,
             weight: bytes,
+            cost: 1,
             lane: None,
             arrived: None,
             attempts: 0,
@@ -91,6 +94,8 @@ pub(crate) struct Chunk<E> {
     pub(crate) entries: Vec<E>,
     pub(crate) tickets: Vec<Ticket<E>>,
     pub(crate) bytes: usize,
+    /// What its entries count for with the strategy, together.
+    pub(crate) cost: usize,
 }
 
 impl<E> Chunk<E> {
@@ -99,6 +104,7 @@ impl<E> Chunk<E> {
             entries: Vec::with_capacity(entries),
             tickets: Vec::with_capacity(entries),
             bytes: 0,
+            cost: 0,
         }
     }
 
@@ -108,6 +114,7 @@ impl<E> Chunk<E> {
 
     pub(crate) fn push(&mut self, Ticketed { entry, ticket }: Ticketed<E>) {
         self.bytes = self.bytes.saturating_add(ticket.bytes);
+        self.cost = self.cost.saturating_add(ticket.cost);
         self.entries.push(entry);
         self.tickets.push(ticket);
     }
@@ -117,11 +124,14 @@ impl<E> Chunk<E> {
         let entries = self.entries.split_off(count);
         let tickets = self.tickets.split_off(count);
         let bytes = tickets.iter().map(|ticket| ticket.bytes).sum();
+        let cost = tickets.iter().map(|ticket| ticket.cost).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
+        self.cost = self.cost.saturating_sub(cost);
         Self {
             entries,
             tickets,
             bytes,
+            cost,
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::gate::Gate;
+use super::meter::scaled;
 use crate::backoff::Outcome;
 
 /// The strategy's word that a call may leave. Nobody else is asked until it has left or the turn is dropped, so a turn is
@@ -24,13 +25,16 @@ impl Turn {
         self.entries
     }
 
-    /// The call leaves.
-    pub(crate) fn depart(self, entries: usize) -> Departure {
+    /// The call leaves, whose entries count for so much.
+    pub(crate) fn depart(self, cost: usize) -> Departure {
         let now = Instant::now();
+        let charge = self.gate.charge();
+        let entries = scaled(cost, charge);
         self.gate.depart(now, entries);
         Departure {
             gate: Arc::clone(&self.gate),
             sent_at: now,
+            charge,
             entries,
         }
     }
@@ -46,6 +50,8 @@ impl Drop for Turn {
 pub(crate) struct Departure {
     gate: Arc<Gate>,
     sent_at: Instant,
+    /// Units that the strategy was told for one of the target's.
+    charge: f64,
     /// How many entries the strategy has not heard of again.
     entries: usize,
 }
@@ -55,10 +61,17 @@ impl Departure {
         self.sent_at
     }
 
-    /// The call has ended.
-    pub(crate) fn answered(mut self, outcome: &Outcome) {
-        self.entries = 0;
-        self.gate.observe(outcome);
+    pub(crate) fn counts_units(&self) -> bool {
+        self.gate.counts_units()
+    }
+
+    /// The call has ended, and took so many units of capacity as far as the service tells.
+    pub(crate) fn answered(mut self, outcome: &Outcome, units: Option<f64>) {
+        let sent = std::mem::take(&mut self.entries);
+        match self.gate.meter() {
+            Some(meter) => self.gate.observe(&meter.read(outcome, self.charge, sent, units)),
+            None => self.gate.observe(outcome),
+        }
     }
 }
 

@@ -88,6 +88,11 @@ impl<E> Waiting<E> {
         self.ready.first_key_value().map(|(_, entry)| entry)
     }
 
+    /// The ready ones, in their order.
+    pub(crate) fn iter_ready(&self) -> impl Iterator<Item = &Ticketed<E>> {
+        self.ready.values()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<Ticketed<E>> {
         let (_, entry) = self.ready.pop_first()?;
         self.bytes = self.bytes.saturating_sub(entry.ticket.weight);

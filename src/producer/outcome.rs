@@ -16,7 +16,11 @@ use crate::report::{Cause, DeliveryError, Report};
 use crate::target::BatchTarget;
 
 /// Delivers all that stand in line, until the line is closed.
-pub(super) async fn deliver<T>(target: Arc<T>, mut line: Line<T::Entry>, options: DeliveryOptions) -> Delivered<T::Entry>
+pub(super) async fn deliver<T>(
+    target: Arc<T>,
+    mut line: Line<T::Entry>,
+    options: DeliveryOptions,
+) -> Delivered<T::Entry>
 where
     T: BatchTarget,
 {
@@ -34,7 +38,9 @@ where
             let handed_back = outcome.report.undelivered;
             line.hand_back(&cause, &mut outcome).await;
             let figures = options.progress.figures();
-            figures.undelivered.fetch_add(outcome.report.undelivered - handed_back, Relaxed);
+            figures
+                .undelivered
+                .fetch_add(outcome.report.undelivered - handed_back, Relaxed);
             break;
         }
         if outcome.stopped.is_none() {

@@ -1,5 +1,7 @@
 //! How much a table or a queue takes: a token bucket.
 
+use std::collections::VecDeque;
+
 use tokio::time::Instant;
 
 /// `DynamoDB` banks up to 300 seconds of unused capacity.
@@ -106,6 +108,8 @@ pub(crate) struct Bucket {
     capacity: Capacity,
     level: f64,
     filled_at: Instant,
+    /// What the capacity will be, and from when on; the next one first.
+    scheduled: VecDeque<(Instant, Capacity)>,
 }
 
 impl Bucket {
@@ -114,6 +118,7 @@ impl Bucket {
             capacity,
             level: starting_level(&capacity),
             filled_at: now,
+            scheduled: VecDeque::new(),
         }
     }
 
@@ -121,9 +126,22 @@ impl Bucket {
         &self.capacity
     }
 
-    /// The level is kept, as far as the new bucket is deep enough for it.
+    /// The level is kept, as far as the new bucket is deep enough for it. Nothing is scheduled any more.
     pub(crate) fn change(&mut self, capacity: Capacity, now: Instant) {
         self.fill(now);
+        self.scheduled.clear();
+        self.replace(capacity);
+    }
+
+    /// Changes the capacity at these moments, and at no others that were scheduled before.
+    pub(crate) fn schedule(&mut self, steps: impl IntoIterator<Item = (Instant, Capacity)>, now: Instant) {
+        self.fill(now);
+        let mut steps: Vec<_> = steps.into_iter().collect();
+        steps.sort_by_key(|(at, _)| *at);
+        self.scheduled = steps.into();
+    }
+
+    fn replace(&mut self, capacity: Capacity) {
         self.level = if capacity.starts_full || self.capacity.is_unlimited() {
             starting_level(&capacity)
         } else {
@@ -132,7 +150,16 @@ impl Bucket {
         self.capacity = capacity;
     }
 
+    /// Refills up to now, at the rate that held at each moment.
     pub(crate) fn fill(&mut self, now: Instant) {
+        while let Some((at, capacity)) = self.scheduled.pop_front_if(|(at, _)| *at <= now) {
+            self.pour(at);
+            self.replace(capacity);
+        }
+        self.pour(now);
+    }
+
+    fn pour(&mut self, now: Instant) {
         let passed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.filled_at = self.filled_at.max(now);
         self.level = if self.capacity.is_unlimited() {
@@ -205,6 +232,29 @@ mod tests {
         assert!(bucket.fits(30.0));
         bucket.take(30.0);
         assert!(!bucket.fits(1.0));
+    }
+
+    #[test]
+    fn what_is_scheduled_holds_from_its_moment_on() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut bucket = Bucket::new(Capacity::per_second(10.0), start);
+        let steps = [(6, 100.0), (2, 1.0)].map(|(at, rate)| (after(at), Capacity::per_second(rate)));
+        bucket.schedule(steps, start);
+        bucket.fill(after(7));
+        let expected = 2.0 * 10.0 + 4.0 * 1.0 + 100.0;
+        assert!(bucket.fits(expected) && !bucket.fits(expected + 0.1));
+    }
+
+    #[test]
+    fn a_change_by_hand_ends_what_was_scheduled() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut bucket = Bucket::new(Capacity::per_second(10.0), start);
+        bucket.schedule([(after(1), Capacity::none()), (after(3), Capacity::none())], start);
+        bucket.change(Capacity::per_second(5.0), after(2));
+        bucket.fill(after(4));
+        assert!(bucket.fits(20.0) && !bucket.fits(20.1), "ten, nothing, five and five");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -75,6 +76,15 @@ impl Gate {
 
     pub(crate) fn set_capacity(&mut self, capacity: Capacity) {
         self.bucket.change(capacity, Instant::now());
+    }
+
+    /// Changes the capacity later, each time so long after now.
+    pub(crate) fn schedule_capacity<C: Into<Capacity>>(&mut self, steps: impl IntoIterator<Item = (Duration, C)>) {
+        let now = Instant::now();
+        let steps = steps
+            .into_iter()
+            .map(|(after, capacity)| (now + after, capacity.into()));
+        self.bucket.schedule(steps, now);
     }
 
     pub(crate) fn set_hot(&mut self, capacity: Option<Capacity>) {

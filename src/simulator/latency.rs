@@ -6,9 +6,13 @@ use std::time::Duration;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
+/// Of tokio's timers.
+const TICK: Duration = Duration::from_millis(1);
+
 /// The round trip of a call: half of it passes before the call arrives, half after.
 ///
-/// Tokio's timers tick in milliseconds: each half is rounded up to the next one.
+/// Tokio's timers tick in milliseconds. So the whole is rounded to the nearest one, at least one, and of an odd number the
+/// way back takes the longer half.
 ///
 /// # Default
 /// No time at all.
@@ -56,7 +60,18 @@ impl Latency {
         self.median.is_zero()
     }
 
-    pub(crate) fn sample(&self, random: &mut SmallRng) -> Duration {
+    /// How long a call takes until it arrives, and how long its answer takes.
+    pub(crate) fn halves(&self, random: &mut SmallRng) -> (Duration, Duration) {
+        if self.is_none() {
+            return (Duration::ZERO, Duration::ZERO);
+        }
+        let nearest = self.sample(random).saturating_add(TICK / 2);
+        let ticks = (nearest.as_nanos() / TICK.as_nanos()).max(1);
+        let there = whole(ticks / 2);
+        (there, whole(ticks).saturating_sub(there))
+    }
+
+    fn sample(&self, random: &mut SmallRng) -> Duration {
         let mut factor = 1.0;
         if self.sigma > 0.0 {
             // Box and Muller's way from two uniform numbers to a normal one; the first must not be 0.
@@ -68,6 +83,11 @@ impl Latency {
         }
         Duration::try_from_secs_f64(self.median.as_secs_f64() * factor).unwrap_or(Duration::MAX)
     }
+}
+
+/// So many ticks, or as many as can be told.
+fn whole(ticks: u128) -> Duration {
+    u64::try_from(ticks).map_or(Duration::MAX, Duration::from_millis)
 }
 
 #[cfg(test)]
@@ -84,6 +104,29 @@ mod tests {
             .filter(|_| latency.sample(&mut random) < Duration::from_millis(8))
             .count();
         assert!((4_800..5_200).contains(&below), "{below}");
+    }
+
+    #[test]
+    fn the_halves_make_the_whole_in_milliseconds() {
+        let mut random = SmallRng::seed_from_u64(1);
+        let mut halves = |microseconds| {
+            let (there, back) = Latency::fixed(Duration::from_micros(microseconds)).halves(&mut random);
+            (there.as_micros(), back.as_micros())
+        };
+        assert_eq!(halves(0), (0, 0));
+        assert_eq!(halves(1), (0, 1_000));
+        assert_eq!(halves(8_400), (4_000, 4_000));
+        assert_eq!(halves(8_600), (4_000, 5_000));
+    }
+
+    #[test]
+    fn the_mean_of_the_round_trips_is_not_rounded_away() {
+        let latency = Latency::lognormal(Duration::from_millis(8), 0.4);
+        let mut random = SmallRng::seed_from_u64(1);
+        let all = (0..10_000).map(|_| latency.halves(&mut random));
+        let mean = all.map(|(there, back)| (there + back).as_secs_f64()).sum::<f64>() / 10_000.0;
+        let expected = 0.008 * (0.4_f64.powi(2) / 2.0).exp();
+        assert!((mean / expected - 1.0).abs() < 0.02, "{mean} instead of {expected}");
     }
 
     #[test]

@@ -220,17 +220,17 @@ impl Simulator {
     /// Half the latency, the operation, the other half.
     pub(crate) async fn call(&self, request: Request<'_>) -> Ending {
         let _under_way = UnderWay::new(&self.inner);
-        let half = {
+        let (there, back) = {
             let mut latency = lock(&self.inner.latency);
             let (latency, random) = &mut *latency;
-            (!latency.is_none()).then(|| latency.sample(random) / 2)
+            latency.halves(random)
         };
-        if let Some(half) = half {
-            sleep(half).await;
+        if !there.is_zero() {
+            sleep(there).await;
         }
         let heard = Heard::default();
         let (ending, late) = wire::answer(&self.inner, &request, &heard).await;
-        let rest = half.unwrap_or_default().saturating_add(late);
+        let rest = back.saturating_add(late);
         if !rest.is_zero() {
             sleep(rest).await;
         }

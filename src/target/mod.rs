@@ -101,9 +101,22 @@ pub trait BatchTarget: Send + Sync + 'static {
         async {}
     }
 
+    /// Units of the service's capacity that the entry takes, as far as can be told in advance. Called once an entry, if the
+    /// strategy [counts units](crate::backoff::BackoffStrategy::counts_units). Default: 1; 0 counts as 1.
+    fn units(&self, entry: &Self::Entry) -> usize {
+        let _ = entry;
+        1
+    }
+
     /// Makes one call with the chunk, without retries of its own, and tells each entry's fate.
     ///
     /// The loop keeps the entries, so that none is lost when the call is cut short by a timeout, a cancellation or a
     /// panic: the future may be dropped at any time.
     fn send(&self, chunk: &[Self::Entry]) -> impl Future<Output = Answer> + Send;
+
+    /// Makes one call as [`send`](Self::send) does, and tells how many units of capacity it took, where the service says so.
+    /// Called instead of `send` if the strategy counts units.
+    fn send_metered(&self, chunk: &[Self::Entry]) -> impl Future<Output = (Answer, Option<f64>)> + Send {
+        async { (self.send(chunk).await, None) }
+    }
 }

@@ -10,3 +10,4 @@ mod producer;
 mod standing_still;
 mod streams;
 mod taking_back;
+mod units;

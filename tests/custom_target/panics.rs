@@ -115,7 +115,13 @@ fn assert_nothing_is_lost(error: &DeliveryError<usize>, whose: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_target_may_panic_anywhere() {
-    for place in [Place::Limits, Place::Check, Place::Complete, Place::Lane, Place::Supersedes] {
+    for place in [
+        Place::Limits,
+        Place::Check,
+        Place::Complete,
+        Place::Lane,
+        Place::Supersedes,
+    ] {
         let delivery = Delivery::new(Clumsy(place)).options(no_rest().last_write_wins());
         let error = delivery.deliver(0..100).await.unwrap_err();
         assert_nothing_is_lost(&error, "the target");

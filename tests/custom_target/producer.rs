@@ -66,7 +66,10 @@ async fn sending_after_the_close_hands_the_entry_back() {
     let undelivered = other.send(7).await.unwrap_err();
     assert!(matches!(undelivered.cause, Cause::Closed));
     assert_eq!((undelivered.entry, undelivered.attempts), (7, 0));
-    assert_eq!(undelivered.to_string(), "the entry was not delivered: not sent: the producer is closed");
+    assert_eq!(
+        undelivered.to_string(),
+        "the entry was not delivered: not sent: the producer is closed"
+    );
     assert!(matches!(other.try_send(8).unwrap_err().cause, Cause::Closed));
     assert_eq!(calls.lock().unwrap().len(), 0);
 }
@@ -124,7 +127,9 @@ async fn a_caller_that_goes_away_cancels_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_flush_lingers_for_nobody_and_waits_for_all_before_it() {
     let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
-    let producer = Delivery::new(target).options(no_rest().linger(Duration::from_hours(1))).producer();
+    let producer = Delivery::new(target)
+        .options(no_rest().linger(Duration::from_hours(1)))
+        .producer();
     let started = Instant::now();
     let receipts = [producer.enqueue(1).await.unwrap(), producer.enqueue(2).await.unwrap()];
     sleep(ms(5)).await;
@@ -184,7 +189,12 @@ async fn a_cancellation_closes_the_producer_and_hands_everything_back() {
     let cancellation = CancellationToken::new();
     let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
     let progress = Progress::default();
-    let options = no_rest().concurrency(1).unwrap().buffer(50).unwrap().progress(&progress);
+    let options = no_rest()
+        .concurrency(1)
+        .unwrap()
+        .buffer(50)
+        .unwrap()
+        .progress(&progress);
     let producer = Delivery::new(target)
         .options(options.cancellation(cancellation.clone()))
         .producer();

@@ -25,7 +25,11 @@ async fn others_finish_behind_one_that_stands_still(first_polls: Duration) -> Du
 
     let started = Instant::now();
     let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
-    Delivery::new(target).options(options).deliver(vec![1; 100]).await.unwrap();
+    Delivery::new(target)
+        .options(options)
+        .deliver(vec![1; 100])
+        .await
+        .unwrap();
     let took = started.elapsed();
     standing.await.unwrap();
     took
@@ -48,6 +52,10 @@ async fn a_delivery_that_was_polled_once_and_dropped_holds_up_nobody() {
 
     let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
     let started = Instant::now();
-    Delivery::new(target).options(options).deliver(vec![1; 100]).await.unwrap();
+    Delivery::new(target)
+        .options(options)
+        .deliver(vec![1; 100])
+        .await
+        .unwrap();
     assert!(started.elapsed() < Duration::from_secs(5));
 }

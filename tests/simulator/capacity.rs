@@ -87,6 +87,22 @@ async fn capacity_may_change_while_running() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn capacity_may_change_by_a_schedule() {
+    let simulator = Simulator::new(1);
+    let orders = simulator.table("orders", by_id().capacity(1_000.0));
+    let queue = simulator.queue("orders", QueueOptions::default().capacity(1_000.0));
+    let steps = [(1, Capacity::none()), (5, Capacity::per_second(10.0))];
+    orders.schedule_capacity(steps.map(|(after, capacity)| (Duration::from_secs(after), capacity)));
+    queue.schedule_capacity([(Duration::from_secs(1), 0.0)]);
+    sleep(Duration::from_secs(6)).await;
+    assert!(
+        (orders.drain(f64::INFINITY) - 35.0).abs() < 1e-6,
+        "25 were left of the first second"
+    );
+    assert!((queue.drain(f64::INFINITY) - 25.0).abs() < 1e-6);
+}
+
+#[tokio::test(start_paused = true)]
 async fn hot_keys_come_back_while_they_are_hot() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());

@@ -56,6 +56,7 @@ use crate::invalid::InvalidOption;
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
 /// - `initial_rate`: none, the search starts with one whole call
+/// - what is counted: entries
 /// - the draws are not seeded
 ///
 /// It is not `Clone`, because a copy would measure for itself. To look at what it measures, keep an `Arc` of it and hand a
@@ -118,6 +119,25 @@ impl Adaptive {
     pub fn initial_rate(mut self, rate: f64) -> Result<Self, InvalidOption> {
         self.rules.initial_rate = Some(checked("initial rate", rate)?);
         Ok(Self::with(self.rules, self.jitter))
+    }
+
+    /// Counts units of capacity instead of entries, for items whose sizes vary. All rates are then units a second.
+    ///
+    /// DynamoDB's capacity is in write units: one for each 1,024 bytes begun of an item, and more for its indexes or for
+    /// replacing a larger one (Amazon DynamoDB Developer Guide, "DynamoDB read and write operations"). A write is charged by
+    /// its size before it leaves. Each call asks for `ReturnConsumedCapacity`, which costs nothing, and the answer corrects
+    /// the charge. Messages of a queue count for 1 each.
+    ///
+    /// Leave it off where the items are about equally large: their number is known exactly.
+    ///
+    /// ```
+    /// # use aws_batch_delivery::{DeliveryOptions, backoff::Adaptive};
+    /// let options = DeliveryOptions::default().backoff(Adaptive::default().by_write_units());
+    /// ```
+    #[must_use]
+    pub fn by_write_units(mut self) -> Self {
+        self.rules.counts_units = true;
+        Self::with(self.rules, self.jitter)
     }
 
     /// Makes the draws repeatable.
@@ -188,5 +208,9 @@ impl BackoffStrategy for Adaptive {
 
     fn reset(&self) {
         self.lock().reset();
+    }
+
+    fn counts_units(&self) -> bool {
+        self.rules.counts_units
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Rules {
     pub(super) max_rate: Option<f64>,
     /// Entries a second at first; `None` to search.
     pub(super) initial_rate: Option<f64>,
+    /// What is counted are units of capacity.
+    pub(super) counts_units: bool,
     switched_off: Option<Rule>,
 }
 
@@ -68,6 +70,7 @@ impl Default for Rules {
             share: 1.0,
             max_rate: None,
             initial_rate: None,
+            counts_units: false,
             switched_off: None,
         }
     }

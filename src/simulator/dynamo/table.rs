@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -65,6 +66,24 @@ impl Table {
     /// Changes the capacity. The level of the bucket is kept as far as it fits.
     pub fn set_capacity(&self, capacity: impl Into<Capacity>) {
         self.state().gate.set_capacity(capacity.into());
+    }
+
+    /// Changes the capacity later, each time so long after now, to the moment exactly.
+    ///
+    /// Replaces what was scheduled before; [`set_capacity`](Self::set_capacity) ends it.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use aws_batch_delivery::simulator::{Simulator, KeyType, TableOptions};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # let simulator = Simulator::new(1);
+    /// let orders = simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(1_000.0));
+    /// orders.schedule_capacity([(Duration::from_secs(30), 500.0), (Duration::from_secs(60), 2_000.0)]);
+    /// # }
+    /// ```
+    pub fn schedule_capacity<C: Into<Capacity>>(&self, steps: impl IntoIterator<Item = (Duration, C)>) {
+        self.state().gate.schedule_capacity(steps);
     }
 
     /// Another tenant writes: takes up to so many units from the bucket, and says how many there were.

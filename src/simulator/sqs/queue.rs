@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -89,6 +90,24 @@ impl Queue {
     /// Changes the capacity. The level of the bucket is kept as far as it fits.
     pub fn set_capacity(&self, capacity: impl Into<Capacity>) {
         self.state().gate.set_capacity(capacity.into());
+    }
+
+    /// Changes the capacity later, each time so long after now, to the moment exactly.
+    ///
+    /// Replaces what was scheduled before; [`set_capacity`](Self::set_capacity) ends it.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use aws_batch_delivery::simulator::{Simulator, QueueOptions};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # let simulator = Simulator::new(1);
+    /// let orders = simulator.queue("orders", QueueOptions::default().capacity(1_000.0));
+    /// orders.schedule_capacity([(Duration::from_secs(30), 500.0), (Duration::from_secs(60), 2_000.0)]);
+    /// # }
+    /// ```
+    pub fn schedule_capacity<C: Into<Capacity>>(&self, steps: impl IntoIterator<Item = (Duration, C)>) {
+        self.state().gate.schedule_capacity(steps);
     }
 
     /// Another sender: takes up to so many messages' worth from the bucket, and says how many there were.

@@ -16,7 +16,7 @@ use std::fmt;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{Builder, FrameworkMetadata};
-use aws_sdk_dynamodb::types::WriteRequest;
+use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity, WriteRequest};
 use aws_sdk_dynamodb::{Client, Config};
 
 pub use size::item_size;
@@ -36,6 +36,9 @@ pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes of an item as [`item_size`] counts them: 400 KiB. From the service quotas of DynamoDB.
 pub const MAX_ITEM_BYTES: usize = 400 * 1024;
+
+/// Bytes of an item that a write unit pays for. From the developer guide of DynamoDB.
+const WRITE_UNIT: usize = 1024;
 
 /// A DynamoDB table to write to.
 ///
@@ -124,6 +127,29 @@ impl DynamoTable {
         Ok(actual)
     }
 
+    /// Write units that an entry takes. What a delete takes depends on the item that it finds.
+    fn write_units(entry: &WriteRequest) -> usize {
+        let put = entry.put_request();
+        put.map_or(1, |put| item_size(put.item()).div_ceil(WRITE_UNIT).max(1))
+    }
+
+    async fn call(&self, chunk: &[WriteRequest], metered: bool) -> (Answer, Option<f64>) {
+        let call = self
+            .client
+            .batch_write_item()
+            .request_items(&self.table, chunk.to_vec())
+            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total))
+            .customize()
+            .config_override(self.per_call.clone());
+        match call.send().await {
+            Ok(output) => (
+                correlate::verdicts(chunk, output.unprocessed_items()),
+                consumed(output.consumed_capacity()),
+            ),
+            Err(error) => (verdict::of_call(error), None),
+        }
+    }
+
     /// Bytes that requests may take in a call's body.
     fn request_bytes(&self) -> usize {
         self.limits.bytes.saturating_sub(wire::envelope(&self.table))
@@ -159,18 +185,31 @@ impl BatchTarget for DynamoTable {
         self.key.get().is_some_and(|key| key.is_same(newer, older))
     }
 
-    async fn send(&self, chunk: &[WriteRequest]) -> Answer {
-        let call = self
-            .client
-            .batch_write_item()
-            .request_items(&self.table, chunk.to_vec())
-            .customize()
-            .config_override(self.per_call.clone());
-        match call.send().await {
-            Ok(output) => correlate::verdicts(chunk, output.unprocessed_items()),
-            Err(error) => verdict::of_call(error),
-        }
+    fn units(&self, entry: &WriteRequest) -> usize {
+        Self::write_units(entry)
     }
+
+    async fn send(&self, chunk: &[WriteRequest]) -> Answer {
+        self.call(chunk, false).await.0
+    }
+
+    async fn send_metered(&self, chunk: &[WriteRequest]) -> (Answer, Option<f64>) {
+        let metered = has_room_to_ask(chunk.iter(), self.request_bytes());
+        self.call(chunk, metered).await
+    }
+}
+
+/// Whether a call may ask for the capacity that it takes, without its body passing the limit.
+fn has_room_to_ask<'a>(requests: impl Iterator<Item = &'a WriteRequest>, limit: usize) -> bool {
+    requests.map(wire::request).sum::<usize>() + wire::ASKING <= limit
+}
+
+/// Units that a call took of all its tables; `None` when it does not say.
+fn consumed(capacity: &[ConsumedCapacity]) -> Option<f64> {
+    capacity
+        .iter()
+        .filter_map(ConsumedCapacity::capacity_units)
+        .reduce(|sum, units| sum + units)
 }
 
 impl fmt::Debug for DynamoTable {
@@ -221,6 +260,45 @@ mod tests {
             verdicts[..],
             [Verdict::Accepted, Verdict::Rejected(Rejection::Unprocessed, _)]
         ));
+    }
+
+    #[tokio::test]
+    async fn a_metered_call_asks_for_its_capacity_and_tells_it() {
+        let recorder = Recorder::answering(
+            200,
+            r#"{"UnprocessedItems":{},"ConsumedCapacity":[{"TableName":"orders","CapacityUnits":7.5}]}"#,
+        );
+        let (answer, units) = table(&recorder).send_metered(&[put([("id", text("a"))])]).await;
+        assert!(matches!(answer, Answer::Each(verdicts) if verdicts.len() == 1));
+        assert_eq!(units, Some(7.5));
+        let asked = recorder.only_request().body;
+        assert!(asked.contains(r#""ReturnConsumedCapacity":"TOTAL""#), "{asked}");
+    }
+
+    #[tokio::test]
+    async fn a_metered_call_keeps_the_limit_of_the_body() {
+        let chunk = [put([("id", text("a"))])];
+        for (spare, asks) in [(wire::ASKING, true), (wire::ASKING - 1, false)] {
+            let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+            let bytes = wire::envelope("orders") + wire::request(&chunk[0]) + spare;
+            let limits = Limits {
+                entries: 25,
+                bytes,
+                entry_bytes: MAX_ITEM_BYTES,
+            };
+            let (_, units) = table(&recorder).limits(limits).send_metered(&chunk).await;
+            let body = recorder.only_request().body;
+            assert_eq!((units, body.contains("ReturnConsumedCapacity")), (None, asks));
+            assert!(body.len() <= bytes);
+        }
+    }
+
+    #[test]
+    fn a_write_takes_a_unit_for_each_kilobyte_begun() {
+        let orders = table(&Recorder::answering(200, "{}"));
+        let of = |bytes: usize| orders.units(&put([("id", text(&"a".repeat(bytes - "id".len())))]));
+        assert_eq!([3, 1024, 1025, 2048, 409_600].map(of), [1, 1, 2, 2, 400]);
+        assert_eq!(orders.units(&delete([("id", text("a"))])), 1);
     }
 
     #[tokio::test]

@@ -5,10 +5,12 @@ use std::fmt;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
-use aws_sdk_dynamodb::types::WriteRequest;
+use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, WriteRequest};
 use futures::future::join_all;
 
-use super::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, correlate, per_call, wire};
+use super::{
+    DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, correlate, has_room_to_ask, per_call, wire,
+};
 use crate::invalid::InvalidEntry;
 use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
@@ -138,7 +140,22 @@ impl BatchTarget for DynamoTables {
         table.is_some_and(|table| table.supersedes(&newer.request, &older.request))
     }
 
+    fn units(&self, entry: &TableWrite) -> usize {
+        DynamoTable::write_units(&entry.request)
+    }
+
     async fn send(&self, chunk: &[TableWrite]) -> Answer {
+        self.call(chunk, false).await.0
+    }
+
+    async fn send_metered(&self, chunk: &[TableWrite]) -> (Answer, Option<f64>) {
+        let metered = has_room_to_ask(chunk.iter().map(|write| &write.request), self.request_bytes());
+        self.call(chunk, metered).await
+    }
+}
+
+impl DynamoTables {
+    async fn call(&self, chunk: &[TableWrite], metered: bool) -> (Answer, Option<f64>) {
         let mut requests: HashMap<String, Vec<WriteRequest>> = HashMap::new();
         for write in chunk {
             let of_table = requests.entry(write.table.clone()).or_default();
@@ -148,11 +165,15 @@ impl BatchTarget for DynamoTables {
             .client
             .batch_write_item()
             .set_request_items(Some(requests))
+            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total))
             .customize()
             .config_override(self.per_call.clone());
         match call.send().await {
-            Ok(output) => correlate::verdicts_by_table(chunk, output.unprocessed_items()),
-            Err(error) => verdict::of_call(error),
+            Ok(output) => (
+                correlate::verdicts_by_table(chunk, output.unprocessed_items()),
+                consumed(output.consumed_capacity()),
+            ),
+            Err(error) => (verdict::of_call(error), None),
         }
     }
 }

@@ -14,6 +14,9 @@ pub(super) fn envelope(table: &str) -> usize {
     r#"{"RequestItems":{:[]}}"#.len() + string(table) - 1
 }
 
+/// Bytes of the question what capacity a call takes.
+pub(super) const ASKING: usize = r#","ReturnConsumedCapacity":"TOTAL""#.len();
+
 /// Bytes of one request and of the comma after it.
 pub(super) fn request(request: &WriteRequest) -> usize {
     let put = request

@@ -1,0 +1,60 @@
+//! The strategies that are compared.
+
+use std::sync::Arc;
+
+use aws_batch_delivery::backoff::{
+    Adaptive, BackoffStrategy, DecorrelatedJitter, EqualJitter, Exponential, FullJitter, Linear, Quadratic, Responsive,
+    Rule, Schedule,
+};
+
+use super::peers::{FlinkAimd, SdkAdaptive, VectorConcurrency};
+use super::scenario::Scenario;
+
+/// Makes a strategy for a scenario, from a seed.
+pub(crate) type Make = Arc<dyn Fn(&Scenario, u64) -> Arc<dyn BackoffStrategy> + Send + Sync>;
+
+/// A strategy, and what it is called in the table.
+pub(crate) type Named = (String, Make);
+
+fn named<S: BackoffStrategy>(name: &str, make: impl Fn(u64) -> S + Send + Sync + 'static) -> Named {
+    (name.to_owned(), Arc::new(move |_, seed| Arc::new(make(seed))))
+}
+
+/// The default.
+pub(crate) fn adaptive() -> Named {
+    named("Adaptive", |seed| Adaptive::default().seed(seed))
+}
+
+/// Adaptive without each of its rules in turn.
+pub(crate) fn ablations() -> Vec<Named> {
+    let without = Rule::ALL.into_iter().map(|rule| {
+        named(&format!("no {rule:?}"), move |seed| {
+            Adaptive::default().without(rule).seed(seed)
+        })
+    });
+    std::iter::once(adaptive()).chain(without).collect()
+}
+
+/// The other strategies of the crate.
+pub(crate) fn others() -> Vec<Named> {
+    vec![
+        named("Linear", |_| Linear::default()),
+        named("Quadratic", |_| Quadratic::default()),
+        named("Exponential", |_| Exponential::default()),
+        named("FullJitter", |seed| FullJitter::default().seed(seed)),
+        named("EqualJitter", |seed| EqualJitter::default().seed(seed)),
+        named("Decorrelated", |seed| DecorrelatedJitter::default().seed(seed)),
+        named("Schedule", |seed| Schedule::default().seed(seed)),
+        named("Responsive", |seed| Responsive::brisk().seed(seed)),
+    ]
+}
+
+/// What others do.
+pub(crate) fn peers() -> Vec<Named> {
+    let flink: Make = Arc::new(|scenario, _| Arc::new(FlinkAimd::new(scenario.chunk, scenario.workers)));
+    vec![
+        named("SDK adaptive", SdkAdaptive::new),
+        ("Flink AIMD".to_owned(), flink),
+        named("Vector", VectorConcurrency::new),
+    ]
+}
