@@ -143,7 +143,7 @@ async fn time<T: BatchTarget>(delivery: &Delivery<T>, entries: Vec<T::Entry>) ->
     let started = time_used();
     let report = delivery.deliver(entries).await.expect("the service takes everything");
     assert_eq!(report.delivered, count);
-    time_used() - started
+    time_used().saturating_sub(started)
 }
 
 /// The throughput with lanes as a share of that without: the median of all turns.

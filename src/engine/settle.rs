@@ -34,6 +34,8 @@ pub(crate) struct Settled<E> {
 
 /// Gives each entry of the chunk its verdict. An entry that the answer does not speak of is sent again.
 pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
+    // Where one has a lane, mostly all have.
+    let has_lanes = chunk.tickets.first().is_some_and(|ticket| ticket.lane.is_some());
     let mut settled = Settled {
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         cost: Outcome::new(sent_at.into_std(), answered_at.into_std()),
@@ -41,7 +43,7 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
         refused: Vec::new(),
         refused_alone: None,
         stop: None,
-        left: Vec::new(),
+        left: Vec::with_capacity(if has_lanes { chunk.len() } else { 0 }),
         disputed: None,
         case: None,
     };

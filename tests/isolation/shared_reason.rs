@@ -113,7 +113,7 @@ async fn calls_are_full_again_after_the_first_good_entry() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn runs_of_guilty_entries_cost_few_calls_and_take_no_innocent_one_down(

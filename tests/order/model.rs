@@ -11,7 +11,8 @@ use crate::service::{Order, Seen, Write};
 /// Delivers a random input through random faults, and compares what arrived with a sequential delivery.
 fn is_delivered_in_order(scenario: &Scenario) -> Result<(), TestCaseError> {
     let input = scenario.input();
-    let (service, seen) = scenario.service(&input);
+    let service = scenario.service(&input);
+    let seen = service.seen();
     let result = scenario.run(async |options| {
         Delivery::new(service)
             .options(options)

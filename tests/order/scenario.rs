@@ -205,15 +205,9 @@ impl Scenario {
         }
     }
 
-    pub(crate) fn service(
-        &self,
-        input: &Input,
-    ) -> (
-        Service<impl Fn(usize, &[Write]) -> Fate + use<>>,
-        std::sync::Arc<Mutex<crate::service::Seen>>,
-    ) {
-        let (service, seen) = Service::new(self.order, self.per_call, self.fates(input.poisoned.clone()));
-        (service.with_bytes(CALL_BYTES, input.bytes.clone()), seen)
+    pub(crate) fn service(&self, input: &Input) -> Service<impl Fn(usize, &[Write]) -> Fate + use<>> {
+        let (service, _) = Service::new(self.order, self.per_call, self.fates(input.poisoned.clone()));
+        service.with_bytes(CALL_BYTES, input.bytes.clone())
     }
 
     fn options(&self) -> DeliveryOptions {

@@ -127,6 +127,11 @@ where
         self
     }
 
+    /// What it will have seen.
+    pub(crate) fn seen(&self) -> Arc<Mutex<Seen>> {
+        Arc::clone(&self.seen)
+    }
+
     fn bytes_of(&self, write: &Write) -> usize {
         self.bytes.get(write.number).copied().unwrap_or(1_000)
     }

@@ -28,7 +28,7 @@ pub(super) fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
 
-pub(super) fn put<const N: usize>(item: [(&str, AttributeValue); N]) -> WriteRequest {
+pub(super) fn put<'a>(item: impl IntoIterator<Item = (&'a str, AttributeValue)>) -> WriteRequest {
     let item = item.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let put = PutRequest::builder().set_item(Some(item)).build().unwrap();
     WriteRequest::builder().put_request(put).build()
