@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::OptionFuture;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -148,13 +148,16 @@ where
             self.waiting.wake(now, |lane| self.lanes.board(lane));
             self.cases.wake(now);
             self.give_up_expired(now);
-            self.refill(now);
+            let refilled = self.refill(now);
             self.bid_farewell();
             if queued_up.is_none() {
                 queued_up = self.send_what_may_go(now);
             }
             if self.is_done() {
                 return None;
+            }
+            if !refilled {
+                yield_now().await;
             }
             let waiter = Waiter {
                 entries: self.next_cost().max(1),

@@ -38,12 +38,18 @@ where
             && self.fault.get().is_none()
     }
 
-    /// Reads and checks entries as long as there are some and they are wanted.
-    pub(super) fn refill(&mut self, now: Instant) {
+    /// Reads and checks entries as long as there are some and they are wanted. Returns whether it was enough for now.
+    ///
+    /// Entries that are superseded as soon as they are read would be read without end; so others have their turn in between.
+    pub(super) fn refill(&mut self, now: Instant) -> bool {
+        let mut reads = 0..WAITING_ENTRIES;
         while self.wants_more() {
+            if reads.next().is_none() {
+                return false;
+            }
             let counts_units = self.options.gate.counts_units();
             match self.fresh.read(&*self.target, &self.limits, counts_units, now) {
-                None => return,
+                None => break,
                 Some(Read::Checked(entry)) => self.line_up(entry),
                 Some(Read::Invalid(entry, invalid)) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
                 Some(Read::Panicked(entry, fault)) => {
@@ -52,6 +58,7 @@ where
                 }
             }
         }
+        true
     }
 
     /// An entry was read: it may go, or is held in its lane.
