@@ -3,7 +3,6 @@
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, OptionFuture};
@@ -14,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 use super::cases::{Case, Cases};
 use super::ending::Ending;
 use super::fresh::Fresh;
-use super::gate::{Departure, Turn};
+use super::gate::{Departure, Turn, Wanted};
 use super::lanes::Lanes;
 use super::ledger::Ledger;
 use super::round::{panicked, round};
 use super::settle::Settled;
 use super::setup::SetupFailures;
-use super::slots::Slots;
+use super::slots::{Slots, later};
 use super::ticket::{Chunk, Ticket, Ticketed};
 use super::waiting::Waiting;
 use crate::backoff::Waiter;
@@ -65,7 +64,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Iterator<Item = T::Entry>> {
     pub(super) cases: Cases<T::Entry>,
     pub(super) slots: Slots,
     /// How many entries the next call would like to carry, for the queue in front of the strategy.
-    wanted: Arc<AtomicUsize>,
+    wanted: Arc<Wanted>,
     pub(super) rounds: JoinSet<Settled<T::Entry>>,
     /// Cancelled when calls in flight are given up.
     pub(super) abandoned: CancellationToken,
@@ -125,7 +124,7 @@ where
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
             }
-            self.waiting.wake(now, |lane| self.lanes.board(lane));
+            self.wake(now);
             self.cases.wake(now);
             self.give_up_expired(now);
             self.refill();
@@ -135,7 +134,7 @@ where
             if self.rounds.is_empty() && self.waiting.len() == 0 && self.fresh.len() == 0 && self.cases.is_empty() {
                 return None;
             }
-            self.wanted.store(self.next_len(), Relaxed);
+            self.wanted.store(self.wanted());
             let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
             tokio::select! {
                 biased;
@@ -167,6 +166,22 @@ where
         }
         let reached = self.options.deadline.is_some_and(|deadline| deadline <= now);
         reached.then_some(Ending::DeadlineReached)
+    }
+
+    /// Makes ready who has rested, unless the strategy holds it for longer. Nobody is held beyond the time it has.
+    fn wake(&mut self, now: Instant) {
+        let Self {
+            waiting,
+            lanes,
+            options,
+            ..
+        } = self;
+        let hold = |ticket: &Ticket| {
+            let until = later(now, options.gate.strategy().hold(now.into_std()));
+            let expiry = ticket.expiry(options.give_up_after);
+            Some(expiry.map_or(until, |expiry| expiry.min(until)))
+        };
+        waiting.wake(now, hold, |lane| lanes.board(lane));
     }
 
     /// Hands back what was rejected and whose time is used up.
@@ -212,8 +227,18 @@ where
 
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
+        let waiter = self.wanted();
+        (waiter.entries > 0 && self.slots.has_free(now)).then_some(waiter)
+    }
+
+    /// What the next call would like to carry.
+    fn wanted(&self) -> Waiter {
         let entries = self.next_len();
-        (entries > 0 && self.slots.has_free(now)).then_some(Waiter { entries })
+        let ready = self.waiting.ready() + self.fresh.len();
+        Waiter {
+            entries,
+            more: ready > entries || self.fresh.has_more(),
+        }
     }
 
     /// How many entries the next call would like to carry.

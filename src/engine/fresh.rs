@@ -33,6 +33,11 @@ impl<E, I: Iterator<Item = E>> Fresh<E, I> {
         self.input.peek().is_some()
     }
 
+    /// Whether the input is known to have more, without a look at it: it may have to be waited for.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.input_ended && self.input.size_hint().0 > 0
+    }
+
     /// Reads and checks the next entry of the input; `None` when it has ended.
     #[expect(clippy::type_complexity, reason = "an entry, or an entry and what is wrong with it")]
     pub(crate) fn read<T>(

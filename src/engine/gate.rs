@@ -1,7 +1,7 @@
 //! The queue in front of the shared strategy.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use tokio::sync::{Mutex, Notify, OwnedMutexGuard, watch};
 use tokio::time::{Instant, timeout_at};
@@ -43,15 +43,12 @@ impl Gate {
     }
 
     /// Queues up, and waits until the strategy lets the waiter go. How many entries it has may change meanwhile.
-    pub(crate) async fn admit(self: Arc<Self>, entries: Arc<AtomicUsize>) -> Turn {
+    pub(crate) async fn admit(self: Arc<Self>, wanted: Arc<Wanted>) -> Turn {
         let held = Arc::clone(&self.turn).lock_owned().await;
         loop {
             // Created before the question, so that no outcome slips in between.
             let observed = self.observed.notified();
-            let waiter = Waiter {
-                entries: entries.load(Relaxed).max(1),
-            };
-            match self.strategy.admit(Instant::now().into_std(), &waiter) {
+            match self.strategy.admit(Instant::now().into_std(), &wanted.load()) {
                 Admission::Go(entries) => return self.turn(entries, held),
                 Admission::WaitUntil(then) => {
                     // Either way the strategy is asked again.
@@ -83,6 +80,27 @@ impl Gate {
 
     pub(crate) fn resets(&self) -> watch::Receiver<u64> {
         self.resets.subscribe()
+    }
+}
+
+/// What the head of the queue would like to send. It may change while it waits.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    entries: AtomicUsize,
+    more: AtomicBool,
+}
+
+impl Wanted {
+    pub(crate) fn store(&self, waiter: Waiter) {
+        self.entries.store(waiter.entries, Relaxed);
+        self.more.store(waiter.more, Relaxed);
+    }
+
+    fn load(&self) -> Waiter {
+        Waiter {
+            entries: self.entries.load(Relaxed).max(1),
+            more: self.more.load(Relaxed),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
-use super::ticket::Ticketed;
+use super::ticket::{Ticket, Ticketed};
 use crate::backoff::Retry;
 use crate::target::Lane;
 
@@ -50,15 +50,25 @@ impl<E> Waiting<E> {
         self.make_ready(entry);
     }
 
-    /// Makes those ready that have rested until `now`, and tells their lanes.
-    pub(crate) fn wake(&mut self, now: Instant, mut board: impl FnMut(Option<Lane>)) {
+    /// Makes those ready that have rested until `now`, unless they are held for longer, and tells their lanes.
+    pub(crate) fn wake(
+        &mut self,
+        now: Instant,
+        mut hold: impl FnMut(&Ticket) -> Option<Instant>,
+        mut board: impl FnMut(Option<Lane>),
+    ) {
         while let Some(first) = self.resting.first_entry() {
             if first.key().0 > now {
                 break;
             }
             let entry = first.remove();
-            board(entry.ticket.lane);
-            self.make_ready(entry);
+            match hold(&entry.ticket).filter(|until| *until > now) {
+                Some(until) => drop(self.resting.insert((until, entry.ticket.position), entry)),
+                None => {
+                    board(entry.ticket.lane);
+                    self.make_ready(entry);
+                }
+            }
         }
     }
 

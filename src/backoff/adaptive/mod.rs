@@ -7,6 +7,7 @@ mod credit;
 mod estimate;
 mod evidence;
 mod floor;
+mod group;
 mod outage;
 mod pacer;
 mod parking;
@@ -170,8 +171,18 @@ impl BackoffStrategy for Adaptive {
         if !self.rules.has(Rule::Parking) {
             return Duration::ZERO;
         }
-        let unlucky = self.lock().retries_are_unlucky();
-        parking::rest(retry, unlucky, &self.jitter)
+        let (loss, at_once) = {
+            let pacer = self.lock();
+            (pacer.bad_luck(), !pacer.holds_retries())
+        };
+        if retry.number == 1 && at_once {
+            return Duration::ZERO;
+        }
+        parking::rest(retry, loss, &self.jitter)
+    }
+
+    fn hold(&self, now: Instant) -> Duration {
+        self.lock().hold(now)
     }
 
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {

@@ -103,9 +103,11 @@ impl Search {
     }
 
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
-    pub(super) fn admits(&mut self, wanted: f64, in_flight: f64) -> Option<f64> {
+    ///
+    /// The first call is a whole one if that is all there is. If `more` wait it is a small one, as the bucket may be empty.
+    pub(super) fn admits(&mut self, wanted: f64, more: bool, in_flight: f64) -> Option<f64> {
         if self.window <= 0.0 {
-            self.window = wanted;
+            self.window = if more { wanted.min(FEW) } else { wanted };
         }
         if self.window - in_flight >= wanted {
             Some(wanted)
@@ -234,7 +236,7 @@ mod tests {
     fn a_window_that_is_used_grows_by_a_quarter_in_a_round_trip() {
         let mut search = Search::from(100.0);
         observe(&mut search, 0, 25.0, 0.0, 10.0, TRIP);
-        assert_eq!(search.admits(100.0, 0.0), Some(100.0));
+        assert_eq!(search.admits(100.0, true, 0.0), Some(100.0));
         for call in 0..4 {
             observe(&mut search, call, 25.0, 0.0, 100.0, TRIP);
         }
@@ -244,17 +246,18 @@ mod tests {
     #[test]
     fn something_is_always_on_its_way() {
         let mut search = Search::from(0.0);
-        assert_eq!(search.admits(25.0, 0.0), Some(1.0));
-        assert_eq!(search.admits(25.0, 1.0), None);
+        assert_eq!(search.admits(25.0, false, 0.0), Some(1.0));
+        assert_eq!(search.admits(25.0, false, 1.0), None);
     }
 
     #[test]
     fn the_first_call_is_a_whole_one_and_if_that_was_too_much_a_few_follow() {
         let mut search = Search::new();
-        assert_eq!(search.admits(25.0, 0.0), Some(25.0));
-        assert_eq!(search.admits(25.0, 25.0), None);
+        assert_eq!(search.clone().admits(25.0, true, 0.0), Some(5.0));
+        assert_eq!(search.admits(25.0, false, 0.0), Some(25.0));
+        assert_eq!(search.admits(25.0, false, 25.0), None);
         assert!(observe(&mut search, 0, 25.0, 1.0, 25.0, TRIP).is_none());
-        assert_eq!(search.admits(25.0, 0.0), Some(5.0));
+        assert_eq!(search.admits(25.0, false, 0.0), Some(5.0));
     }
 
     #[test]

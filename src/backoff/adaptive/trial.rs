@@ -15,16 +15,16 @@ const MANY_ENTRIES: f64 = 40.0;
 
 /// It goes on until there are this many of either, so that the share is known well enough.
 const EXACT_ENTRIES: f64 = 100.0;
-const EXACT_REJECTIONS: f64 = 12.0;
+const EXACT_REJECTIONS: f64 = 25.0;
 
-/// A trial says yes when at least this part of the rejections has remained.
-const REMAINING: f64 = 0.6;
+/// A trial says yes when at least this part of the rejections has remained. What is suspected is known by few calls.
+const REMAINING: f64 = 0.3;
 
 /// A trial without a rejection says no when this many were to be expected: by chance there are none in one of 90.
 const EXPECTED: f64 = 4.5;
 
 /// A trial ends when this many were to be expected, whatever there was.
-const ENOUGH: f64 = 20.0;
+const ENOUGH: f64 = 40.0;
 
 /// It also ends after this many fresh entries: a loss that does not show among them is not worth the time.
 const MOST_ENTRIES: f64 = 500.0;
