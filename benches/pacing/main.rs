@@ -99,17 +99,6 @@ fn main() -> std::io::Result<()> {
         .filter(|line| line.strategy == "Adaptive")
         .map(|line| line.missed().len())
         .sum();
-    if let Some(seed) = arguments
-        .scenario
-        .as_ref()
-        .and_then(|name| name.strip_prefix("random ")?.parse().ok())
-    {
-        for (name, make) in &strategies {
-            let case = (catalog::random(seed), seed);
-            println!("{:?}", case.0);
-            Line::new(name, &case.0, run_all(std::slice::from_ref(&case), make)).print();
-        }
-    }
     if count > 0 {
         missed += random_cases(arguments.seeds.start * 1_000_000, count, &adaptive().1);
     }
@@ -166,37 +155,6 @@ fn random_cases(first: u64, count: u64, make: &Make) -> usize {
     };
     let time = percentiles(&|run| run.time);
     let rejected = percentiles(&|run| run.rejected);
-    let mut worst: Vec<_> = runs.iter().zip(&cases).collect();
-    worst.sort_by(|one, other| other.0.rejected.total_cmp(&one.0.rejected));
-    for (run, (scenario, _)) in worst.iter().take(12) {
-        println!(
-            "  {}: time {:.3}, rejected {:.2}, C {:.0} x{} B {:.1} trip {:.3} W {} tenant {:?}",
-            scenario.name,
-            run.time,
-            run.rejected,
-            scenario.steps[0].1,
-            scenario.steps.len(),
-            scenario.burst,
-            scenario.trip,
-            scenario.workers,
-            scenario.tenant.map(|t| t.rate)
-        );
-    }
-    worst.sort_by(|one, other| other.0.time.total_cmp(&one.0.time));
-    for (run, (scenario, _)) in worst.iter().take(12) {
-        println!(
-            "  {}: time {:.3}, rejected {:.2}, C {:.0} x{} B {:.1} trip {:.3} W {} tenant {:?}",
-            scenario.name,
-            run.time,
-            run.rejected,
-            scenario.steps[0].1,
-            scenario.steps.len(),
-            scenario.burst,
-            scenario.trip,
-            scenario.workers,
-            scenario.tenant.map(|t| t.rate)
-        );
-    }
     println!("random: 50, 90, 99% have time {time:.4?} of {TIME:?}, rejected {rejected:.3?} of {REJECTED:?}");
     let missed = |is: [f64; 3], most: [f64; 3]| is.iter().zip(most).filter(|(is, most)| *is > most).count();
     missed(time, TIME) + missed(rejected, REJECTED)

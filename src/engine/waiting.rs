@@ -62,12 +62,11 @@ impl<E> Waiting<E> {
                 break;
             }
             let entry = first.remove();
-            match hold(&entry.ticket).filter(|until| *until > now) {
-                Some(until) => drop(self.resting.insert((until, entry.ticket.position), entry)),
-                None => {
-                    board(entry.ticket.lane);
-                    self.make_ready(entry);
-                }
+            if let Some(until) = hold(&entry.ticket).filter(|until| *until > now) {
+                self.resting.insert((until, entry.ticket.position), entry);
+            } else {
+                board(entry.ticket.lane);
+                self.make_ready(entry);
             }
         }
     }
@@ -110,5 +109,25 @@ impl<E> Waiting<E> {
         let ready = std::mem::take(&mut self.ready);
         let resting = std::mem::take(&mut self.resting);
         ready.into_values().chain(resting.into_values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn who_is_held_rests_on_until_then() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(1);
+        let mut waiting = Waiting::new();
+        let ticket = Ticket::new(0, 1);
+        waiting.rest(now, Ticketed { entry: (), ticket });
+        waiting.wake(now, |_| Some(later), |_| {});
+        assert_eq!((waiting.ready(), waiting.next_wake()), (0, Some(later)));
+        waiting.wake(later, |_| Some(later), |_| {});
+        assert_eq!((waiting.ready(), waiting.next_wake()), (1, None));
     }
 }

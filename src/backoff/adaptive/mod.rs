@@ -49,6 +49,8 @@ use crate::invalid::InvalidOption;
 ///   naive estimate down for ever. Where rejections go on while the pace is low, it is halved for a moment. What is still
 ///   rejected then, a little of each call, is a loss that no pace can cure, and is put up with.
 /// - **Entries rejected more than once** rest for 25 to 50 ms, and up to 5 s if they are rejected again and again.
+/// - **Hot keys**: retries that are rejected while fresh entries of the same calls are accepted wait for their turn. They go at
+///   a pace of their own, which follows what they are given, so that they take nothing from the others.
 ///
 /// Entries are what is counted. All clones of the options share one pace; several processes that send to the same table
 /// need not know of each other and come to equal shares.
@@ -56,7 +58,7 @@ use crate::invalid::InvalidOption;
 /// # Defaults
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
-/// - `initial_rate`: none, the search starts with one whole call
+/// - `initial_rate`: none, the search starts with one call: a whole one, or five entries if more wait than it carries
 /// - the draws are not seeded
 ///
 /// It is not `Clone`, because a copy would measure for itself. To look at what it measures, keep an `Arc` of it and hand a

@@ -36,7 +36,7 @@ const OFTEN: f64 = 0.06;
 #[derive(Debug, Default)]
 pub(super) struct Retries {
     fresh: Share,
-    retries: Share,
+    again: Share,
     /// How many retries were rejected in calls that carried fresh entries as well …
     mixed: Share,
     /// … and how many were to be expected, with the variance of that.
@@ -69,7 +69,7 @@ impl Share {
 impl Retries {
     pub(super) fn hear(&mut self, fresh: (f64, f64), retries: (f64, f64)) {
         self.fresh.hear(fresh.0, fresh.1, FRESH_MEMORY);
-        self.retries.hear(retries.0, retries.1, MEMORY);
+        self.again.hear(retries.0, retries.1, MEMORY);
         let (sent, rejected) = (fresh.0 + retries.0, fresh.1 + retries.1);
         if fresh.0 > 0.0 && retries.0 > 0.0 {
             // Retries stand side by side in a call, and so may those that the service rejects.
@@ -108,7 +108,7 @@ impl Retries {
     /// Whether retries fail for the same reason as fresh entries do: it is mere chance whom it hits.
     pub(super) fn are_unlucky(&self) -> bool {
         let fresh = self.fresh.get();
-        fresh > OFTEN && self.retries.get() <= TIMES * fresh + SLACK
+        fresh > OFTEN && self.again.get() <= TIMES * fresh + SLACK
     }
 
     /// Whether far more of the retries are rejected than of the fresh entries of the same calls.

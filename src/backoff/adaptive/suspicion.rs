@@ -60,12 +60,13 @@ impl Suspicion {
         }
     }
 
-    /// A mark came, in the dip or not.
-    pub(super) fn marked(&mut self, dips: bool) {
+    /// A mark came, in the dip or not. After a dip it proves the estimate.
+    pub(super) fn marked(&mut self, dips: bool, capacity: f64) {
         if dips {
             self.marks += 1;
         } else {
             self.clear();
+            self.peak = capacity.max(self.vouched);
         }
     }
 
@@ -80,6 +81,11 @@ impl Suspicion {
         if seconds >= VOUCHED {
             self.vouched = self.vouched.max(capacity);
         }
+    }
+
+    /// The highest estimate, to be trusted or not.
+    pub(super) fn highest(&self) -> f64 {
+        self.peak
     }
 
     /// The highest estimate, if it can be trusted: not when it had sunk already before enough time vouched for it.
@@ -144,7 +150,7 @@ mod tests {
         suspicion.keep_peak(1000.0, 1.0);
         for rejected in rejections {
             suspicion.hear(25.0, *rejected, 900.0);
-            suspicion.marked(true);
+            suspicion.marked(true, 900.0);
         }
         suspicion
     }
@@ -162,7 +168,7 @@ mod tests {
     #[test]
     fn a_mark_after_the_dip_ends_the_suspicion() {
         let mut suspicion = after(&[2.0; 6]);
-        suspicion.marked(false);
+        suspicion.marked(false, 900.0);
         assert!(suspicion.share().is_none());
     }
 

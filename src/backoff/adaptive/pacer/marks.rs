@@ -84,7 +84,7 @@ impl Pacer {
         }
         let is_news = evidence.sent_at > self.schedule.cut_at();
         if is_news && (!dips || evidence.fresh_rejected > 0.0) {
-            self.suspicion.marked(dips);
+            self.suspicion.marked(dips, self.capacity.unwrap_or(0.0));
         }
         if is_news || surprise {
             self.cut(evidence.now);

@@ -49,7 +49,7 @@ const VOUCHED_TRIPS: f64 = 10.0;
 const SMALL_CALL: f64 = 0.03;
 
 /// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
-const CALL_SECONDS: f64 = 1.0;
+const CALL_SECONDS: f64 = 0.5;
 
 /// What the pacer is doing.
 #[derive(Debug)]
@@ -244,6 +244,8 @@ impl Pacer {
                         until: evidence.now + DRAIN_TRIPS * trip,
                         accepted: evidence.accepted,
                     };
+                } else if let Some(share) = search.is_stuck(evidence.now).filter(|_| !self.floor.is_up()) {
+                    self.abandon_search(evidence.now, share);
                 }
             }
             State::Drain { accepted, .. } => {

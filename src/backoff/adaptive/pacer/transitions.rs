@@ -58,6 +58,8 @@ impl Pacer {
     pub(super) fn start_tracking(&mut self, now: f64) {
         self.change.begin();
         self.credit = Credit::none(now);
+        // The bucket is empty: a call has to be paid for before it leaves.
+        self.credit.spend(self.conditions().chunk);
         self.full_rejections = 0;
         self.suspicion.clear();
         self.state = State::Track;
@@ -123,7 +125,7 @@ impl Pacer {
             self.group.begin(evidence.now);
             if !self.floor.is_up() {
                 let (sent, rejected) = self.retries.fresh();
-                self.floor.declare(evidence.now, sent, rejected);
+                self.floor.declare(evidence.now, sent, rejected, capacity);
                 self.restore(evidence.now);
             }
         }
@@ -152,8 +154,9 @@ impl Pacer {
         let capacity = self.capacity.unwrap_or(0.0);
         let recent = self.recent.rate();
         let pace = capacity.min(recent.max(LEAST_TRUSTED * capacity));
+        let sunk = pace / self.suspicion.highest().max(pace);
         self.suspicion.clear();
-        self.state = State::Trial(Trial::new(now, pace, self.chunk, share));
+        self.state = State::Trial(Trial::new(now, pace, sunk, self.chunk, share, self.floor.is_up()));
         self.credit.forfeit();
         // The service has just rejected something: the first call waits for a whole chunk's time.
         self.credit.spend(self.chunk);
@@ -163,7 +166,7 @@ impl Pacer {
         match finding {
             Finding::Loss { sent, rejected } => {
                 let known = self.floor.is_up();
-                self.floor.declare(now, sent, rejected);
+                self.floor.declare(now, sent, rejected, self.capacity.unwrap_or(0.0));
                 if known {
                     self.state = State::Track;
                     self.cut(now);
@@ -179,6 +182,18 @@ impl Pacer {
                 self.state = State::Track;
                 self.cut(now);
             }
+        }
+    }
+
+    /// A search that cannot end: what is accepted is taken for the capacity until a trial has told.
+    pub(super) fn abandon_search(&mut self, now: f64, share: f64) {
+        let rate = self.recent.rate();
+        if rate > 0.0 && self.rules.has(Rule::Floor) {
+            self.estimate = Estimate::guessed(rate, f64::INFINITY);
+            self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
+            self.schedule.restart();
+            self.start_tracking(now);
+            self.try_out(now, share);
         }
     }
 
