@@ -23,7 +23,9 @@
 //!
 //! Some services reject a part of the entries whatever the pace: internal errors that come back as unprocessed, one key that
 //! is too hot. To slow down for them would be slowing down for ever. When rejections go on while the pace is low, the pacer
-//! halves it for a moment. If as large a part is still rejected, the pace is not the reason, and it goes back to where it was.
+//! halves it for a moment. If many are still rejected, a few of each call, the pace is not the reason, and it goes back to
+//! where it was. And when retries are rejected while the fresh entries of the same calls are accepted, their keys are the
+//! reason: such retries go one after the other, at the pace that they are given, and the others are not slowed down.
 //!
 //! # Several processes
 //! Processes that send to the same table need not know of each other. Each measures what is left for it, and their shares

@@ -120,7 +120,7 @@ fn measure(scenario: &Scenario, world: &World, ends: &[f64]) -> Measured {
     let accepted = world.sent - world.rejected;
     let mut end = ends.iter().copied().fold(0.0, f64::max);
     if let Keys::Hot { .. } = scenario.keys {
-        end = world.last_cold_accepted_at;
+        end = world.most_cold_accepted_at;
     }
     let rejected = 100.0 * world.rejected as f64 / world.sent.max(1) as f64;
     Measured {
@@ -167,6 +167,10 @@ struct Stalling {
 impl BackoffStrategy for Stalling {
     fn rest(&self, retry: Retry) -> Duration {
         self.inner.rest(retry)
+    }
+
+    fn hold(&self, now: std::time::Instant) -> Duration {
+        self.inner.hold(now)
     }
 
     fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {

@@ -68,6 +68,15 @@ pub trait BackoffStrategy: Send + Sync + 'static {
     /// How long an entry rests before it is sent again.
     fn rest(&self, retry: Retry) -> Duration;
 
+    /// How much longer an entry has to rest that has rested; asked again when that time has passed.
+    ///
+    /// So a strategy can let the retries of entries that are rejected for reasons of their own go one after the other,
+    /// however many of them there are.
+    fn hold(&self, now: Instant) -> Duration {
+        let _ = now;
+        Duration::ZERO
+    }
+
     /// Whether the waiter may make its call now.
     ///
     /// Only the one that has waited longest is asked; it is asked again when the time named has come, and after every
@@ -139,6 +148,8 @@ impl Retry {
 pub struct Waiter {
     /// How many entries are ready for the call.
     pub entries: usize,
+    /// Whether more wait than fit into the call.
+    pub more: bool,
 }
 
 /// The answer to a [`Waiter`].
@@ -265,6 +276,10 @@ where
 {
     fn rest(&self, retry: Retry) -> Duration {
         (**self).rest(retry)
+    }
+
+    fn hold(&self, now: Instant) -> Duration {
+        (**self).hold(now)
     }
 
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {

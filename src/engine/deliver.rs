@@ -25,7 +25,7 @@ use super::refusals::Refusals;
 use super::round::round;
 use super::settle::Settled;
 use super::setup::SetupFailures;
-use super::slots::Slots;
+use super::slots::{Slots, later};
 use super::ticket::{Chunk, Ticket, Ticketed};
 use super::turn::{Departure, Turn};
 use super::waiting::Waiting;
@@ -145,7 +145,7 @@ where
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
             }
-            self.waiting.wake(now, |lane| self.lanes.board(lane));
+            self.wake(now);
             self.cases.wake(now);
             self.give_up_expired(now);
             let refilled = self.refill(now);
@@ -159,9 +159,7 @@ where
             if !refilled {
                 yield_now().await;
             }
-            let waiter = Waiter {
-                entries: self.next_cost().max(1),
-            };
+            let waiter = self.wanted();
             let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
             tokio::select! {
                 biased;
@@ -207,6 +205,22 @@ where
         reached.then_some(Ending::DeadlineReached)
     }
 
+    /// Makes ready who has rested, unless the strategy holds it for longer. Nobody is held beyond the time it has.
+    fn wake(&mut self, now: Instant) {
+        let Self {
+            waiting,
+            lanes,
+            options,
+            ..
+        } = self;
+        let hold = |ticket: &Ticket<T::Entry>| {
+            let until = later(now, options.gate.hold(now));
+            let expiry = ticket.expiry(options.give_up_after);
+            expiry.map_or(until, |expiry| expiry.min(until))
+        };
+        waiting.wake(now, hold, |lane| lanes.board(lane));
+    }
+
     /// Hands back what was rejected and whose time is used up.
     fn give_up_expired(&mut self, now: Instant) {
         let patience = self.options.give_up_after;
@@ -250,8 +264,17 @@ where
 
     /// Who wants to send, if there is anything to send and a slot for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
-        let entries = self.next_cost();
-        (entries > 0 && self.slots.has_free(now) && self.lingers_until(now).is_none()).then_some(Waiter { entries })
+        let is_free = self.slots.has_free(now) && self.lingers_until(now).is_none();
+        (self.next_len() > 0 && is_free).then(|| self.wanted())
+    }
+
+    /// What the next call would like to carry.
+    fn wanted(&self) -> Waiter {
+        let ready = self.waiting.ready() + self.fresh.len();
+        Waiter {
+            entries: self.next_cost().max(1),
+            more: ready > self.next_len() || self.fresh.has_more(),
+        }
     }
 
     /// What the next call would like to carry counts for.

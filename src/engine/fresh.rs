@@ -65,6 +65,12 @@ impl<I: Input> Fresh<I> {
         self.next.is_some()
     }
 
+    /// Whether the input is known to have more, without a look at it: it may have to be waited for.
+    pub(crate) fn has_more(&self) -> bool {
+        let known = || guarded("the input", || self.input.known()).is_ok_and(|known| known > 0);
+        self.next.is_some() || (!self.ended && known())
+    }
+
     /// Ready when there is news: the input has an entry, or has ended, or is in a hurry.
     pub(crate) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.next.is_none() && !self.ended {

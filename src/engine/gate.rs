@@ -62,6 +62,10 @@ impl Gate {
         self.ask(Duration::ZERO, |strategy| strategy.rest(retry))
     }
 
+    pub(crate) fn hold(&self, now: Instant) -> Duration {
+        self.ask(Duration::ZERO, |strategy| strategy.hold(now.into_std()))
+    }
+
     pub(crate) fn pause(&self) -> Duration {
         self.ask(Duration::ZERO, BackoffStrategy::pause)
     }
@@ -86,6 +90,7 @@ impl Gate {
         let charge = self.charge();
         let waiter = Waiter {
             entries: scaled(waiter.entries, charge).max(1),
+            ..*waiter
         };
         let later = Admission::WaitUntil((now + BROKEN).into_std());
         match self.ask(later, |strategy| strategy.admit(now.into_std(), &waiter)) {

@@ -35,6 +35,9 @@ pub(crate) trait Input {
         None
     }
 
+    /// How many entries it has at least, as far as it knows without a look.
+    fn known(&self) -> usize;
+
     /// The position of its first entry.
     fn first_position(&self) -> u64 {
         0
@@ -58,6 +61,10 @@ impl<I: Iterator> Input for Batch<I> {
 
     fn unread(&mut self) -> Option<Incoming<I::Item>> {
         self.0.next().map(Incoming::from)
+    }
+
+    fn known(&self) -> usize {
+        self.0.size_hint().0
     }
 }
 
@@ -91,5 +98,9 @@ where
                 None
             }
         })
+    }
+
+    fn known(&self) -> usize {
+        self.stream.size_hint().0
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
-use super::ticket::Ticketed;
+use super::ticket::{Ticket, Ticketed};
 use crate::backoff::Retry;
 use crate::target::Lane;
 
@@ -50,15 +50,25 @@ impl<E> Waiting<E> {
         self.make_ready(entry);
     }
 
-    /// Makes those ready that have rested until `now`, and tells their lanes.
-    pub(crate) fn wake(&mut self, now: Instant, mut board: impl FnMut(Option<Lane>)) {
+    /// Makes those ready that have rested until `now`, unless they are held for longer, and tells their lanes.
+    pub(crate) fn wake(
+        &mut self,
+        now: Instant,
+        mut hold: impl FnMut(&Ticket<E>) -> Instant,
+        mut board: impl FnMut(Option<Lane>),
+    ) {
         while let Some(first) = self.resting.first_entry() {
             if first.key().0 > now {
                 break;
             }
             let entry = first.remove();
-            board(entry.ticket.lane);
-            self.make_ready(entry);
+            let until = hold(&entry.ticket);
+            if until > now {
+                self.resting.insert((until, entry.ticket.position), entry);
+            } else {
+                board(entry.ticket.lane);
+                self.make_ready(entry);
+            }
         }
     }
 
@@ -105,5 +115,25 @@ impl<E> Waiting<E> {
         let ready = std::mem::take(&mut self.ready);
         let resting = std::mem::take(&mut self.resting);
         ready.into_values().chain(resting.into_values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn who_is_held_rests_on_until_then() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(1);
+        let mut waiting = Waiting::new();
+        let ticket = Ticket::new(0, 1);
+        waiting.rest(now, Ticketed { entry: (), ticket });
+        waiting.wake(now, |_| later, |_| {});
+        assert_eq!((waiting.ready(), waiting.next_wake()), (0, Some(later)));
+        waiting.wake(later, |_| later, |_| {});
+        assert_eq!((waiting.ready(), waiting.next_wake()), (1, None));
     }
 }

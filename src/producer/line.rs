@@ -71,6 +71,10 @@ impl<E> Input for &mut Line<E> {
         self.poll_entry(context)
     }
 
+    fn known(&self) -> usize {
+        self.items.len()
+    }
+
     fn first_position(&self) -> u64 {
         self.read
     }

@@ -1,18 +1,25 @@
 //! Whether the capacity has changed.
 
-/// Chunks by which what was accepted may differ from what was expected without meaning anything: one is cut at either
-/// end of a stretch.
-const CHUNKS: f64 = 2.0;
+use std::collections::VecDeque;
 
-/// Seconds of capacity by which it may differ on top: how exactly the time of a mark is known, and how much a service
-/// that counts in ticks varies.
-const SECONDS: f64 = 0.05;
+/// Standard deviations by which what was accepted may differ from what was expected without meaning anything, and by
+/// which it must fall short to count as missing at all.
+const DEVIATIONS: f64 = 4.0;
+const UNCOUNTED: f64 = 0.5;
+
+/// Seconds of capacity that are the least standard deviation: how exactly the time of a mark is known.
+const SECONDS: f64 = 0.005;
+
+/// By how much a deviation above the median raises it, and one below lowers it. A median is not moved by the change that
+/// is to be found.
+const STEP: f64 = 1.2;
+
+/// A standard deviation in medians of the absolute deviation.
+const MEDIANS: f64 = 1.48;
 
 /// What the service has accepted between two marks, and what was expected.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
-    /// When it ended, in seconds.
-    pub(super) ended_at: f64,
     pub(super) seconds: f64,
     pub(super) accepted: f64,
     pub(super) expected: f64,
@@ -27,35 +34,54 @@ pub(super) struct Changed {
     pub(super) seconds: f64,
 }
 
+/// Stretches that are looked back upon. While the capacity falls, a mark comes with nearly every call.
+const STRETCHES: usize = 8;
+
 /// Adds up what was missing (a CUSUM) until it is too much to be chance.
 #[derive(Debug, Default)]
 pub(super) struct Change {
     missing: f64,
-    accepted: f64,
-    since: f64,
+    /// The latest stretches since something was missing first.
+    stretches: VecDeque<Stretch>,
+    /// The median of the deviations from what was expected, in entries. One client alone is exact to an entry or two;
+    /// other clients, and calls that are rejected as a whole, make it worse.
+    median: Option<f64>,
 }
 
 impl Change {
-    /// The entries that may be missing, or too many, by chance.
-    pub(super) fn tolerance(chunk: f64, capacity: f64, trip: f64) -> f64 {
-        CHUNKS * chunk + SECONDS.max(trip) * capacity
-    }
-
-    /// Hears of one stretch more.
-    pub(super) fn observe(&mut self, stretch: Stretch, tolerance: f64, trip: f64) -> Option<Changed> {
-        let missing = stretch.expected - stretch.accepted;
-        self.missing += missing;
-        self.accepted += stretch.accepted;
-        if self.missing <= 0.0 {
-            self.begin(stretch.ended_at);
+    /// Hears of one stretch more, in calls of `chunk` entries.
+    pub(super) fn observe(&mut self, stretch: Stretch, chunk: f64, trip: f64) -> Option<Changed> {
+        if stretch.seconds <= 0.0 {
+            return None;
         }
-        let seconds = stretch.ended_at - self.since;
-        let changed = if self.missing > tolerance && seconds >= trip && seconds > 0.0 {
-            Changed {
-                rate: self.accepted / seconds,
-                seconds,
+        let missing = stretch.expected - stretch.accepted;
+        let capacity = stretch.expected / stretch.seconds;
+        // Before anything is known, half a chunk is cut at one end of a stretch.
+        let median = self
+            .median
+            .unwrap_or(chunk / 2.0)
+            .max((1.0 + SECONDS * capacity) / MEDIANS);
+        let deviation = MEDIANS * median;
+        let tolerance = DEVIATIONS * deviation;
+        self.median = Some(if missing.abs() > median {
+            median * STEP
+        } else {
+            median / STEP
+        });
+        self.missing += missing - UNCOUNTED * deviation;
+        if self.missing <= 0.0 {
+            self.begin();
+        } else {
+            if self.stretches.len() == STRETCHES {
+                self.stretches.pop_front();
             }
-        } else if -missing > tolerance && stretch.seconds > 0.0 {
+            self.stretches.push_back(stretch);
+        }
+        let changed = if self.missing > tolerance {
+            // In the first of the stretches it may have changed at any moment; the next tells how much.
+            self.latest(deviation)
+                .filter(|changed| self.stretches.len() > 1 && changed.rate > 0.0 && changed.seconds >= trip)?
+        } else if -missing > tolerance {
             Changed {
                 rate: stretch.accepted / stretch.seconds,
                 seconds: stretch.seconds,
@@ -63,16 +89,33 @@ impl Change {
         } else {
             return None;
         };
-        self.begin(stretch.ended_at);
+        self.begin();
         Some(changed)
     }
 
-    /// Forgets what was before.
-    pub(super) fn begin(&mut self, now: f64) {
-        *self = Self {
-            since: now,
-            ..Self::default()
-        };
+    /// The rate of as many of the latest stretches as agree on it.
+    fn latest(&self, deviation: f64) -> Option<Changed> {
+        let mut latest = self.stretches.iter().rev();
+        let last = latest.next()?;
+        let (mut accepted, mut seconds) = (last.accepted, last.seconds);
+        for stretch in latest {
+            let rate = accepted / seconds;
+            if (stretch.accepted - rate * stretch.seconds).abs() > 2.0 * deviation {
+                break;
+            }
+            accepted += stretch.accepted;
+            seconds += stretch.seconds;
+        }
+        Some(Changed {
+            rate: accepted / seconds,
+            seconds,
+        })
+    }
+
+    /// Forgets what was missing before.
+    pub(super) fn begin(&mut self) {
+        self.missing = 0.0;
+        self.stretches.clear();
     }
 }
 
@@ -85,17 +128,13 @@ mod tests {
     /// Feeds stretches of 0.1 s at which 1,000 entries a second are expected, until a change is found.
     fn change_at(rates: impl IntoIterator<Item = f64>) -> Option<(usize, Changed)> {
         let mut change = Change::default();
-        let tolerance = Change::tolerance(25.0, 1000.0, TRIP);
-        let mut ended_at = 0.0;
         for (index, rate) in rates.into_iter().enumerate() {
-            ended_at += 0.1;
             let stretch = Stretch {
-                ended_at,
                 seconds: 0.1,
                 accepted: 0.1 * rate,
                 expected: 100.0,
             };
-            if let Some(changed) = change.observe(stretch, tolerance, TRIP) {
+            if let Some(changed) = change.observe(stretch, 25.0, TRIP) {
                 return Some((index, changed));
             }
         }
@@ -108,9 +147,35 @@ mod tests {
     }
 
     #[test]
+    fn one_mark_more_tells_how_much_is_left_when_it_falls_within_a_long_stretch() {
+        let mut change = Change::default();
+        let mut stretch = |seconds, accepted| {
+            let expected = 1000.0 * seconds;
+            change.observe(
+                Stretch {
+                    seconds,
+                    accepted,
+                    expected,
+                },
+                25.0,
+                TRIP,
+            )
+        };
+        (0..30).for_each(|_| assert!(stretch(1.5, 1500.0).is_none()));
+        assert!(stretch(1.5, 1300.0).is_none());
+        let changed = stretch(0.05, 10.0).unwrap();
+        assert!((changed.rate - 200.0).abs() < 1.0, "{changed:?}");
+    }
+
+    #[test]
+    fn others_that_come_and_go_are_no_change() {
+        assert!(change_at((0..1000).map(|n| if n % 2 == 0 { 600.0 } else { 1400.0 })).is_none());
+    }
+
+    #[test]
     fn a_capacity_that_halves_is_found_with_its_rate() {
         let (index, changed) = change_at([1000.0, 1000.0, 500.0, 500.0, 500.0]).unwrap();
-        assert_eq!(index, 4);
+        assert_eq!(index, 3);
         assert!((changed.rate - 500.0).abs() < 1.0, "{changed:?}");
     }
 

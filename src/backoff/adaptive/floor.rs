@@ -31,6 +31,10 @@ const UNLIKELY: f64 = 1e-3;
 const FIRST_REVIEW: f64 = 2.0;
 const REVIEW: f64 = 12.0;
 
+/// The same in entries, where they are few: a review takes some dozens.
+const FIRST_REVIEW_ENTRIES: f64 = 250.0;
+const REVIEW_ENTRIES: f64 = 1500.0;
+
 /// Fresh entries that the share is measured over.
 const MEMORY: f64 = 600.0;
 
@@ -62,8 +66,13 @@ impl Floor {
     }
 
     /// Of `sent` fresh entries `rejected` were rejected at a pace that cannot be too fast.
-    pub(super) fn declare(&mut self, now: f64, sent: f64, rejected: f64) {
-        self.review_at = now + if self.is_up() { REVIEW } else { FIRST_REVIEW };
+    pub(super) fn declare(&mut self, now: f64, sent: f64, rejected: f64, capacity: f64) {
+        let (seconds, entries) = if self.is_up() {
+            (REVIEW, REVIEW_ENTRIES)
+        } else {
+            (FIRST_REVIEW, FIRST_REVIEW_ENTRIES)
+        };
+        self.review_at = now + seconds.max(entries / capacity.max(1.0));
         self.excess = 0.0;
         self.lack = 0.0;
         let expected = self.share * sent;
@@ -146,7 +155,7 @@ mod tests {
     #[test]
     fn rejections_about_the_floor_tell_nothing_and_more_soon_do() {
         let mut floor = Floor::default();
-        floor.declare(0.0, 100.0, 10.0);
+        floor.declare(0.0, 100.0, 10.0, 1000.0);
         assert!((0..1000).all(|call| !floor.exceeded(25.0, f64::from(call % 2 * 5), 1000.0)));
         let calls = (1..100).find(|_| floor.exceeded(25.0, 12.0, 1000.0));
         assert!(calls.is_some_and(|calls| calls <= 3), "{calls:?}");
@@ -155,7 +164,7 @@ mod tests {
     #[test]
     fn a_call_of_which_nothing_is_accepted_tells_at_once() {
         let mut floor = Floor::default();
-        floor.declare(0.0, 100.0, 10.0);
+        floor.declare(0.0, 100.0, 10.0, 1000.0);
         assert!(floor.exceeded(25.0, 25.0, 1000.0));
         assert!(!floor.exceeded(2.0, 2.0, 1000.0));
     }
@@ -163,19 +172,19 @@ mod tests {
     #[test]
     fn a_floor_is_reviewed_and_can_go() {
         let mut floor = Floor::default();
-        floor.declare(10.0, 100.0, 10.0);
+        floor.declare(10.0, 100.0, 10.0, 1000.0);
         assert!(!floor.is_due(11.9) && floor.is_due(12.0));
-        floor.declare(12.0, 100.0, 12.0);
+        floor.declare(12.0, 100.0, 12.0, 1000.0);
         assert!((floor.share() - 0.11).abs() < 1e-9);
         assert!(!floor.is_due(23.9) && floor.is_due(24.0));
-        floor.declare(24.0, 100.0, 0.0);
+        floor.declare(24.0, 100.0, 0.0, 1000.0);
         assert!(!floor.is_up() && !floor.is_due(1e9));
     }
 
     #[test]
     fn a_floor_is_never_higher_than_its_bound() {
         let mut floor = Floor::default();
-        floor.declare(0.0, 100.0, 100.0);
+        floor.declare(0.0, 100.0, 100.0, 1000.0);
         assert!((floor.share() - HIGHEST).abs() < 1e-9);
     }
 }

@@ -7,6 +7,7 @@ mod credit;
 mod estimate;
 mod evidence;
 mod floor;
+mod group;
 mod outage;
 mod pacer;
 mod parking;
@@ -48,6 +49,8 @@ use crate::invalid::InvalidOption;
 ///   naive estimate down for ever. Where rejections go on while the pace is low, it is halved for a moment. What is still
 ///   rejected then, a little of each call, is a loss that no pace can cure, and is put up with.
 /// - **Entries rejected more than once** rest for 25 to 50 ms, and up to 5 s if they are rejected again and again.
+/// - **Hot keys**: retries that are rejected while fresh entries of the same calls are accepted wait for their turn. They go at
+///   a pace of their own, which follows what they are given, so that they take nothing from the others.
 ///
 /// Entries are what is counted. All clones of the options share one pace; several processes that send to the same table
 /// need not know of each other and come to equal shares.
@@ -55,7 +58,7 @@ use crate::invalid::InvalidOption;
 /// # Defaults
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
-/// - `initial_rate`: none, the search starts with one whole call
+/// - `initial_rate`: none, the search starts with one call: a whole one, or five entries if more wait than it carries
 /// - what is counted: entries
 /// - the draws are not seeded
 ///
@@ -190,8 +193,18 @@ impl BackoffStrategy for Adaptive {
         if !self.rules.has(Rule::Parking) {
             return Duration::ZERO;
         }
-        let unlucky = self.lock().retries_are_unlucky();
-        parking::rest(retry, unlucky, &self.jitter)
+        let (loss, at_once) = {
+            let pacer = self.lock();
+            (pacer.bad_luck(), !pacer.holds_retries())
+        };
+        if retry.number == 1 && at_once {
+            return Duration::ZERO;
+        }
+        parking::rest(retry, loss, &self.jitter)
+    }
+
+    fn hold(&self, now: Instant) -> Duration {
+        self.lock().hold(now)
     }
 
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {

@@ -6,24 +6,24 @@ use super::super::growth;
 use super::super::jitter::Jitter;
 use crate::backoff::Retry;
 
-/// The rest before the second retry. The first is made at once: the pace has room for it.
+/// The rest before the first and the second retry.
 const FIRST: Duration = Duration::from_millis(50);
 
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Bad luck ends with this retry: at a loss of 30% only one entry in 15,000 needs more.
-const UNLUCKY: u32 = 8;
+/// What happens to fewer entries than this by chance is no bad luck: one in a thousand million.
+const UNLUCKY: f64 = 1e-9;
 
 /// The rest before that retry. It doubles with each unless the entry is just unlucky, and half of it is chance.
-pub(super) fn rest(retry: Retry, unlucky: bool, jitter: &Jitter) -> Duration {
-    if retry.number < 2 {
-        return Duration::ZERO;
-    }
-    let ceiling = if unlucky && retry.number <= UNLUCKY {
+///
+/// `loss` is the share of entries that are rejected by mere chance, and so again and again some of them.
+pub(super) fn rest(retry: Retry, loss: f64, jitter: &Jitter) -> Duration {
+    let luck = i32::try_from(retry.number).map_or(0.0, |number| loss.powi(number));
+    let ceiling = if luck >= UNLUCKY {
         FIRST
     } else {
-        growth::raised(FIRST, 2.0, retry.number - 2).min(LONGEST)
+        growth::raised(FIRST, 2.0, retry.number.saturating_sub(2)).min(LONGEST)
     };
     jitter.between(ceiling / 2, ceiling)
 }
@@ -34,11 +34,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_retry_is_made_at_once_and_later_ones_rest_ever_longer() {
+    fn retries_rest_ever_longer() {
         let jitter = Jitter::seeded(1);
-        assert_eq!(rest(Retry::FIRST, false, &jitter), Duration::ZERO);
-        for (number, millis) in [(2, 50), (3, 100), (8, 3200), (9, 5000), (u32::MAX, 5000)] {
-            let rest = rest(retry(number, None), false, &jitter);
+        for (number, millis) in [(1, 50), (2, 50), (3, 100), (8, 3200), (9, 5000), (u32::MAX, 5000)] {
+            let rest = rest(retry(number, None), 0.0, &jitter);
             let longest = Duration::from_millis(millis);
             assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
         }
@@ -47,7 +46,8 @@ mod tests {
     #[test]
     fn the_unlucky_do_not_rest_for_long_until_it_cannot_be_bad_luck() {
         let jitter = Jitter::seeded(1);
-        assert!((2..=UNLUCKY).all(|number| rest(retry(number, None), true, &jitter) <= FIRST));
-        assert!(rest(retry(UNLUCKY + 1, None), true, &jitter) > FIRST);
+        assert!((1..=9).all(|number| rest(retry(number, None), 0.1, &jitter) <= FIRST));
+        assert!(rest(retry(10, None), 0.1, &jitter) > FIRST);
+        assert!((2..=17).all(|number| rest(retry(number, None), 0.3, &jitter) <= FIRST));
     }
 }

@@ -4,15 +4,30 @@
 const FRESH_MEMORY: f64 = 200.0;
 const MEMORY: f64 = 50.0;
 
-/// Retries are at fault when this many times the share of the fresh entries is rejected, and this much on top.
+/// Retries that are mere bad luck are rejected at most this many times as often as fresh entries.
 const TIMES: f64 = 2.0;
-const MARGIN: f64 = 0.5;
 
 /// Within this much on top it is mere chance.
 const SLACK: f64 = 0.1;
 
+/// Retries are at fault when more of them than this share are rejected, and by so many standard deviations more than
+/// if each entry of a call were as likely to be rejected as any other.
+const MOST: f64 = 0.5;
+const DEVIATIONS: f64 = 3.5;
+
+/// The variance of the retries of a call that are rejected, as part of what it were if all shared one fate. For a run of
+/// half the entries that begins anywhere it is a third.
+const SPREAD: f64 = 0.5;
+
+/// Retries of calls with fresh entries over which is reckoned.
+const MIXED_MEMORY: f64 = 150.0;
+
 /// So many retries at least must have been heard of.
-const ENOUGH: f64 = 15.0;
+const ENOUGH: f64 = 8.0;
+
+/// Rejections that fall on the few retries of a call by chance more seldom than this are no matter of chance. It is taken
+/// to be the chance of neighbours, as a service may take the entries of a call in their order.
+const UNLIKELY: f64 = 0.05;
 
 /// Fresh entries are rejected often when more than this share is.
 const OFTEN: f64 = 0.06;
@@ -21,7 +36,12 @@ const OFTEN: f64 = 0.06;
 #[derive(Debug, Default)]
 pub(super) struct Retries {
     fresh: Share,
-    retries: Share,
+    again: Share,
+    /// How many retries were rejected in calls that carried fresh entries as well …
+    mixed: Share,
+    /// … and how many were to be expected, with the variance of that.
+    expected: f64,
+    variance: f64,
 }
 
 #[derive(Debug, Default)]
@@ -49,18 +69,54 @@ impl Share {
 impl Retries {
     pub(super) fn hear(&mut self, fresh: (f64, f64), retries: (f64, f64)) {
         self.fresh.hear(fresh.0, fresh.1, FRESH_MEMORY);
-        self.retries.hear(retries.0, retries.1, MEMORY);
+        self.again.hear(retries.0, retries.1, MEMORY);
+        let (sent, rejected) = (fresh.0 + retries.0, fresh.1 + retries.1);
+        if fresh.0 > 0.0 && retries.0 > 0.0 {
+            // Retries stand side by side in a call, and so may those that the service rejects.
+            let share = rejected / sent;
+            let weight = (1.0 - retries.0 / MIXED_MEMORY).max(0.0);
+            self.mixed.sent = weight * self.mixed.sent + retries.0;
+            self.mixed.rejected = weight * self.mixed.rejected + retries.1;
+            self.expected = weight * self.expected + retries.0 * share;
+            self.variance = weight * self.variance + SPREAD * retries.0 * retries.0 * share * (1.0 - share);
+        }
+    }
+
+    /// Whether the rejections of a call fell on its retries, and that by no chance.
+    pub(super) fn are_singled_out(fresh: (f64, f64), retries: (f64, f64)) -> bool {
+        let chance = (retries.0 - retries.1 + 1.0) / (fresh.0 + retries.0);
+        fresh.1 <= 0.0 && retries.1 > 0.0 && chance < UNLIKELY
+    }
+
+    /// Forgets how retries fared.
+    pub(super) fn acquit(&mut self) {
+        self.mixed = Share::default();
+        self.expected = 0.0;
+        self.variance = 0.0;
+    }
+
+    /// Fresh entries that were heard of lately, and how many of them were rejected.
+    pub(super) fn fresh(&self) -> (f64, f64) {
+        (self.fresh.sent, self.fresh.rejected)
+    }
+
+    /// The share of fresh entries that is rejected.
+    pub(super) fn fresh_share(&self) -> f64 {
+        self.fresh.get()
     }
 
     /// Whether retries fail for the same reason as fresh entries do: it is mere chance whom it hits.
     pub(super) fn are_unlucky(&self) -> bool {
         let fresh = self.fresh.get();
-        fresh > OFTEN && self.retries.get() <= TIMES * fresh + SLACK
+        fresh > OFTEN && self.again.get() <= TIMES * fresh + SLACK
     }
 
-    /// Whether far more of the retries are rejected than of the fresh entries.
+    /// Whether far more of the retries are rejected than of the fresh entries of the same calls.
     pub(super) fn are_at_fault(&self) -> bool {
-        self.retries.sent > ENOUGH && self.retries.get() > TIMES * self.fresh.get() + MARGIN
+        let excess = self.mixed.rejected - self.expected;
+        self.mixed.sent >= ENOUGH
+            && self.mixed.get() > MOST
+            && excess > 1.0 + DEVIATIONS * self.variance.max(0.0).sqrt()
     }
 }
 
@@ -80,5 +136,24 @@ mod tests {
         let mut retries = Retries::default();
         (0..10).for_each(|_| retries.hear((25.0, 1.0), (2.0, 2.0)));
         assert!(retries.are_at_fault());
+        retries.acquit();
+        assert!(!retries.are_at_fault());
+    }
+
+    #[test]
+    fn few_retries_that_are_all_rejected_while_no_fresh_entry_is_are_singled_out() {
+        assert!(!Retries::are_singled_out((24.0, 0.0), (1.0, 0.0)));
+        assert!(!Retries::are_singled_out((4.0, 0.0), (1.0, 1.0)));
+        assert!(!Retries::are_singled_out((15.0, 0.0), (10.0, 1.0)));
+        assert!(!Retries::are_singled_out((23.0, 1.0), (2.0, 2.0)));
+        assert!(Retries::are_singled_out((23.0, 0.0), (2.0, 2.0)));
+    }
+
+    #[test]
+    fn retries_without_fresh_entries_for_comparison_prove_nothing() {
+        let mut retries = Retries::default();
+        (0..100).for_each(|_| retries.hear((0.0, 0.0), (1.0, 1.0)));
+        (0..100).for_each(|_| retries.hear((20.0, 20.0), (5.0, 5.0)));
+        assert!(!retries.are_at_fault());
     }
 }

@@ -17,6 +17,8 @@ pub enum Rule {
     Floor,
     /// An estimate that has sunk is searched for again.
     SearchAgain,
+    /// Retries that are rejected while fresh entries are accepted have a pace of their own.
+    Group,
     /// Few entries a call until the estimate is worth something.
     SmallCalls,
     /// First periods are short.
@@ -27,13 +29,14 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Dip,
         Self::Change,
         Self::Outage,
         Self::Parking,
         Self::Floor,
         Self::SearchAgain,
+        Self::Group,
         Self::SmallCalls,
         Self::ShortPeriods,
         Self::Thrift,

@@ -33,6 +33,14 @@ const UNLIKELY: f64 = 2e-3;
 const LEAST_LOSS: f64 = 0.2;
 const MOST_LOSS: f64 = 0.6;
 
+/// A search that has gone on for so long since the first rejection, in seconds, and in which more than this share is
+/// rejected, finds nothing.
+const STUCK: f64 = 2.0;
+const STUCK_SHARE: f64 = 0.05;
+
+/// Nobody searches who does not call for so long, in seconds.
+const PAUSE: f64 = 0.5;
+
 /// One answer.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
@@ -53,6 +61,8 @@ pub(super) struct Search {
     latest_accepted: f64,
     sent: f64,
     accepted: f64,
+    /// When something was rejected first, in seconds.
+    rejected_at: Option<f64>,
 }
 
 /// What the service took at the end of a search, when it could take no more.
@@ -94,7 +104,16 @@ impl Search {
             latest_accepted: 0.0,
             sent: 0.0,
             accepted: 0.0,
+            rejected_at: None,
         }
+    }
+
+    /// The share of rejections, when it has stayed the same for so long that this search would never end: as many calls
+    /// as there are workers are too many, or it is no matter of the pace.
+    pub(super) fn is_stuck(&self, now: f64) -> Option<f64> {
+        let since = self.rejected_at?;
+        let share = 1.0 - self.latest_accepted / self.latest_sent.max(1.0);
+        (self.is_long() && now - since > STUCK && share > STUCK_SHARE).then_some(share)
     }
 
     /// Whether it has gone on for so long that the shares of rejections can be trusted.
@@ -103,9 +122,11 @@ impl Search {
     }
 
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
-    pub(super) fn admits(&mut self, wanted: f64, in_flight: f64) -> Option<f64> {
+    ///
+    /// The first call is a whole one if that is all there is. If `more` wait it is a small one, as the bucket may be empty.
+    pub(super) fn admits(&mut self, wanted: f64, more: bool, in_flight: f64) -> Option<f64> {
         if self.window <= 0.0 {
-            self.window = wanted;
+            self.window = if more { wanted.min(FEW) } else { wanted };
         }
         if self.window - in_flight >= wanted {
             Some(wanted)
@@ -128,6 +149,14 @@ impl Search {
         if rejected > 0.0 && self.sent <= 0.0 && !self.is_wary {
             *self = Self::wary();
             return None;
+        }
+        if rejected > 0.0 {
+            // After a pause it begins anew.
+            let paused = self
+                .latest
+                .back()
+                .is_none_or(|last| evidence.seen_at - last.seen_at > PAUSE);
+            self.rejected_at = self.rejected_at.filter(|_| !paused).or(Some(evidence.now));
         }
         if judged > 0.0 {
             self.keep(Answer {
@@ -234,7 +263,7 @@ mod tests {
     fn a_window_that_is_used_grows_by_a_quarter_in_a_round_trip() {
         let mut search = Search::from(100.0);
         observe(&mut search, 0, 25.0, 0.0, 10.0, TRIP);
-        assert_eq!(search.admits(100.0, 0.0), Some(100.0));
+        assert_eq!(search.admits(100.0, true, 0.0), Some(100.0));
         for call in 0..4 {
             observe(&mut search, call, 25.0, 0.0, 100.0, TRIP);
         }
@@ -244,17 +273,18 @@ mod tests {
     #[test]
     fn something_is_always_on_its_way() {
         let mut search = Search::from(0.0);
-        assert_eq!(search.admits(25.0, 0.0), Some(1.0));
-        assert_eq!(search.admits(25.0, 1.0), None);
+        assert_eq!(search.admits(25.0, false, 0.0), Some(1.0));
+        assert_eq!(search.admits(25.0, false, 1.0), None);
     }
 
     #[test]
     fn the_first_call_is_a_whole_one_and_if_that_was_too_much_a_few_follow() {
         let mut search = Search::new();
-        assert_eq!(search.admits(25.0, 0.0), Some(25.0));
-        assert_eq!(search.admits(25.0, 25.0), None);
+        assert_eq!(search.clone().admits(25.0, true, 0.0), Some(5.0));
+        assert_eq!(search.admits(25.0, false, 0.0), Some(25.0));
+        assert_eq!(search.admits(25.0, false, 25.0), None);
         assert!(observe(&mut search, 0, 25.0, 1.0, 25.0, TRIP).is_none());
-        assert_eq!(search.admits(25.0, 0.0), Some(5.0));
+        assert_eq!(search.admits(25.0, false, 0.0), Some(5.0));
     }
 
     #[test]
@@ -271,6 +301,16 @@ mod tests {
             let rejected = [6.0, 9.0, 8.0][call as usize % 3];
             assert_eq!(observe(&mut search, call, 25.0, rejected, 25.0, TRIP), None);
         }
+    }
+
+    #[test]
+    fn rejections_that_stay_as_they_are_for_long_are_reported() {
+        let mut search = Search::new();
+        for call in 0..300 {
+            observe(&mut search, call, 25.0, 8.0, 25.0, TRIP);
+        }
+        assert!(search.is_stuck(1.9).is_none());
+        assert!(search.is_stuck(2.1).is_some_and(|share| (share - 0.32).abs() < 1e-9));
     }
 
     #[test]

@@ -18,6 +18,12 @@ const SUNK_IN_BURSTS_SECONDS: f64 = 20.0;
 /// So many entries in dips without a rejection prove the estimate. At a loss of 1% that happens by chance in one of 30.
 const CLEAN: f64 = 350.0;
 
+/// An estimate that so many seconds vouch for can be trusted.
+const VOUCHED: f64 = 0.3;
+
+/// The highest estimate that is vouched for is taken for the highest of all when it is this part of it.
+const TRUSTED: f64 = 0.8;
+
 /// The longest time between two searches that find no loss, in seconds. Other clients of the same table make an estimate
 /// sink for good reasons.
 const LONGEST_PATIENCE: f64 = 60.0;
@@ -33,6 +39,7 @@ pub(super) struct Suspicion {
     /// Entries in dips since the last rejection there.
     clean: f64,
     peak: f64,
+    vouched: f64,
     sunk_since: Option<f64>,
     patience: f64,
     next_search_at: f64,
@@ -44,6 +51,7 @@ impl Suspicion {
         self.clean = if rejected > 0.0 { 0.0 } else { self.clean + sent };
         if self.clean >= CLEAN {
             self.peak = capacity;
+            self.vouched = capacity;
         }
         self.lately.fade();
         self.lately.hear(sent, rejected);
@@ -52,12 +60,13 @@ impl Suspicion {
         }
     }
 
-    /// A mark came, in the dip or not.
-    pub(super) fn marked(&mut self, dips: bool) {
+    /// A mark came, in the dip or not. After a dip it proves the estimate.
+    pub(super) fn marked(&mut self, dips: bool, capacity: f64) {
         if dips {
             self.marks += 1;
         } else {
             self.clear();
+            self.peak = capacity.max(self.vouched);
         }
     }
 
@@ -66,9 +75,22 @@ impl Suspicion {
         (self.marks >= MARKS && !self.chain.comes_in_bursts()).then(|| self.chain.share())
     }
 
-    /// Remembers the highest estimate since the last search.
-    pub(super) fn keep_peak(&mut self, capacity: f64) {
+    /// Remembers the highest estimate since the last search, for which so many seconds vouch.
+    pub(super) fn keep_peak(&mut self, capacity: f64, seconds: f64) {
         self.peak = self.peak.max(capacity);
+        if seconds >= VOUCHED {
+            self.vouched = self.vouched.max(capacity);
+        }
+    }
+
+    /// The highest estimate, to be trusted or not.
+    pub(super) fn highest(&self) -> f64 {
+        self.peak
+    }
+
+    /// The highest estimate, if it can be trusted: not when it had sunk already before enough time vouched for it.
+    pub(super) fn peak(&self) -> Option<f64> {
+        (self.vouched > 0.0 && self.vouched >= TRUSTED * self.peak).then_some(self.vouched)
     }
 
     /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
@@ -109,6 +131,7 @@ impl Suspicion {
             lately: self.lately,
             clean: self.clean,
             peak: self.peak,
+            vouched: self.vouched,
             sunk_since: self.sunk_since,
             patience: self.patience,
             next_search_at: self.next_search_at,
@@ -124,10 +147,10 @@ mod tests {
     /// A suspicion after so many marks in dips, with these rejections in calls of 25.
     fn after(rejections: &[f64]) -> Suspicion {
         let mut suspicion = Suspicion::default();
-        suspicion.keep_peak(1000.0);
+        suspicion.keep_peak(1000.0, 1.0);
         for rejected in rejections {
             suspicion.hear(25.0, *rejected, 900.0);
-            suspicion.marked(true);
+            suspicion.marked(true, 900.0);
         }
         suspicion
     }
@@ -145,7 +168,7 @@ mod tests {
     #[test]
     fn a_mark_after_the_dip_ends_the_suspicion() {
         let mut suspicion = after(&[2.0; 6]);
-        suspicion.marked(false);
+        suspicion.marked(false, 900.0);
         assert!(suspicion.share().is_none());
     }
 
@@ -161,7 +184,7 @@ mod tests {
         assert!(suspicion.has_sunk(1.0, 500.0).is_none());
         assert!(suspicion.has_sunk(4.1, 500.0).is_some());
         suspicion.searched(4.1);
-        suspicion.keep_peak(1000.0);
+        suspicion.keep_peak(1000.0, 1.0);
         assert!(suspicion.has_sunk(4.2, 500.0).is_none());
         assert!(suspicion.has_sunk(7.0, 500.0).is_none());
         assert!(suspicion.has_sunk(7.3, 500.0).is_some());

@@ -57,7 +57,7 @@ impl Worker {
 
     /// Sends if it may; otherwise returns until when it has to wait.
     fn ask(&mut self, entries: usize) -> Option<Instant> {
-        let waiter = Waiter { entries };
+        let waiter = Waiter { entries, more: true };
         match self.strategy.admit(self.now, &waiter) {
             Admission::Go(most) => {
                 assert!(most >= 1, "a call of nothing");

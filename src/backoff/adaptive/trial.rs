@@ -6,6 +6,9 @@ use super::spread::Spread;
 /// unless its capacity has fallen by half.
 const PACE: f64 = 0.5;
 
+/// An estimate that has sunk to half already, and makes entries be rejected still, is tried out at the pace of a dip.
+const MOST_PACE: f64 = 0.85;
+
 /// Fresh entries that must have been sent before a trial may say yes, and rejections among them.
 const ENTRIES: f64 = 16.0;
 const REJECTIONS: f64 = 4.0;
@@ -15,16 +18,17 @@ const MANY_ENTRIES: f64 = 40.0;
 
 /// It goes on until there are this many of either, so that the share is known well enough.
 const EXACT_ENTRIES: f64 = 100.0;
-const EXACT_REJECTIONS: f64 = 12.0;
+const REVIEW_ENTRIES: f64 = 40.0;
+const EXACT_REJECTIONS: f64 = 25.0;
 
-/// A trial says yes when at least this part of the rejections has remained.
-const REMAINING: f64 = 0.6;
+/// A trial says yes when at least this part of the rejections has remained. What is suspected is known by few calls.
+const REMAINING: f64 = 0.3;
 
 /// A trial without a rejection says no when this many were to be expected: by chance there are none in one of 90.
 const EXPECTED: f64 = 4.5;
 
 /// A trial ends when this many were to be expected, whatever there was.
-const ENOUGH: f64 = 20.0;
+const ENOUGH: f64 = 40.0;
 
 /// It also ends after this many fresh entries: a loss that does not show among them is not worth the time.
 const MOST_ENTRIES: f64 = 500.0;
@@ -56,15 +60,20 @@ pub(super) struct Trial {
     /// The share of rejections that made it necessary.
     suspected: f64,
     longest: f64,
+    /// Fresh entries that make it exact.
+    enough: f64,
     fresh: Spread,
 }
 
 impl Trial {
-    pub(super) fn new(now: f64, capacity: f64, chunk: f64, suspected: f64) -> Self {
+    /// A trial at a capacity that has sunk to this part of what it was. A review is one of a loss that is known.
+    pub(super) fn new(now: f64, capacity: f64, sunk: f64, chunk: f64, suspected: f64, is_review: bool) -> Self {
+        let pace = capacity * (PACE / sunk).clamp(PACE, MOST_PACE);
         Self {
             started_at: now,
-            longest: LONGEST + LONGEST_CHUNKS * chunk / (PACE * capacity),
-            pace: PACE * capacity,
+            longest: LONGEST + LONGEST_CHUNKS * chunk / pace,
+            pace,
+            enough: if is_review { REVIEW_ENTRIES } else { EXACT_ENTRIES },
             suspected: suspected.clamp(LEAST_SUSPECTED, 1.0),
             fresh: Spread::default(),
         }
@@ -85,7 +94,7 @@ impl Trial {
             return Some(Finding::Pace);
         }
         let expected = self.suspected * sent;
-        let is_exact = sent >= EXACT_ENTRIES || rejected >= EXACT_REJECTIONS;
+        let is_exact = sent >= self.enough || rejected >= EXACT_REJECTIONS;
         let is_proven = sent >= MOST_ENTRIES && rejected >= 1.0 || rejected >= REJECTIONS;
         if sent >= ENTRIES && is_proven && rejected <= sent / 2.0 && is_exact && rejected >= REMAINING * expected {
             return Some(if self.fresh.comes_in_bursts() {
@@ -106,7 +115,7 @@ mod tests {
 
     /// A trial in which every call of 25 fresh entries has `rejected` of them rejected.
     fn finding(suspected: f64, rejected: f64) -> (usize, Finding) {
-        let mut trial = Trial::new(0.0, 1000.0, 25.0, suspected);
+        let mut trial = Trial::new(0.0, 1000.0, 1.0, 25.0, suspected, false);
         (1..1000)
             .find_map(|call| Some((call, trial.observe(0.0, 0.0, 25.0, rejected)?)))
             .unwrap()
@@ -138,14 +147,14 @@ mod tests {
 
     #[test]
     fn calls_from_before_do_not_count() {
-        let mut trial = Trial::new(10.0, 1000.0, 25.0, 0.2);
+        let mut trial = Trial::new(10.0, 1000.0, 1.0, 25.0, 0.2, false);
         assert_eq!(trial.observe(9.9, 10.1, 25.0, 25.0), None);
         assert_eq!(trial.observe(10.0, 10.1, 25.0, 0.0), Some(Finding::Pace));
     }
 
     #[test]
     fn a_trial_without_fresh_entries_ends() {
-        let mut trial = Trial::new(0.0, 1000.0, 25.0, 0.2);
+        let mut trial = Trial::new(0.0, 1000.0, 1.0, 25.0, 0.2, false);
         assert_eq!(trial.observe(1.0, 1.0, 0.0, 0.0), None);
         assert_eq!(trial.observe(6.0, 6.0, 0.0, 0.0), Some(Finding::Pace));
     }

@@ -1,9 +1,10 @@
 //! What a mark tells of the capacity.
 
 use super::{LEAST_SPAN, Pacer, State};
-use crate::backoff::adaptive::change::{Change, Stretch};
+use crate::backoff::adaptive::change::Stretch;
 use crate::backoff::adaptive::estimate::Estimate;
 use crate::backoff::adaptive::evidence::Evidence;
+use crate::backoff::adaptive::retries::Retries;
 use crate::backoff::adaptive::rules::Rule;
 use crate::backoff::adaptive::search::Found;
 
@@ -24,7 +25,10 @@ impl Pacer {
 
     /// What of an answer is judged: the fresh entries alone where retries fail for reasons of their own.
     pub(super) fn judged(&self, evidence: &Evidence) -> (f64, f64) {
-        if self.floor.is_up() || self.retries.are_at_fault() {
+        let fresh = (evidence.fresh, evidence.fresh_rejected);
+        let retries = (evidence.sent - fresh.0, evidence.rejected - fresh.1);
+        let singled_out = self.rules.has(Rule::Group) && Retries::are_singled_out(fresh, retries);
+        if self.floor.is_up() || self.group.is_active() || singled_out {
             (evidence.fresh, evidence.fresh_rejected)
         } else {
             (evidence.sent, evidence.rejected)
@@ -61,14 +65,12 @@ impl Pacer {
         if let Some(capacity) = self.capacity.filter(|_| seconds > 0.0) {
             let trip = self.trip.seconds();
             let stretch = Stretch {
-                ended_at: mark_at,
                 seconds,
                 accepted: self.accepted,
                 expected: capacity * seconds,
             };
             self.estimate.add_fading(self.accepted, seconds);
-            let tolerance = Change::tolerance(self.chunk, capacity, trip);
-            let changed = self.change.observe(stretch, tolerance, trip);
+            let changed = self.change.observe(stretch, self.chunk, trip);
             if let Some(changed) = changed.filter(|_| self.rules.has(Rule::Change)) {
                 surprise = true;
                 self.estimate = Estimate::guessed(changed.rate, changed.seconds);
@@ -82,7 +84,7 @@ impl Pacer {
         }
         let is_news = evidence.sent_at > self.schedule.cut_at();
         if is_news && (!dips || evidence.fresh_rejected > 0.0) {
-            self.suspicion.marked(dips);
+            self.suspicion.marked(dips, self.capacity.unwrap_or(0.0));
         }
         if is_news || surprise {
             self.cut(evidence.now);
@@ -91,7 +93,7 @@ impl Pacer {
 
     pub(super) fn cut(&mut self, now: f64) {
         let conditions = self.conditions();
-        self.suspicion.keep_peak(conditions.capacity);
+        self.suspicion.keep_peak(conditions.capacity, self.estimate.seconds());
         self.schedule.cut(now, &conditions);
         self.credit.forfeit();
     }

@@ -3,7 +3,7 @@
 mod marks;
 mod transitions;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::jitter::Jitter;
 use super::change::Change;
@@ -13,6 +13,7 @@ use super::credit::Credit;
 use super::estimate::Estimate;
 use super::evidence::Evidence;
 use super::floor::Floor;
+use super::group::Group;
 use super::outage::Outage;
 use super::recent::Recent;
 use super::retries::Retries;
@@ -48,7 +49,7 @@ const VOUCHED_TRIPS: f64 = 10.0;
 const SMALL_CALL: f64 = 0.03;
 
 /// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
-const CALL_SECONDS: f64 = 1.0;
+const CALL_SECONDS: f64 = 0.5;
 
 /// What the pacer is doing.
 #[derive(Debug)]
@@ -85,6 +86,7 @@ pub(super) struct Pacer {
     suspicion: Suspicion,
     credit: Credit,
     retries: Retries,
+    group: Group,
     /// When the bucket was empty last, as far as known.
     mark_at: Option<f64>,
     /// Entries accepted since.
@@ -114,6 +116,7 @@ impl Pacer {
             suspicion: Suspicion::default(),
             credit: Credit::default(),
             retries: Retries::default(),
+            group: Group::default(),
             mark_at: None,
             accepted: 0.0,
             full_rejections: 0,
@@ -132,10 +135,25 @@ impl Pacer {
         self.floor.share()
     }
 
-    /// Whether it is mere chance that an entry is rejected more than once.
-    pub(super) fn retries_are_unlucky(&self) -> bool {
+    /// The share of entries that are rejected by mere chance, so that some are rejected again and again.
+    pub(super) fn bad_luck(&self) -> f64 {
         let long_search = matches!(&self.state, State::Search(search) if search.is_long());
-        (self.floor.is_up() || long_search) && self.retries.are_unlucky()
+        if (self.floor.is_up() || long_search) && self.retries.are_unlucky() {
+            self.floor.share().max(self.retries.fresh_share())
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether retries are held back until it is their turn.
+    pub(super) fn holds_retries(&self) -> bool {
+        self.group.is_active()
+    }
+
+    /// How much longer a rejected entry rests.
+    pub(super) fn hold(&mut self, now: Instant) -> Duration {
+        let moment = self.clock.now(now);
+        Duration::try_from_secs_f64(self.group.hold(moment)).unwrap_or_default()
     }
 
     pub(super) fn admit(&mut self, now: Instant, waiter: Waiter) -> Admission {
@@ -147,7 +165,7 @@ impl Pacer {
         let limit = match &mut self.state {
             State::Search(search) => match self.rules.max_rate.and_then(|rate| self.credit.wait(rate)) {
                 Some(seconds) => Err(seconds),
-                None => search.admits(wanted, self.in_flight).ok_or(PATIENCE),
+                None => search.admits(wanted, waiter.more, self.in_flight).ok_or(PATIENCE),
             },
             State::Drain { until, .. } => Err((*until - moment).min(PATIENCE)),
             State::Outage(outage) => outage.wait(moment).map_or(Ok(1.0), Err),
@@ -211,12 +229,7 @@ impl Pacer {
         self.recent
             .observe(evidence.now, evidence.accepted, self.trip.seconds());
         self.count_accepted(evidence);
-        let (sent, rejected) = (
-            evidence.sent - evidence.fresh,
-            evidence.rejected - evidence.fresh_rejected,
-        );
-        self.retries
-            .hear((evidence.fresh, evidence.fresh_rejected), (sent, rejected));
+        self.hear_of_retries(evidence);
         if evidence.accepted > 0.0 {
             self.accepted_at = evidence.now;
         }
@@ -231,6 +244,8 @@ impl Pacer {
                         until: evidence.now + DRAIN_TRIPS * trip,
                         accepted: evidence.accepted,
                     };
+                } else if let Some(share) = search.is_stuck(evidence.now).filter(|_| !self.floor.is_up()) {
+                    self.abandon_search(evidence.now, share);
                 }
             }
             State::Drain { accepted, .. } => {

@@ -23,6 +23,9 @@ const RISEN: f64 = 1.5;
 /// part of the estimate.
 const LEAST_TRUSTED: f64 = 0.25;
 
+/// Retries are judged by calls of whose fresh entries at most this share was rejected.
+const FEW_REJECTED: f64 = 0.25;
+
 /// The window of the search after an outage that left no estimate.
 const WINDOW_AFTER_OUTAGE: f64 = 2.0;
 
@@ -41,6 +44,7 @@ impl Pacer {
             self.start_tracking(now);
             if let Some((sunk, share)) = self.unconfirmed.take()
                 && self.capacity > Some(RISEN * sunk)
+                && !self.group.is_active()
             {
                 self.try_out(now, share);
             }
@@ -52,8 +56,10 @@ impl Pacer {
     }
 
     pub(super) fn start_tracking(&mut self, now: f64) {
-        self.change.begin(now);
+        self.change.begin();
         self.credit = Credit::none(now);
+        // The bucket is empty: a call has to be paid for before it leaves.
+        self.credit.spend(self.conditions().chunk);
         self.full_rejections = 0;
         self.suspicion.clear();
         self.state = State::Track;
@@ -88,16 +94,58 @@ impl Pacer {
         if !self.rules.has(Rule::Floor) || !matches!(self.state, State::Track) {
             return;
         }
-        if self.floor.is_due(evidence.now) {
+        if self.floor.is_due(evidence.now) && !self.group.is_active() {
             self.try_out(evidence.now, self.floor.share());
+        } else if let Some(share) = self.suspicion.share() {
+            self.try_out(evidence.now, share);
         } else if self.rules.has(Rule::SearchAgain)
             && let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0))
         {
             self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
             self.suspicion.searched(evidence.now);
             self.search_again();
-        } else if let Some(share) = self.suspicion.share() {
-            self.try_out(evidence.now, share);
+        }
+    }
+
+    /// Retries that are rejected while the fresh entries of the same calls are accepted have reasons of their own.
+    pub(super) fn hear_of_retries(&mut self, evidence: &Evidence) {
+        if matches!(self.state, State::Outage(_)) {
+            return;
+        }
+        let fresh = (evidence.fresh, evidence.fresh_rejected);
+        let retries = (evidence.sent - fresh.0, evidence.rejected - fresh.1);
+        self.retries.hear(fresh, retries);
+        let capacity = self.capacity.unwrap_or(0.0);
+        if self.group.is_active() {
+            if fresh.1 <= FEW_REJECTED * fresh.0 {
+                self.group.hear(retries.0, retries.1, capacity.max(self.recent.rate()));
+            }
+        } else if self.rules.has(Rule::Group) && self.retries.are_at_fault() {
+            self.retries.acquit();
+            self.group.begin(evidence.now);
+            if !self.floor.is_up() {
+                let (sent, rejected) = self.retries.fresh();
+                self.floor.declare(evidence.now, sent, rejected, capacity);
+                self.restore(evidence.now);
+            }
+        }
+    }
+
+    /// The estimate has sunk without a reason.
+    pub(super) fn restore(&mut self, now: f64) {
+        if !matches!(self.state, State::Track | State::Trial(_)) {
+            return;
+        }
+        match self.suspicion.peak().filter(|peak| Some(*peak) >= self.capacity) {
+            Some(peak) => {
+                self.estimate = Estimate::guessed(peak, f64::INFINITY);
+                self.capacity = Some(peak);
+                self.mark_at = None;
+                self.accepted = 0.0;
+                self.schedule.shorten();
+                self.start_tracking(now);
+            }
+            None => self.search_again(),
         }
     }
 
@@ -106,8 +154,9 @@ impl Pacer {
         let capacity = self.capacity.unwrap_or(0.0);
         let recent = self.recent.rate();
         let pace = capacity.min(recent.max(LEAST_TRUSTED * capacity));
+        let sunk = pace / self.suspicion.highest().max(pace);
         self.suspicion.clear();
-        self.state = State::Trial(Trial::new(now, pace, self.chunk, share));
+        self.state = State::Trial(Trial::new(now, pace, sunk, self.chunk, share, self.floor.is_up()));
         self.credit.forfeit();
         // The service has just rejected something: the first call waits for a whole chunk's time.
         self.credit.spend(self.chunk);
@@ -117,13 +166,13 @@ impl Pacer {
         match finding {
             Finding::Loss { sent, rejected } => {
                 let known = self.floor.is_up();
-                self.floor.declare(now, sent, rejected);
+                self.floor.declare(now, sent, rejected, self.capacity.unwrap_or(0.0));
                 if known {
                     self.state = State::Track;
                     self.cut(now);
                 } else {
+                    self.restore(now);
                     self.suspicion.confirmed();
-                    self.search_again();
                 }
             }
             Finding::Pace => {
@@ -133,6 +182,18 @@ impl Pacer {
                 self.state = State::Track;
                 self.cut(now);
             }
+        }
+    }
+
+    /// A search that cannot end: what is accepted is taken for the capacity until a trial has told.
+    pub(super) fn abandon_search(&mut self, now: f64, share: f64) {
+        let rate = self.recent.rate();
+        if rate > 0.0 && self.rules.has(Rule::Floor) {
+            self.estimate = Estimate::guessed(rate, f64::INFINITY);
+            self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
+            self.schedule.restart();
+            self.start_tracking(now);
+            self.try_out(now, share);
         }
     }
 
