@@ -21,28 +21,25 @@ pub(crate) async fn once(work: &str, entries: usize) {
     let delivery = Delivery::to_dynamo(client(), "orders")
         .key("id")
         .options(DeliveryOptions::default());
-    let delivered = match work {
-        "stream" => {
-            let report = delivery.deliver_stream(stream::iter((0..entries).map(write))).await;
-            report.expect("the service takes everything").delivered
+    let delivered = if work == "stream" {
+        let report = delivery.deliver_stream(stream::iter((0..entries).map(write))).await;
+        report.expect("the service takes everything").delivered
+    } else {
+        let producer = delivery.producer();
+        let mut tasks = JoinSet::new();
+        for task in 0..PRODUCERS {
+            let producer = producer.clone();
+            tasks.spawn(async move {
+                for number in (task..entries).step_by(PRODUCERS) {
+                    producer
+                        .send(write(number))
+                        .await
+                        .expect("the service takes everything");
+                }
+            });
         }
-        _ => {
-            let producer = delivery.producer();
-            let mut tasks = JoinSet::new();
-            for task in 0..PRODUCERS {
-                let producer = producer.clone();
-                tasks.spawn(async move {
-                    for number in (task..entries).step_by(PRODUCERS) {
-                        producer
-                            .send(write(number))
-                            .await
-                            .expect("the service takes everything");
-                    }
-                });
-            }
-            tasks.join_all().await;
-            producer.close().await.expect("everybody heard").delivered
-        }
+        tasks.join_all().await;
+        producer.close().await.expect("everybody heard").delivered
     };
     assert_eq!(delivered, entries as u64);
     println!("{} {:.1}", peak_kib(), started.elapsed().as_secs_f64());

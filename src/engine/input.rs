@@ -66,6 +66,11 @@ impl<I: Iterator> Input for Batch<I> {
     fn known(&self) -> usize {
         self.0.size_hint().0
     }
+
+    /// There is nothing to wait for.
+    fn hurried(&self) -> u64 {
+        u64::MAX
+    }
 }
 
 /// Entries that come with time. What was not read stays with the stream.

@@ -149,13 +149,13 @@ impl<E> Lanes<E> {
         let Some(traffic) = traffic.filter(|traffic| traffic.held.len() > 0) else {
             return Vec::new();
         };
-        let superseded = traffic.held.take_if(|older| supersedes(&newer.entry, &older.entry));
-        self.held -= superseded.len();
-        self.bytes -= superseded.iter().map(|older| older.ticket.weight).sum::<usize>();
+        let outdated = traffic.held.take_if(|older| supersedes(&newer.entry, &older.entry));
+        self.held -= outdated.len();
+        self.bytes -= outdated.iter().map(|older| older.ticket.weight).sum::<usize>();
         if traffic.boarding && newer.ticket.lane.is_some_and(Lane::shares_calls) {
-            self.riders -= superseded.len();
+            self.riders -= outdated.len();
         }
-        superseded
+        outdated
     }
 
     /// Whether one is held that supersedes `older`, which is out.

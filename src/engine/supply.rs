@@ -65,7 +65,9 @@ where
     fn line_up(&mut self, entry: Ticketed<T::Entry>) {
         if self.options.last_write_wins {
             let superseded = self.lanes.supersede(&entry, overwrites(&*self.target, &self.fault));
-            superseded.into_iter().for_each(|older| self.ledger.superseded(older));
+            for older in superseded {
+                self.ledger.superseded(older);
+            }
         }
         if let Some(entry) = self.lanes.enter(entry) {
             self.fresh.push(entry);

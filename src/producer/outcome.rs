@@ -79,7 +79,7 @@ impl<E> Outcome<E> {
                 Ok(delivered) => delivered,
                 Err(failed) => match failed.try_into_panic() {
                     Ok(panic) => resume_unwind(panic),
-                    Err(_) => panic!("the runtime of the producer was shut down"),
+                    Err(cancelled) => panic!("the runtime of the producer was shut down: {cancelled}"),
                 },
             },
         };

@@ -59,7 +59,11 @@ impl Rejection {
 ///
 /// `Display` and `Debug` show the code alone. The service's message may quote the entry; it is in the source.
 #[derive(Clone)]
-pub struct Fault {
+pub struct Fault(Arc<Inner>);
+
+/// Shared, since the entries of a call mostly have the same fault, and most entries have none.
+#[derive(Clone)]
+struct Inner {
     code: Cow<'static, str>,
     may_have_been_applied: bool,
     source: Option<Arc<dyn Error + Send + Sync>>,
@@ -68,55 +72,55 @@ pub struct Fault {
 impl Fault {
     /// A fault with the service's code or, where it gave none, two or three words for what happened.
     pub fn new(code: impl Into<Cow<'static, str>>) -> Self {
-        Self {
+        Self(Arc::new(Inner {
             code: code.into(),
             may_have_been_applied: false,
             source: None,
-        }
+        }))
     }
 
     /// The service may have applied the entry all the same: the answer was lost, or nothing can be read from it.
     #[must_use]
     pub fn may_have_been_applied(mut self) -> Self {
-        self.may_have_been_applied = true;
+        Arc::make_mut(&mut self.0).may_have_been_applied = true;
         self
     }
 
     /// The original error. Entries of one call share it.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
+        Arc::make_mut(&mut self.0).source = Some(source.into());
         self
     }
 
     /// The service's code, such as `InternalError`, or what happened where there was none.
     pub fn code(&self) -> &str {
-        &self.code
+        &self.0.code
     }
 
     /// Whether the service may have applied the entry all the same.
     pub fn is_ambiguous(&self) -> bool {
-        self.may_have_been_applied
+        self.0.may_have_been_applied
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.code)
+        f.write_str(&self.0.code)
     }
 }
 
 impl fmt::Debug for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fault")
-            .field("code", &self.code)
-            .field("may_have_been_applied", &self.may_have_been_applied)
+            .field("code", &self.0.code)
+            .field("may_have_been_applied", &self.0.may_have_been_applied)
             .finish_non_exhaustive()
     }
 }
 
 impl Error for Fault {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+        self.0.source.as_deref().map(|source| source as &(dyn Error + 'static))
     }
 }

@@ -137,7 +137,7 @@ async fn a_cancelled_delivery_leaves_the_rest_to_the_stream() {
         .deliver_stream(&mut stream)
         .await
         .unwrap_err();
-    let delivered = error.report.delivered as usize;
+    let delivered = usize::try_from(error.report.delivered).unwrap();
     assert!(
         error
             .undelivered

@@ -60,9 +60,11 @@ impl Number {
             if length > MAX_DIGITS {
                 return Err(malformed("of at most 38 significant digits"));
             }
-            // At most 38 digits in all, so neither the power nor the sum leaves 128 bits.
-            let places = u32::try_from(zeros).unwrap_or(MAX_DIGITS) + 1;
-            number.digits = number.digits * 10_u128.pow(places) + u128::from(digit - b'0');
+            // At most 38 digits in all, so neither a product nor the sum leaves 128 bits.
+            for _ in 0..=zeros {
+                number.digits *= 10;
+            }
+            number.digits += u128::from(digit - b'0');
             zeros = 0;
         }
         if number.digits == 0 {

@@ -76,7 +76,17 @@ fn blob(bytes: &Blob) -> usize {
 
 /// A string in quotes, escaped.
 fn string(text: &str) -> usize {
-    r#""""#.len() + text.bytes().map(escaped).sum::<usize>()
+    let bytes = text.as_bytes();
+    // Nearly no text has any. Without an early end, so that many bytes are looked at at once.
+    let needs_escapes = bytes.iter().fold(0, |found, byte| {
+        found | u8::from(*byte < 0x20) | u8::from(*byte == b'"') | u8::from(*byte == b'\\')
+    });
+    let escaped = if needs_escapes > 0 {
+        bytes.iter().copied().map(escaped).sum()
+    } else {
+        bytes.len()
+    };
+    r#""""#.len() + escaped
 }
 
 fn escaped(byte: u8) -> usize {

@@ -181,6 +181,9 @@ fn id(part: &'static str, id: &str) -> Result<(), InvalidEntry> {
 }
 
 fn characters(part: &'static str, text: &str) -> Result<(), InvalidEntry> {
+    if !is_suspicious(text) {
+        return Ok(());
+    }
     match text.char_indices().find(|(_, letter)| !is_allowed(*letter)) {
         None => Ok(()),
         Some((position, letter)) => Err(InvalidEntry::Character {
@@ -189,6 +192,13 @@ fn characters(part: &'static str, text: &str) -> Result<(), InvalidEntry> {
             position,
         }),
     }
+}
+
+/// Whether any character may be one that is not allowed: a control character, or one that starts as U+FFFE and U+FFFF do.
+/// Without an early end, so that many bytes are looked at at once.
+fn is_suspicious(text: &str) -> bool {
+    let bytes = text.bytes();
+    bytes.fold(0, |found, byte| found | u8::from(byte < 0x20) | u8::from(byte == 0xEF)) > 0
 }
 
 /// From the API reference of `SendMessage`: what XML 1.0 can write. Surrogates cannot occur in a `char`.

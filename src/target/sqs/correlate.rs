@@ -56,7 +56,8 @@ pub(super) fn verdicts(
 /// The place that an id stands for, if it was sent. `01` and `+1` were not.
 fn place(id: &str, sent: usize) -> Option<usize> {
     let place = id.parse().ok()?;
-    (place < sent && wire_id(place) == id).then_some(place)
+    let is_spelled_so = id == "0" || !id.starts_with(['0', '+']);
+    (place < sent && is_spelled_so).then_some(place)
 }
 
 fn unanswered(code: &'static str) -> Verdict {
