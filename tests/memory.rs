@@ -102,10 +102,10 @@ async fn the_length_of_a_stream_costs_no_memory() {
         vec![0; 100]
     });
     ALLOCATED.reset_peak_usage();
-    let report = Delivery::new(Greedy)
-        .deliver_stream(stream::iter(entries))
-        .await
-        .unwrap();
+    // All calls are in flight from the start.
+    let options = DeliveryOptions::default().backoff(|_: u32| Duration::ZERO);
+    let delivery = Delivery::new(Greedy).options(options);
+    let report = delivery.deliver_stream(stream::iter(entries)).await.unwrap();
     assert_eq!(report.delivered, ENTRIES as u64);
     let peak = ALLOCATED.peak_usage();
     assert!(

@@ -148,7 +148,7 @@ impl Retry {
 pub struct Waiter {
     /// How many entries are ready for the call.
     pub entries: usize,
-    /// Whether more wait than fit into the call.
+    /// Whether at least ten calls of entries are known to wait.
     pub more: bool,
 }
 

@@ -34,6 +34,9 @@ use crate::options::DeliveryOptions;
 use crate::report::{Cause, Undelivered};
 use crate::target::{BatchTarget, Fault, Limits};
 
+/// Calls, of all the entries that are known to be there, from which on they are many to the strategy.
+const MANY_CALLS: usize = 10;
+
 /// Delivers every entry of the input, or hands it back.
 pub(crate) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions) -> Delivered<T::Entry>
 where
@@ -270,10 +273,10 @@ where
 
     /// What the next call would like to carry.
     fn wanted(&self) -> Waiter {
-        let ready = self.waiting.ready() + self.fresh.len();
+        let known = self.waiting.ready() + self.fresh.len() + self.fresh.known();
         Waiter {
             entries: self.next_cost().max(1),
-            more: ready > self.next_len() || self.fresh.has_more(),
+            more: known >= MANY_CALLS * self.limits.entries,
         }
     }
 

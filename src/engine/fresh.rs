@@ -65,10 +65,12 @@ impl<I: Input> Fresh<I> {
         self.next.is_some()
     }
 
-    /// Whether the input is known to have more, without a look at it: it may have to be waited for.
-    pub(crate) fn has_more(&self) -> bool {
-        let known = || guarded("the input", || self.input.known()).is_ok_and(|known| known > 0);
-        self.next.is_some() || (!self.ended && known())
+    /// How many entries the input is known to have, without a look at it: they may have to be waited for.
+    pub(crate) fn known(&self) -> usize {
+        if self.ended {
+            return 0;
+        }
+        guarded("the input", || self.input.known()).unwrap_or(0)
     }
 
     /// Ready when there is news: the input has an entry, or has ended, or is in a hurry.

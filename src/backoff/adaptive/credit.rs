@@ -7,6 +7,10 @@ const BURST: f64 = 0.02;
 /// How long one may wait before asking again, in seconds, as the pace may have risen.
 const PATIENCE: f64 = 0.02;
 
+/// The longest debt, in seconds of the pace. A debt that was made at a high pace is not paid off at a low one that may be wrong;
+/// more than the largest call of any service takes at 50 entries/s.
+const LONGEST_DEBT: f64 = 10.0;
+
 /// Credit in entries. A call leaves when there is any, and may take more than there is.
 #[derive(Debug, Default)]
 pub(super) struct Credit {
@@ -28,7 +32,8 @@ impl Credit {
         let seconds = (now - self.reckoned_at).max(0.0);
         // A clock that was set back must not stop the earning; what is earned twice is no more than a burst.
         self.reckoned_at = now;
-        self.entries = (self.entries + pace * seconds).min((pace * BURST).max(1.0));
+        let earned = self.entries + pace * seconds;
+        self.entries = earned.clamp(-pace * LONGEST_DEBT, (pace * BURST).max(1.0));
     }
 
     pub(super) fn spend(&mut self, entries: f64) {
@@ -59,6 +64,15 @@ mod tests {
         assert!((credit.wait(1000.0).unwrap() - 0.02).abs() < 1e-9);
         credit.earn(0.025, 1000.0);
         assert!(credit.wait(1000.0).is_none());
+    }
+
+    #[test]
+    fn a_debt_made_at_a_high_pace_is_not_paid_off_at_a_low_one_for_ever() {
+        let mut credit = Credit::none(0.0);
+        credit.spend(1000.0);
+        credit.earn(0.0, 1.0);
+        credit.earn(10.0, 1.0);
+        assert!(credit.wait(1.0).is_none());
     }
 
     #[test]

@@ -192,3 +192,42 @@ fn options_that_cannot_work_are_refused() {
         assert!(Adaptive::default().initial_rate(rate).is_err());
     }
 }
+
+#[test]
+fn a_large_call_before_the_pace_broke_down_is_forgiven() {
+    use Step::{Answer, Ask, Pass, Reset};
+    let second = || Pass(Duration::from_secs(1));
+    let steps = [
+        Ask(2),
+        Answer(0, 5),
+        Ask(3),
+        second(),
+        Reset,
+        Ask(1),
+        Ask(1),
+        Ask(1),
+        Ask(1),
+        Answer(0, 4),
+        Ask(5),
+        Answer(8, 0),
+        Ask(9),
+        Answer(6, 2),
+        Pass(Duration::from_micros(1)),
+        Ask(2),
+        Ask(4),
+        Answer(5, 0),
+        Ask(7),
+        second(),
+        Answer(0, 10),
+        Answer(8, 2),
+        Pass(Duration::from_secs(22)),
+        Ask(24),
+        Answer(0, 1),
+    ];
+    let mut worker = Worker::new(Adaptive::default().seed(0));
+    for step in &steps {
+        worker.take(step);
+    }
+    worker.accepted_by_a_healthy_service(29);
+    assert!(worker.accepted_by_a_healthy_service(1) >= 300);
+}

@@ -43,6 +43,9 @@ const LEAST: f64 = 5.0;
 const LONGEST: f64 = 5.0;
 const LONGEST_CHUNKS: f64 = 5.0;
 
+/// The longest of all in seconds, so that a service that is well again is not tried out for ever.
+const MOST_SECONDS: f64 = 12.0;
+
 /// What a trial came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Finding {
@@ -68,10 +71,11 @@ pub(super) struct Trial {
 impl Trial {
     /// A trial at a capacity that has sunk to this part of what it was. A review is one of a loss that is known.
     pub(super) fn new(now: f64, capacity: f64, sunk: f64, chunk: f64, suspected: f64, is_review: bool) -> Self {
-        let pace = capacity * (PACE / sunk).clamp(PACE, MOST_PACE);
+        // Slower than a chunk in that time it learns nothing.
+        let pace = (capacity * (PACE / sunk).clamp(PACE, MOST_PACE)).max(chunk / LONGEST);
         Self {
             started_at: now,
-            longest: LONGEST + LONGEST_CHUNKS * chunk / pace,
+            longest: (LONGEST + LONGEST_CHUNKS * chunk / pace).min(MOST_SECONDS),
             pace,
             enough: if is_review { REVIEW_ENTRIES } else { EXACT_ENTRIES },
             suspected: suspected.clamp(LEAST_SUSPECTED, 1.0),
