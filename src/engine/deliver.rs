@@ -273,10 +273,10 @@ where
 
     /// What the next call would like to carry.
     fn wanted(&self) -> Waiter {
-        let known = self.waiting.ready() + self.fresh.len() + self.fresh.known();
+        let known = (self.waiting.ready() + self.fresh.len()).saturating_add(self.fresh.known());
         Waiter {
             entries: self.next_cost().max(1),
-            more: known >= MANY_CALLS * self.limits.entries,
+            more: known >= self.limits.entries.saturating_mul(MANY_CALLS),
         }
     }
 
