@@ -58,7 +58,7 @@ use crate::invalid::InvalidOption;
 /// # Defaults
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
-/// - `initial_rate`: none, the search starts with one call: a whole one, or five entries if more wait than it carries
+/// - `initial_rate`: none, the search starts with one call: a whole one, or five entries if ten calls of them wait
 /// - what is counted: entries
 /// - the draws are not seeded
 ///

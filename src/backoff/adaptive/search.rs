@@ -123,7 +123,8 @@ impl Search {
 
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
     ///
-    /// The first call is a whole one if that is all there is. If `more` wait it is a small one, as the bucket may be empty.
+    /// The first call is a whole one, as most deliveries are small. If many `more` wait it is a small one, as the bucket may be
+    /// empty.
     pub(super) fn admits(&mut self, wanted: f64, more: bool, in_flight: f64) -> Option<f64> {
         if self.window <= 0.0 {
             self.window = if more { wanted.min(FEW) } else { wanted };
