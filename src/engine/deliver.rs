@@ -46,6 +46,7 @@ where
     let started = Instant::now();
     let mut delivery = Delivering::new(target, input, options);
     let ending = match delivery.prepare().await {
+        None if delivery.is_done() => None,
         None => delivery.run().await,
         early => early,
     };
@@ -153,6 +154,10 @@ where
             self.give_up_expired(now);
             let refilled = self.refill(now);
             self.bid_farewell();
+            // The target may have panicked over an entry that was read.
+            if let Some(ending) = self.ordered_end(now) {
+                return Some(ending);
+            }
             if queued_up.is_none() {
                 queued_up = self.send_what_may_go(now);
             }

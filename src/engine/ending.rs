@@ -108,7 +108,7 @@ where
         let awaited = self.ledger.take_awaited();
         self.farewells.bid(&self.target, awaited, patience);
         take_back(&*self.target, self.ledger.undelivered(), patience).await;
-        let unheard = self.farewells.end().await;
+        let unheard = self.farewells.end(patience).await;
         self.ledger.undelivered().extend(self.unheard.drain(..).chain(unheard));
     }
 

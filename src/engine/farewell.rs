@@ -1,12 +1,14 @@
 //! What happens to undelivered entries before they are handed back.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::deliver::joined;
@@ -21,11 +23,16 @@ pub(crate) type Awaited<E> = Vec<(Undelivered<E>, Confirmation<E>)>;
 pub(crate) struct Farewells<E> {
     /// Each returns those whose waiters went away meanwhile.
     tasks: JoinSet<Vec<Undelivered<E>>>,
+    /// Nothing more is taken back.
+    hurry: CancellationToken,
 }
 
 impl<E: Send + 'static> Farewells<E> {
     pub(crate) fn new() -> Self {
-        Self { tasks: JoinSet::new() }
+        Self {
+            tasks: JoinSet::new(),
+            hurry: CancellationToken::new(),
+        }
     }
 
     /// Hands the entries back, after the target has taken back what it did for them.
@@ -33,10 +40,12 @@ impl<E: Send + 'static> Farewells<E> {
     where
         T: BatchTarget<Entry = E>,
     {
-        let target = Arc::clone(target);
+        let (target, hurry) = (Arc::clone(target), self.hurry.clone());
         self.tasks.spawn(async move {
             let (mut undelivered, confirmations): (Vec<_>, Vec<_>) = awaited.into_iter().unzip();
-            take_back(&*target, &mut undelivered, patience).await;
+            hurry
+                .run_until_cancelled(take_back(&*target, &mut undelivered, patience))
+                .await;
             let told = undelivered.into_iter().zip(confirmations);
             told.filter_map(|(undelivered, confirmation)| confirmation.hand_back(undelivered))
                 .collect()
@@ -52,13 +61,21 @@ impl<E: Send + 'static> Farewells<E> {
         unheard
     }
 
-    /// Waits until everybody was told. Returns those that nobody waited for any more.
-    pub(crate) async fn end(&mut self) -> Vec<Undelivered<E>> {
+    /// Waits until everybody was told, and takes nothing back any more after `patience`. Returns those that nobody waited for any
+    /// more.
+    pub(crate) async fn end(&mut self, patience: Duration) -> Vec<Undelivered<E>> {
         let mut unheard = Vec::new();
-        while let Some(ended) = self.tasks.join_next().await {
-            unheard.extend(joined(ended));
+        let mut patience = pin!(sleep(patience));
+        loop {
+            tokio::select! {
+                biased;
+                ended = self.tasks.join_next() => match ended {
+                    Some(ended) => unheard.extend(joined(ended)),
+                    None => return unheard,
+                },
+                () = &mut patience, if !self.hurry.is_cancelled() => self.hurry.cancel(),
+            }
         }
-        unheard
     }
 }
 

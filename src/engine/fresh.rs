@@ -23,6 +23,8 @@ pub(crate) struct Fresh<I: Input> {
     next: Option<Incoming<I::Entry>>,
     next_position: u64,
     checked: VecDeque<Ticketed<I::Entry>>,
+    /// The bytes of those checked.
+    bytes: usize,
     /// Those that were held in a lane, by position: who came first goes first.
     let_out: BTreeMap<u64, Ticketed<I::Entry>>,
 }
@@ -46,6 +48,7 @@ impl<I: Input> Fresh<I> {
             fault: None,
             next: None,
             checked: VecDeque::new(),
+            bytes: 0,
             let_out: BTreeMap::new(),
         }
     }
@@ -132,6 +135,7 @@ impl<I: Input> Fresh<I> {
 
     /// The entry that was read last may go.
     pub(crate) fn push(&mut self, entry: Ticketed<I::Entry>) {
+        self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
         self.checked.push_back(entry);
     }
 
@@ -147,7 +151,7 @@ impl<I: Input> Fresh<I> {
 
     /// What those that may go take up of a call, without those that were held.
     pub(crate) fn bytes(&self) -> usize {
-        self.checked.iter().map(|entry| entry.ticket.bytes).sum()
+        self.bytes
     }
 
     /// Those that may go, in nearly their order.
@@ -168,7 +172,9 @@ impl<I: Input> Fresh<I> {
         if self.let_out_is_next() {
             self.let_out.pop_first().map(|(_, entry)| entry)
         } else {
-            self.checked.pop_front()
+            let entry = self.checked.pop_front()?;
+            self.bytes = self.bytes.saturating_sub(entry.ticket.bytes);
+            Some(entry)
         }
     }
 

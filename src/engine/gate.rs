@@ -160,9 +160,9 @@ impl Gate {
     }
 
     fn call_next(&self) {
-        let waker = self.queue().call(Instant::now());
+        let wakers = self.queue().call(Instant::now());
         // After the lock is released, since it may be taken at once.
-        waker.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -202,7 +202,7 @@ impl QueuedUp {
 
 impl Drop for QueuedUp {
     fn drop(&mut self) {
-        let waker = self.gate.queue().leave(self.number, Instant::now());
-        waker.into_iter().for_each(Waker::wake);
+        let wakers = self.gate.queue().leave(self.number, Instant::now());
+        wakers.into_iter().for_each(Waker::wake);
     }
 }

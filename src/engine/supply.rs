@@ -33,6 +33,7 @@ where
         let bytes = || self.waiting.bytes() + self.cases.bytes() + self.lanes.bytes();
         !self.fresh.has_ended()
             && self.fresh.len() < wanted
+            && self.fresh.bytes() < self.limits.bytes
             && waiting() < WAITING_ENTRIES
             && bytes() < WAITING_BYTES
             && self.fault.get().is_none()

@@ -35,17 +35,19 @@ pub(super) struct Epochs {
 pub(super) struct End(CancellationToken);
 
 impl Epochs {
-    pub(super) fn current(&self) -> Arc<Epoch> {
-        Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Puts something in line that belongs to the current epoch. Nobody begins a new one meanwhile.
+    pub(super) fn in_current<R>(&self, put: impl FnOnce(Arc<Epoch>) -> R) -> R {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        put(Arc::clone(&current))
     }
 
-    /// Begins a new epoch. Returns the end of the old one.
-    pub(super) fn turn_over(&self) -> End {
+    /// Begins a new epoch, with `mark` between it and the old one. Returns the end of the old one.
+    pub(super) fn turn_over(&self, mark: impl FnOnce()) -> End {
         let next = Arc::new(Epoch::default());
-        let old = std::mem::replace(
-            &mut *self.current.lock().unwrap_or_else(PoisonError::into_inner),
-            Arc::clone(&next),
-        );
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        mark();
+        let old = std::mem::replace(&mut *current, Arc::clone(&next));
+        drop(current);
         let end = End(old.ended.clone());
         // Set once, since an epoch is replaced once.
         old.next.get_or_init(|| next);
@@ -66,10 +68,10 @@ mod tests {
     #[test]
     fn an_epoch_ends_with_the_last_entry_up_to_it() {
         let epochs = Epochs::default();
-        let early = epochs.current();
-        let first = epochs.turn_over();
-        let late = epochs.current();
-        let second = epochs.turn_over();
+        let early = epochs.in_current(|epoch| epoch);
+        let first = epochs.turn_over(|| ());
+        let late = epochs.in_current(|epoch| epoch);
+        let second = epochs.turn_over(|| ());
         assert!(!first.0.is_cancelled());
         drop(late);
         assert!(!second.0.is_cancelled(), "an earlier entry is still on its way");
@@ -80,14 +82,14 @@ mod tests {
     #[test]
     fn a_hundred_thousand_epochs_may_wait_for_one_entry() {
         let epochs = Epochs::default();
-        let entry = epochs.current();
-        let ends: Vec<_> = (0..100_000).map(|_| epochs.turn_over()).collect();
+        let entry = epochs.in_current(|epoch| epoch);
+        let ends: Vec<_> = (0..100_000).map(|_| epochs.turn_over(|| ())).collect();
         drop(entry);
         assert!(ends.iter().all(|end| end.0.is_cancelled()));
     }
 
     #[test]
     fn an_epoch_without_entries_ends_at_once() {
-        assert!(Epochs::default().turn_over().0.is_cancelled());
+        assert!(Epochs::default().turn_over(|| ()).0.is_cancelled());
     }
 }

@@ -115,25 +115,30 @@ impl<E: Send + Sync + 'static> Producer<E> {
     }
 
     fn put(&self, room: OwnedPermit<Item<E>>, entry: E) -> Receipt<E> {
-        let (confirmation, receipt) = Confirmation::new(self.epochs.current());
-        room.send(Item::Entry(Incoming {
-            entry,
-            confirmation: Some(confirmation),
-        }));
-        receipt
+        self.epochs.in_current(|epoch| {
+            let (confirmation, receipt) = Confirmation::new(epoch);
+            room.send(Item::Entry(Incoming {
+                entry,
+                confirmation: Some(confirmation),
+            }));
+            receipt
+        })
     }
 
     /// Sends what is in line without waiting for more, and waits until the fate of all of it is known.
     pub async fn flush(&self) {
-        let epoch = self.epochs.turn_over();
-        // A closed line lingers for nobody.
-        let _ = self.line.send(Item::Flush).await;
+        // A closed line has no room, and lingers for nobody.
+        let room = self.line.reserve().await;
+        let mark = || room.into_iter().for_each(|room| room.send(Item::Flush));
+        let epoch = self.epochs.turn_over(mark);
         epoch.ended().await;
     }
 
     /// Takes no more entries, delivers all that are in line, and waits for the end.
     ///
     /// The report is that of all clones. Closing again does nothing, and returns the report again.
+    ///
+    /// A [`send`](Self::send) that was begun and waits for room is waited for, so it has to be polled or dropped meanwhile.
     ///
     /// # Errors
     /// When entries were not delivered and their receipts had been dropped: the error carries them. Those whose receipts

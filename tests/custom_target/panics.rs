@@ -7,6 +7,7 @@ use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Wa
 use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions, InvalidEntry};
 use futures::{StreamExt, stream};
+use tokio::time::timeout;
 
 use crate::numbers::{LIMITS, Numbers, accept, no_rest, one_at_a_time, throttle};
 
@@ -126,6 +127,31 @@ async fn a_target_may_panic_anywhere() {
         let error = delivery.deliver(0..100).await.unwrap_err();
         assert_nothing_is_lost(&error, "the target");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_over_the_only_entry_ends_the_delivery_too() {
+    for place in [Place::Check, Place::Complete, Place::Lane] {
+        let delivery = Delivery::new(Clumsy(place)).options(no_rest());
+        let delivered = timeout(Duration::from_mins(1), delivery.deliver([7])).await;
+        assert_eq!(delivered.unwrap().unwrap_err().undelivered[0].entry, 7);
+
+        let producer = delivery.producer();
+        let undelivered = producer.send(7).await.unwrap_err();
+        assert!(matches!(undelivered.cause, Cause::Stopped(_)));
+        producer.send(1).await.unwrap();
+        assert_eq!(producer.close().await.unwrap().delivered, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_whose_strategy_panicked_can_be_closed() {
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let options = DeliveryOptions::default().backoff(Nervous(Place::Admit));
+    let producer = Delivery::new(target).options(options).producer();
+    producer.send(1).await.unwrap_err();
+    let report = timeout(Duration::from_mins(1), producer.close()).await.unwrap();
+    assert_eq!(report.unwrap().undelivered, 1);
 }
 
 #[tokio::test(start_paused = true)]
