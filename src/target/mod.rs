@@ -6,8 +6,12 @@
 mod answer;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod asked;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod body;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod json;
 mod lane;
 #[cfg(test)]
 mod recording;

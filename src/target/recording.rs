@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
+use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
@@ -59,5 +60,16 @@ impl HttpConnector for Recorder {
 impl HttpClient for Recorder {
     fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
+    }
+}
+
+/// An interceptor that lets everything pass.
+#[derive(Debug)]
+pub(crate) struct Watcher;
+
+#[dyn_dispatch_hint]
+impl Intercept for Watcher {
+    fn name(&self) -> &'static str {
+        "Watcher"
     }
 }

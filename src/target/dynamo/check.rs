@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
 use super::key::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 use super::number::Number;
-use super::size::{item_size, value_size};
+use super::size::{CONTAINER, ELEMENT, value_size};
 use crate::invalid::InvalidEntry;
 
 /// Levels of a value inside an item. The attribute's own value is the first level: 31 maps around a string are accepted, 32
@@ -44,8 +44,8 @@ fn item(item: &Attributes, limit: usize) -> Result<(), InvalidEntry> {
     if item.is_empty() {
         return Err(InvalidEntry::Missing { part: "item" });
     }
-    attributes(item, 1)?;
-    at_most("item", limit, item_size(item))
+    let size = attributes(item, 1)?;
+    at_most("item", limit, size)
 }
 
 fn key(key: &Attributes) -> Result<(), InvalidEntry> {
@@ -90,17 +90,18 @@ fn at_most(part: &'static str, limit: usize, actual: usize) -> Result<(), Invali
     Err(InvalidEntry::TooLarge { part, limit, actual })
 }
 
-fn attributes(attributes: &Attributes, level: usize) -> Result<(), InvalidEntry> {
-    attributes.iter().try_for_each(|(name, attribute)| {
+/// Checks attributes, and returns the bytes that DynamoDB counts for them: one look at each is enough for both.
+fn attributes(attributes: &Attributes, level: usize) -> Result<usize, InvalidEntry> {
+    attributes.iter().try_fold(0, |size, (name, attribute)| {
         if name.is_empty() {
             return Err(InvalidEntry::Missing { part: "attribute name" });
         }
         at_most("attribute name", MAX_NAME_BYTES, name.len())?;
-        value(attribute, level)
+        Ok(size + name.len() + value(attribute, level)?)
     })
 }
 
-fn value(value: &AttributeValue, level: usize) -> Result<(), InvalidEntry> {
+fn value(value: &AttributeValue, level: usize) -> Result<usize, InvalidEntry> {
     if level > MAX_LEVELS {
         return Err(InvalidEntry::TooMany {
             part: "levels of nesting",
@@ -110,18 +111,25 @@ fn value(value: &AttributeValue, level: usize) -> Result<(), InvalidEntry> {
     }
     match value {
         // Empty strings and binaries are allowed, in sets too; only keys and whole sets must not be empty.
-        AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(_) => Ok(()),
-        AttributeValue::N(number) => Number::parse(number).map(drop),
-        AttributeValue::Ss(texts) => set("string set", texts.iter().map(|text| Ok(text.as_str()))),
-        AttributeValue::Ns(numbers) => set("number set", numbers.iter().map(|number| Number::parse(number))),
-        AttributeValue::Bs(blobs) => set("binary set", blobs.iter().map(|blob| Ok(blob.as_ref()))),
-        AttributeValue::L(values) => values.iter().try_for_each(|value| self::value(value, level + 1)),
-        AttributeValue::M(map) => attributes(map, level + 1),
-        _ => Err(InvalidEntry::Malformed {
-            part: "attribute value",
-            rule: "of a type that this version of the SDK can send",
-        }),
+        AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(_) => {}
+        AttributeValue::N(number) => return Number::parse(number).map(Number::size),
+        AttributeValue::Ss(texts) => set("string set", texts.iter().map(|text| Ok(text.as_str())))?,
+        AttributeValue::Ns(numbers) => set("number set", numbers.iter().map(|number| Number::parse(number)))?,
+        AttributeValue::Bs(blobs) => set("binary set", blobs.iter().map(|blob| Ok(blob.as_ref())))?,
+        AttributeValue::L(values) => {
+            return values.iter().try_fold(CONTAINER, |size, value| {
+                Ok(size + ELEMENT + self::value(value, level + 1)?)
+            });
+        }
+        AttributeValue::M(map) => return Ok(CONTAINER + ELEMENT * map.len() + attributes(map, level + 1)?),
+        _ => {
+            return Err(InvalidEntry::Malformed {
+                part: "attribute value",
+                rule: "of a type that this version of the SDK can send",
+            });
+        }
     }
+    Ok(value_size(value))
 }
 
 fn set<T: Eq + Hash>(
@@ -162,8 +170,8 @@ fn levels(value: &AttributeValue) -> usize {
 mod tests {
     use aws_sdk_dynamodb::primitives::Blob;
 
-    use super::super::MAX_ITEM_BYTES;
     use super::super::testing::{delete, put, text};
+    use super::super::{MAX_ITEM_BYTES, item_size};
     use super::*;
 
     fn refusal(request: &WriteRequest) -> String {

@@ -1,16 +1,15 @@
 //! How a table's key becomes known.
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::Builder;
 use tracing::{debug, warn};
 
+use super::calls::Calls;
 use super::key::KeySchema;
 use crate::target::asked::{Asked, Silence};
 use crate::target::{Fault, verdict};
 
 /// Asks the service for the table's key, unless it is known.
-pub(super) async fn ask(key: &Asked<KeySchema>, client: &Client, table: &str, per_call: &Builder) {
-    match key.ask(|| describe(client, table, per_call)).await {
+pub(super) async fn ask(key: &Asked<KeySchema>, calls: &Calls, table: &str) {
+    match key.ask(|| describe(calls, table)).await {
         None => {}
         // The writes will say it as well, and as an error.
         Some(fault) if fault.code() == "ResourceNotFoundException" => debug!(table, "no such table"),
@@ -23,13 +22,8 @@ pub(super) async fn ask(key: &Asked<KeySchema>, client: &Client, table: &str, pe
     }
 }
 
-async fn describe(client: &Client, table: &str, per_call: &Builder) -> Result<KeySchema, Silence> {
-    let call = client
-        .describe_table()
-        .table_name(table)
-        .customize()
-        .config_override(per_call.clone());
-    let output = call.send().await.map_err(verdict::of_call)?;
+async fn describe(calls: &Calls, table: &str) -> Result<KeySchema, Silence> {
+    let output = calls.describe(table).await.map_err(verdict::of_call)?;
     let schema = output.table().and_then(KeySchema::described);
     schema.ok_or_else(|| Silence::ForNow(Fault::new("no key in the description")))
 }

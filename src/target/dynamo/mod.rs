@@ -1,5 +1,6 @@
 //! DynamoDB: writes to one table or several by `BatchWriteItem`.
 
+mod calls;
 mod check;
 mod correlate;
 mod describe;
@@ -14,14 +15,13 @@ mod wire;
 
 use std::fmt;
 
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::{Builder, FrameworkMetadata};
-use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity, WriteRequest};
-use aws_sdk_dynamodb::{Client, Config};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{ConsumedCapacity, WriteRequest};
 
 pub use size::item_size;
 pub use tables::{DynamoTables, TableWrite};
 
+use self::calls::Calls;
 use self::key::KeySchema;
 use crate::invalid::InvalidEntry;
 use crate::target::asked::Asked;
@@ -56,11 +56,10 @@ const WRITE_UNIT: usize = 1024;
 /// spares the mock of `DescribeTable`.
 #[derive(Clone)]
 pub struct DynamoTable {
-    client: Client,
+    calls: Calls,
     table: String,
     limits: Limits,
     key: Asked<KeySchema>,
-    per_call: Builder,
 }
 
 impl DynamoTable {
@@ -73,8 +72,12 @@ impl DynamoTable {
     /// | bytes of a call's body | [`MAX_BODY_BYTES`], 16 MiB |
     /// | bytes of an item | [`MAX_ITEM_BYTES`], 409,600 |
     pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self::called_by(Calls::new(client), table)
+    }
+
+    fn called_by(calls: Calls, table: impl Into<String>) -> Self {
         Self {
-            client,
+            calls,
             table: table.into(),
             limits: Limits {
                 entries: MAX_REQUESTS,
@@ -82,7 +85,6 @@ impl DynamoTable {
                 entry_bytes: MAX_ITEM_BYTES,
             },
             key: Asked::default(),
-            per_call: per_call(),
         }
     }
 
@@ -134,14 +136,8 @@ impl DynamoTable {
     }
 
     async fn call(&self, chunk: &[WriteRequest], metered: bool) -> (Answer, Option<f64>) {
-        let call = self
-            .client
-            .batch_write_item()
-            .request_items(&self.table, chunk.to_vec())
-            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total))
-            .customize()
-            .config_override(self.per_call.clone());
-        match call.send().await {
+        let requests = [(self.table.as_str(), chunk.iter().collect())];
+        match self.calls.write(&requests, metered).await {
             Ok(output) => (
                 correlate::verdicts(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
@@ -167,7 +163,7 @@ impl BatchTarget for DynamoTable {
     }
 
     async fn prepare(&self) {
-        describe::ask(&self.key, &self.client, &self.table, &self.per_call).await;
+        describe::ask(&self.key, &self.calls, &self.table).await;
     }
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
@@ -219,17 +215,6 @@ impl fmt::Debug for DynamoTable {
             .field("key", &self.key.get())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
-    }
-}
-
-/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
-/// throttles.
-fn per_call() -> Builder {
-    let config = Config::builder().retry_config(RetryConfig::disabled());
-    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
-        Ok(crate_name) => config.framework_metadata(crate_name),
-        // The user agent then goes without the crate's name; the calls work as well.
-        Err(_) => config,
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Number {
     negative: bool,
     /// The significant digits, without zeros at the end. 38 digits fit in 128 bits.
     digits: u128,
+    /// How many these are; none of zero.
+    length: u32,
     /// The power of ten of the last significant digit.
     exponent: i64,
 }
@@ -27,51 +29,56 @@ impl Number {
     const ZERO: Self = Self {
         negative: false,
         digits: 0,
+        length: 0,
         exponent: 0,
     };
 
     /// Reads a number: sign, digits with or without a point, exponent.
     pub(super) fn parse(text: &str) -> Result<Self, InvalidEntry> {
         let malformed = |rule| InvalidEntry::Malformed { part: "number", rule };
-        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, power(exponent)),
-            None => (text, Some(0)),
+        let not_a_number = || malformed("a decimal number");
+        let bytes = text.as_bytes();
+        let (mantissa, mut exponent) = match bytes.iter().position(|byte| matches!(byte, b'e' | b'E')) {
+            Some(place) => (&bytes[..place], power(&bytes[place + 1..]).ok_or_else(not_a_number)?),
+            None => (bytes, 0),
         };
-        let (negative, mantissa) = match mantissa.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, mantissa.strip_prefix('+').unwrap_or(mantissa)),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let (Some(exponent), true) = (exponent, is_digits(whole, fraction)) else {
-            return Err(malformed("a decimal number"));
-        };
-
-        let significant = whole.bytes().chain(fraction.bytes()).skip_while(|digit| *digit == b'0');
+        let (negative, mantissa) = signed(mantissa);
         let mut number = Self::ZERO;
-        let mut zeros = 0_i64;
-        let mut length = 0;
-        for digit in significant {
-            length += 1;
-            if digit == b'0' {
-                // Zeros count only when another digit follows.
-                zeros += 1;
-                continue;
+        let mut has_digits = false;
+        let mut has_point = false;
+        let mut zeros = 0_u32;
+        for byte in mantissa {
+            match byte {
+                b'.' if !has_point => {
+                    has_point = true;
+                    continue;
+                }
+                // Zeros count only between digits.
+                b'0' => zeros = zeros.saturating_add(u32::from(number.length > 0)),
+                b'1'..=b'9' => {
+                    number.length = number.length.saturating_add(zeros + 1);
+                    if number.length <= MAX_DIGITS {
+                        // At most 38 digits in all, so neither a product nor the sum leaves 128 bits.
+                        (0..=zeros).for_each(|_| number.digits *= 10);
+                        number.digits += u128::from(byte - b'0');
+                    }
+                    zeros = 0;
+                }
+                _ => return Err(not_a_number()),
             }
-            if length > MAX_DIGITS {
-                return Err(malformed("of at most 38 significant digits"));
-            }
-            // At most 38 digits in all, so neither a product nor the sum leaves 128 bits.
-            for _ in 0..=zeros {
-                number.digits *= 10;
-            }
-            number.digits += u128::from(digit - b'0');
-            zeros = 0;
+            has_digits = true;
+            exponent = exponent.saturating_sub(i64::from(has_point));
         }
-        if number.digits == 0 {
+        if !has_digits {
+            return Err(not_a_number());
+        }
+        if number.length > MAX_DIGITS {
+            return Err(malformed("of at most 38 significant digits"));
+        }
+        if number.length == 0 {
             return Ok(Self::ZERO);
         }
-        let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
-        number.exponent = exponent.saturating_sub(places).saturating_add(zeros);
+        number.exponent = exponent.saturating_add(i64::from(zeros));
         number.negative = negative;
         if (MIN_MAGNITUDE..=MAX_MAGNITUDE).contains(&number.magnitude()) {
             Ok(number)
@@ -83,23 +90,18 @@ impl Number {
     /// Bytes that DynamoDB counts: a byte for two digits, in pairs that the decimal point divides, one for the exponent, and
     /// one for the sign of a negative number.
     pub(super) fn size(self) -> usize {
-        if self.digits == 0 {
+        if self.length == 0 {
             return 1;
         }
-        let digits = self.length() as usize;
+        let digits = self.length as usize;
         // The first digit is alone in its pair when its power of ten is even; the last one then needs a pair as well.
         let split = digits.is_multiple_of(2) && self.magnitude() % 2 == 0;
         1 + digits.div_ceil(2) + usize::from(split) + usize::from(self.negative)
     }
 
-    /// Significant digits.
-    fn length(self) -> u32 {
-        self.digits.checked_ilog10().map_or(0, |power| power + 1)
-    }
-
     /// The power of ten of the first digit.
     fn magnitude(self) -> i64 {
-        self.exponent.saturating_add(i64::from(self.length()) - 1)
+        self.exponent.saturating_add(i64::from(self.length) - 1)
     }
 }
 
@@ -108,24 +110,22 @@ pub(super) fn same_number(one: &str, other: &str) -> bool {
     one == other || matches!((Number::parse(one), Number::parse(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-fn is_digits(whole: &str, fraction: &str) -> bool {
-    !(whole.is_empty() && fraction.is_empty())
-        && whole
-            .bytes()
-            .chain(fraction.bytes())
-            .all(|digit| digit.is_ascii_digit())
+/// Whether there is a minus, and what follows the sign if there is one.
+fn signed(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    }
 }
 
 /// The exponent, saturated: no length of digits can make up for one of eighteen.
-fn power(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if !is_digits(digits, "") {
+fn power(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = signed(text);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let power = digits.bytes().fold(0_i64, |power, digit| {
+    let power = digits.iter().fold(0_i64, |power, digit| {
         power.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
     });
     Some(if negative { -power } else { power })

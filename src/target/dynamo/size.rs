@@ -7,10 +7,10 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::number::{self, Number};
 
 /// Bytes that a list or a map takes of its own.
-const CONTAINER: usize = 3;
+pub(super) const CONTAINER: usize = 3;
 
 /// Bytes that each element of a list or a map takes beside its value.
-const ELEMENT: usize = 1;
+pub(super) const ELEMENT: usize = 1;
 
 /// Bytes that DynamoDB counts for an item: the names and the values of its attributes.
 ///

@@ -1,16 +1,14 @@
 //! Writes to several tables, in calls that mix them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::Builder;
-use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, WriteRequest};
+use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
-use super::{
-    DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, correlate, has_room_to_ask, per_call, wire,
-};
+use super::calls::Calls;
+use super::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, correlate, has_room_to_ask, wire};
 use crate::invalid::InvalidEntry;
 use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
@@ -39,10 +37,9 @@ impl TableWrite {
 /// client. A missing table stops the delivery, also for the other tables.
 #[derive(Clone)]
 pub struct DynamoTables {
-    client: Client,
+    calls: Calls,
     tables: Vec<DynamoTable>,
     limits: Limits,
-    per_call: Builder,
 }
 
 impl DynamoTables {
@@ -54,16 +51,18 @@ impl DynamoTables {
     where
         S: Into<String>,
     {
-        let tables = tables.into_iter().map(|table| DynamoTable::new(client.clone(), table));
+        let calls = Calls::new(client);
+        let tables = tables
+            .into_iter()
+            .map(|table| DynamoTable::called_by(calls.clone(), table));
         Self {
             tables: tables.collect(),
-            client,
+            calls,
             limits: Limits {
                 entries: MAX_REQUESTS,
                 bytes: MAX_BODY_BYTES,
                 entry_bytes: MAX_ITEM_BYTES,
             },
-            per_call: per_call(),
         }
     }
 
@@ -84,7 +83,7 @@ impl DynamoTables {
         let known = self.tables.iter().position(|table| table.table == name);
         let table = match known {
             Some(place) => self.tables.swap_remove(place),
-            None => DynamoTable::new(self.client.clone(), name).limits(self.limits),
+            None => DynamoTable::called_by(self.calls.clone(), name).limits(self.limits),
         };
         self.tables.push(change(table));
         self
@@ -156,19 +155,12 @@ impl BatchTarget for DynamoTables {
 
 impl DynamoTables {
     async fn call(&self, chunk: &[TableWrite], metered: bool) -> (Answer, Option<f64>) {
-        let mut requests: HashMap<String, Vec<WriteRequest>> = HashMap::new();
+        let mut tables: BTreeMap<&str, Vec<&WriteRequest>> = BTreeMap::new();
         for write in chunk {
-            let of_table = requests.entry(write.table.clone()).or_default();
-            of_table.push(write.request.clone());
+            tables.entry(&write.table).or_default().push(&write.request);
         }
-        let call = self
-            .client
-            .batch_write_item()
-            .set_request_items(Some(requests))
-            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total))
-            .customize()
-            .config_override(self.per_call.clone());
-        match call.send().await {
+        let tables: Vec<_> = tables.into_iter().collect();
+        match self.calls.write(&tables, metered).await {
             Ok(output) => (
                 correlate::verdicts_by_table(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),

@@ -1,20 +1,28 @@
 //! What the tests of this room share.
 
-use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region, SharedAsyncSleep};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedAsyncSleep};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_dynamodb::{Client, Config};
 use aws_smithy_async::rt::sleep::TokioSleep;
 
-use crate::target::recording::Recorder;
+use crate::target::recording::{Recorder, Watcher};
 
 pub(super) fn client(recorder: &Recorder) -> Client {
-    let config = Config::builder()
+    Client::from_conf(config(recorder).build())
+}
+
+/// A client with an interceptor, for which the SDK writes the bodies.
+pub(super) fn watched(recorder: &Recorder) -> Client {
+    Client::from_conf(config(recorder).interceptor(Watcher).build())
+}
+
+fn config(recorder: &Recorder) -> Builder {
+    Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
         .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
-        .http_client(recorder.clone());
-    Client::from_conf(config.build())
+        .http_client(recorder.clone())
 }
 
 pub(super) fn runtime() -> tokio::runtime::Runtime {

@@ -1,113 +1,140 @@
-//! Bytes of a call's body on the wire.
+//! The body of a call, as the SDK would write it, and how long it is.
 //!
-//! DynamoDB limits the body, and the body exceeds what the items count: base64, escapes, type tags. These are the bytes that
-//! the SDK's JSON has, without building it.
+//! DynamoDB limits the body, and the body exceeds what the items count: base64, escapes, type tags.
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::primitives::Blob;
-use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
+use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
+
+use crate::target::body::{Body, is_known};
+use crate::target::json::{Json, Length};
+
+type Attributes = HashMap<String, AttributeValue>;
+
+/// Bytes that a body has room for when its writing begins.
+const ROOM: usize = 8 * 1024;
+
+/// All that a write has is written here.
+const ALL_KNOWN: bool = is_known::<WriteRequest, (Option<Attributes>, Option<Attributes>)>()
+    && is_known::<PutRequest, Attributes>()
+    && is_known::<DeleteRequest, Attributes>();
+
+/// The question what capacity a call takes.
+const QUESTION: &str = r#","ReturnConsumedCapacity":"TOTAL""#;
+
+/// Bytes of the question what capacity a call takes.
+pub(super) const ASKING: usize = QUESTION.len();
+
+/// The body of a call with some tables' requests; `None` if only the SDK can write it.
+pub(super) fn body(tables: &[(&str, Vec<&WriteRequest>)], metered: bool) -> Option<Body> {
+    let mut body = Vec::with_capacity(ROOM);
+    body.raw(r#"{"RequestItems":{"#);
+    body.list(tables, |body, (table, requests)| {
+        body.string(table);
+        body.raw(":[");
+        body.list(requests, |body, request| write(body, request));
+        body.raw("]");
+    });
+    body.raw("}");
+    if metered {
+        body.raw(QUESTION);
+    }
+    body.raw("}");
+    ALL_KNOWN.then(|| Body::new(body))
+}
 
 /// Bytes of a body that writes to `table`, without its requests. The comma that each request but the last has is counted by
 /// [`request`], so one is taken off here.
 pub(super) fn envelope(table: &str) -> usize {
-    r#"{"RequestItems":{:[]}}"#.len() + string(table) - 1
+    let mut length = Length::default();
+    length.string(table);
+    r#"{"RequestItems":{:[]}}"#.len() + length.0 - 1
 }
-
-/// Bytes of the question what capacity a call takes.
-pub(super) const ASKING: usize = r#","ReturnConsumedCapacity":"TOTAL""#.len();
 
 /// Bytes of one request and of the comma after it.
 pub(super) fn request(request: &WriteRequest) -> usize {
-    let put = request
-        .put_request()
-        .map(|put| r#""PutRequest":{"Item":}"#.len() + attributes(put.item()));
-    let delete = request
-        .delete_request()
-        .map(|delete| r#""DeleteRequest":{"Key":}"#.len() + attributes(delete.key()));
-    let parts = put.into_iter().chain(delete);
-    list(parts) + 1
+    let mut length = Length::default();
+    write(&mut length, request);
+    length.0 + 1
 }
 
-fn attributes(attributes: &HashMap<String, AttributeValue>) -> usize {
-    list(
-        attributes
-            .iter()
-            .map(|(name, value)| string(name) + 1 + self::value(value)),
-    )
+fn write(json: &mut impl Json, request: &WriteRequest) {
+    json.raw("{");
+    if let Some(put) = request.put_request() {
+        json.raw(r#""PutRequest":{"Item":{"#);
+        attributes(json, put.item());
+        json.raw("}}");
+    }
+    if let Some(delete) = request.delete_request() {
+        json.raw(if request.put_request().is_some() { "," } else { "" });
+        json.raw(r#""DeleteRequest":{"Key":{"#);
+        attributes(json, delete.key());
+        json.raw("}}");
+    }
+    json.raw("}");
+}
+
+fn attributes<J: Json>(json: &mut J, attributes: &Attributes) {
+    json.list(attributes, |json, (name, value)| {
+        json.raw("\"");
+        json.escaped(name);
+        json.raw("\":");
+        self::value(json, value);
+    });
 }
 
 /// `{"S":"…"}` and its like.
-fn value(value: &AttributeValue) -> usize {
+fn value<J: Json>(json: &mut J, value: &AttributeValue) {
     match value {
-        AttributeValue::S(text) => tagged("S", string(text)),
-        AttributeValue::N(number) => tagged("N", string(number)),
-        AttributeValue::B(bytes) => tagged("B", blob(bytes)),
-        AttributeValue::Ss(texts) => tagged("SS", list(texts.iter().map(|text| string(text)))),
-        AttributeValue::Ns(numbers) => tagged("NS", list(numbers.iter().map(|number| string(number)))),
-        AttributeValue::Bs(blobs) => tagged("BS", list(blobs.iter().map(blob))),
-        AttributeValue::L(values) => tagged("L", list(values.iter().map(self::value))),
-        AttributeValue::M(map) => tagged("M", attributes(map)),
-        AttributeValue::Bool(value) => tagged("BOOL", boolean(*value)),
-        AttributeValue::Null(value) => tagged("NULL", boolean(*value)),
-        // What this SDK does not know it does not send.
-        _ => 0,
+        AttributeValue::S(text) => tagged(json, r#"{"S":""#, text, r#""}"#),
+        AttributeValue::N(number) => tagged(json, r#"{"N":""#, number, r#""}"#),
+        AttributeValue::B(blob) => {
+            json.raw(r#"{"B":"#);
+            json.base64(blob.as_ref());
+            json.raw("}");
+        }
+        AttributeValue::Ss(texts) => listed(json, r#"{"SS":["#, texts, |json, text| json.string(text)),
+        AttributeValue::Ns(numbers) => listed(json, r#"{"NS":["#, numbers, |json, number| json.string(number)),
+        AttributeValue::Bs(blobs) => listed(json, r#"{"BS":["#, blobs, |json, blob| json.base64(blob.as_ref())),
+        AttributeValue::L(values) => listed(json, r#"{"L":["#, values, self::value),
+        AttributeValue::M(map) => {
+            json.raw(r#"{"M":{"#);
+            attributes(json, map);
+            json.raw("}}");
+        }
+        AttributeValue::Bool(true) => json.raw(r#"{"BOOL":true}"#),
+        AttributeValue::Bool(false) => json.raw(r#"{"BOOL":false}"#),
+        AttributeValue::Null(true) => json.raw(r#"{"NULL":true}"#),
+        AttributeValue::Null(false) => json.raw(r#"{"NULL":false}"#),
+        // No entry with a value that is not known passes its check. The service refuses one without a type.
+        _ => json.raw("{}"),
     }
 }
 
-fn tagged(tag: &str, value: usize) -> usize {
-    r#"{"":}"#.len() + tag.len() + value
+fn tagged(json: &mut impl Json, before: &'static str, text: &str, after: &'static str) {
+    json.raw(before);
+    json.escaped(text);
+    json.raw(after);
 }
 
-/// A list or an object: its parts, the commas between them, the brackets around them.
-fn list(parts: impl Iterator<Item = usize>) -> usize {
-    let (count, bytes) = parts.fold((0_usize, 0), |(count, bytes), part| (count + 1, bytes + part));
-    "[]".len() + bytes + count.saturating_sub(1)
-}
-
-fn boolean(value: bool) -> usize {
-    if value { "true".len() } else { "false".len() }
-}
-
-/// Base64 with padding, in quotes.
-fn blob(bytes: &Blob) -> usize {
-    r#""""#.len() + bytes.as_ref().len().div_ceil(3) * 4
-}
-
-/// A string in quotes, escaped.
-fn string(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    // Nearly no text has any. Without an early end, so that many bytes are looked at at once.
-    let needs_escapes = bytes.iter().fold(0, |found, byte| {
-        found | u8::from(*byte < 0x20) | u8::from(*byte == b'"') | u8::from(*byte == b'\\')
-    });
-    let escaped = if needs_escapes > 0 {
-        bytes.iter().copied().map(escaped).sum()
-    } else {
-        bytes.len()
-    };
-    r#""""#.len() + escaped
-}
-
-fn escaped(byte: u8) -> usize {
-    match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => r"\n".len(),
-        0..=0x1F => r"\u0000".len(),
-        _ => 1,
-    }
+fn listed<'a, J: Json, T>(json: &mut J, before: &'static str, parts: &'a [T], write: impl FnMut(&mut J, &'a T)) {
+    json.raw(before);
+    json.list(parts, write);
+    json.raw("]}");
 }
 
 #[cfg(test)]
 mod tests {
-    use aws_sdk_dynamodb::types::{DeleteRequest, PutRequest};
+    use aws_sdk_dynamodb::Client;
     use proptest::collection::{hash_map, vec};
     use proptest::prelude::*;
 
     use super::super::DynamoTable;
-    use super::super::testing::{client, runtime};
+    use super::super::testing::{client, runtime, watched};
     use super::*;
     use crate::target::BatchTarget;
     use crate::target::recording::Recorder;
+    use aws_sdk_dynamodb::primitives::Blob;
 
     fn any_value() -> impl Strategy<Value = AttributeValue> {
         let bytes = || vec(any::<u8>(), 0..20).prop_map(Blob::new);
@@ -144,16 +171,31 @@ mod tests {
         })
     }
 
+    fn sent(client: Client, recorder: &Recorder, table: &str, requests: &[WriteRequest], metered: bool) -> String {
+        let target = DynamoTable::new(client, table);
+        if metered {
+            runtime().block_on(target.send_metered(requests));
+        } else {
+            runtime().block_on(target.send(requests));
+        }
+        recorder.only_request().body
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
         #[test]
-        fn bodies_have_the_bytes_that_were_counted(requests in vec(any_request(), 1..6), table in "[a-zA-Z0-9_.:/-]{3,60}") {
-            let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
-            let target = DynamoTable::new(client(&recorder), table.as_str());
-            runtime().block_on(target.send(&requests));
+        fn bodies_are_the_sdks_and_have_the_bytes_that_were_counted(
+            requests in vec(any_request(), 1..6),
+            table in "[a-zA-Z0-9_.:/-]{3,60}",
+            metered in any::<bool>(),
+        ) {
+            let recorder = || Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+            let (ours, of_the_sdk) = (recorder(), recorder());
+            let ours = sent(client(&ours), &ours, &table, &requests, metered);
+            prop_assert_eq!(&ours, &sent(watched(&of_the_sdk), &of_the_sdk, &table, &requests, metered));
             let counted = envelope(&table) + requests.iter().map(request).sum::<usize>();
-            prop_assert_eq!(recorder.only_request().body.len(), counted);
+            prop_assert_eq!(ours.len(), if metered { counted + ASKING } else { counted });
         }
     }
 }

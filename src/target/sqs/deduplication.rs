@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use aws_sdk_sqs::Client;
-use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 use tracing::warn;
 
+use super::calls::Calls;
 use crate::target::asked::{Asked, Silence};
 use crate::target::verdict;
 
@@ -40,8 +39,8 @@ impl Deduplication {
     }
 
     /// Asks the queue whether it makes the ids from the bodies, unless it is known.
-    pub(super) async fn ask(&self, client: &Client, queue_url: &str, per_call: &Builder) {
-        let asked = self.by_content.ask(|| attribute(client, queue_url, per_call));
+    pub(super) async fn ask(&self, calls: &Calls, queue_url: &str) {
+        let asked = self.by_content.ask(|| attribute(calls, queue_url));
         if let Some(fault) = asked.await {
             // Who may send need not be allowed to ask. SQS refuses messages without an id if they need one, and says so.
             warn!(
@@ -67,15 +66,12 @@ impl Deduplication {
     }
 }
 
-async fn attribute(client: &Client, queue_url: &str, per_call: &Builder) -> Result<bool, Silence> {
+async fn attribute(calls: &Calls, queue_url: &str) -> Result<bool, Silence> {
     let name = QueueAttributeName::ContentBasedDeduplication;
-    let call = client
-        .get_queue_attributes()
-        .queue_url(queue_url)
-        .attribute_names(name.clone())
-        .customize()
-        .config_override(per_call.clone());
-    let output = call.send().await.map_err(verdict::of_call)?;
+    let output = calls
+        .attribute(queue_url, name.clone())
+        .await
+        .map_err(verdict::of_call)?;
     let value = output.attributes().and_then(|attributes| attributes.get(&name));
     Ok(value.is_some_and(|value| value == "true"))
 }

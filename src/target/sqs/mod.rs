@@ -1,5 +1,6 @@
 //! SQS: messages to one queue by `SendMessageBatch`.
 
+mod calls;
 mod check;
 mod correlate;
 mod deduplication;
@@ -9,20 +10,20 @@ mod offload;
 mod size;
 #[cfg(test)]
 mod testing;
+mod wire;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use aws_sdk_sqs::config::retry::RetryConfig;
-use aws_sdk_sqs::config::{Builder, FrameworkMetadata};
+use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use aws_sdk_sqs::{Client, Config};
 
 pub use encoding::{ENCODING, ENCODING_ATTRIBUTE};
 #[cfg(feature = "s3-offload")]
 pub use offload::{Offload, PAYLOAD_SIZE_ATTRIBUTE};
 pub use size::message_size;
 
+use self::calls::Calls;
 use self::deduplication::Deduplication;
 use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
@@ -59,7 +60,7 @@ const FIFO_SUFFIX: &str = ".fifo";
 /// holds. Its endpoint, credentials and timeouts are the caller's affair.
 #[derive(Clone)]
 pub struct SqsQueue {
-    client: Client,
+    calls: Calls,
     queue_url: String,
     fifo: bool,
     strict_order: bool,
@@ -68,7 +69,6 @@ pub struct SqsQueue {
     #[cfg(feature = "s3-offload")]
     offload: Option<Offload>,
     limits: Limits,
-    per_call: Builder,
 }
 
 impl SqsQueue {
@@ -83,7 +83,7 @@ impl SqsQueue {
     pub fn new(client: Client, queue_url: impl Into<String>) -> Self {
         let queue_url = queue_url.into();
         Self {
-            client,
+            calls: Calls::new(client),
             fifo: queue_url.ends_with(FIFO_SUFFIX),
             queue_url,
             strict_order: false,
@@ -96,7 +96,6 @@ impl SqsQueue {
                 bytes: MAX_BATCH_BYTES,
                 entry_bytes: MAX_MESSAGE_BYTES,
             },
-            per_call: per_call(),
         }
     }
 
@@ -157,21 +156,9 @@ impl SqsQueue {
 
     /// Makes one call with the messages as they are.
     async fn call<'a>(&self, messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>>) -> Answer {
-        let entries = messages.enumerate().map(|(place, message)| {
-            let mut entry = message.into_owned();
-            entry.id = correlate::wire_id(place);
-            entry
-        });
-        let entries: Vec<SendMessageBatchRequestEntry> = entries.collect();
-        let sent = entries.len();
-        let call = self
-            .client
-            .send_message_batch()
-            .queue_url(&self.queue_url)
-            .set_entries(Some(entries))
-            .customize()
-            .config_override(self.per_call.clone());
-        match call.send().await {
+        let messages: Vec<_> = messages.collect();
+        let sent = messages.len();
+        match self.calls.send(&self.queue_url, messages).await {
             Ok(output) => Answer::Each(correlate::verdicts(sent, output.successful(), output.failed())),
             Err(error) => verdict::of_call(error),
         }
@@ -194,9 +181,7 @@ impl BatchTarget for SqsQueue {
 
     async fn prepare(&self) {
         if self.fifo {
-            self.deduplication
-                .ask(&self.client, &self.queue_url, &self.per_call)
-                .await;
+            self.deduplication.ask(&self.calls, &self.queue_url).await;
         }
     }
 
@@ -255,17 +240,6 @@ impl fmt::Debug for SqsQueue {
             .field("queue_url", &self.queue_url)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
-    }
-}
-
-/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
-/// throttles.
-fn per_call() -> Builder {
-    let config = Config::builder().retry_config(RetryConfig::disabled());
-    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
-        Ok(crate_name) => config.framework_metadata(crate_name),
-        // The user agent then goes without the crate's name; the calls work as well.
-        Err(_) => config,
     }
 }
 

@@ -1,0 +1,85 @@
+//! The client, and how it is called.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::{Builder, FrameworkMetadata};
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
+use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
+use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, WriteRequest};
+use aws_sdk_dynamodb::{Client, Config};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+
+use super::wire;
+use crate::target::body::was_not_placed;
+
+/// A client, with what these calls change in its configuration.
+#[derive(Clone)]
+pub(super) struct Calls {
+    client: Client,
+    per_call: Builder,
+    /// Somebody looks at the input of each call.
+    watched: bool,
+}
+
+impl Calls {
+    pub(super) fn new(client: Client) -> Self {
+        let watched = client.config().interceptors().next().is_some();
+        Self {
+            client,
+            per_call: per_call(),
+            watched,
+        }
+    }
+
+    /// Makes one call with some tables' requests, which may ask for the capacity that it takes.
+    pub(super) async fn write(
+        &self,
+        tables: &[(&str, Vec<&WriteRequest>)],
+        metered: bool,
+    ) -> Result<BatchWriteItemOutput, SdkError<BatchWriteItemError, HttpResponse>> {
+        let call = |requests| {
+            self.client
+                .batch_write_item()
+                .set_request_items(Some(requests))
+                .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total))
+                .customize()
+                .config_override(self.per_call.clone())
+        };
+        if !self.watched
+            && let Some(body) = wire::body(tables, metered)
+        {
+            let none = tables.iter().map(|(table, _)| ((*table).to_owned(), Vec::new()));
+            let answer = call(none.collect()).map_request(body.place()).send().await;
+            match answer {
+                Err(error) if was_not_placed(&error) => {}
+                answer => return answer,
+            }
+        }
+        let copies = tables.iter().map(|(table, requests)| {
+            let requests: Vec<WriteRequest> = requests.iter().copied().cloned().collect();
+            ((*table).to_owned(), requests)
+        });
+        call(copies.collect::<HashMap<_, _>>()).send().await
+    }
+
+    pub(super) async fn describe(
+        &self,
+        table: &str,
+    ) -> Result<DescribeTableOutput, SdkError<DescribeTableError, HttpResponse>> {
+        let call = self.client.describe_table().table_name(table);
+        call.customize().config_override(self.per_call.clone()).send().await
+    }
+}
+
+/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
+/// throttles.
+fn per_call() -> Builder {
+    let config = Config::builder().retry_config(RetryConfig::disabled());
+    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
+        Ok(crate_name) => config.framework_metadata(crate_name),
+        // The user agent then goes without the crate's name; the calls work as well.
+        Err(_) => config,
+    }
+}

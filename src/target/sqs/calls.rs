@@ -1,0 +1,92 @@
+//! The client, and how it is called.
+
+use std::borrow::Cow;
+
+use aws_sdk_sqs::config::retry::RetryConfig;
+use aws_sdk_sqs::config::{Builder, FrameworkMetadata};
+use aws_sdk_sqs::error::SdkError;
+use aws_sdk_sqs::operation::get_queue_attributes::{GetQueueAttributesError, GetQueueAttributesOutput};
+use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
+use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
+use aws_sdk_sqs::{Client, Config};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+
+use super::correlate::wire_id;
+use super::wire;
+use crate::target::body::was_not_placed;
+
+/// A client, with what these calls change in its configuration.
+#[derive(Clone)]
+pub(super) struct Calls {
+    client: Client,
+    per_call: Builder,
+    /// Somebody looks at the input of each call.
+    watched: bool,
+}
+
+impl Calls {
+    pub(super) fn new(client: Client) -> Self {
+        let watched = client.config().interceptors().next().is_some();
+        Self {
+            client,
+            per_call: per_call(),
+            watched,
+        }
+    }
+
+    /// Sends the messages in one call.
+    pub(super) async fn send(
+        &self,
+        queue_url: &str,
+        messages: Vec<Cow<'_, SendMessageBatchRequestEntry>>,
+    ) -> Result<SendMessageBatchOutput, SdkError<SendMessageBatchError, HttpResponse>> {
+        let call = |entries| {
+            self.client
+                .send_message_batch()
+                .queue_url(queue_url)
+                .set_entries(entries)
+                .customize()
+                .config_override(self.per_call.clone())
+        };
+        if !self.watched
+            && let Some(body) = wire::body(queue_url, &messages)
+        {
+            let answer = call(None).map_request(body.place()).send().await;
+            match answer {
+                Err(error) if was_not_placed(&error) => {}
+                answer => return answer,
+            }
+        }
+        let copies = messages.into_iter().enumerate().map(|(place, message)| {
+            let mut copy = message.into_owned();
+            copy.id = wire_id(place);
+            copy
+        });
+        call(Some(copies.collect())).send().await
+    }
+
+    /// Asks for one attribute of the queue.
+    pub(super) async fn attribute(
+        &self,
+        queue_url: &str,
+        name: QueueAttributeName,
+    ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
+        let call = self
+            .client
+            .get_queue_attributes()
+            .queue_url(queue_url)
+            .attribute_names(name);
+        call.customize().config_override(self.per_call.clone()).send().await
+    }
+}
+
+/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
+/// throttles.
+fn per_call() -> Builder {
+    let config = Config::builder().retry_config(RetryConfig::disabled());
+    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
+        Ok(crate_name) => config.framework_metadata(crate_name),
+        // The user agent then goes without the crate's name; the calls work as well.
+        Err(_) => config,
+    }
+}
