@@ -31,8 +31,8 @@ pub(crate) struct Fresh<I: Input> {
 
 /// What came of reading an entry.
 pub(crate) enum Read<E> {
-    /// It is there, checked and measured.
-    Checked(Ticketed<E>),
+    /// It is the newest of those that may go, checked and measured.
+    Checked,
     /// It cannot be delivered.
     Invalid(Ticketed<E>, InvalidEntry),
     /// The target panicked over it.
@@ -106,7 +106,9 @@ impl<I: Input> Fresh<I> {
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let mut read = self.ticketed()?;
         read.ticket.arrived = Some(now);
-        let Ticketed { entry, ticket } = &mut read;
+        // Where it will be, so that it need not be moved once more.
+        self.checked.push_back(read);
+        let Ticketed { entry, ticket } = self.checked.back_mut()?;
         let checked = guarded("the target", || {
             ticket.bytes = measure(entry, target, limits)?;
             target.complete(entry);
@@ -117,10 +119,18 @@ impl<I: Input> Fresh<I> {
             }
             Ok(())
         });
-        Some(match checked {
-            Ok(Ok(())) => Read::Checked(read),
-            Ok(Err(invalid)) => Read::Invalid(read, invalid),
-            Err(fault) => Read::Panicked(read, fault),
+        let failed = match checked {
+            Ok(Ok(())) => {
+                self.bytes = self.bytes.saturating_add(ticket.bytes);
+                return Some(Read::Checked);
+            }
+            Ok(Err(invalid)) => Err(invalid),
+            Err(fault) => Ok(fault),
+        };
+        let read = self.checked.pop_back()?;
+        Some(match failed {
+            Err(invalid) => Read::Invalid(read, invalid),
+            Ok(fault) => Read::Panicked(read, fault),
         })
     }
 
@@ -133,10 +143,16 @@ impl<I: Input> Fresh<I> {
         Some(Ticketed { entry, ticket })
     }
 
-    /// The entry that was read last may go.
-    pub(crate) fn push(&mut self, entry: Ticketed<I::Entry>) {
-        self.bytes = self.bytes.saturating_add(entry.ticket.bytes);
-        self.checked.push_back(entry);
+    /// The one that was read last, if it is checked.
+    pub(crate) fn newest(&self) -> Option<&Ticketed<I::Entry>> {
+        self.checked.back()
+    }
+
+    /// Takes out the one that was read last: it may not go yet.
+    pub(crate) fn pop_newest(&mut self) -> Option<Ticketed<I::Entry>> {
+        let entry = self.checked.pop_back()?;
+        self.bytes = self.bytes.saturating_sub(entry.ticket.bytes);
+        Some(entry)
     }
 
     /// The entry that was held may go.

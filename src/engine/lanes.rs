@@ -112,13 +112,11 @@ impl<E> Lanes<E> {
         self.wary = WARY_CALLS;
     }
 
-    /// Gives the entry back if its lane is free, which it now occupies; holds it otherwise.
-    pub(crate) fn enter(&mut self, entry: Ticketed<E>) -> Option<Ticketed<E>> {
-        let Some(lane) = entry.ticket.lane else {
-            return Some(entry);
-        };
-        let Some(hash) = lane.hash() else {
-            return Some(entry);
+    /// An entry has come. If its lane is free, which it now occupies, it stays where it is; otherwise it is taken out of there
+    /// and held.
+    pub(crate) fn enter(&mut self, lane: Option<Lane>, take: impl FnOnce() -> Option<Ticketed<E>>) {
+        let Some((lane, hash)) = lane.and_then(|lane| Some((lane, lane.hash()?))) else {
+            return;
         };
         match self.occupied.entry(hash) {
             Entry::Vacant(free) => {
@@ -127,15 +125,16 @@ impl<E> Lanes<E> {
                     boarding: true,
                     held: Held(None),
                 });
-                Some(entry)
             }
             Entry::Occupied(mut traffic) => {
+                let Some(entry) = take() else {
+                    return;
+                };
                 let traffic = traffic.get_mut();
                 self.held += 1;
                 self.bytes = self.bytes.saturating_add(entry.ticket.weight);
                 self.riders += usize::from(traffic.boarding && lane.shares_calls());
                 traffic.held.push_back(entry);
-                None
             }
         }
     }
@@ -301,6 +300,14 @@ mod tests {
         }
     }
 
+    /// Gives the entry back if it may go.
+    fn enter<E>(lanes: &mut Lanes<E>, entry: Ticketed<E>) -> Option<Ticketed<E>> {
+        let lane = entry.ticket.lane;
+        let mut entry = Some(entry);
+        lanes.enter(lane, || entry.take());
+        entry
+    }
+
     fn positions(entries: impl IntoIterator<Item = Ticketed<u64>>) -> Vec<u64> {
         entries.into_iter().map(|entry| entry.ticket.position).collect()
     }
@@ -317,7 +324,7 @@ mod tests {
         let (one, other) = (Lane::exclusive("a"), Lane::exclusive("b"));
         let entered = [(one, 0), (one, 1), (other, 2), (one, 3)].map(|(lane, position)| entry(lane, position));
         assert_eq!(
-            positions(entered.into_iter().filter_map(|entry| lanes.enter(entry))),
+            positions(entered.into_iter().filter_map(|entry| enter(&mut lanes, entry))),
             [0, 2]
         );
         assert_eq!((lanes.held(), lanes.bytes(), lanes.riders()), (2, 20, 0));
@@ -337,8 +344,8 @@ mod tests {
                 entry: position,
                 ticket: Ticket::new(position, 10),
             };
-            assert!(lanes.enter(free).is_some());
-            assert!(lanes.enter(entry(Lane::unknown(), position)).is_some());
+            assert!(enter(&mut lanes, free).is_some());
+            assert!(enter(&mut lanes, entry(Lane::unknown(), position)).is_some());
             assert!(lanes.leave(Lane::unknown()).is_none());
         }
         assert!(lanes.occupied.is_empty());
@@ -353,7 +360,7 @@ mod tests {
     fn riders_join_the_call_and_the_rejected_ones_go_back_in_order() {
         let mut lanes = Lanes::new();
         let lane = Lane::ordered("a");
-        let mut call = chunk((0..6).filter_map(|position| lanes.enter(entry(lane, position))));
+        let mut call = chunk((0..6).filter_map(|position| enter(&mut lanes, entry(lane, position))));
         assert_eq!((call.len(), lanes.riders()), (1, 5));
         lanes.ride(&mut call, |chunk, _| chunk.len() < 4);
         assert_eq!((lanes.held(), lanes.riders()), (2, 0));
@@ -377,7 +384,7 @@ mod tests {
         let lane = Lane::ordered("a");
         lanes.be_wary();
         for call in 0..=WARY_CALLS {
-            let mut leaving = chunk((0..3).filter_map(|position| lanes.enter(entry(lane, position))));
+            let mut leaving = chunk((0..3).filter_map(|position| enter(&mut lanes, entry(lane, position))));
             let trusted = call == WARY_CALLS;
             assert_eq!(lanes.riders(), if trusted { 2 } else { 0 });
             lanes.ride(&mut leaving, |_, _| true);
@@ -393,15 +400,15 @@ mod tests {
         let lane = Lane::exclusive("a");
         // Two keys that fall together: the even and the odd positions.
         let same_key = |newer: &u64, older: &u64| newer % 2 == older % 2;
-        let out = lanes.enter(entry(lane, 0)).unwrap();
+        let out = enter(&mut lanes, entry(lane, 0)).unwrap();
         assert!(!lanes.is_superseded(&out, same_key));
-        lanes.enter(entry(lane, 1));
+        enter(&mut lanes, entry(lane, 1));
         assert!(!lanes.is_superseded(&out, same_key));
         assert_eq!(positions(lanes.supersede(&entry(lane, 2), same_key)), [0; 0]);
-        lanes.enter(entry(lane, 2));
+        enter(&mut lanes, entry(lane, 2));
         assert!(lanes.is_superseded(&out, same_key));
         assert_eq!(positions(lanes.supersede(&entry(lane, 3), same_key)), [1]);
-        lanes.enter(entry(lane, 3));
+        enter(&mut lanes, entry(lane, 3));
         assert_eq!((lanes.held(), lanes.bytes()), (2, 20));
         assert_eq!(positions(lanes.take_all()), [2, 3]);
     }

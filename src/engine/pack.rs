@@ -27,11 +27,15 @@ pub(crate) fn pack<I>(
         let is_paid = chunk.len() == 0 || chunk.cost.saturating_add(next.ticket.cost) <= cost;
         is_paid && chunk.len() < count && chunk.bytes.saturating_add(next.ticket.bytes) <= limits.bytes
     };
-    while waiting.peek().is_some_and(|next| fits(chunk, next)) {
-        waiting.pop().into_iter().for_each(|entry| chunk.push(entry));
+    while waiting.peek().is_some_and(|next| fits(chunk, next))
+        && let Some(entry) = waiting.pop()
+    {
+        chunk.push(entry);
     }
-    while fresh.peek().is_some_and(|next| fits(chunk, next)) {
-        fresh.pop().into_iter().for_each(|entry| chunk.push(entry));
+    while fresh.peek().is_some_and(|next| fits(chunk, next))
+        && let Some(entry) = fresh.pop()
+    {
+        chunk.push(entry);
     }
     lanes.ride(chunk, fits);
 }

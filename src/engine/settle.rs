@@ -5,7 +5,7 @@ use std::iter::repeat_with;
 use tokio::time::Instant;
 
 use super::cases::Case;
-use super::ticket::{Chunk, Ticketed};
+use super::ticket::{Chunk, Ticket, Ticketed};
 use crate::backoff::Outcome;
 use crate::producer::Fate;
 use crate::target::{Answer, Fault, Lane, Rejection, Verdict};
@@ -33,7 +33,7 @@ pub(crate) struct Settled<E> {
 }
 
 /// Gives each entry of the chunk its verdict. An entry that the answer does not speak of is sent again.
-pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
+pub(crate) fn settle<E>(mut chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
     // Where one has a lane, mostly all have.
     let has_lanes = chunk.tickets.first().is_some_and(|ticket| ticket.lane.is_some());
     let mut settled = Settled {
@@ -49,6 +49,12 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
     };
     match answer {
         Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.dispute(chunk, &fault),
+        Answer::Each(verdicts)
+            if verdicts.len() >= chunk.len() && verdicts.iter().all(|verdict| matches!(verdict, Verdict::Accepted)) =>
+        {
+            // Nearly always. The entries need not be touched then, and end where they are.
+            chunk.tickets.iter_mut().for_each(|ticket| settled.accept(ticket));
+        }
         Answer::Each(verdicts) => {
             let unanswered = repeat_with(|| {
                 let fault = Fault::new("no answer for this entry").may_have_been_applied();
@@ -78,27 +84,12 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
 
 impl<E> Settled<E> {
     fn add(&mut self, mut entry: Ticketed<E>, verdict: Verdict) {
-        let throttled = matches!(&verdict, Verdict::Rejected(rejection, _) if rejection.is_throttle());
         let cost = entry.ticket.cost;
-        // Not by its attempts: a call that was refused on account of others says nothing of an entry.
-        if entry.ticket.rejections == 0 {
-            self.count(
-                |counted, weight| {
-                    let throttled = if throttled { weight } else { 0 };
-                    counted.with_fresh(weight, throttled)
-                },
-                cost,
-            );
-        }
         match verdict {
-            Verdict::Accepted => {
-                self.count(Outcome::with_accepted, cost);
-                if let Some(confirmation) = entry.ticket.confirmation {
-                    confirmation.good(Fate::Delivered);
-                }
-                self.left.extend(entry.ticket.lane);
-            }
+            Verdict::Accepted => self.accept(&mut entry.ticket),
             Verdict::Rejected(rejection, fault) => {
+                let throttled = rejection.is_throttle();
+                self.count_fresh(&entry.ticket, throttled);
                 if throttled {
                     self.count(Outcome::with_throttled, cost);
                 } else {
@@ -108,10 +99,30 @@ impl<E> Settled<E> {
                 self.rejected.push((entry, rejection));
             }
             Verdict::Refused(fault) => {
+                self.count_fresh(&entry.ticket, false);
                 self.count(Outcome::with_refused, cost);
                 entry.ticket.failed(fault.clone());
                 self.refused.push((entry, fault));
             }
+        }
+    }
+
+    /// The entry of this ticket has arrived.
+    fn accept(&mut self, ticket: &mut Ticket<E>) {
+        self.count_fresh(ticket, false);
+        self.count(Outcome::with_accepted, ticket.cost);
+        if let Some(confirmation) = ticket.confirmation.take() {
+            confirmation.good(Fate::Delivered);
+        }
+        self.left.extend(ticket.lane);
+    }
+
+    /// Counts an entry that was never rejected before. Its attempts do not tell: a call that was refused on account of others
+    /// says nothing of an entry.
+    fn count_fresh(&mut self, ticket: &Ticket<E>, throttled: bool) {
+        if ticket.rejections == 0 {
+            let count = |counted: Outcome, weight| counted.with_fresh(weight, if throttled { weight } else { 0 });
+            self.count(count, ticket.cost);
         }
     }
 
@@ -140,7 +151,6 @@ impl<E> Settled<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ticket::Ticket;
     use super::*;
 
     #[test]

@@ -51,7 +51,7 @@ where
             let counts_units = self.options.gate.counts_units();
             match self.fresh.read(&*self.target, &self.limits, counts_units, now) {
                 None => break,
-                Some(Read::Checked(entry)) => self.line_up(entry),
+                Some(Read::Checked) => self.line_up(),
                 Some(Read::Invalid(entry, invalid)) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
                 Some(Read::Panicked(entry, fault)) => {
                     self.ledger.hand_back(entry, Cause::Stopped(fault.clone()));
@@ -63,16 +63,18 @@ where
     }
 
     /// An entry was read: it may go, or is held in its lane.
-    fn line_up(&mut self, entry: Ticketed<T::Entry>) {
+    fn line_up(&mut self) {
+        let Some(newest) = self.fresh.newest() else {
+            return;
+        };
         if self.options.last_write_wins {
-            let superseded = self.lanes.supersede(&entry, overwrites(&*self.target, &self.fault));
+            let superseded = self.lanes.supersede(newest, overwrites(&*self.target, &self.fault));
             for older in superseded {
                 self.ledger.superseded(older);
             }
         }
-        if let Some(entry) = self.lanes.enter(entry) {
-            self.fresh.push(entry);
-        }
+        let lane = newest.ticket.lane;
+        self.lanes.enter(lane, || self.fresh.pop_newest());
     }
 
     /// Whether an entry that is out of its lane need not arrive any more.

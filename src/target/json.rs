@@ -37,16 +37,20 @@ impl Json for Vec<u8> {
     }
 
     fn escaped(&mut self, text: &str) {
-        if !needs_escapes(text) {
-            return self.raw(text);
-        }
-        for byte in text.bytes() {
-            match escape(byte) {
-                Escape::None => self.push(byte),
-                Escape::Letter(letter) => self.extend([b'\\', letter]),
-                Escape::Code => self.extend(format!("\\u{byte:04x}").bytes()),
+        let mut bytes = text.as_bytes();
+        while let Some(place) = first_escape(bytes) {
+            let byte = bytes[place];
+            self.extend_from_slice(&bytes[..place]);
+            match letter(byte) {
+                Some(letter) => {
+                    self.push(b'\\');
+                    self.push(letter);
+                }
+                None => self.raw(&format!("\\u{byte:04x}")),
             }
+            bytes = &bytes[place + 1..];
         }
+        self.extend_from_slice(bytes);
     }
 
     fn base64(&mut self, bytes: &[u8]) {
@@ -66,15 +70,17 @@ impl Json for Length {
     }
 
     fn escaped(&mut self, text: &str) {
-        if !needs_escapes(text) {
-            return self.raw(text);
+        self.0 += text.len();
+        let mut bytes = text.as_bytes();
+        while let Some(place) = first_escape(bytes) {
+            let escape = if letter(bytes[place]).is_some() {
+                r"\n"
+            } else {
+                r"\u0000"
+            };
+            self.0 += escape.len() - 1;
+            bytes = &bytes[place + 1..];
         }
-        let lengths = text.bytes().map(|byte| match escape(byte) {
-            Escape::None => 1,
-            Escape::Letter(_) => r"\n".len(),
-            Escape::Code => r"\u0000".len(),
-        });
-        self.0 += lengths.sum::<usize>();
     }
 
     fn base64(&mut self, bytes: &[u8]) {
@@ -82,30 +88,51 @@ impl Json for Length {
     }
 }
 
-/// Nearly no text does. Without an early end, so that many bytes are looked at at once.
-fn needs_escapes(text: &str) -> bool {
-    let found = text.bytes().fold(0, |found, byte| {
-        found | u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
-    });
-    found > 0
+/// The first byte that needs an escape.
+fn first_escape(bytes: &[u8]) -> Option<usize> {
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    let (start, has_any) = match blocks.iter().position(any_needs_escape) {
+        Some(number) => (number * 16, true),
+        None => (bytes.len() - rest.len(), any_of_few_needs_escape(rest)),
+    };
+    let first = |bytes: &[u8]| bytes.iter().position(|byte| needs_escape(*byte));
+    if has_any {
+        Some(start + first(&bytes[start..])?)
+    } else {
+        None
+    }
 }
 
-enum Escape {
-    None,
-    Letter(u8),
-    Code,
+/// Nearly no text has any, so many bytes are looked at at once, by instructions for as many, and without an early end.
+fn any_needs_escape<const N: usize>(bytes: &[u8; N]) -> bool {
+    bytes.iter().fold(false, |found, byte| found | needs_escape(*byte))
 }
 
-fn escape(byte: u8) -> Escape {
+/// Of fewer bytes than sixteen: the first and the last ones, which may overlap.
+fn any_of_few_needs_escape(bytes: &[u8]) -> bool {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        any_needs_escape(first) | any_needs_escape(last)
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        any_needs_escape(first) | any_needs_escape(last)
+    } else {
+        bytes.iter().any(|byte| needs_escape(*byte))
+    }
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// The letter that stands for a byte that needs an escape; `None` for those that have only their code.
+fn letter(byte: u8) -> Option<u8> {
     match byte {
-        b'"' | b'\\' => Escape::Letter(byte),
-        0x08 => Escape::Letter(b'b'),
-        0x0C => Escape::Letter(b'f'),
-        b'\n' => Escape::Letter(b'n'),
-        b'\r' => Escape::Letter(b'r'),
-        b'\t' => Escape::Letter(b't'),
-        0..=0x1F => Escape::Code,
-        _ => Escape::None,
+        b'"' | b'\\' => Some(byte),
+        0x08 => Some(b'b'),
+        0x0C => Some(b'f'),
+        b'\n' => Some(b'n'),
+        b'\r' => Some(b'r'),
+        b'\t' => Some(b't'),
+        _ => None,
     }
 }
 
@@ -123,6 +150,13 @@ mod tests {
             length.string(&text);
             prop_assert_eq!(json.len(), length.0);
             prop_assert_eq!(serde_json::from_slice::<String>(&json).unwrap(), text);
+        }
+
+        #[test]
+        fn the_first_byte_that_needs_an_escape_is_found(bytes in prop::collection::vec(any::<u8>(), 0..40), rare in any::<bool>()) {
+            let common = |byte: &u8| if rare && !byte.is_multiple_of(16) { byte | 0x40 } else { *byte };
+            let bytes: Vec<u8> = bytes.iter().map(common).collect();
+            prop_assert_eq!(first_escape(&bytes), bytes.iter().position(|byte| needs_escape(*byte)));
         }
 
         #[test]

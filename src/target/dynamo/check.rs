@@ -111,7 +111,8 @@ fn value(value: &AttributeValue, level: usize) -> Result<usize, InvalidEntry> {
     }
     match value {
         // Empty strings and binaries are allowed, in sets too; only keys and whole sets must not be empty.
-        AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(_) => {}
+        AttributeValue::S(text) => return Ok(text.len()),
+        AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(_) => {}
         AttributeValue::N(number) => return Number::parse(number).map(Number::size),
         AttributeValue::Ss(texts) => set("string set", texts.iter().map(|text| Ok(text.as_str())))?,
         AttributeValue::Ns(numbers) => set("number set", numbers.iter().map(|number| Number::parse(number)))?,

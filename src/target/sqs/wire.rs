@@ -46,7 +46,7 @@ pub(super) fn body(queue_url: &str, messages: &[Cow<'_, SendMessageBatchRequestE
     body.string(queue_url);
     body.raw(r#","Entries":["#);
     body.list(messages.iter().enumerate(), |body, (place, message)| {
-        write(body, place, message)
+        write(body, place, message);
     });
     body.raw("]}");
     ALL_KNOWN.then(|| Body::new(body))
