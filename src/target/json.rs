@@ -88,6 +88,24 @@ impl Json for Length {
     }
 }
 
+/// Counts the bytes that there are at most, without a look at any text: as if all of it were escaped.
+#[derive(Default)]
+pub(crate) struct LongestLength(pub(crate) usize);
+
+impl Json for LongestLength {
+    fn raw(&mut self, part: &str) {
+        self.0 += part.len();
+    }
+
+    fn escaped(&mut self, text: &str) {
+        self.0 += r"\u0000".len() * text.len();
+    }
+
+    fn base64(&mut self, bytes: &[u8]) {
+        self.0 += r#""""#.len() + base64::encoded_length(bytes.len());
+    }
+}
+
 /// The first byte that needs an escape.
 fn first_escape(bytes: &[u8]) -> Option<usize> {
     let (blocks, rest) = bytes.as_chunks::<16>();
@@ -145,10 +163,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_string_is_read_as_it_was_and_is_as_long_as_counted(text in "[\\x00-\\x7f€ü😀\"\\\\]{0,40}") {
-            let (mut json, mut length) = (Vec::new(), Length::default());
+            let (mut json, mut length, mut longest) = (Vec::new(), Length::default(), LongestLength::default());
             json.string(&text);
             length.string(&text);
+            longest.string(&text);
             prop_assert_eq!(json.len(), length.0);
+            prop_assert!(longest.0 >= length.0);
             prop_assert_eq!(serde_json::from_slice::<String>(&json).unwrap(), text);
         }
 

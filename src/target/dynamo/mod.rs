@@ -118,7 +118,7 @@ impl DynamoTable {
         if let Some(key) = self.key.get() {
             key.check(entry)?;
         }
-        let actual = wire::request(entry);
+        let actual = wire::taken(entry, limit);
         if actual > limit {
             return Err(InvalidEntry::TooLarge {
                 part: "request",
