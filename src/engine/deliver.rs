@@ -1,13 +1,13 @@
 //! The loop: one delivery from its first entry to its last.
 
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::OptionFuture;
-use tokio::task::{JoinError, JoinSet, yield_now};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -22,8 +22,8 @@ use super::input::Input;
 use super::lanes::Lanes;
 use super::ledger::Ledger;
 use super::refusals::Refusals;
-use super::round::round;
-use super::settle::Settled;
+use super::round::Round;
+use super::rounds::Rounds;
 use super::setup::SetupFailures;
 use super::slots::{Slots, later};
 use super::ticket::{Chunk, Ticket, Ticketed};
@@ -72,7 +72,9 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) lanes: Lanes<T::Entry>,
     pub(super) cases: Cases<T::Entry>,
     pub(super) slots: Slots,
-    pub(super) rounds: JoinSet<Settled<T::Entry>>,
+    /// Chunks whose entries have arrived, for the next ones: no more than may be in flight.
+    pub(super) emptied: Vec<Chunk<T::Entry>>,
+    pub(super) rounds: Rounds<T>,
     /// Cancelled when calls in flight are given up.
     pub(super) abandoned: CancellationToken,
     pub(super) setup_failures: SetupFailures,
@@ -103,7 +105,8 @@ where
             lanes: Lanes::new(),
             cases: Cases::new(),
             slots: Slots::new(options.concurrency),
-            rounds: JoinSet::new(),
+            emptied: Vec::new(),
+            rounds: Rounds::new(),
             abandoned: CancellationToken::new(),
             setup_failures: SetupFailures::default(),
             fault: OnceLock::new(),
@@ -173,8 +176,8 @@ where
                 biased;
                 () = &mut cancelled => {}
                 Some(()) = &mut deadline => {}
-                Some(ended) = self.rounds.join_next() => {
-                    if let Some(ending) = self.settle(joined(ended)) {
+                Some(settled) = self.rounds.next() => {
+                    if let Some(ending) = self.settle(settled) {
                         return Some(ending);
                     }
                 }
@@ -322,17 +325,17 @@ where
     /// Delivers a chunk.
     ///
     /// What is left over of it rests, and is then delivered by this same function, in a chunk topped up with fresh entries.
-    /// Each round is a future of its own that the runtime polls for itself, not one inside the other, so that 100,000 rounds
-    /// cost neither stack nor memory.
+    /// Each round is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
+    /// rounds cost neither stack nor memory.
     fn deliver(&mut self, chunk: Chunk<T::Entry>, case: Option<Case<T::Entry>>, departure: Departure) {
-        self.rounds.spawn(round(
-            Arc::clone(&self.target),
+        let call = Round {
             chunk,
             case,
             departure,
-            self.options.attempt_timeout,
-            self.abandoned.clone(),
-        ));
+            attempt_timeout: self.options.attempt_timeout,
+            abandoned: self.abandoned.clone(),
+        };
+        self.rounds.start(&self.target, call);
     }
 
     /// The next moment at which something changes by itself.
@@ -350,15 +353,5 @@ where
             // A slot that has rested may still have to wait for the strategy; that wait ends otherwise.
             .filter(|event| *event > now)
             .min()
-    }
-}
-
-/// What a task of the delivery came to. It catches the panics of the target, so that one that comes through is a fault of this
-/// crate.
-pub(super) fn joined<R>(ended: Result<R, JoinError>) -> R {
-    match ended.map_err(JoinError::try_into_panic) {
-        Ok(result) => result,
-        Err(Ok(panic)) => resume_unwind(panic),
-        Err(Err(_)) => unreachable!("no task is aborted while its delivery is polled"),
     }
 }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use tokio::time::sleep;
 
 use super::cases::Case;
-use super::deliver::{Delivering, joined};
+use super::deliver::Delivering;
 use super::farewell::take_back;
 use super::input::Input;
 use super::settle::Settled;
@@ -42,8 +42,7 @@ where
         while !self.rounds.is_empty() {
             tokio::select! {
                 biased;
-                Some(ended) = self.rounds.join_next() => {
-                    let settled = joined(ended);
+                Some(settled) = self.rounds.next() => {
                     self.book(&settled);
                     self.hand_back(settled, ending);
                 }

@@ -1,17 +1,16 @@
 //! What happens to undelivered entries before they are handed back.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::deliver::joined;
 use crate::producer::Confirmation;
 use crate::report::Undelivered;
 use crate::target::BatchTarget;
@@ -93,5 +92,15 @@ pub(crate) async fn take_back<T: BatchTarget>(
         Ok(Ok(())) => {}
         Ok(Err(_)) => warn!("the target panicked as it took entries back"),
         Err(_) => warn!("there was no time to take back all that was done for undelivered entries"),
+    }
+}
+
+/// What a task of the delivery came to. It catches the panics of the target, so that one that comes through is a fault of this
+/// crate.
+fn joined<R>(ended: Result<R, JoinError>) -> R {
+    match ended.map_err(JoinError::try_into_panic) {
+        Ok(result) => result,
+        Err(Ok(panic)) => resume_unwind(panic),
+        Err(Err(_)) => unreachable!("no task is aborted while its delivery is polled"),
     }
 }

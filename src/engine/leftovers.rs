@@ -38,6 +38,9 @@ where
         if !settled.left.is_empty() && !settled.rejected.is_empty() {
             self.lanes.be_wary();
         }
+        if self.emptied.len() < self.options.concurrency {
+            self.emptied.extend(settled.emptied.take());
+        }
         for lane in settled.left.drain(..) {
             self.leave(Some(lane));
         }

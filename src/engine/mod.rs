@@ -47,6 +47,7 @@ mod queue;
 mod refusals;
 mod rests;
 mod round;
+mod rounds;
 mod settle;
 mod setup;
 mod slots;

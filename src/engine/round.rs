@@ -1,7 +1,6 @@
 //! One call and its answer.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -15,16 +14,27 @@ use super::ticket::Chunk;
 use super::turn::Departure;
 use crate::target::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
+/// One call that is to be made.
+pub(super) struct Round<E> {
+    pub(super) chunk: Chunk<E>,
+    /// What the chunk is a part of, when a call was refused before.
+    pub(super) case: Option<Case<E>>,
+    pub(super) departure: Departure,
+    pub(super) attempt_timeout: Duration,
+    /// Cancelled when calls in flight are given up.
+    pub(super) abandoned: CancellationToken,
+}
+
 /// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The case
 /// that the chunk is a part of comes back with it.
-pub(crate) async fn round<T: BatchTarget>(
-    target: Arc<T>,
-    mut chunk: Chunk<T::Entry>,
-    case: Option<Case<T::Entry>>,
-    departure: Departure,
-    attempt_timeout: Duration,
-    abandoned: CancellationToken,
-) -> Settled<T::Entry> {
+pub(super) async fn round<T: BatchTarget>(target: &T, round: Round<T::Entry>) -> Settled<T::Entry> {
+    let Round {
+        mut chunk,
+        case,
+        departure,
+        attempt_timeout,
+        abandoned,
+    } = round;
     let sent_at = departure.sent_at();
     chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(sent_at));
     let counts_units = departure.counts_units();

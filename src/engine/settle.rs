@@ -30,10 +30,12 @@ pub(crate) struct Settled<E> {
     pub(crate) disputed: Option<Chunk<E>>,
     /// What the chunk was a part of, when a call was refused before.
     pub(crate) case: Option<Case<E>>,
+    /// The chunk without its entries, if all of them were accepted.
+    pub(crate) emptied: Option<Chunk<E>>,
 }
 
 /// Gives each entry of the chunk its verdict. An entry that the answer does not speak of is sent again.
-pub(crate) fn settle<E>(mut chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
+pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
     // Where one has a lane, mostly all have.
     let has_lanes = chunk.tickets.first().is_some_and(|ticket| ticket.lane.is_some());
     let mut settled = Settled {
@@ -46,14 +48,13 @@ pub(crate) fn settle<E>(mut chunk: Chunk<E>, answer: Answer, sent_at: Instant, a
         left: Vec::with_capacity(if has_lanes { chunk.len() } else { 0 }),
         disputed: None,
         case: None,
+        emptied: None,
     };
     match answer {
         Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.dispute(chunk, &fault),
-        Answer::Each(verdicts)
-            if verdicts.len() >= chunk.len() && verdicts.iter().all(|verdict| matches!(verdict, Verdict::Accepted)) =>
-        {
-            // Nearly always. The entries need not be touched then, and end where they are.
-            chunk.tickets.iter_mut().for_each(|ticket| settled.accept(ticket));
+        Answer::Whole(Verdict::Accepted) => settled.accept_all(chunk),
+        Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(is_accepted) => {
+            settled.accept_all(chunk);
         }
         Answer::Each(verdicts) => {
             let unanswered = repeat_with(|| {
@@ -107,6 +108,13 @@ impl<E> Settled<E> {
         }
     }
 
+    /// All entries have arrived, as nearly always. They need not be touched, and end where they are.
+    fn accept_all(&mut self, mut chunk: Chunk<E>) {
+        chunk.tickets.iter_mut().for_each(|ticket| self.accept(ticket));
+        chunk.clear();
+        self.emptied = Some(chunk);
+    }
+
     /// The entry of this ticket has arrived.
     fn accept(&mut self, ticket: &mut Ticket<E>) {
         self.count_fresh(ticket, false);
@@ -147,6 +155,10 @@ impl<E> Settled<E> {
             _ => None,
         }
     }
+}
+
+fn is_accepted(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Accepted)
 }
 
 #[cfg(test)]

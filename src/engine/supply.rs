@@ -112,7 +112,7 @@ where
     /// Packs a chunk whose entries count for at most `cost`, none of which is outdated.
     pub(super) fn pack(&mut self, cost: usize) -> Chunk<T::Entry> {
         let expected = cost.min(self.sendable());
-        let mut chunk = Chunk::with_capacity(expected);
+        let mut chunk = self.emptied.pop().unwrap_or_else(|| Chunk::with_capacity(expected));
         loop {
             let Self {
                 limits,

@@ -112,6 +112,13 @@ impl<E> Chunk<E> {
         self.entries.len()
     }
 
+    /// Drops all entries, and keeps the room for as many.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.tickets.clear();
+        (self.bytes, self.cost) = (0, 0);
+    }
+
     pub(crate) fn push(&mut self, Ticketed { entry, ticket }: Ticketed<E>) {
         self.bytes = self.bytes.saturating_add(ticket.bytes);
         self.cost = self.cost.saturating_add(ticket.cost);

@@ -2,13 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
+use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
+use aws_smithy_runtime_api::client::interceptors::context::BeforeTransmitInterceptorContextMut;
 use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::config_bag::ConfigBag;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
@@ -71,5 +74,27 @@ pub(crate) struct Watcher;
 impl Intercept for Watcher {
     fn name(&self) -> &'static str {
         "Watcher"
+    }
+}
+
+/// An interceptor that makes the SDK seem to speak another protocol than JSON.
+#[derive(Debug)]
+pub(crate) struct Foreigner;
+
+#[dyn_dispatch_hint]
+impl Intercept for Foreigner {
+    fn name(&self) -> &'static str {
+        "Foreigner"
+    }
+
+    fn modify_before_retry_loop(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let headers = context.request_mut().headers_mut();
+        headers.insert("content-type", "application/cbor");
+        Ok(())
     }
 }

@@ -83,3 +83,21 @@ fn per_call() -> Builder {
         Err(_) => config,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{client, put, text};
+    use super::*;
+    use crate::target::recording::{Foreigner, Recorder};
+
+    #[tokio::test]
+    async fn what_does_not_speak_json_writes_the_body_itself() {
+        let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+        let mut calls = Calls::new(client(&recorder));
+        calls.per_call = calls.per_call.interceptor(Foreigner);
+        let request = put([("id", text("hello"))]);
+        assert!(calls.write(&[("orders", vec![&request])], false).await.is_ok());
+        let body = recorder.only_request().body;
+        assert!(body.contains(r#"{"id":{"S":"hello"}}"#), "{body}");
+    }
+}

@@ -21,7 +21,7 @@ pub(super) fn verdicts(sent: &[WriteRequest], unprocessed: Option<&HashMap<Strin
     };
     let returned: Vec<&WriteRequest> = unprocessed.values().flatten().collect();
     if returned.is_empty() {
-        return Answer::Each(vec![Verdict::Accepted; sent.len()]);
+        return Answer::Whole(Verdict::Accepted);
     }
     Answer::Each(of_table(&sent.iter().collect::<Vec<_>>(), returned))
 }
@@ -37,10 +37,10 @@ pub(super) fn verdicts_by_table(
     let Some(unprocessed) = unprocessed else {
         return Answer::Whole(unanswered(NOTHING_SAID));
     };
-    let mut verdicts = vec![Verdict::Accepted; sent.len()];
     if unprocessed.values().all(Vec::is_empty) {
-        return Answer::Each(verdicts);
+        return Answer::Whole(Verdict::Accepted);
     }
+    let mut verdicts = vec![Verdict::Accepted; sent.len()];
     let was_sent = |name: &str| sent.iter().any(|write| same_table(&write.table, name));
     for (first, write) in sent.iter().enumerate() {
         let table = &write.table;
@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn what_is_not_returned_is_accepted() {
         let sent = [item("a", "1"), item("b", "1")];
-        assert_eq!(told(&verdicts(&sent, Some(&HashMap::new()))), "..");
-        assert_eq!(told(&verdicts(&sent, Some(&returned(Vec::new())))), "..");
+        assert_eq!(told(&verdicts(&sent, Some(&HashMap::new()))), "all .");
+        assert_eq!(told(&verdicts(&sent, Some(&returned(Vec::new())))), "all .");
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(told(&verdicts_by_table(&sent, Some(&back))), "u...");
         back.insert("customers".to_owned(), vec![item("b", "1.0")]);
         assert_eq!(told(&verdicts_by_table(&sent, Some(&back))), "u..u");
-        assert_eq!(told(&verdicts_by_table(&sent, Some(&HashMap::new()))), "....");
+        assert_eq!(told(&verdicts_by_table(&sent, Some(&HashMap::new()))), "all .");
         assert_eq!(told(&verdicts_by_table(&sent, None)), "all ?");
     }
 

@@ -90,3 +90,25 @@ fn per_call() -> Builder {
         Err(_) => config,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{client, message};
+    use super::*;
+    use crate::target::recording::{Foreigner, Recorder};
+
+    #[tokio::test]
+    async fn what_does_not_speak_json_writes_the_body_itself() {
+        let recorder = Recorder::answering(200, "{}");
+        let mut calls = Calls::new(client(&recorder));
+        calls.per_call = calls.per_call.interceptor(Foreigner);
+        let message = message("hello").build().unwrap();
+        let sent = calls.send(
+            "https://sqs.eu-central-1.amazonaws.com/1/orders",
+            vec![Cow::Owned(message)],
+        );
+        assert!(sent.await.is_ok());
+        let body = recorder.only_request().body;
+        assert!(body.contains(r#""MessageBody":"hello""#), "{body}");
+    }
+}
