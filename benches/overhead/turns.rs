@@ -29,6 +29,7 @@ pub(crate) fn compare(service: Service, entries: usize, turns: usize) -> f64 {
             let load = Load::new(service, SIDES[place], entries);
             let region = Region::new(ALLOCATOR);
             let (wall, cpu) = (Instant::now(), ProcessTime::now());
+            // In a task, as in a server: what the runtime's main thread awaits costs a switch of threads for each call.
             runtime.block_on(async { tokio::spawn(load.send()).await.expect("nobody panics") });
             let (wall, cpu) = (wall.elapsed(), cpu.elapsed());
             // The first turn warms up.

@@ -10,3 +10,4 @@ mod sharing;
 mod splitting;
 mod stopping;
 mod tables;
+mod watching;

@@ -51,6 +51,9 @@ const WRITE_UNIT: usize = 1024;
 /// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
 /// holds. Its endpoint, credentials and timeouts are the caller's affair.
 ///
+/// The body of a call is written from the entries as they are. Only a client with interceptors, such as a mock, gets copies of
+/// them as the call's input, so that the interceptors see what is sent; that takes more time.
+///
 /// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. Whoever mocks the
 /// client sets it to an empty map: without it an answer says nothing, and the writes are sent again. A key that is given
 /// spares the mock of `DescribeTable`.

@@ -58,6 +58,9 @@ const FIFO_SUFFIX: &str = ".fifo";
 ///
 /// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
 /// holds. Its endpoint, credentials and timeouts are the caller's affair.
+///
+/// The body of a call is written from the entries as they are. Only a client with interceptors, such as a mock, gets copies of
+/// them as the call's input, so that the interceptors see what is sent; that takes more time.
 #[derive(Clone)]
 pub struct SqsQueue {
     calls: Calls,

@@ -1,0 +1,78 @@
+//! Who watches a client's calls by an interceptor, as mocks do, sees every entry.
+
+use std::sync::{Arc, Mutex};
+
+use aws_batch_delivery::{Delivery, deliver_batch_to_sqs};
+use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_dynamodb::error::BoxError;
+use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemInput;
+use aws_sdk_sqs::operation::send_message_batch::SendMessageBatchInput;
+use aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint;
+
+use crate::entries::{messages, no_rest, puts, with_queue, with_table};
+
+/// Counts the entries of each call that it sees.
+#[derive(Debug, Clone, Default)]
+struct Watcher(Arc<Mutex<Vec<usize>>>);
+
+#[dyn_dispatch_hint]
+impl Intercept for Watcher {
+    fn name(&self) -> &'static str {
+        "Watcher"
+    }
+
+    fn read_before_serialization(
+        &self,
+        context: &BeforeSerializationInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let input = context.input();
+        let writes = input.downcast_ref::<BatchWriteItemInput>().map(|input| {
+            let tables = input.request_items().into_iter().flatten();
+            tables.map(|(_, requests)| requests.len()).sum()
+        });
+        let sent = input
+            .downcast_ref::<SendMessageBatchInput>()
+            .map(|input| input.entries().len());
+        self.0.lock().unwrap().extend(writes.or(sent));
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interceptor_sees_the_writes_of_every_call() {
+    let (simulator, table) = with_table();
+    let watcher = Watcher::default();
+    let config = simulator
+        .dynamo_client()
+        .config()
+        .to_builder()
+        .interceptor(watcher.clone());
+    let client = aws_sdk_dynamodb::Client::from_conf(config.build());
+    let delivery = Delivery::to_dynamo(client, "orders")
+        .key("id")
+        .options(no_rest().concurrency(1).unwrap());
+    let report = delivery.deliver(puts(60)).await.unwrap();
+    assert_eq!((report.delivered, table.len()), (60, 60));
+    assert_eq!(*watcher.0.lock().unwrap(), [25, 25, 10]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interceptor_sees_the_messages_of_every_call() {
+    let (simulator, queue) = with_queue("orders");
+    let watcher = Watcher::default();
+    let config = simulator
+        .sqs_client()
+        .config()
+        .to_builder()
+        .interceptor(watcher.clone());
+    let client = aws_sdk_sqs::Client::from_conf(config.build());
+    let options = no_rest().concurrency(1).unwrap();
+    let report = deliver_batch_to_sqs(&client, queue.url(), messages(25), &options)
+        .await
+        .unwrap();
+    assert_eq!((report.delivered, queue.len()), (25, 25));
+    assert_eq!(*watcher.0.lock().unwrap(), [10, 10, 5]);
+}
