@@ -5,7 +5,7 @@ use std::pin::pin;
 use tokio::time::sleep;
 
 use super::cases::Case;
-use super::deliver::Delivering;
+use super::delivering::Delivering;
 use super::farewell::take_back;
 use super::input::Input;
 use super::settle::Settled;

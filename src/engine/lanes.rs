@@ -1,9 +1,10 @@
 //! The order inside the lanes.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use super::held::Held;
 use super::ticket::{Chunk, Ticketed};
 use crate::target::Lane;
 
@@ -36,49 +37,6 @@ struct Traffic<E> {
     /// The only one that is out may leave with the next call.
     boarding: bool,
     held: Held<E>,
-}
-
-/// Those who are held in one lane, in the order of the input. Nearly always nobody is, and that takes up no more than a
-/// pointer.
-#[expect(
-    clippy::box_collection,
-    reason = "a list of its own is four times as large, and mostly empty"
-)]
-struct Held<E>(Option<Box<VecDeque<Ticketed<E>>>>);
-
-impl<E> Held<E> {
-    fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |held| held.len())
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Ticketed<E>> {
-        self.0.iter().flat_map(|held| held.iter())
-    }
-
-    fn push_back(&mut self, entry: Ticketed<E>) {
-        self.0.get_or_insert_default().push_back(entry);
-    }
-
-    fn push_front(&mut self, entry: Ticketed<E>) {
-        self.0.get_or_insert_default().push_front(entry);
-    }
-
-    fn pop_front_if(&mut self, goes: impl FnOnce(&Ticketed<E>) -> bool) -> Option<Ticketed<E>> {
-        self.0.as_mut()?.pop_front_if(|next| goes(next))
-    }
-
-    fn take_if(&mut self, mut goes: impl FnMut(&Ticketed<E>) -> bool) -> Vec<Ticketed<E>> {
-        let Some(held) = &mut self.0 else {
-            return Vec::new();
-        };
-        let (taken, kept): (VecDeque<_>, _) = std::mem::take(&mut **held).into_iter().partition(|entry| goes(entry));
-        **held = kept;
-        taken.into()
-    }
-
-    fn take_all(self) -> impl Iterator<Item = Ticketed<E>> {
-        self.0.into_iter().flat_map(|held| *held)
-    }
 }
 
 impl<E> Lanes<E> {
@@ -123,7 +81,7 @@ impl<E> Lanes<E> {
                 free.insert(Traffic {
                     out: 1,
                     boarding: true,
-                    held: Held(None),
+                    held: Held::nobody(),
                 });
             }
             Entry::Occupied(mut traffic) => {

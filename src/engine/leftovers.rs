@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use super::cases::Case;
-use super::deliver::Delivering;
+use super::delivering::Delivering;
 use super::ending::Ending;
 use super::input::Input;
 use super::rests::Rests;

@@ -9,7 +9,7 @@
 //!
 //! - `input`: an iterator, a stream, or a producer's queue.
 //! - `fresh`: entries as they come from the input, checked and measured once.
-//! - `lanes`: the order of entries that must not pass each other.
+//! - `lanes`: the order of entries that must not pass each other; `held`: who has to wait for it.
 //! - `waiting`: rejected entries, first at rest, then ready.
 //! - `cases`: refused calls, until the guilty entries are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries.
@@ -17,14 +17,14 @@
 //! - `gate`: the way past the shared strategy; `queue`: who waits there; `turn`: a call that may leave.
 //! - `guarded`: code that is not this crate's, and may panic.
 //! - `meter`: what entries count for with a strategy that counts units of capacity.
-//! - `round`: one call and its answer.
+//! - `round`: one call and its answer; `rounds`: the calls in flight.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: how often a call may fail before it is even made.
 //! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
 //! - `farewell`: what happens to undelivered entries before they are handed back.
-//! - `deliver`: the loop itself; `ending`: its end before everything is delivered.
+//! - `delivering`: all of that together; `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
 //! It knows no AWS: the service is a [`BatchTarget`](crate::target::BatchTarget). It has no clock but tokio's, so that
 //! paused time works.
@@ -32,11 +32,13 @@
 mod cases;
 mod deliver;
 mod delivered;
+mod delivering;
 mod ending;
 mod farewell;
 mod fresh;
 mod gate;
 mod guarded;
+mod held;
 mod input;
 mod lanes;
 mod ledger;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use tokio::time::Instant;
 
-use super::deliver::Delivering;
+use super::delivering::Delivering;
 use super::fresh::Read;
 use super::guarded::guarded;
 use super::input::Input;

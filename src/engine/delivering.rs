@@ -1,0 +1,113 @@
+//! A delivery on its way, and how it gets ready.
+
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+
+use futures::FutureExt;
+use futures::future::OptionFuture;
+use tokio::time::sleep_until;
+use tokio_util::sync::CancellationToken;
+
+use super::cases::Cases;
+use super::ending::Ending;
+use super::farewell::Farewells;
+use super::fresh::Fresh;
+use super::guarded::{guarded, panicked};
+use super::input::Input;
+use super::lanes::Lanes;
+use super::ledger::Ledger;
+use super::refusals::Refusals;
+use super::rounds::Rounds;
+use super::setup::SetupFailures;
+use super::slots::Slots;
+use super::ticket::Chunk;
+use super::waiting::Waiting;
+use crate::options::DeliveryOptions;
+use crate::report::Undelivered;
+use crate::target::{BatchTarget, Fault, Limits};
+
+/// One delivery on its way.
+pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
+    pub(super) target: Arc<T>,
+    pub(super) limits: Limits,
+    pub(super) options: DeliveryOptions,
+    pub(super) fresh: Fresh<I>,
+    pub(super) waiting: Waiting<T::Entry>,
+    pub(super) lanes: Lanes<T::Entry>,
+    pub(super) cases: Cases<T::Entry>,
+    pub(super) slots: Slots,
+    /// Chunks whose entries have arrived, for the next ones: no more than may be in flight.
+    pub(super) emptied: Vec<Chunk<T::Entry>>,
+    pub(super) rounds: Rounds<T>,
+    /// Cancelled when calls in flight are given up.
+    pub(super) abandoned: CancellationToken,
+    pub(super) setup_failures: SetupFailures,
+    /// That the target panicked outside of a call, if it did.
+    pub(super) fault: OnceLock<Fault>,
+    pub(super) refusals: Refusals,
+    pub(super) ledger: Ledger<T::Entry>,
+    pub(super) farewells: Farewells<T::Entry>,
+    /// What was handed back and nobody waited for any more.
+    pub(super) unheard: Vec<Undelivered<T::Entry>>,
+}
+
+impl<T, I> Delivering<T, I>
+where
+    T: BatchTarget,
+    I: Input<Entry = T::Entry>,
+{
+    pub(super) fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
+        Self {
+            limits: Limits {
+                entries: 0,
+                bytes: 0,
+                entry_bytes: 0,
+            },
+            target,
+            fresh: Fresh::new(input),
+            waiting: Waiting::new(),
+            lanes: Lanes::new(),
+            cases: Cases::new(),
+            slots: Slots::new(options.concurrency),
+            emptied: Vec::new(),
+            rounds: Rounds::new(),
+            abandoned: CancellationToken::new(),
+            setup_failures: SetupFailures::default(),
+            fault: OnceLock::new(),
+            refusals: Refusals::default(),
+            ledger: Ledger::new(options.progress.clone()),
+            farewells: Farewells::new(),
+            unheard: Vec::new(),
+            options,
+        }
+    }
+
+    /// Lets the target get ready, if there is anything to deliver. Returns why the delivery ends before it began.
+    pub(super) async fn prepare(&mut self) -> Option<Ending> {
+        let deadline = OptionFuture::from(self.options.deadline.map(sleep_until));
+        let preparation = async {
+            while !self.fresh.has_next() {
+                if self.fresh.has_ended() {
+                    return Ok(());
+                }
+                poll_fn(|context| self.fresh.poll_news(context)).await;
+            }
+            self.limits = guarded("the target", || self.target.limits())?;
+            let prepared = AssertUnwindSafe(self.target.prepare()).catch_unwind().await;
+            prepared.map_err(|panic| panicked("the target", &*panic))
+        };
+        tokio::select! {
+            biased;
+            () = self.options.cancellation.cancelled() => Some(Ending::Cancelled),
+            Some(()) = deadline => Some(Ending::DeadlineReached),
+            prepared = preparation => prepared.err().map(Ending::Stopped),
+        }
+    }
+
+    /// Whether everything is settled.
+    pub(super) fn is_done(&self) -> bool {
+        let nothing_left = self.waiting.len() == 0 && self.fresh.len() == 0 && self.cases.is_empty();
+        nothing_left && self.rounds.is_empty() && self.fresh.has_ended()
+    }
+}

@@ -1,0 +1,52 @@
+//! Who is held in a lane.
+
+use std::collections::VecDeque;
+
+use super::ticket::Ticketed;
+
+/// Those who are held in one lane, in the order of the input. Nearly always nobody is, and that takes up no more than a
+/// pointer.
+#[expect(
+    clippy::box_collection,
+    reason = "a list of its own is four times as large, and mostly empty"
+)]
+pub(super) struct Held<E>(Option<Box<VecDeque<Ticketed<E>>>>);
+
+impl<E> Held<E> {
+    pub(super) fn nobody() -> Self {
+        Self(None)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |held| held.len())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Ticketed<E>> {
+        self.0.iter().flat_map(|held| held.iter())
+    }
+
+    pub(super) fn push_back(&mut self, entry: Ticketed<E>) {
+        self.0.get_or_insert_default().push_back(entry);
+    }
+
+    pub(super) fn push_front(&mut self, entry: Ticketed<E>) {
+        self.0.get_or_insert_default().push_front(entry);
+    }
+
+    pub(super) fn pop_front_if(&mut self, goes: impl FnOnce(&Ticketed<E>) -> bool) -> Option<Ticketed<E>> {
+        self.0.as_mut()?.pop_front_if(|next| goes(next))
+    }
+
+    pub(super) fn take_if(&mut self, mut goes: impl FnMut(&Ticketed<E>) -> bool) -> Vec<Ticketed<E>> {
+        let Some(held) = &mut self.0 else {
+            return Vec::new();
+        };
+        let (taken, kept): (VecDeque<_>, _) = std::mem::take(&mut **held).into_iter().partition(|entry| goes(entry));
+        **held = kept;
+        taken.into()
+    }
+
+    pub(super) fn take_all(self) -> impl Iterator<Item = Ticketed<E>> {
+        self.0.into_iter().flat_map(|held| *held)
+    }
+}
