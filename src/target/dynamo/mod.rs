@@ -6,6 +6,7 @@ mod correlate;
 mod describe;
 mod equality;
 mod key;
+mod length;
 mod number;
 mod size;
 mod tables;

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 
+use super::length::{Length, LongestLength};
 use crate::target::body::{Body, is_known};
-use crate::target::json::{Json, Length, LongestLength};
+use crate::target::json::Json;
 
 type Attributes = HashMap<String, AttributeValue>;
 
