@@ -43,6 +43,7 @@ where
         delivery.await_in_flight(ending).await;
         delivery.hand_back_the_rest(ending);
     }
+    delivery.rounds.close().await;
     delivery.take_back(ending.is_some()).await;
     let stopped = match ending {
         Some(Ending::Stopped(fault)) => Some(fault),

@@ -37,7 +37,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) lanes: Lanes<T::Entry>,
     pub(super) cases: Cases<T::Entry>,
     pub(super) slots: Slots,
-    /// Chunks whose entries have arrived, for the next ones: no more than may be in flight.
+    /// Chunks whose entries have arrived, for the next ones.
     pub(super) emptied: Vec<Chunk<T::Entry>>,
     pub(super) rounds: Rounds<T>,
     /// Cancelled when calls in flight are given up.

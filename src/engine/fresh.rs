@@ -143,7 +143,7 @@ impl<I: Input> Fresh<I> {
         Some(Ticketed { entry, ticket })
     }
 
-    /// The one that was read last, if it is checked.
+    /// The last of those that were read and checked: the one that [`read`](Self::read) just returned as checked.
     pub(crate) fn newest(&self) -> Option<&Ticketed<I::Entry>> {
         self.checked.back()
     }

@@ -10,6 +10,7 @@ use super::delivering::Delivering;
 use super::ending::Ending;
 use super::input::Input;
 use super::rests::Rests;
+use super::rounds::KEPT;
 use super::settle::Settled;
 use super::setup;
 use super::slots::{Slot, later};
@@ -38,7 +39,7 @@ where
         if !settled.left.is_empty() && !settled.rejected.is_empty() {
             self.lanes.be_wary();
         }
-        if self.emptied.len() < self.options.concurrency {
+        if self.emptied.len() < KEPT {
             self.emptied.extend(settled.emptied.take());
         }
         for lane in settled.left.drain(..) {

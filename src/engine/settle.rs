@@ -186,4 +186,23 @@ mod tests {
         let (entry, _) = &settled.rejected[0];
         assert_eq!((entry.ticket.attempts, entry.ticket.rejections), (2, 1));
     }
+
+    #[test]
+    fn verdicts_beyond_the_entries_are_nobodys() {
+        let now = Instant::now();
+        let chunk = || {
+            let mut chunk = Chunk::with_capacity(1);
+            let ticket = Ticket::new(0, 1);
+            chunk.push(Ticketed { entry: (), ticket });
+            chunk
+        };
+        let refused = || Verdict::Refused(Fault::new("ValidationException"));
+        for beyond in [Verdict::Accepted, refused()] {
+            let settled = settle(chunk(), Answer::Each(vec![Verdict::Accepted, beyond]), now, now);
+            assert_eq!(
+                (settled.outcome.sent, settled.outcome.accepted, settled.refused.len()),
+                (1, 1, 0)
+            );
+        }
+    }
 }

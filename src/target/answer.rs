@@ -11,8 +11,8 @@ pub enum Answer {
     /// A verdict for each entry, in the order of the chunk. Entries beyond the last verdict count as
     /// [`Rejection::Unanswered`].
     Each(Vec<Verdict>),
-    /// One verdict that holds for every entry of the chunk: the call was throttled, failed or was refused as a whole. Which
-    /// entries a call was refused for is found by sending parts of it.
+    /// One verdict that holds for every entry of the chunk: the call was accepted, throttled, failed or was refused as a whole.
+    /// Which entries a call was refused for is found by sending parts of it.
     Whole(Verdict),
     /// The call failed for a reason that every later call shares: the table is missing, the permission is not given.
     /// The delivery stops.

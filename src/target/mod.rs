@@ -57,7 +57,7 @@ pub trait BatchTarget: Send + Sync + 'static {
 
     /// Checks one entry before anything is sent, and measures it.
     ///
-    /// Returns the bytes that the entry takes up of [`Limits::bytes`]. Called once an entry.
+    /// Returns the bytes that the entry takes up of [`Limits::bytes`], at least as many as it has. Called once an entry.
     ///
     /// # Errors
     /// Why the service would refuse the entry. It is handed back unsent; its neighbours are delivered.

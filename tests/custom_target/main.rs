@@ -7,6 +7,7 @@ mod panics;
 mod patience;
 mod preparation;
 mod producer;
+mod shutdown;
 mod standing_still;
 mod streams;
 mod taking_back;

@@ -122,7 +122,7 @@ impl DynamoTable {
         if let Some(key) = self.key.get() {
             key.check(entry)?;
         }
-        let actual = wire::taken(entry, limit);
+        let actual = wire::taken(entry, limit, self.limits.entries);
         if actual > limit {
             return Err(InvalidEntry::TooLarge {
                 part: "request",
@@ -194,14 +194,15 @@ impl BatchTarget for DynamoTable {
     }
 
     async fn send_metered(&self, chunk: &[WriteRequest]) -> (Answer, Option<f64>) {
-        let metered = has_room_to_ask(chunk.iter(), self.request_bytes());
+        let metered = has_room_to_ask(chunk.iter(), &BatchTarget::limits(self));
         self.call(chunk, metered).await
     }
 }
 
 /// Whether a call may ask for the capacity that it takes, without its body passing the limit.
-fn has_room_to_ask<'a>(requests: impl Iterator<Item = &'a WriteRequest>, limit: usize) -> bool {
-    requests.map(wire::request).sum::<usize>() + wire::ASKING <= limit
+fn has_room_to_ask<'a>(requests: impl Iterator<Item = &'a WriteRequest>, limits: &Limits) -> bool {
+    let taken = requests.map(|request| wire::taken(request, limits.bytes, limits.entries));
+    taken.sum::<usize>() + wire::ASKING <= limits.bytes
 }
 
 /// Units that a call took of all its tables; `None` when it does not say.

@@ -56,7 +56,7 @@ impl Number {
                 // Zeros count only between digits.
                 b'0' => zeros = zeros.saturating_add(u32::from(number.length > 0)),
                 b'1'..=b'9' => {
-                    number.length = number.length.saturating_add(zeros + 1);
+                    number.length = number.length.saturating_add(zeros).saturating_add(1);
                     if number.length <= MAX_DIGITS {
                         // At most 38 digits in all, so neither a product nor the sum leaves 128 bits.
                         (0..=zeros).for_each(|_| number.digits *= 10);

@@ -52,15 +52,16 @@ pub(super) fn envelope(table: &str) -> usize {
     r#"{"RequestItems":{:[]}}"#.len() + length.0 - 1
 }
 
-/// The part of a call's body up to which a request counts as long as it might be, so that its text need not be looked at:
-/// the 25 of a call take up a fortieth of it at most, and few calls are that full.
-const SMALL_PART: usize = 1_000;
+/// A call full of requests that count as long as they might be takes up one part of so many of its body: few calls are that
+/// full. And as many of them as a delivery lets wait stay within the bytes that it lets wait.
+const SMALL_PART: usize = 100;
 
-/// Bytes that one request takes up of a body with room for so many: at least as many as it has. See [`request`].
-pub(super) fn taken(request: &WriteRequest, room: usize) -> usize {
+/// Bytes that one request takes up of a body with room for so many, in so many requests. A small one counts as long as it
+/// might be, so that its text need not be looked at; see [`request`].
+pub(super) fn taken(request: &WriteRequest, room: usize, requests: usize) -> usize {
     let mut longest = LongestLength::default();
     write(&mut longest, request);
-    if longest.0 < room / SMALL_PART {
+    if longest.0 < room / SMALL_PART / requests.max(1) {
         longest.0 + 1
     } else {
         self::request(request)
@@ -215,9 +216,14 @@ mod tests {
         }
 
         #[test]
-        fn only_a_small_request_counts_for_more_than_it_has(any in any_request(), room in 0..10_000_000_usize) {
-            let (taken, exact) = (taken(&any, room), request(&any));
-            prop_assert!(taken == exact || (exact..=room / SMALL_PART).contains(&taken), "{} of {}", taken, exact);
+        fn only_a_small_request_counts_for_more_than_it_has(
+            any in any_request(),
+            room in 0..10_000_000_usize,
+            requests in 1..50_usize,
+        ) {
+            let (taken, exact) = (taken(&any, room, requests), request(&any));
+            let is_small = taken * requests <= room / SMALL_PART;
+            prop_assert!(taken == exact || taken > exact && is_small, "{} of {}", taken, exact);
         }
     }
 }

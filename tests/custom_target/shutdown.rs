@@ -1,0 +1,58 @@
+//! The tasks of a delivery when it is over, and when its runtime is.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::{Delivery, InvalidEntry};
+
+use crate::numbers::{LIMITS, Numbers, accept, no_rest, one_at_a_time};
+
+/// Says that a call has come, and never answers.
+struct Silent(Sender<()>);
+
+impl BatchTarget for Silent {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
+        Ok(1)
+    }
+
+    async fn send(&self, _: &[usize]) -> Answer {
+        _ = self.0.send(());
+        pending().await
+    }
+}
+
+#[test]
+fn who_awaits_a_delivery_from_outside_hears_that_the_runtime_is_gone() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let (call, called) = channel();
+    let handle = runtime.handle().clone();
+    let awaiting = thread::spawn(move || {
+        let delivery = Delivery::new(Silent(call)).options(one_at_a_time());
+        handle.block_on(delivery.deliver(0..100)).is_ok()
+    });
+    called.recv().unwrap();
+    runtime.shutdown_background();
+    assert!(awaiting.join().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_holds_the_target_when_a_delivery_is_over() {
+    let (numbers, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(numbers).options(no_rest());
+    delivery.deliver(vec![1; 1_000]).await.unwrap();
+    drop(delivery);
+    assert_eq!(Arc::strong_count(&calls), 1);
+}
