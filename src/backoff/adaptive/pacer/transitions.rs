@@ -213,6 +213,11 @@ impl Pacer {
         if seconds > LONG {
             self.mark_at = Some(evidence.seen_at);
             self.accepted = 0.0;
+            // What was measured while the service went down says nothing of one that is back.
+            if let Some(peak) = self.suspicion.peak().filter(|peak| Some(*peak) > self.capacity) {
+                self.estimate = Estimate::guessed(peak, f64::INFINITY);
+                self.capacity = Some(peak);
+            }
         }
         self.schedule.shorten();
         self.start_tracking(evidence.now);
