@@ -40,6 +40,8 @@ pub(super) struct Suspicion {
     clean: f64,
     peak: f64,
     vouched: f64,
+    /// The highest estimate since the last search, proven or not.
+    highest: f64,
     sunk_since: Option<f64>,
     patience: f64,
     next_search_at: f64,
@@ -70,6 +72,11 @@ impl Suspicion {
         }
     }
 
+    /// The capacity has changed all at once, as those of services do.
+    pub(super) fn explained(&mut self, capacity: f64) {
+        self.highest = capacity;
+    }
+
     /// The share of rejections that does not fit, if there are enough.
     pub(super) fn share(&self) -> Option<f64> {
         (self.marks >= MARKS && !self.chain.comes_in_bursts()).then(|| self.chain.share())
@@ -78,6 +85,7 @@ impl Suspicion {
     /// Remembers the highest estimate since the last search, for which so many seconds vouch.
     pub(super) fn keep_peak(&mut self, capacity: f64, seconds: f64) {
         self.peak = self.peak.max(capacity);
+        self.highest = self.highest.max(capacity);
         if seconds >= VOUCHED {
             self.vouched = self.vouched.max(capacity);
         }
@@ -95,7 +103,7 @@ impl Suspicion {
 
     /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
     pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
-        if capacity >= SUNK * self.peak {
+        if capacity >= SUNK * self.highest.max(self.peak) {
             self.sunk_since = None;
             return None;
         }
@@ -132,6 +140,7 @@ impl Suspicion {
             clean: self.clean,
             peak: self.peak,
             vouched: self.vouched,
+            highest: self.highest,
             sunk_since: self.sunk_since,
             patience: self.patience,
             next_search_at: self.next_search_at,

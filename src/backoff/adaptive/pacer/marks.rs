@@ -75,6 +75,9 @@ impl Pacer {
                 surprise = true;
                 self.estimate = Estimate::guessed(changed.rate, changed.seconds);
                 self.schedule.surprise();
+                if changed.rate < capacity {
+                    self.suspicion.explained(changed.rate);
+                }
             }
             self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
         }
