@@ -107,6 +107,12 @@ impl Floor {
         1.0 + DEVIATIONS * (entries * self.share * (1.0 - self.share)).sqrt()
     }
 
+    /// How many of the rejections of a call are too many to be of the floor alone.
+    pub(super) fn excess_of(&self, sent: f64, rejected: f64) -> f64 {
+        let excess = rejected - self.share * sent;
+        if excess > self.chance(sent) { excess } else { 0.0 }
+    }
+
     fn measure(&mut self, sent: f64, rejected: f64) {
         self.sent += sent;
         self.rejected += rejected;

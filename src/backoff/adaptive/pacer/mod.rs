@@ -140,7 +140,7 @@ impl Pacer {
 
     /// Whether retries are held back until it is their turn.
     pub(super) fn holds_retries(&self) -> bool {
-        self.group.is_active()
+        self.group.is_active() && !self.group.gives()
     }
 
     /// How much longer a rejected entry rests.

@@ -117,6 +117,7 @@ impl Pacer {
         self.retries.hear(fresh, retries);
         let capacity = self.capacity.unwrap_or(0.0);
         if self.group.is_active() {
+            self.group.give(self.floor.excess_of(fresh.0, fresh.1));
             if fresh.1 <= FEW_REJECTED * fresh.0 {
                 self.group.hear(retries.0, retries.1, capacity.max(self.recent.rate()));
             }
