@@ -102,8 +102,11 @@ impl Suspicion {
     }
 
     /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
-    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
-        if capacity >= SUNK * self.highest.max(self.peak) {
+    ///
+    /// Marks that `exceed` a floor prove an estimate; others may be rejections that do not depend on the pace.
+    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64, exceed: bool) -> Option<f64> {
+        let highest = if exceed { self.peak } else { self.peak.max(self.highest) };
+        if capacity >= SUNK * highest {
             self.sunk_since = None;
             return None;
         }
