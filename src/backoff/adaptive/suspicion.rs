@@ -40,8 +40,10 @@ pub(super) struct Suspicion {
     clean: f64,
     peak: f64,
     vouched: f64,
-    /// The highest estimate since the last search, proven or not.
-    highest: f64,
+    /// The highest estimate since the last search, whatever marks have confirmed since.
+    height: f64,
+    /// There was a trial since the last mark, so that little was accepted.
+    is_tried: bool,
     sunk_since: Option<f64>,
     patience: f64,
     next_search_at: f64,
@@ -64,6 +66,7 @@ impl Suspicion {
 
     /// A mark came, in the dip or not. After a dip it proves the estimate.
     pub(super) fn marked(&mut self, dips: bool, capacity: f64) {
+        self.is_tried = false;
         if dips {
             self.marks += 1;
         } else {
@@ -74,7 +77,9 @@ impl Suspicion {
 
     /// The capacity has changed all at once, as those of services do.
     pub(super) fn explained(&mut self, capacity: f64) {
-        self.highest = capacity;
+        if !self.is_tried {
+            self.height = capacity;
+        }
     }
 
     /// The share of rejections that does not fit, if there are enough.
@@ -85,7 +90,7 @@ impl Suspicion {
     /// Remembers the highest estimate since the last search, for which so many seconds vouch.
     pub(super) fn keep_peak(&mut self, capacity: f64, seconds: f64) {
         self.peak = self.peak.max(capacity);
-        self.highest = self.highest.max(capacity);
+        self.height = self.height.max(capacity);
         if seconds >= VOUCHED {
             self.vouched = self.vouched.max(capacity);
         }
@@ -105,7 +110,11 @@ impl Suspicion {
     ///
     /// Marks that `exceed` a floor prove an estimate; others may be rejections that do not depend on the pace.
     pub(super) fn has_sunk(&mut self, now: f64, capacity: f64, exceed: bool) -> Option<f64> {
-        let highest = if exceed { self.peak } else { self.peak.max(self.highest) };
+        let highest = if exceed || self.lately.comes_in_bursts() {
+            self.peak
+        } else {
+            self.peak.max(self.height)
+        };
         if capacity >= SUNK * highest {
             self.sunk_since = None;
             return None;
@@ -136,6 +145,12 @@ impl Suspicion {
         *self = Self::default();
     }
 
+    /// A trial has told that it was the pace.
+    pub(super) fn refuted(&mut self) {
+        self.clear();
+        self.is_tried = true;
+    }
+
     /// It was the pace, or is being found out.
     pub(super) fn clear(&mut self) {
         *self = Self {
@@ -143,7 +158,7 @@ impl Suspicion {
             clean: self.clean,
             peak: self.peak,
             vouched: self.vouched,
-            highest: self.highest,
+            height: self.height,
             sunk_since: self.sunk_since,
             patience: self.patience,
             next_search_at: self.next_search_at,

@@ -99,7 +99,9 @@ impl Pacer {
         } else if let Some(share) = self.suspicion.share() {
             self.try_out(evidence.now, share);
         } else if self.rules.has(Rule::SearchAgain)
-            && let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0), self.floor.is_up())
+            && let Some(share) = self
+                .suspicion
+                .has_sunk(evidence.now, self.capacity.unwrap_or(0.0), self.floor.is_up())
         {
             self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
             self.suspicion.searched(evidence.now);
@@ -178,7 +180,7 @@ impl Pacer {
             }
             Finding::Pace => {
                 self.floor.clear();
-                self.suspicion.clear();
+                self.suspicion.refuted();
                 self.schedule.shorten();
                 self.state = State::Track;
                 self.cut(now);
