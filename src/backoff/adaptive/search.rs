@@ -207,7 +207,9 @@ impl Search {
         let sent_before = self.sent - sent_in_vain;
         let loss = 1.0 - self.accepted / sent_before.max(self.accepted).max(1.0);
         let loss = if sent_before >= FEWEST { loss } else { LEAST_LOSS };
-        loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < UNLIKELY
+        // The longer it goes on, the more often what is unlikely has its chance.
+        let unlikely = UNLIKELY * (FEWEST / self.sent.max(FEWEST));
+        loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < unlikely
             || (self.latest_sent >= FEWEST && share < FALLEN * usual)
     }
 
