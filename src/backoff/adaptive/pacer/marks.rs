@@ -86,7 +86,7 @@ impl Pacer {
             self.accepted = 0.0;
         }
         let is_news = evidence.sent_at > self.schedule.cut_at();
-        if is_news && (!dips || evidence.fresh_rejected > 0.0) {
+        if is_news {
             self.suspicion.marked(dips, self.capacity.unwrap_or(0.0));
         }
         if is_news || surprise {
