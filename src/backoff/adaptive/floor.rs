@@ -193,4 +193,12 @@ mod tests {
         floor.declare(0.0, 100.0, 100.0, 1000.0);
         assert!((floor.share() - HIGHEST).abs() < 1e-9);
     }
+
+    #[test]
+    fn an_excess_is_what_chance_does_not_bring() {
+        let mut floor = Floor::default();
+        floor.declare(0.0, 100.0, 10.0, 1000.0);
+        assert!(floor.excess_of(25.0, 7.0).abs() < 1e-9);
+        assert!((floor.excess_of(25.0, 20.0) - 17.5).abs() < 1e-9);
+    }
 }

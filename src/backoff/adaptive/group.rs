@@ -184,4 +184,14 @@ mod tests {
         });
         assert!(retries.count() < 120);
     }
+
+    #[test]
+    fn who_is_no_part_of_it_does_not_wait() {
+        let mut group = Group::default();
+        group.begin(0.0);
+        while group.hold(GRACE) <= 0.0 {}
+        group.give(3.0);
+        let free = (0..10).take_while(|_| group.hold(GRACE) <= 0.0);
+        assert_eq!(free.count(), 3);
+    }
 }

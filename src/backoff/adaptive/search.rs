@@ -327,4 +327,15 @@ mod tests {
         let rate = found.accepted / (found.until - found.from);
         assert!((rate - 8.0 / TRIP).abs() < 1e-6, "{found:?}");
     }
+
+    #[test]
+    fn single_entries_in_vain_do_not_end_a_long_search() {
+        let mut search = Search::new();
+        for call in 0..1000 {
+            observe(&mut search, call, 25.0, 7.0, 25.0, TRIP);
+        }
+        for call in 1000..1008 {
+            assert_eq!(observe(&mut search, call, 1.0, 1.0, 1.0, TRIP), None);
+        }
+    }
 }

@@ -207,14 +207,14 @@ mod tests {
     #[test]
     fn an_estimate_that_has_sunk_for_long_is_searched_for_again_but_ever_more_seldom() {
         let mut suspicion = after(&[2.0; 2]);
-        assert!(suspicion.has_sunk(0.0, 700.0).is_none());
-        assert!(suspicion.has_sunk(1.0, 500.0).is_none());
-        assert!(suspicion.has_sunk(4.1, 500.0).is_some());
+        assert!(suspicion.has_sunk(0.0, 700.0, true).is_none());
+        assert!(suspicion.has_sunk(1.0, 500.0, true).is_none());
+        assert!(suspicion.has_sunk(4.1, 500.0, true).is_some());
         suspicion.searched(4.1);
         suspicion.keep_peak(1000.0, 1.0);
-        assert!(suspicion.has_sunk(4.2, 500.0).is_none());
-        assert!(suspicion.has_sunk(7.0, 500.0).is_none());
-        assert!(suspicion.has_sunk(7.3, 500.0).is_some());
+        assert!(suspicion.has_sunk(4.2, 500.0, true).is_none());
+        assert!(suspicion.has_sunk(7.0, 500.0, true).is_none());
+        assert!(suspicion.has_sunk(7.3, 500.0, true).is_some());
     }
 
     #[test]
@@ -223,6 +223,34 @@ mod tests {
         for _ in 0..14 {
             suspicion.hear(25.0, 0.0, 500.0);
         }
-        assert!(suspicion.has_sunk(0.0, 500.0).is_none() && suspicion.has_sunk(9.0, 500.0).is_none());
+        assert!(suspicion.has_sunk(0.0, 500.0, true).is_none() && suspicion.has_sunk(9.0, 500.0, true).is_none());
+    }
+
+    #[test]
+    fn marks_prove_an_estimate_only_if_they_exceed_a_loss() {
+        let sunk = |exceed| {
+            let mut suspicion = Suspicion::default();
+            suspicion.keep_peak(1000.0, 0.0);
+            suspicion.marked(false, 400.0);
+            suspicion.has_sunk(0.0, 400.0, exceed);
+            suspicion.has_sunk(4.0, 400.0, exceed)
+        };
+        assert!(sunk(true).is_none() && sunk(false).is_some());
+    }
+
+    #[test]
+    fn a_capacity_that_fell_all_at_once_has_not_sunk_unless_it_seemed_so_for_a_trial() {
+        let sunk = |is_tried: bool| {
+            let mut suspicion = Suspicion::default();
+            suspicion.keep_peak(1000.0, 0.0);
+            if is_tried {
+                suspicion.refuted();
+            }
+            suspicion.explained(400.0);
+            suspicion.marked(false, 400.0);
+            suspicion.has_sunk(0.0, 400.0, false);
+            suspicion.has_sunk(4.0, 400.0, false)
+        };
+        assert!(sunk(false).is_none() && sunk(true).is_some());
     }
 }
