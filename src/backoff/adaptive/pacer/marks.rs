@@ -4,9 +4,9 @@ use super::{LEAST_SPAN, Pacer, State};
 use crate::backoff::adaptive::change::Stretch;
 use crate::backoff::adaptive::estimate::Estimate;
 use crate::backoff::adaptive::evidence::Evidence;
+use crate::backoff::adaptive::latest::Found;
 use crate::backoff::adaptive::retries::Retries;
 use crate::backoff::adaptive::rules::Rule;
-use crate::backoff::adaptive::search::Found;
 
 impl Pacer {
     /// Counts what was accepted since the last mark.
