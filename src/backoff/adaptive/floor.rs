@@ -107,6 +107,12 @@ impl Floor {
         1.0 + DEVIATIONS * (entries * self.share * (1.0 - self.share)).sqrt()
     }
 
+    /// How many of the rejections of a call are too many to be of the floor alone.
+    pub(super) fn excess_of(&self, sent: f64, rejected: f64) -> f64 {
+        let excess = rejected - self.share * sent;
+        if excess > self.chance(sent) { excess } else { 0.0 }
+    }
+
     fn measure(&mut self, sent: f64, rejected: f64) {
         self.sent += sent;
         self.rejected += rejected;
@@ -186,5 +192,13 @@ mod tests {
         let mut floor = Floor::default();
         floor.declare(0.0, 100.0, 100.0, 1000.0);
         assert!((floor.share() - HIGHEST).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_excess_is_what_chance_does_not_bring() {
+        let mut floor = Floor::default();
+        floor.declare(0.0, 100.0, 10.0, 1000.0);
+        assert!(floor.excess_of(25.0, 7.0).abs() < 1e-9);
+        assert!((floor.excess_of(25.0, 20.0) - 17.5).abs() < 1e-9);
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Group {
     reckoned_at: f64,
     /// Until when turns have been promised.
     promised_until: f64,
+    /// Turns of entries that were rejected for the pace.
+    given: f64,
     /// Spreads the others.
     spread: f64,
 }
@@ -58,11 +60,25 @@ impl Group {
         };
     }
 
+    /// So many of the entries that were just rejected are no part of it: they ask next, and need not wait.
+    pub(super) fn give(&mut self, turns: f64) {
+        self.given = turns;
+    }
+
+    /// Whether there are such turns.
+    pub(super) fn gives(&self) -> bool {
+        self.given >= 1.0
+    }
+
     /// How long an entry has to wait for its turn, in seconds.
     pub(super) fn hold(&mut self, now: f64) -> f64 {
         let Some(pace) = self.pace.filter(|_| now >= self.begun_at + GRACE) else {
             return 0.0;
         };
+        if self.gives() {
+            self.given -= 1.0;
+            return 0.0;
+        }
         let earned = pace * (now - self.reckoned_at).max(0.0);
         self.turns = (self.turns + earned).min((pace * BURST).max(1.0));
         self.reckoned_at = now;
@@ -167,5 +183,15 @@ mod tests {
             group.is_active()
         });
         assert!(retries.count() < 120);
+    }
+
+    #[test]
+    fn who_is_no_part_of_it_does_not_wait() {
+        let mut group = Group::default();
+        group.begin(0.0);
+        while group.hold(GRACE) <= 0.0 {}
+        group.give(3.0);
+        let free = (0..10).take_while(|_| group.hold(GRACE) <= 0.0);
+        assert_eq!(free.count(), 3);
     }
 }

@@ -8,6 +8,7 @@ mod estimate;
 mod evidence;
 mod floor;
 mod group;
+mod latest;
 mod outage;
 mod pacer;
 mod parking;

@@ -19,8 +19,6 @@ pub enum Rule {
     SearchAgain,
     /// Retries that are rejected while fresh entries are accepted have a pace of their own.
     Group,
-    /// Few entries a call until the estimate is worth something.
-    SmallCalls,
     /// First periods are short.
     ShortPeriods,
     /// Costly marks are rarer.
@@ -29,7 +27,7 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Dip,
         Self::Change,
         Self::Outage,
@@ -37,7 +35,6 @@ impl Rule {
         Self::Floor,
         Self::SearchAgain,
         Self::Group,
-        Self::SmallCalls,
         Self::ShortPeriods,
         Self::Thrift,
     ];

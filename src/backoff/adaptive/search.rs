@@ -1,8 +1,7 @@
 //! Before the capacity is known: a window of entries in flight that grows as long as more gets through.
 
-use std::collections::VecDeque;
-
 use super::evidence::Evidence;
+use super::latest::{Answer, Found, Latest};
 
 /// Entries in flight when a search begins after a rejection.
 const FEW: f64 = 5.0;
@@ -41,14 +40,6 @@ const STUCK_SHARE: f64 = 0.05;
 /// Nobody searches who does not call for so long, in seconds.
 const PAUSE: f64 = 0.5;
 
-/// One answer.
-#[derive(Debug, Clone, Copy)]
-struct Answer {
-    seen_at: f64,
-    sent: f64,
-    accepted: f64,
-}
-
 /// The search for a first estimate.
 #[derive(Debug, Clone)]
 pub(super) struct Search {
@@ -56,24 +47,11 @@ pub(super) struct Search {
     window: f64,
     /// Not begun with a whole call.
     is_wary: bool,
-    latest: VecDeque<Answer>,
-    latest_sent: f64,
-    latest_accepted: f64,
+    latest: Latest,
     sent: f64,
     accepted: f64,
     /// When something was rejected first, in seconds.
     rejected_at: Option<f64>,
-}
-
-/// What the service took at the end of a search, when it could take no more.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Found {
-    /// From the first of the latest rejections …
-    pub(super) from: f64,
-    /// … to the last.
-    pub(super) until: f64,
-    /// Entries accepted in between.
-    pub(super) accepted: f64,
 }
 
 impl Search {
@@ -99,9 +77,7 @@ impl Search {
         Self {
             window,
             is_wary: false,
-            latest: VecDeque::new(),
-            latest_sent: 0.0,
-            latest_accepted: 0.0,
+            latest: Latest::default(),
             sent: 0.0,
             accepted: 0.0,
             rejected_at: None,
@@ -112,7 +88,7 @@ impl Search {
     /// as there are workers are too many, or it is no matter of the pace.
     pub(super) fn is_stuck(&self, now: f64) -> Option<f64> {
         let since = self.rejected_at?;
-        let share = 1.0 - self.latest_accepted / self.latest_sent.max(1.0);
+        let share = 1.0 - self.latest.share();
         (self.is_long() && now - since > STUCK && share > STUCK_SHARE).then_some(share)
     }
 
@@ -153,10 +129,7 @@ impl Search {
         }
         if rejected > 0.0 {
             // After a pause it begins anew.
-            let paused = self
-                .latest
-                .back()
-                .is_none_or(|last| evidence.seen_at - last.seen_at > PAUSE);
+            let paused = self.latest.seen_at().is_none_or(|last| evidence.seen_at - last > PAUSE);
             self.rejected_at = self.rejected_at.filter(|_| !paused).or(Some(evidence.now));
         }
         if judged > 0.0 {
@@ -180,59 +153,34 @@ impl Search {
     }
 
     fn keep(&mut self, answer: Answer) {
-        self.latest.push_back(answer);
-        self.latest_sent += answer.sent;
-        self.latest_accepted += answer.accepted;
         self.sent += answer.sent;
         self.accepted += answer.accepted;
-        let enough = self.window.clamp(FEWEST, MOST);
-        while let Some(oldest) = self
-            .latest
-            .front()
-            .filter(|oldest| self.latest_sent - oldest.sent >= enough)
-        {
-            self.latest_sent -= oldest.sent;
-            self.latest_accepted -= oldest.accepted;
-            self.latest.pop_front();
-        }
+        self.latest.keep(answer, self.window.clamp(FEWEST, MOST));
     }
 
     fn is_over(&self) -> bool {
-        let mut sent_in_vain = 0.0;
-        for answer in self.latest.iter().rev().take_while(|answer| answer.accepted <= 0.0) {
-            sent_in_vain += answer.sent;
-        }
-        let share = self.latest_accepted / self.latest_sent.max(1.0);
+        let sent_in_vain = self.latest.sent_in_vain();
+        let share = self.latest.share();
         let usual = self.accepted / self.sent.max(1.0);
         let sent_before = self.sent - sent_in_vain;
         let loss = 1.0 - self.accepted / sent_before.max(self.accepted).max(1.0);
         let loss = if sent_before >= FEWEST { loss } else { LEAST_LOSS };
-        loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < UNLIKELY
-            || (self.latest_sent >= FEWEST && share < FALLEN * usual)
+        // The longer it goes on, the more often what is unlikely has its chance.
+        let unlikely = UNLIKELY * (FEWEST / self.sent.max(FEWEST));
+        loss.clamp(LEAST_LOSS, MOST_LOSS).powf(sent_in_vain) < unlikely
+            || (self.latest.sent() >= FEWEST && share < FALLEN * usual)
     }
 
     fn found(&self) -> Option<Found> {
         // Where some were rejected all along, a rejection or two do not tell that the bucket was empty.
-        let sent_before = self.sent - self.latest_sent;
-        let rejected_before = sent_before - (self.accepted - self.latest_accepted);
+        let sent_before = self.sent - self.latest.sent();
+        let rejected_before = sent_before - (self.accepted - self.latest.accepted());
         let least = if sent_before > FEWEST_BEFORE && rejected_before > UNTOLD * sent_before {
             FALLEN * self.accepted / self.sent.max(1.0)
         } else {
             1.0
         };
-        let is_mark = |answer: &&Answer| answer.accepted <= least * answer.sent && answer.accepted < answer.sent;
-        let first = self.latest.iter().position(|answer| is_mark(&answer))?;
-        let from = self.latest.get(first)?.seen_at;
-        let until = self
-            .latest
-            .iter()
-            .filter(is_mark)
-            .map(|answer| answer.seen_at)
-            .fold(from, f64::max);
-        // Answers do not come in the order in which the service saw the calls.
-        let after = self.latest.iter().filter(|answer| answer.seen_at > from);
-        let accepted = after.map(|answer| answer.accepted).sum();
-        Some(Found { from, until, accepted })
+        self.latest.found(least)
     }
 }
 
@@ -324,5 +272,16 @@ mod tests {
         let found = found.unwrap();
         let rate = found.accepted / (found.until - found.from);
         assert!((rate - 8.0 / TRIP).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn single_entries_in_vain_do_not_end_a_long_search() {
+        let mut search = Search::new();
+        for call in 0..1000 {
+            observe(&mut search, call, 25.0, 7.0, 25.0, TRIP);
+        }
+        for call in 1000..1008 {
+            assert_eq!(observe(&mut search, call, 1.0, 1.0, 1.0, TRIP), None);
+        }
     }
 }

@@ -40,6 +40,10 @@ pub(super) struct Suspicion {
     clean: f64,
     peak: f64,
     vouched: f64,
+    /// The highest estimate since the last search, whatever marks have confirmed since.
+    height: f64,
+    /// There was a trial since the last mark, so that little was accepted.
+    is_tried: bool,
     sunk_since: Option<f64>,
     patience: f64,
     next_search_at: f64,
@@ -62,11 +66,19 @@ impl Suspicion {
 
     /// A mark came, in the dip or not. After a dip it proves the estimate.
     pub(super) fn marked(&mut self, dips: bool, capacity: f64) {
+        self.is_tried = false;
         if dips {
             self.marks += 1;
         } else {
             self.clear();
             self.peak = capacity.max(self.vouched);
+        }
+    }
+
+    /// The capacity has changed all at once, as those of services do.
+    pub(super) fn explained(&mut self, capacity: f64) {
+        if !self.is_tried {
+            self.height = capacity;
         }
     }
 
@@ -78,6 +90,7 @@ impl Suspicion {
     /// Remembers the highest estimate since the last search, for which so many seconds vouch.
     pub(super) fn keep_peak(&mut self, capacity: f64, seconds: f64) {
         self.peak = self.peak.max(capacity);
+        self.height = self.height.max(capacity);
         if seconds >= VOUCHED {
             self.vouched = self.vouched.max(capacity);
         }
@@ -94,8 +107,15 @@ impl Suspicion {
     }
 
     /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
-    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
-        if capacity >= SUNK * self.peak {
+    ///
+    /// Marks that `exceed` a floor prove an estimate; others may be rejections that do not depend on the pace.
+    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64, exceed: bool) -> Option<f64> {
+        let highest = if exceed || self.lately.comes_in_bursts() {
+            self.peak
+        } else {
+            self.peak.max(self.height)
+        };
+        if capacity >= SUNK * highest {
             self.sunk_since = None;
             return None;
         }
@@ -125,6 +145,12 @@ impl Suspicion {
         *self = Self::default();
     }
 
+    /// A trial has told that it was the pace.
+    pub(super) fn refuted(&mut self) {
+        self.clear();
+        self.is_tried = true;
+    }
+
     /// It was the pace, or is being found out.
     pub(super) fn clear(&mut self) {
         *self = Self {
@@ -132,6 +158,7 @@ impl Suspicion {
             clean: self.clean,
             peak: self.peak,
             vouched: self.vouched,
+            height: self.height,
             sunk_since: self.sunk_since,
             patience: self.patience,
             next_search_at: self.next_search_at,
@@ -180,14 +207,14 @@ mod tests {
     #[test]
     fn an_estimate_that_has_sunk_for_long_is_searched_for_again_but_ever_more_seldom() {
         let mut suspicion = after(&[2.0; 2]);
-        assert!(suspicion.has_sunk(0.0, 700.0).is_none());
-        assert!(suspicion.has_sunk(1.0, 500.0).is_none());
-        assert!(suspicion.has_sunk(4.1, 500.0).is_some());
+        assert!(suspicion.has_sunk(0.0, 700.0, true).is_none());
+        assert!(suspicion.has_sunk(1.0, 500.0, true).is_none());
+        assert!(suspicion.has_sunk(4.1, 500.0, true).is_some());
         suspicion.searched(4.1);
         suspicion.keep_peak(1000.0, 1.0);
-        assert!(suspicion.has_sunk(4.2, 500.0).is_none());
-        assert!(suspicion.has_sunk(7.0, 500.0).is_none());
-        assert!(suspicion.has_sunk(7.3, 500.0).is_some());
+        assert!(suspicion.has_sunk(4.2, 500.0, true).is_none());
+        assert!(suspicion.has_sunk(7.0, 500.0, true).is_none());
+        assert!(suspicion.has_sunk(7.3, 500.0, true).is_some());
     }
 
     #[test]
@@ -196,6 +223,34 @@ mod tests {
         for _ in 0..14 {
             suspicion.hear(25.0, 0.0, 500.0);
         }
-        assert!(suspicion.has_sunk(0.0, 500.0).is_none() && suspicion.has_sunk(9.0, 500.0).is_none());
+        assert!(suspicion.has_sunk(0.0, 500.0, true).is_none() && suspicion.has_sunk(9.0, 500.0, true).is_none());
+    }
+
+    #[test]
+    fn marks_prove_an_estimate_only_if_they_exceed_a_loss() {
+        let sunk = |exceed| {
+            let mut suspicion = Suspicion::default();
+            suspicion.keep_peak(1000.0, 0.0);
+            suspicion.marked(false, 400.0);
+            suspicion.has_sunk(0.0, 400.0, exceed);
+            suspicion.has_sunk(4.0, 400.0, exceed)
+        };
+        assert!(sunk(true).is_none() && sunk(false).is_some());
+    }
+
+    #[test]
+    fn a_capacity_that_fell_all_at_once_has_not_sunk_unless_it_seemed_so_for_a_trial() {
+        let sunk = |is_tried: bool| {
+            let mut suspicion = Suspicion::default();
+            suspicion.keep_peak(1000.0, 0.0);
+            if is_tried {
+                suspicion.refuted();
+            }
+            suspicion.explained(400.0);
+            suspicion.marked(false, 400.0);
+            suspicion.has_sunk(0.0, 400.0, false);
+            suspicion.has_sunk(4.0, 400.0, false)
+        };
+        assert!(sunk(false).is_none() && sunk(true).is_some());
     }
 }

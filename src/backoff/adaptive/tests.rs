@@ -183,6 +183,37 @@ fn a_share_is_that_part_of_the_rate() {
 }
 
 #[test]
+fn what_gets_through_while_a_service_goes_down_is_not_its_capacity_when_it_is_back() {
+    let trip = Duration::from_millis(10);
+    let mut worker = Worker::new(Adaptive::default().initial_rate(1000.0).unwrap());
+    let mut call = |accepted, throttled, pause| {
+        while let Some(until) = worker.ask(CHUNK) {
+            worker.now = until;
+        }
+        worker.now += trip;
+        worker.answer(accepted, throttled);
+        worker.now += pause;
+        worker.strategy.capacity()
+    };
+    for number in 0..1000 {
+        let is_mark = number % 100 == 0;
+        call(if is_mark { 8 } else { 10 }, u8::from(is_mark) * 2, trip);
+    }
+    let before = call(10, 0, trip).unwrap();
+    for _ in 0..20 {
+        call(1, 9, 10 * trip);
+    }
+    let sunk = call(1, 9, trip).unwrap();
+    assert!(sunk < before / 4.0, "{sunk} after {before}");
+    for _ in 0..20 {
+        call(0, 10, 10 * trip);
+    }
+    call(10, 0, trip);
+    let capacity = call(10, 0, trip).unwrap();
+    assert!(capacity > before / 2.0, "{capacity} after {before}");
+}
+
+#[test]
 fn options_that_cannot_work_are_refused() {
     assert!(Adaptive::default().share(0.0).is_err());
     assert!(Adaptive::default().share(1.1).is_err());

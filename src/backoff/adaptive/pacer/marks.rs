@@ -4,9 +4,9 @@ use super::{LEAST_SPAN, Pacer, State};
 use crate::backoff::adaptive::change::Stretch;
 use crate::backoff::adaptive::estimate::Estimate;
 use crate::backoff::adaptive::evidence::Evidence;
+use crate::backoff::adaptive::latest::Found;
 use crate::backoff::adaptive::retries::Retries;
 use crate::backoff::adaptive::rules::Rule;
-use crate::backoff::adaptive::search::Found;
 
 impl Pacer {
     /// Counts what was accepted since the last mark.
@@ -75,6 +75,9 @@ impl Pacer {
                 surprise = true;
                 self.estimate = Estimate::guessed(changed.rate, changed.seconds);
                 self.schedule.surprise();
+                if changed.rate < capacity {
+                    self.suspicion.explained(changed.rate);
+                }
             }
             self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
         }
@@ -83,7 +86,7 @@ impl Pacer {
             self.accepted = 0.0;
         }
         let is_news = evidence.sent_at > self.schedule.cut_at();
-        if is_news && (!dips || evidence.fresh_rejected > 0.0) {
+        if is_news {
             self.suspicion.marked(dips, self.capacity.unwrap_or(0.0));
         }
         if is_news || surprise {

@@ -17,7 +17,7 @@ use super::group::Group;
 use super::outage::Outage;
 use super::recent::Recent;
 use super::retries::Retries;
-use super::rules::{Rule, Rules};
+use super::rules::Rules;
 use super::schedule::{Conditions, Schedule};
 use super::search::Search;
 use super::suspicion::Suspicion;
@@ -40,13 +40,6 @@ const DRAIN_TRIPS: f64 = 2.0;
 
 /// No time is measured more finely than this, in seconds.
 const LEAST_SPAN: f64 = 1e-3;
-
-/// An estimate that so much time vouches for, in seconds or in round trips, needs no small calls any more.
-const VOUCHED: f64 = 0.5;
-const VOUCHED_TRIPS: f64 = 10.0;
-
-/// The least time whose entries a call may carry before, in seconds.
-const SMALL_CALL: f64 = 0.03;
 
 /// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
 const CALL_SECONDS: f64 = 0.5;
@@ -147,7 +140,7 @@ impl Pacer {
 
     /// Whether retries are held back until it is their turn.
     pub(super) fn holds_retries(&self) -> bool {
-        self.group.is_active()
+        self.group.is_active() && !self.group.gives()
     }
 
     /// How much longer a rejected entry rests.
@@ -301,12 +294,6 @@ impl Pacer {
 
     /// How many entries a call may carry.
     fn limit(&self, now: f64) -> f64 {
-        let pace = self.pace(now);
-        // A time without a mark vouches as well.
-        let vouched = self.estimate.seconds().max(now - self.schedule.cut_at());
-        if vouched > VOUCHED || vouched > VOUCHED_TRIPS * self.trip.seconds() || !self.rules.has(Rule::SmallCalls) {
-            return pace * CALL_SECONDS;
-        }
-        pace * vouched.max(SMALL_CALL)
+        self.pace(now) * CALL_SECONDS
     }
 }

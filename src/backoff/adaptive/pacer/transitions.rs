@@ -99,7 +99,9 @@ impl Pacer {
         } else if let Some(share) = self.suspicion.share() {
             self.try_out(evidence.now, share);
         } else if self.rules.has(Rule::SearchAgain)
-            && let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0))
+            && let Some(share) = self
+                .suspicion
+                .has_sunk(evidence.now, self.capacity.unwrap_or(0.0), self.floor.is_up())
         {
             self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
             self.suspicion.searched(evidence.now);
@@ -117,6 +119,7 @@ impl Pacer {
         self.retries.hear(fresh, retries);
         let capacity = self.capacity.unwrap_or(0.0);
         if self.group.is_active() {
+            self.group.give(self.floor.excess_of(fresh.0, fresh.1));
             if fresh.1 <= FEW_REJECTED * fresh.0 {
                 self.group.hear(retries.0, retries.1, capacity.max(self.recent.rate()));
             }
@@ -177,7 +180,7 @@ impl Pacer {
             }
             Finding::Pace => {
                 self.floor.clear();
-                self.suspicion.clear();
+                self.suspicion.refuted();
                 self.schedule.shorten();
                 self.state = State::Track;
                 self.cut(now);
@@ -213,6 +216,11 @@ impl Pacer {
         if seconds > LONG {
             self.mark_at = Some(evidence.seen_at);
             self.accepted = 0.0;
+            // What was measured while the service went down says nothing of one that is back.
+            if let Some(peak) = self.suspicion.peak().filter(|peak| Some(*peak) > self.capacity) {
+                self.estimate = Estimate::guessed(peak, f64::INFINITY);
+                self.capacity = Some(peak);
+            }
         }
         self.schedule.shorten();
         self.start_tracking(evidence.now);
