@@ -31,11 +31,12 @@ const INSTRUCTIONS: f64 = 1.05;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Entries of each turn.
-    #[arg(long, default_value_t = 50_000)]
+    /// Entries of each turn: so many that the first tenth of a second, in which `Adaptive` searches for the capacity, is a
+    /// small part.
+    #[arg(long, default_value_t = 300_000)]
     entries: usize,
     /// Turns of each side.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 8)]
     turns: usize,
     /// Count instructions under valgrind instead.
     #[arg(long)]

@@ -64,10 +64,10 @@ impl<T: BatchTarget> Rounds<T> {
         self.in_flight += 1;
         let idle = self.idle.pop().unwrap_or_else(|| self.one_more(target));
         // A task that waits has room for one. It is gone if its runtime is, and then so is every other that waits.
-        if let Err(round) = idle.go(round) {
+        if let Some(round) = idle.go(round) {
             self.idle.clear();
             let new = self.one_more(target);
-            assert!(new.go(round).is_ok(), "the runtime shuts down");
+            assert!(new.go(round).is_none(), "the runtime shuts down");
         }
     }
 
@@ -107,11 +107,11 @@ impl<T: BatchTarget> Rounds<T> {
 }
 
 impl<E> Way<E> {
-    /// Sends the task on its round, or gives the round back if the task is gone.
-    fn go(self, round: Round<E>) -> Result<(), Round<E>> {
+    /// Sends the task on its round. Gives the round back if the task is gone.
+    fn go(self, round: Round<E>) -> Option<Round<E>> {
         let way = self.0.clone();
-        way.try_send(Call { round, way: self })
-            .map_err(|refused| refused.into_inner().round)
+        let refused = way.try_send(Call { round, way: self }).err()?;
+        Some(refused.into_inner().round)
     }
 }
 
