@@ -119,19 +119,14 @@ impl<I: Input> Fresh<I> {
             }
             Ok(())
         });
-        let failed = match checked {
+        match checked {
             Ok(Ok(())) => {
                 self.bytes = self.bytes.saturating_add(ticket.bytes);
-                return Some(Read::Checked);
+                Some(Read::Checked)
             }
-            Ok(Err(invalid)) => Err(invalid),
-            Err(fault) => Ok(fault),
-        };
-        let read = self.checked.pop_back()?;
-        Some(match failed {
-            Err(invalid) => Read::Invalid(read, invalid),
-            Ok(fault) => Read::Panicked(read, fault),
-        })
+            Ok(Err(invalid)) => Some(Read::Invalid(self.checked.pop_back()?, invalid)),
+            Err(fault) => Some(Read::Panicked(self.checked.pop_back()?, fault)),
+        }
     }
 
     /// The next one of the input, with a ticket.

@@ -14,6 +14,9 @@ use aws_smithy_types::body::SdkBody;
 /// The protocols whose bodies are plain JSON.
 const JSON: &str = "application/x-amz-json-";
 
+/// Bytes that a body has room for when its writing begins.
+const ROOM: usize = 8 * 1024;
+
 /// The body of one call.
 #[derive(Debug)]
 pub(crate) struct Body(Vec<u8>);
@@ -24,8 +27,10 @@ pub(crate) struct Body(Vec<u8>);
 pub(crate) struct OtherProtocol;
 
 impl Body {
-    /// The body with this JSON.
-    pub(crate) fn new(json: Vec<u8>) -> Self {
+    /// The body with the JSON that is written.
+    pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut json = Vec::with_capacity(ROOM);
+        write(&mut json);
         Self(json)
     }
 

@@ -12,9 +12,6 @@ use crate::target::json::Json;
 
 type Attributes = HashMap<String, AttributeValue>;
 
-/// Bytes that a body has room for when its writing begins.
-const ROOM: usize = 8 * 1024;
-
 /// All that a write has is written here.
 const ALL_KNOWN: bool = is_known::<WriteRequest, (Option<Attributes>, Option<Attributes>)>()
     && is_known::<PutRequest, Attributes>()
@@ -28,20 +25,21 @@ pub(super) const ASKING: usize = QUESTION.len();
 
 /// The body of a call with some tables' requests; `None` if only the SDK can write it.
 pub(super) fn body(tables: &[(&str, Vec<&WriteRequest>)], metered: bool) -> Option<Body> {
-    let mut body = Vec::with_capacity(ROOM);
-    body.raw(r#"{"RequestItems":{"#);
-    body.list(tables, |body, (table, requests)| {
-        body.string(table);
-        body.raw(":[");
-        body.list(requests, |body, request| write(body, request));
-        body.raw("]");
-    });
-    body.raw("}");
-    if metered {
-        body.raw(QUESTION);
-    }
-    body.raw("}");
-    ALL_KNOWN.then(|| Body::new(body))
+    let content = |body: &mut Vec<u8>| {
+        body.raw(r#"{"RequestItems":{"#);
+        body.list(tables, |body, (table, requests)| {
+            body.string(table);
+            body.raw(":[");
+            body.list(requests, |body, request| write(body, request));
+            body.raw("]");
+        });
+        body.raw("}");
+        if metered {
+            body.raw(QUESTION);
+        }
+        body.raw("}");
+    };
+    ALL_KNOWN.then(|| Body::written(content))
 }
 
 /// Bytes of a body that writes to `table`, without its requests. The comma that each request but the last has is counted by

@@ -13,9 +13,6 @@ use super::correlate::wire_id;
 use crate::target::body::{Body, is_known};
 use crate::target::json::Json;
 
-/// Bytes that a body has room for when its writing begins.
-const ROOM: usize = 8 * 1024;
-
 type AttributeFields = (
     Option<String>,
     Option<Blob>,
@@ -41,15 +38,16 @@ const ALL_KNOWN: bool = is_known::<SendMessageBatchRequestEntry, MessageFields>(
 
 /// The body of a call with these messages, each with its id of this call; `None` if only the SDK can write it.
 pub(super) fn body(queue_url: &str, messages: &[Cow<'_, SendMessageBatchRequestEntry>]) -> Option<Body> {
-    let mut body = Vec::with_capacity(ROOM);
-    body.raw(r#"{"QueueUrl":"#);
-    body.string(queue_url);
-    body.raw(r#","Entries":["#);
-    body.list(messages.iter().enumerate(), |body, (place, message)| {
-        write(body, place, message);
-    });
-    body.raw("]}");
-    ALL_KNOWN.then(|| Body::new(body))
+    let content = |body: &mut Vec<u8>| {
+        body.raw(r#"{"QueueUrl":"#);
+        body.string(queue_url);
+        body.raw(r#","Entries":["#);
+        body.list(messages.iter().enumerate(), |body, (place, message)| {
+            write(body, place, message);
+        });
+        body.raw("]}");
+    };
+    ALL_KNOWN.then(|| Body::written(content))
 }
 
 fn write(json: &mut impl Json, place: usize, message: &SendMessageBatchRequestEntry) {
