@@ -6,9 +6,14 @@ use super::latest::{Answer, Found, Latest};
 /// Entries in flight when a search begins after a rejection.
 const FEW: f64 = 5.0;
 
-/// The window doubles in this time at the fastest, in seconds, and in a round trip at the fastest. At an ordinary round
-/// trip of 8 ms that is a quarter more with each, so that the last step overshoots by little.
+/// The window doubles in this time, in seconds. At an ordinary round trip of 8 ms that is a quarter more with each, so that
+/// the last step overshoots by little.
 const DOUBLING: f64 = 0.025;
+
+/// The window doubles in a round trip at the fastest. In three it doubles at any rate: a step that small overshoots by
+/// little however short the round trip is, and a service that answers at once need not be searched for long.
+const MOST_DOUBLINGS: f64 = 1.0;
+const LEAST_DOUBLINGS: f64 = 1.0 / 3.0;
 
 /// The latest entries whose fate is compared with that of all: as many as are in flight, within these bounds. Fewer say
 /// little, more take long.
@@ -147,7 +152,8 @@ impl Search {
         }
         // A window that is not used does not grow.
         if in_flight >= self.window / 2.0 {
-            self.window += evidence.accepted * ((trip / DOUBLING).min(1.0).exp2() - 1.0);
+            let doublings = (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS);
+            self.window += evidence.accepted * (doublings.exp2() - 1.0);
         }
         None
     }
@@ -217,6 +223,15 @@ mod tests {
             observe(&mut search, call, 25.0, 0.0, 100.0, TRIP);
         }
         assert!(search.window > 120.0 && search.window < 130.0, "{}", search.window);
+    }
+
+    #[test]
+    fn a_window_doubles_in_three_round_trips_however_short_they_are() {
+        let mut search = Search::from(100.0);
+        for call in 0..12 {
+            observe(&mut search, call, 25.0, 0.0, 100.0, TRIP / 100.0);
+        }
+        assert!(search.window > 175.0 && search.window < 185.0, "{}", search.window);
     }
 
     #[test]
