@@ -37,20 +37,16 @@ impl Json for Vec<u8> {
     }
 
     fn escaped(&mut self, text: &str) {
-        let mut bytes = text.as_bytes();
-        while let Some(place) = first_escape(bytes) {
-            let byte = bytes[place];
-            self.extend_from_slice(&bytes[..place]);
-            match letter(byte) {
-                Some(letter) => {
-                    self.push(b'\\');
-                    self.push(letter);
-                }
-                None => self.raw(&format!("\\u{byte:04x}")),
+        let bytes = text.as_bytes();
+        match first_escape(bytes) {
+            None => self.extend_from_slice(bytes),
+            Some(place) => {
+                // Where there is one there are more: JSON within JSON has quotes everywhere.
+                let (clean, rest) = bytes.split_at(place);
+                self.extend_from_slice(clean);
+                rest.chunks(BLOCK).for_each(|block| escape_block(self, block));
             }
-            bytes = &bytes[place + 1..];
         }
-        self.extend_from_slice(bytes);
     }
 
     fn base64(&mut self, bytes: &[u8]) {
@@ -60,11 +56,73 @@ impl Json for Vec<u8> {
     }
 }
 
+/// Bytes that are looked at together, where an escape is unlikely and where it is not.
+const BLOCK: usize = 16;
+const WORD: usize = 8;
+
+/// Writes up to [`BLOCK`] bytes, with their escapes.
+fn escape_block(json: &mut Vec<u8>, block: &[u8]) {
+    if let Ok(block) = <&[u8; BLOCK]>::try_from(block)
+        && !any_needs_escape(block)
+    {
+        return json.extend_from_slice(block);
+    }
+    let (words, last) = block.as_chunks::<WORD>();
+    words.iter().for_each(|word| escape_word(json, *word, WORD));
+    if !last.is_empty() {
+        let mut word = [b' '; WORD];
+        word[..last.len()].copy_from_slice(last);
+        escape_word(json, word, last.len());
+    }
+}
+
+/// Writes the first bytes of eight, with their escapes. All eight are written each time, and cut off where they end: that
+/// takes one instruction, whereas the copy of a length that is not known takes many.
+fn escape_word(json: &mut Vec<u8>, word: [u8; WORD], length: usize) {
+    let mut rest = u64::from_le_bytes(word);
+    let mut marks = escapes(rest);
+    let mut left = length;
+    while marks != 0 {
+        let clean = marks.trailing_zeros() / u8::BITS;
+        let end = json.len() + clean as usize;
+        json.extend_from_slice(&rest.to_le_bytes());
+        json.truncate(end);
+        // By less than all bits at a time.
+        rest >>= clean * u8::BITS;
+        escape(json, rest.to_le_bytes()[0]);
+        rest >>= u8::BITS;
+        marks = marks >> (clean * u8::BITS) >> u8::BITS;
+        left -= clean as usize + 1;
+    }
+    let end = json.len() + left;
+    json.extend_from_slice(&rest.to_le_bytes());
+    json.truncate(end);
+}
+
+fn escape(json: &mut Vec<u8>, byte: u8) {
+    match letter(byte) {
+        Some(letter) => json.extend_from_slice(&[b'\\', letter]),
+        None => json.raw(&format!("\\u{byte:04x}")),
+    }
+}
+
+/// The highest bit of each of eight bytes that needs an escape.
+fn escapes(word: u64) -> u64 {
+    const fn all(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; WORD])
+    }
+    // A byte that is not zero carries into its highest bit, or has that bit.
+    let zeros = |word: u64| !(((word & all(0x7F)) + all(0x7F)) | word) & all(0x80);
+    let controls = zeros(word & all(!0x1F));
+    controls | zeros(word ^ all(b'"')) | zeros(word ^ all(b'\\'))
+}
+
 /// The first byte that needs an escape.
+#[inline]
 pub(super) fn first_escape(bytes: &[u8]) -> Option<usize> {
-    let (blocks, rest) = bytes.as_chunks::<16>();
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     let (start, has_any) = match blocks.iter().position(any_needs_escape) {
-        Some(number) => (number * 16, true),
+        Some(number) => (number * BLOCK, true),
         None => (bytes.len() - rest.len(), any_of_few_needs_escape(rest)),
     };
     let first = |bytes: &[u8]| bytes.iter().position(|byte| needs_escape(*byte));
@@ -75,12 +133,12 @@ pub(super) fn first_escape(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Nearly no text has any, so many bytes are looked at at once, by instructions for as many, and without an early end.
+/// Nearly no block has any, so many bytes are looked at at once, by instructions for as many, and without an early end.
 fn any_needs_escape<const N: usize>(bytes: &[u8; N]) -> bool {
     bytes.iter().fold(false, |found, byte| found | needs_escape(*byte))
 }
 
-/// Of fewer bytes than sixteen: the first and the last ones, which may overlap.
+/// Of fewer bytes than [`BLOCK`]: the first and the last ones, which may overlap.
 fn any_of_few_needs_escape(bytes: &[u8]) -> bool {
     if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
         any_needs_escape(first) | any_needs_escape(last)
@@ -128,6 +186,13 @@ mod tests {
             json.base64(&bytes);
             let text: String = serde_json::from_slice(&json).unwrap();
             prop_assert_eq!(base64::decode(text).unwrap(), bytes);
+        }
+
+        #[test]
+        fn bytes_that_need_an_escape_are_marked(bytes in any::<[u8; WORD]>(), rare in any::<bool>()) {
+            let bytes = bytes.map(|byte| if rare { byte } else { byte % 0x70 });
+            let marked = escapes(u64::from_le_bytes(bytes)).to_le_bytes().map(|byte| byte != 0);
+            prop_assert_eq!(marked, bytes.map(needs_escape));
         }
 
         #[test]
