@@ -1,6 +1,7 @@
 //! One call and its answer.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -38,22 +39,25 @@ pub(super) async fn round<T: BatchTarget>(target: &T, round: Round<T::Entry>) ->
     let sent_at = departure.sent_at();
     chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(sent_at));
     let counts_units = departure.counts_units();
-    let call = async {
-        if counts_units {
-            target.send_metered(&chunk.entries).await
-        } else {
-            (target.send(&chunk.entries).await, None)
+    let (answer, units) = {
+        // It stays where it is made: the SDK's future of a call has kilobytes, and each layer around it would move them.
+        let call = pin!(async {
+            if counts_units {
+                target.send_metered(&chunk.entries).await
+            } else {
+                (target.send(&chunk.entries).await, None)
+            }
+        });
+        let call = AssertUnwindSafe(async { timeout(attempt_timeout, call).await }).catch_unwind();
+        tokio::select! {
+            biased;
+            ended = call => match ended {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(_)) => (lost("attempt timeout"), None),
+                Err(panic) => (Answer::Stop(panicked("the target", &*panic).may_have_been_applied()), None),
+            },
+            () = abandoned.cancelled() => (lost("abandoned"), None),
         }
-    };
-    let call = AssertUnwindSafe(async { timeout(attempt_timeout, call).await }).catch_unwind();
-    let (answer, units) = tokio::select! {
-        biased;
-        ended = call => match ended {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => (lost("attempt timeout"), None),
-            Err(panic) => (Answer::Stop(panicked("the target", &*panic).may_have_been_applied()), None),
-        },
-        () = abandoned.cancelled() => (lost("abandoned"), None),
     };
     let mut settled = settle(chunk, answer, sent_at, Instant::now());
     settled.case = case;

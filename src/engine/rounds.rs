@@ -1,6 +1,7 @@
 //! The calls in flight.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread;
 
@@ -122,7 +123,10 @@ async fn work<T: BatchTarget>(
     end: UnboundedSender<Ended<T::Entry>>,
 ) {
     while let Some(Call { round, way }) = calls.recv().await {
-        let settled = AssertUnwindSafe(self::round(&*target, round)).catch_unwind().await;
+        let settled = {
+            let round = pin!(self::round(&*target, round));
+            AssertUnwindSafe(round).catch_unwind().await
+        };
         if end.send(Ended { settled, way }).is_err() {
             return;
         }

@@ -38,7 +38,7 @@ impl Calls {
     pub(super) async fn send(
         &self,
         queue_url: &str,
-        messages: Vec<Cow<'_, SendMessageBatchRequestEntry>>,
+        messages: impl Iterator<Item = Cow<'_, SendMessageBatchRequestEntry>> + Clone,
     ) -> Result<SendMessageBatchOutput, SdkError<SendMessageBatchError, HttpResponse>> {
         let call = |entries| {
             self.client
@@ -49,7 +49,7 @@ impl Calls {
                 .config_override(self.per_call.clone())
         };
         if !self.watched
-            && let Some(body) = wire::body(queue_url, &messages)
+            && let Some(body) = wire::body(queue_url, messages.clone())
         {
             let answer = call(None).map_request(body.place()).send().await;
             match answer {
@@ -57,7 +57,7 @@ impl Calls {
                 answer => return answer,
             }
         }
-        let copies = messages.into_iter().enumerate().map(|(place, message)| {
+        let copies = messages.enumerate().map(|(place, message)| {
             let mut copy = message.into_owned();
             copy.id = wire_id(place);
             copy
@@ -94,6 +94,8 @@ fn per_call() -> Builder {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{client, message};
+    use std::iter;
+
     use super::*;
     use crate::target::recording::{Foreigner, Recorder};
 
@@ -105,7 +107,7 @@ mod tests {
         let message = message("hello").build().unwrap();
         let sent = calls.send(
             "https://sqs.eu-central-1.amazonaws.com/1/orders",
-            vec![Cow::Owned(message)],
+            iter::once(Cow::Borrowed(&message)),
         );
         assert!(sent.await.is_ok());
         let body = recorder.only_request().body;

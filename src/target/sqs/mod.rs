@@ -157,10 +157,12 @@ impl SqsQueue {
         self.limits.entry_bytes.min(self.limits.bytes)
     }
 
-    /// Makes one call with the messages as they are.
-    async fn call<'a>(&self, messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>>) -> Answer {
-        let messages: Vec<_> = messages.collect();
-        let sent = messages.len();
+    /// Makes one call with the messages as they are, of which so many are sent.
+    async fn call<'a>(
+        &self,
+        messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>> + Clone,
+        sent: usize,
+    ) -> Answer {
         match self.calls.send(&self.queue_url, messages).await {
             Ok(output) => Answer::Each(correlate::verdicts(sent, output.successful(), output.failed())),
             Err(error) => verdict::of_call(error),
@@ -226,7 +228,8 @@ impl BatchTarget for SqsQueue {
         if let Some(offload) = &self.offload {
             return offload::send(offload, self, chunk).await;
         }
-        self.call(chunk.iter().map(|entry| self.encoded(entry))).await
+        let messages = chunk.iter().map(|entry| self.encoded(entry));
+        self.call(messages, chunk.len()).await
     }
 
     #[cfg(feature = "s3-offload")]

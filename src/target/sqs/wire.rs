@@ -37,13 +37,16 @@ const ALL_KNOWN: bool = is_known::<SendMessageBatchRequestEntry, MessageFields>(
     && is_known::<MessageSystemAttributeValue, AttributeFields>();
 
 /// The body of a call with these messages, each with its id of this call; `None` if only the SDK can write it.
-pub(super) fn body(queue_url: &str, messages: &[Cow<'_, SendMessageBatchRequestEntry>]) -> Option<Body> {
+pub(super) fn body<'a>(
+    queue_url: &str,
+    messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>>,
+) -> Option<Body> {
     let content = |body: &mut Vec<u8>| {
         body.raw(r#"{"QueueUrl":"#);
         body.string(queue_url);
         body.raw(r#","Entries":["#);
-        body.list(messages.iter().enumerate(), |body, (place, message)| {
-            write(body, place, message);
+        body.list(messages.enumerate(), |body, (place, message)| {
+            write(body, place, &message);
         });
         body.raw("]}");
     };

@@ -23,9 +23,8 @@ pub(in super::super) async fn send(
     let ready = || chunk.iter().zip(&failures).filter(|(_, failure)| failure.is_none());
     let sent = ready().count();
     let answer = if sent > 0 {
-        queue
-            .call(ready().map(|(entry, _)| offload.as_sent(queue, entry)))
-            .await
+        let messages = ready().map(|(entry, _)| offload.as_sent(queue, entry));
+        queue.call(messages, sent).await
     } else {
         Answer::Each(Vec::new())
     };
