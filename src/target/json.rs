@@ -68,7 +68,9 @@ fn escape_block(json: &mut Vec<u8>, block: &[u8]) {
         return json.extend_from_slice(block);
     }
     let (words, last) = block.as_chunks::<WORD>();
-    words.iter().for_each(|word| escape_word(json, *word, WORD));
+    for word in words {
+        escape_word(json, *word, WORD);
+    }
     if !last.is_empty() {
         let mut word = [b' '; WORD];
         word[..last.len()].copy_from_slice(last);
