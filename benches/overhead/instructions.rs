@@ -1,7 +1,7 @@
 //! Instructions, which do not depend on what else the machine does.
 
 use std::io;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use crate::SIDES;
 use crate::side::{Load, Service, Side};
@@ -14,23 +14,14 @@ const MADE: &str = "made";
 const SENT: &str = "sent";
 
 /// Makes the entries, and sends them on one thread, so that nobody spins while another one works.
-pub(crate) fn once(words: &[String], entries: usize) -> ExitCode {
-    let service = Service::ALL
-        .into_iter()
-        .find(|service| format!("{service:?}") == words[0]);
-    let side = SIDES.into_iter().find(|side| format!("{side:?}") == words[1]);
-    let (Some(service), Some(side)) = (service, side) else {
-        return ExitCode::FAILURE;
-    };
+pub(crate) fn once(service: Service, side: Side, what: &str, entries: usize) {
     let load = Load::new(service, side, entries);
-    if words[2] == MADE {
+    if what == MADE {
         // Sent entries are dropped as well: that is a part of the sending.
-        std::mem::forget(load);
-        return ExitCode::SUCCESS;
+        return std::mem::forget(load);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(load.send());
-    ExitCode::SUCCESS
 }
 
 /// Prints a table. Returns the crate's instructions as a multiple of the bare SDK's.

@@ -31,12 +31,11 @@ const INSTRUCTIONS: f64 = 1.05;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Entries of each turn: so many that the first tenth of a second, in which `Adaptive` searches for the capacity, is a
-    /// small part.
-    #[arg(long, default_value_t = 300_000)]
+    /// Entries of each turn.
+    #[arg(long, default_value_t = 200_000)]
     entries: usize,
-    /// Turns of each side.
-    #[arg(long, default_value_t = 8)]
+    /// Turns of each side, each in a process of its own.
+    #[arg(long, default_value_t = 16)]
     turns: usize,
     /// Count instructions under valgrind instead.
     #[arg(long)]
@@ -47,6 +46,9 @@ struct Arguments {
     /// Deliver once and print nothing: what runs under valgrind.
     #[arg(long, num_args = 3, value_names = ["SERVICE", "SIDE", "WHAT"], hide = true)]
     once: Option<Vec<String>>,
+    /// Take one turn.
+    #[arg(long, num_args = 2, value_names = ["SERVICE", "SIDE"], hide = true)]
+    turn: Option<Vec<String>>,
     /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -55,12 +57,29 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Some(words) = &arguments.once {
-        return instructions::once(words, arguments.entries);
+        let Some((service, side)) = named(words) else {
+            return ExitCode::FAILURE;
+        };
+        instructions::once(service, side, &words[2], arguments.entries);
+        return ExitCode::SUCCESS;
+    }
+    if let Some(words) = &arguments.turn {
+        let Some((service, side)) = named(words) else {
+            return ExitCode::FAILURE;
+        };
+        turns::once(service, side, arguments.entries);
+        return ExitCode::SUCCESS;
     }
     let mut met = true;
     for service in Service::ALL {
         if !arguments.instructions || arguments.check {
-            met &= turns::compare(service, arguments.entries, arguments.turns) >= THROUGHPUT;
+            match turns::compare(service, arguments.entries, arguments.turns) {
+                Ok(ratio) => met &= ratio >= THROUGHPUT,
+                Err(error) => {
+                    eprintln!("turns cannot be taken: {error}");
+                    met = false;
+                }
+            }
         }
         if arguments.instructions || arguments.check {
             match instructions::compare(service) {
@@ -77,6 +96,15 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
+}
+
+/// What the first words of a child process's arguments name.
+fn named(words: &[String]) -> Option<(Service, Side)> {
+    let service = Service::ALL
+        .into_iter()
+        .find(|service| format!("{service:?}") == words[0]);
+    let side = SIDES.into_iter().find(|side| format!("{side:?}") == words[1]);
+    service.zip(side)
 }
 
 /// Both sides, in the order in which they are printed.

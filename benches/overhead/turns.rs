@@ -1,6 +1,8 @@
 //! Both sides in turns: throughput, CPU time and allocations.
 
 use std::alloc::System;
+use std::io;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
@@ -19,25 +21,49 @@ struct Total {
     allocations: usize,
 }
 
+/// One turn in this process: prints how long it took, its CPU time (both in seconds) and its allocations.
+pub(crate) fn once(service: Service, side: Side, entries: usize) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let load = Load::new(service, side, entries);
+    let region = Region::new(ALLOCATOR);
+    let (wall, cpu) = (Instant::now(), ProcessTime::now());
+    // In a task, as in a server: what the runtime's main thread awaits costs a switch of threads for each call.
+    runtime.block_on(async { tokio::spawn(load.send()).await.expect("nobody panics") });
+    let (wall, cpu) = (wall.elapsed(), cpu.elapsed());
+    println!(
+        "{} {} {}",
+        wall.as_secs_f64(),
+        cpu.as_secs_f64(),
+        region.change().allocations
+    );
+}
+
+/// A turn in a process of its own, so that nobody finds the memory as the other side has left it.
+fn turn(service: Service, side: Side, entries: usize) -> io::Result<(Duration, Duration, usize)> {
+    let output = Command::new(std::env::current_exe()?)
+        .args(["--entries", &entries.to_string()])
+        .args(["--turn", &format!("{service:?}"), &format!("{side:?}")])
+        .output()?;
+    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    let read = || {
+        let mut parts = words.split_whitespace();
+        let wall = Duration::from_secs_f64(parts.next()?.parse().ok()?);
+        let cpu = Duration::from_secs_f64(parts.next()?.parse().ok()?);
+        Some((wall, cpu, parts.next()?.parse().ok()?))
+    };
+    read().ok_or_else(|| io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
 /// Prints a table. Returns the crate's throughput as a share of the bare SDK's: the median of the turns, each of which is
 /// compared with its neighbour.
-pub(crate) fn compare(service: Service, entries: usize, turns: usize) -> f64 {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+pub(crate) fn compare(service: Service, entries: usize, turns: usize) -> io::Result<f64> {
     let mut totals = [Total::default(), Total::default()];
-    for turn in 0..=turns {
-        for place in [turn % 2, 1 - turn % 2] {
-            let load = Load::new(service, SIDES[place], entries);
-            let region = Region::new(ALLOCATOR);
-            let (wall, cpu) = (Instant::now(), ProcessTime::now());
-            // In a task, as in a server: what the runtime's main thread awaits costs a switch of threads for each call.
-            runtime.block_on(async { tokio::spawn(load.send()).await.expect("nobody panics") });
-            let (wall, cpu) = (wall.elapsed(), cpu.elapsed());
-            // The first turn warms up.
-            if turn > 0 {
-                totals[place].wall.push(wall);
-                totals[place].cpu += cpu;
-                totals[place].allocations += region.change().allocations;
-            }
+    for number in 0..turns {
+        for place in [number % 2, 1 - number % 2] {
+            let (wall, cpu, allocations) = turn(service, SIDES[place], entries)?;
+            totals[place].wall.push(wall);
+            totals[place].cpu += cpu;
+            totals[place].allocations += allocations;
         }
     }
     let all = (entries * turns) as f64;
@@ -62,5 +88,5 @@ pub(crate) fn compare(service: Service, entries: usize, turns: usize) -> f64 {
     ratios.sort_by(f64::total_cmp);
     let median = ratios[ratios.len() / 2];
     println!("  throughput of the crate: {median:.3} of the bare SDK's");
-    median
+    Ok(median)
 }
