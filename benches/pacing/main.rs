@@ -66,6 +66,12 @@ struct Arguments {
     /// How many random cases. Default: 1000 with --check.
     #[arg(long)]
     random: Option<u64>,
+    /// The first of them. Default: a million times the first of the seeds.
+    #[arg(long)]
+    first_case: Option<u64>,
+    /// Also every run by itself, and the random cases in which the most is rejected.
+    #[arg(long)]
+    each: bool,
     /// Also writes the table to this file.
     #[arg(long)]
     csv: Option<PathBuf>,
@@ -87,6 +93,10 @@ impl Arguments {
             _ => 420,
         };
         self.seeds.clone().unwrap_or(400..most)
+    }
+
+    fn first_case(&self) -> u64 {
+        self.first_case.unwrap_or(self.seeds().start * 1_000_000)
     }
 
     fn strategies(&self) -> Vec<strategies::Named> {
@@ -140,7 +150,7 @@ fn main() -> std::io::Result<()> {
     };
     let count = arguments.random.unwrap_or(most);
     if count > 0 {
-        missed += random_cases(arguments.seeds().start * 1_000_000, count, &strategies::adaptive().1);
+        missed += random_cases(&arguments, count, &strategies::adaptive().1);
     }
     if let Some(path) = &arguments.csv {
         let rows: Vec<String> = lines.iter().map(Line::csv).collect();
@@ -164,6 +174,11 @@ fn compared(arguments: &Arguments, scenarios: impl IntoIterator<Item = Scenario>
             let cases: Vec<(Scenario, u64)> = arguments.seeds().map(drawn).collect();
             let line = Line::new(name, &scenario, run_all(&cases, make, run));
             line.print();
+            if arguments.each {
+                for ((_, seed), run) in cases.iter().zip(&line.runs) {
+                    println!("    {seed}: {run}");
+                }
+            }
             lines.push(line);
         }
     }
@@ -189,14 +204,22 @@ fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
 }
 
 /// Runs random cases, and tells how many of their targets are missed.
-fn random_cases(first: u64, count: u64, make: &Make) -> usize {
+fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> usize {
     const PARTS: [f64; 3] = [0.5, 0.9, 0.99];
     const TIME: [f64; 3] = [1.003, 1.015, 1.07];
     const REJECTED: [f64; 3] = [0.8, 2.2, 4.5];
+    let first = arguments.first_case();
     let cases: Vec<(Scenario, u64)> = (first..first + count)
         .map(|seed| (catalog::random(seed), seed))
         .collect();
     let runs = run_all(&cases, make, &run);
+    if arguments.each {
+        let mut worst: Vec<_> = cases.iter().zip(&runs).collect();
+        worst.sort_by(|one, other| other.1.rejected.total_cmp(&one.1.rejected));
+        for ((_, seed), run) in worst.iter().take(8) {
+            println!("    {seed}: {run}");
+        }
+    }
     let percentiles = |of: &dyn Fn(&Measured) -> f64| {
         let mut all: Vec<f64> = runs.iter().map(of).collect();
         all.sort_by(f64::total_cmp);
