@@ -235,7 +235,7 @@ mod tests {
             suspicion.hear(25.0, 0.0, 500.0);
         }
         assert!(suspicion.is_proven());
-        assert!(suspicion.has_sunk(0.0, 500.0).is_none() && suspicion.has_sunk(9.0, 500.0).is_none());
+        assert_eq!(suspicion.peak(), Some(500.0));
     }
 
     #[test]
