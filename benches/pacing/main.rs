@@ -59,13 +59,19 @@ struct Arguments {
     /// Over HTTP on the loopback interface, in real time: 75 s for each seed.
     #[arg(long)]
     loopback: bool,
-    /// Seeds, as in 0..20. The constants were chosen on seeds below 400. Default: 400..420; 400..403 with --stack or
+    /// Seeds, as in 0..20. The constants were chosen on seeds below 440. Default: 500..520; 400..403 with --stack or
     /// --units, 400..401 with --loopback.
     #[arg(long, value_parser = seeds)]
     seeds: Option<Range<u64>>,
     /// How many random cases. Default: 1000 with --check.
     #[arg(long)]
     random: Option<u64>,
+    /// The first of them. Default: a million times the first of the seeds.
+    #[arg(long)]
+    first_case: Option<u64>,
+    /// Also every run by itself, and the random cases in which the most is rejected.
+    #[arg(long)]
+    each: bool,
     /// Also writes the table to this file.
     #[arg(long)]
     csv: Option<PathBuf>,
@@ -81,12 +87,16 @@ impl Arguments {
     }
 
     fn seeds(&self) -> Range<u64> {
-        let most = match self {
-            Self { loopback: true, .. } => 401,
-            Self { stack: true, .. } | Self { units: true, .. } => 403,
-            _ => 420,
+        let usual = match self {
+            Self { loopback: true, .. } => 400..401,
+            Self { stack: true, .. } | Self { units: true, .. } => 400..403,
+            _ => 500..520,
         };
-        self.seeds.clone().unwrap_or(400..most)
+        self.seeds.clone().unwrap_or(usual)
+    }
+
+    fn first_case(&self) -> u64 {
+        self.first_case.unwrap_or(self.seeds().start * 1_000_000)
     }
 
     fn strategies(&self) -> Vec<strategies::Named> {
@@ -140,7 +150,7 @@ fn main() -> std::io::Result<()> {
     };
     let count = arguments.random.unwrap_or(most);
     if count > 0 {
-        missed += random_cases(arguments.seeds().start * 1_000_000, count, &strategies::adaptive().1);
+        missed += random_cases(&arguments, count, &strategies::adaptive().1);
     }
     if let Some(path) = &arguments.csv {
         let rows: Vec<String> = lines.iter().map(Line::csv).collect();
@@ -164,6 +174,11 @@ fn compared(arguments: &Arguments, scenarios: impl IntoIterator<Item = Scenario>
             let cases: Vec<(Scenario, u64)> = arguments.seeds().map(drawn).collect();
             let line = Line::new(name, &scenario, run_all(&cases, make, run));
             line.print();
+            if arguments.each {
+                for ((_, seed), run) in cases.iter().zip(&line.runs) {
+                    println!("    {seed}: {run}");
+                }
+            }
             lines.push(line);
         }
     }
@@ -189,14 +204,22 @@ fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
 }
 
 /// Runs random cases, and tells how many of their targets are missed.
-fn random_cases(first: u64, count: u64, make: &Make) -> usize {
+fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> usize {
     const PARTS: [f64; 3] = [0.5, 0.9, 0.99];
     const TIME: [f64; 3] = [1.003, 1.015, 1.07];
     const REJECTED: [f64; 3] = [0.8, 2.2, 4.5];
+    let first = arguments.first_case();
     let cases: Vec<(Scenario, u64)> = (first..first + count)
         .map(|seed| (catalog::random(seed), seed))
         .collect();
     let runs = run_all(&cases, make, &run);
+    if arguments.each {
+        let mut worst: Vec<_> = cases.iter().zip(&runs).collect();
+        worst.sort_by(|one, other| other.1.rejected.total_cmp(&one.1.rejected));
+        for ((_, seed), run) in worst.iter().take(8) {
+            println!("    {seed}: {run}");
+        }
+    }
     let percentiles = |of: &dyn Fn(&Measured) -> f64| {
         let mut all: Vec<f64> = runs.iter().map(of).collect();
         all.sort_by(f64::total_cmp);

@@ -1,5 +1,6 @@
 //! One run of the real engine in virtual time.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +30,23 @@ pub(crate) struct Measured {
     pub(crate) jain: Option<f64>,
     pub(crate) attempts: u8,
     pub(crate) lost: u64,
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            time, rejected, excess, ..
+        } = self;
+        write!(out, "time {time:.4}, rejected {rejected:.2}% (excess {excess:.2}%), ")?;
+        write!(out, "attempts {}", self.attempts)?;
+        if let Some(adapts) = self.adapts {
+            write!(out, ", adapts in {adapts:.2} s")?;
+        }
+        if let Some(jain) = self.jain {
+            write!(out, ", Jain {jain:.3}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Runs a scenario.

@@ -18,6 +18,7 @@ mod rules;
 mod schedule;
 mod search;
 mod spread;
+mod stuck;
 mod suspicion;
 #[cfg(test)]
 mod tests;

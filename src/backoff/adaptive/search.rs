@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::latest::{Answer, Found, Latest};
+use super::stuck::Stuck;
 
 /// Entries in flight when a search begins after a rejection.
 const FEW: f64 = 5.0;
@@ -10,10 +11,10 @@ const FEW: f64 = 5.0;
 /// the last step overshoots by little.
 const DOUBLING: f64 = 0.025;
 
-/// The window doubles in a round trip at the fastest. In three it doubles at any rate: a step that small overshoots by
-/// little however short the round trip is, and a service that answers at once need not be searched for long.
+/// The window doubles in a round trip at the fastest. In eight it doubles at any rate: a step that small overshoots by little
+/// however short the round trip is, and a service that answers at once need not be searched for long.
 const MOST_DOUBLINGS: f64 = 1.0;
-const LEAST_DOUBLINGS: f64 = 1.0 / 3.0;
+const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
 
 /// The latest entries whose fate is compared with that of all: as many as are in flight, within these bounds. Fewer say
 /// little, more take long.
@@ -37,11 +38,6 @@ const UNLIKELY: f64 = 2e-3;
 const LEAST_LOSS: f64 = 0.2;
 const MOST_LOSS: f64 = 0.6;
 
-/// A search that has gone on for so long since the first rejection, in seconds, and in which more than this share is
-/// rejected, finds nothing.
-const STUCK: f64 = 2.0;
-const STUCK_SHARE: f64 = 0.05;
-
 /// Nobody searches who does not call for so long, in seconds.
 const PAUSE: f64 = 0.5;
 
@@ -55,8 +51,7 @@ pub(super) struct Search {
     latest: Latest,
     sent: f64,
     accepted: f64,
-    /// When something was rejected first, in seconds.
-    rejected_at: Option<f64>,
+    stuck: Stuck,
 }
 
 impl Search {
@@ -85,16 +80,14 @@ impl Search {
             latest: Latest::default(),
             sent: 0.0,
             accepted: 0.0,
-            rejected_at: None,
+            stuck: Stuck::default(),
         }
     }
 
-    /// The share of rejections, when it has stayed the same for so long that this search would never end: as many calls
-    /// as there are workers are too many, or it is no matter of the pace.
+    /// The share of rejections, when this search would never end.
     pub(super) fn is_stuck(&self, now: f64) -> Option<f64> {
-        let since = self.rejected_at?;
         let share = 1.0 - self.latest.share();
-        (self.is_long() && now - since > STUCK && share > STUCK_SHARE).then_some(share)
+        self.stuck.is_certain(now, self.is_long(), share).then_some(share)
     }
 
     /// Whether it has gone on for so long that the shares of rejections can be trusted.
@@ -132,11 +125,9 @@ impl Search {
             *self = Self::wary();
             return None;
         }
-        if rejected > 0.0 {
-            // After a pause it begins anew.
-            let paused = self.latest.seen_at().is_none_or(|last| evidence.seen_at - last > PAUSE);
-            self.rejected_at = self.rejected_at.filter(|_| !paused).or(Some(evidence.now));
-        }
+        let paused = self.latest.seen_at().is_none_or(|last| evidence.seen_at - last > PAUSE);
+        let is_used = in_flight >= self.window / 2.0;
+        self.stuck.hear(evidence.now, (judged, rejected), paused, is_used);
         if judged > 0.0 {
             self.keep(Answer {
                 seen_at: evidence.seen_at,
@@ -151,7 +142,7 @@ impl Search {
             return Some(found);
         }
         // A window that is not used does not grow.
-        if in_flight >= self.window / 2.0 {
+        if is_used {
             let doublings = (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS);
             self.window += evidence.accepted * (doublings.exp2() - 1.0);
         }
@@ -226,12 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn a_window_doubles_in_three_round_trips_however_short_they_are() {
+    fn a_window_doubles_in_eight_round_trips_however_short_they_are() {
         let mut search = Search::from(100.0);
-        for call in 0..12 {
-            observe(&mut search, call, 25.0, 0.0, 100.0, TRIP / 100.0);
+        for call in 0..8 {
+            let window = search.window;
+            observe(&mut search, call, window, 0.0, window, TRIP / 100.0);
         }
-        assert!(search.window > 175.0 && search.window < 185.0, "{}", search.window);
+        assert!((search.window - 200.0).abs() < 1e-6, "{}", search.window);
     }
 
     #[test]
@@ -271,7 +263,8 @@ mod tests {
     fn rejections_that_stay_as_they_are_for_long_are_reported() {
         let mut search = Search::new();
         for call in 0..300 {
-            observe(&mut search, call, 25.0, 8.0, 25.0, TRIP);
+            let in_flight = search.window;
+            observe(&mut search, call, 25.0, 8.0, in_flight, TRIP);
         }
         assert!(search.is_stuck(1.9).is_none());
         assert!(search.is_stuck(2.1).is_some_and(|share| (share - 0.32).abs() < 1e-9));

@@ -40,6 +40,8 @@ pub(super) struct Suspicion {
     clean: f64,
     peak: f64,
     vouched: f64,
+    /// Once there were enough entries in dips without a rejection.
+    is_proven: bool,
     /// The highest estimate since the last search, whatever marks have confirmed since.
     height: f64,
     /// There was a trial since the last mark, so that little was accepted.
@@ -56,6 +58,7 @@ impl Suspicion {
         if self.clean >= CLEAN {
             self.peak = capacity;
             self.vouched = capacity;
+            self.is_proven = true;
         }
         self.lately.fade();
         self.lately.hear(sent, rejected);
@@ -96,6 +99,11 @@ impl Suspicion {
         }
     }
 
+    /// Whether dips without a rejection have proven an estimate, rather than marks that may be no matter of the pace.
+    pub(super) fn is_proven(&self) -> bool {
+        self.is_proven
+    }
+
     /// The highest estimate, to be trusted or not.
     pub(super) fn highest(&self) -> f64 {
         self.peak
@@ -108,9 +116,9 @@ impl Suspicion {
 
     /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
     ///
-    /// Marks that `exceed` a floor prove an estimate; others may be rejections that do not depend on the pace.
-    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64, exceed: bool) -> Option<f64> {
-        let highest = if exceed || self.lately.comes_in_bursts() {
+    /// Not asked where a loss is known already: then marks exceed it, and prove the estimate.
+    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
+        let highest = if self.lately.comes_in_bursts() {
             self.peak
         } else {
             self.peak.max(self.height)
@@ -158,6 +166,7 @@ impl Suspicion {
             clean: self.clean,
             peak: self.peak,
             vouched: self.vouched,
+            is_proven: self.is_proven,
             height: self.height,
             sunk_since: self.sunk_since,
             patience: self.patience,
@@ -207,35 +216,26 @@ mod tests {
     #[test]
     fn an_estimate_that_has_sunk_for_long_is_searched_for_again_but_ever_more_seldom() {
         let mut suspicion = after(&[2.0; 2]);
-        assert!(suspicion.has_sunk(0.0, 700.0, true).is_none());
-        assert!(suspicion.has_sunk(1.0, 500.0, true).is_none());
-        assert!(suspicion.has_sunk(4.1, 500.0, true).is_some());
+        assert!(suspicion.has_sunk(0.0, 700.0).is_none());
+        assert!(suspicion.has_sunk(1.0, 500.0).is_none());
+        assert!(suspicion.has_sunk(4.1, 500.0).is_some());
         suspicion.searched(4.1);
         suspicion.keep_peak(1000.0, 1.0);
-        assert!(suspicion.has_sunk(4.2, 500.0, true).is_none());
-        assert!(suspicion.has_sunk(7.0, 500.0, true).is_none());
-        assert!(suspicion.has_sunk(7.3, 500.0, true).is_some());
+        assert!(suspicion.has_sunk(4.2, 500.0).is_none());
+        assert!(suspicion.has_sunk(7.0, 500.0).is_none());
+        assert!(suspicion.has_sunk(7.3, 500.0).is_some());
     }
 
     #[test]
     fn clean_dips_prove_the_estimate() {
-        let mut suspicion = after(&[2.0; 2]);
+        let mut suspicion = Suspicion::default();
+        suspicion.keep_peak(1000.0, 0.0);
+        assert!(!suspicion.is_proven());
         for _ in 0..14 {
             suspicion.hear(25.0, 0.0, 500.0);
         }
-        assert!(suspicion.has_sunk(0.0, 500.0, true).is_none() && suspicion.has_sunk(9.0, 500.0, true).is_none());
-    }
-
-    #[test]
-    fn marks_prove_an_estimate_only_if_they_exceed_a_loss() {
-        let sunk = |exceed| {
-            let mut suspicion = Suspicion::default();
-            suspicion.keep_peak(1000.0, 0.0);
-            suspicion.marked(false, 400.0);
-            suspicion.has_sunk(0.0, 400.0, exceed);
-            suspicion.has_sunk(4.0, 400.0, exceed)
-        };
-        assert!(sunk(true).is_none() && sunk(false).is_some());
+        assert!(suspicion.is_proven());
+        assert_eq!(suspicion.peak(), Some(500.0));
     }
 
     #[test]
@@ -248,8 +248,8 @@ mod tests {
             }
             suspicion.explained(400.0);
             suspicion.marked(false, 400.0);
-            suspicion.has_sunk(0.0, 400.0, false);
-            suspicion.has_sunk(4.0, 400.0, false)
+            suspicion.has_sunk(0.0, 400.0);
+            suspicion.has_sunk(4.0, 400.0)
         };
         assert!(sunk(false).is_none() && sunk(true).is_some());
     }

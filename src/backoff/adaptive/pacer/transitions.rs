@@ -76,7 +76,7 @@ impl Pacer {
         }
         if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
             self.mark(evidence, dips);
-        } else if dips && self.floor.is_up() {
+        } else if dips && self.floor.is_up() && self.estimate.is_vouched_for() {
             self.floor
                 .measure_in_passing(evidence.now, evidence.fresh, evidence.fresh_rejected);
         }
@@ -99,9 +99,8 @@ impl Pacer {
         } else if let Some(share) = self.suspicion.share() {
             self.try_out(evidence.now, share);
         } else if self.rules.has(Rule::SearchAgain)
-            && let Some(share) = self
-                .suspicion
-                .has_sunk(evidence.now, self.capacity.unwrap_or(0.0), self.floor.is_up())
+            && !self.floor.is_up()
+            && let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0))
         {
             self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
             self.suspicion.searched(evidence.now);
@@ -145,7 +144,12 @@ impl Pacer {
                 self.capacity = Some(peak);
                 self.mark_at = None;
                 self.accepted = 0.0;
-                self.schedule.shorten();
+                if self.suspicion.is_proven() {
+                    self.schedule.shorten();
+                } else {
+                    // It may have sunk from the first mark on, and be far too low.
+                    self.schedule.restart();
+                }
                 self.start_tracking(now);
             }
             None => self.search_again(),
