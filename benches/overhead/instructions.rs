@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::SIDES;
 use crate::side::{Load, Service, Side};
+use crate::turns::failed;
 
 /// Entries of the two runs whose difference counts, so that the start of the process does not.
 const ENTRIES: [usize; 2] = [2_500, 7_500];
@@ -50,6 +51,9 @@ fn run(service: Service, side: Side, what: &str, entries: usize) -> io::Result<f
         .args(["--entries", &entries.to_string()])
         .args(["--once", &format!("{service:?}"), &format!("{side:?}"), what])
         .output()?;
+    if !output.status.success() {
+        return Err(failed(&output));
+    }
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     let collected = words.lines().find_map(|line| line.split_once("Collected :"));
     collected

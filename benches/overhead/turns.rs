@@ -2,7 +2,7 @@
 
 use std::alloc::System;
 use std::io;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
@@ -44,6 +44,9 @@ fn turn(service: Service, side: Side, entries: usize) -> io::Result<(Duration, D
         .args(["--entries", &entries.to_string()])
         .args(["--turn", &format!("{service:?}"), &format!("{side:?}")])
         .output()?;
+    if !output.status.success() {
+        return Err(failed(&output));
+    }
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
     let read = || {
         let mut parts = words.split_whitespace();
@@ -51,7 +54,16 @@ fn turn(service: Service, side: Side, entries: usize) -> io::Result<(Duration, D
         let cpu = Duration::from_secs_f64(parts.next()?.parse().ok()?);
         Some((wall, cpu, parts.next()?.parse().ok()?))
     };
-    read().ok_or_else(|| io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
+    read().ok_or_else(|| failed(&output))
+}
+
+/// Why a child process says nothing that counts.
+pub(crate) fn failed(output: &Output) -> io::Error {
+    io::Error::other(format!(
+        "{}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    ))
 }
 
 /// Prints a table. Returns the crate's throughput as a share of the bare SDK's: the median of the turns, each of which is
@@ -86,7 +98,7 @@ pub(crate) fn compare(service: Service, entries: usize, turns: usize) -> io::Res
         .map(|(bare, with_crate)| bare.as_secs_f64() / with_crate.as_secs_f64())
         .collect();
     ratios.sort_by(f64::total_cmp);
-    let median = ratios[ratios.len() / 2];
+    let median = f64::midpoint(ratios[(ratios.len() - 1) / 2], ratios[ratios.len() / 2]);
     println!("  throughput of the crate: {median:.3} of the bare SDK's");
     Ok(median)
 }

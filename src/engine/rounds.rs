@@ -124,6 +124,7 @@ async fn work<T: BatchTarget>(
 ) {
     while let Some(Call { round, way }) = calls.recv().await {
         let settled = {
+            // Not moved, as `round` does not move the call in it.
             let round = pin!(self::round(&*target, round));
             AssertUnwindSafe(round).catch_unwind().await
         };

@@ -183,6 +183,13 @@ mod tests {
         }
 
         #[test]
+        fn a_long_text_with_few_escapes_is_read_as_it_was(text in "([a-zé€]{0,40}[\"\\\\\n\x01]){1,4}[a-z😀]{0,40}") {
+            let mut json = Vec::new();
+            json.string(&text);
+            prop_assert_eq!(serde_json::from_slice::<String>(&json).unwrap(), text);
+        }
+
+        #[test]
         fn bytes_are_read_as_they_were(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let mut json = Vec::new();
             json.base64(&bytes);

@@ -255,7 +255,8 @@ mod tests {
         let mut search = Search::new();
         for call in 0..1000 {
             let rejected = [6.0, 9.0, 8.0][call as usize % 3];
-            assert_eq!(observe(&mut search, call, 25.0, rejected, 25.0, TRIP), None);
+            let in_flight = search.window;
+            assert_eq!(observe(&mut search, call, 25.0, rejected, in_flight, TRIP), None);
         }
     }
 
@@ -268,6 +269,15 @@ mod tests {
         }
         assert!(search.is_stuck(1.9).is_none());
         assert!(search.is_stuck(2.1).is_some_and(|share| (share - 0.32).abs() < 1e-9));
+    }
+
+    #[test]
+    fn a_window_that_the_workers_do_not_use_is_reported_soon() {
+        let mut search = Search::from(1000.0);
+        for call in 0..10 {
+            observe(&mut search, call, 25.0, 8.0, 25.0, TRIP);
+        }
+        assert!(search.is_stuck(10.0 * TRIP).is_some());
     }
 
     #[test]

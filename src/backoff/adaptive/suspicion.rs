@@ -116,9 +116,9 @@ impl Suspicion {
 
     /// The share of rejections, when the estimate has fallen so far and for so long that a spiral may have made it fall.
     ///
-    /// Not asked where a loss is known already: then marks exceed it, and prove the estimate.
-    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64) -> Option<f64> {
-        let highest = if self.lately.comes_in_bursts() {
+    /// Marks that `exceed` a floor prove an estimate; others may be rejections that do not depend on the pace.
+    pub(super) fn has_sunk(&mut self, now: f64, capacity: f64, exceed: bool) -> Option<f64> {
+        let highest = if exceed || self.lately.comes_in_bursts() {
             self.peak
         } else {
             self.peak.max(self.height)
@@ -216,14 +216,26 @@ mod tests {
     #[test]
     fn an_estimate_that_has_sunk_for_long_is_searched_for_again_but_ever_more_seldom() {
         let mut suspicion = after(&[2.0; 2]);
-        assert!(suspicion.has_sunk(0.0, 700.0).is_none());
-        assert!(suspicion.has_sunk(1.0, 500.0).is_none());
-        assert!(suspicion.has_sunk(4.1, 500.0).is_some());
+        assert!(suspicion.has_sunk(0.0, 700.0, false).is_none());
+        assert!(suspicion.has_sunk(1.0, 500.0, false).is_none());
+        assert!(suspicion.has_sunk(4.1, 500.0, false).is_some());
         suspicion.searched(4.1);
         suspicion.keep_peak(1000.0, 1.0);
-        assert!(suspicion.has_sunk(4.2, 500.0).is_none());
-        assert!(suspicion.has_sunk(7.0, 500.0).is_none());
-        assert!(suspicion.has_sunk(7.3, 500.0).is_some());
+        assert!(suspicion.has_sunk(4.2, 500.0, false).is_none());
+        assert!(suspicion.has_sunk(7.0, 500.0, false).is_none());
+        assert!(suspicion.has_sunk(7.3, 500.0, false).is_some());
+    }
+
+    #[test]
+    fn marks_prove_an_estimate_only_if_they_exceed_a_loss() {
+        let sunk = |exceed| {
+            let mut suspicion = Suspicion::default();
+            suspicion.keep_peak(1000.0, 0.0);
+            suspicion.marked(false, 400.0);
+            suspicion.has_sunk(0.0, 400.0, exceed);
+            suspicion.has_sunk(4.0, 400.0, exceed)
+        };
+        assert!(sunk(true).is_none() && sunk(false).is_some());
     }
 
     #[test]
@@ -248,8 +260,8 @@ mod tests {
             }
             suspicion.explained(400.0);
             suspicion.marked(false, 400.0);
-            suspicion.has_sunk(0.0, 400.0);
-            suspicion.has_sunk(4.0, 400.0)
+            suspicion.has_sunk(0.0, 400.0, false);
+            suspicion.has_sunk(4.0, 400.0, false)
         };
         assert!(sunk(false).is_none() && sunk(true).is_some());
     }

@@ -93,9 +93,9 @@ fn per_call() -> Builder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{client, message};
     use std::iter;
 
+    use super::super::testing::{client, message};
     use super::*;
     use crate::target::recording::{Foreigner, Recorder};
 

@@ -157,7 +157,7 @@ impl SqsQueue {
         self.limits.entry_bytes.min(self.limits.bytes)
     }
 
-    /// Makes one call with the messages as they are, of which so many are sent.
+    /// Makes one call with the messages as they are; `sent` is their number.
     async fn call<'a>(
         &self,
         messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>> + Clone,

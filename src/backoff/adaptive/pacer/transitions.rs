@@ -99,8 +99,11 @@ impl Pacer {
         } else if let Some(share) = self.suspicion.share() {
             self.try_out(evidence.now, share);
         } else if self.rules.has(Rule::SearchAgain)
-            && !self.floor.is_up()
-            && let Some(share) = self.suspicion.has_sunk(evidence.now, self.capacity.unwrap_or(0.0))
+            // A known loss is looked at again by and by, but not beside hot keys.
+            && (!self.floor.is_up() || self.group.is_active())
+            && let Some(share) = self
+                .suspicion
+                .has_sunk(evidence.now, self.capacity.unwrap_or(0.0), self.floor.is_up())
         {
             self.unconfirmed = Some((self.capacity.unwrap_or(0.0), share));
             self.suspicion.searched(evidence.now);
@@ -129,6 +132,7 @@ impl Pacer {
                 let (sent, rejected) = self.retries.fresh();
                 self.floor.declare(evidence.now, sent, rejected, capacity);
                 self.restore(evidence.now);
+                self.suspicion.confirmed();
             }
         }
     }
@@ -144,10 +148,10 @@ impl Pacer {
                 self.capacity = Some(peak);
                 self.mark_at = None;
                 self.accepted = 0.0;
-                if self.suspicion.is_proven() {
+                if self.suspicion.is_proven() || self.group.is_active() {
                     self.schedule.shorten();
                 } else {
-                    // It may have sunk from the first mark on, and be far too low.
+                    // It may have sunk from the first mark on, and be far too low. Hot keys do not make it sink that far.
                     self.schedule.restart();
                 }
                 self.start_tracking(now);
@@ -198,6 +202,7 @@ impl Pacer {
         if rate > 0.0 && self.rules.has(Rule::Floor) {
             self.estimate = Estimate::guessed(rate, f64::INFINITY);
             self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
+            self.unconfirmed = None;
             self.schedule.restart();
             self.start_tracking(now);
             self.try_out(now, share);
