@@ -1,6 +1,8 @@
 //! The pacer: from what it hears to what it lets go.
 
 mod marks;
+#[cfg(test)]
+mod tests;
 mod transitions;
 
 use std::time::{Duration, Instant};

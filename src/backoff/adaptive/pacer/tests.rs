@@ -1,0 +1,98 @@
+//! What the pacer does of what its parts tell it.
+
+use super::*;
+use crate::backoff::adaptive::trial::Finding;
+
+const CHUNK: f64 = 25.0;
+const PEAK: f64 = 1000.0;
+
+/// Whole calls in dips without a rejection that prove an estimate.
+const PROOF: usize = 14;
+
+/// A pacer that has estimated [`PEAK`], for which a second vouches.
+fn tracking() -> Pacer {
+    let mut pacer = Pacer::new(Rules::default());
+    pacer.trip.observe(0.008);
+    pacer.chunk = CHUNK;
+    pacer.capacity = Some(PEAK);
+    pacer.state = State::Track;
+    pacer.suspicion.keep_peak(PEAK, 1.0);
+    // As after a few marks: periods of half a second and more.
+    pacer.schedule.surprise();
+    pacer
+}
+
+/// A call that is answered at that moment, with one entry of ten rejected or so.
+fn answer(now: f64) -> Evidence {
+    Evidence {
+        sent_at: now - 0.008,
+        seen_at: now - 0.004,
+        now,
+        sent: CHUNK,
+        accepted: CHUNK - 3.0,
+        rejected: 3.0,
+        fresh: CHUNK,
+        fresh_rejected: 3.0,
+    }
+}
+
+/// Whether an estimate is searched for again that has sunk far below its peak, within half a minute.
+fn is_searched_again(mut pacer: Pacer) -> bool {
+    (0..1200).any(|call| {
+        let now = f64::from(call) * 0.025;
+        pacer.capacity = Some(0.3 * PEAK);
+        pacer.track(&answer(now));
+        if matches!(pacer.state, State::Trial(_)) && pacer.floor.is_up() {
+            let (sent, rejected) = (100.0, 10.0);
+            pacer.conclude(Finding::Loss { sent, rejected }, now);
+        }
+        matches!(std::mem::replace(&mut pacer.state, State::Track), State::Search(_))
+    })
+}
+
+#[test]
+fn a_sunk_estimate_is_searched_for_again() {
+    assert!(is_searched_again(tracking()));
+}
+
+#[test]
+fn a_known_loss_is_looked_at_again_instead_of_a_search() {
+    let mut pacer = tracking();
+    pacer.floor.declare(0.0, 100.0, 10.0, PEAK);
+    assert!(!is_searched_again(pacer));
+}
+
+#[test]
+fn beside_hot_keys_a_known_loss_is_not_looked_at_so_a_search_is_left() {
+    let mut pacer = tracking();
+    pacer.floor.declare(0.0, 100.0, 10.0, PEAK);
+    pacer.group.begin(0.0);
+    assert!(is_searched_again(pacer));
+}
+
+/// Whether the pace is above a restored estimate soon.
+fn climbs_soon(mut pacer: Pacer) -> bool {
+    pacer.capacity = Some(0.5 * PEAK);
+    pacer.restore(0.0);
+    assert_eq!(pacer.capacity, Some(PEAK));
+    pacer.pace(0.1) > PEAK
+}
+
+#[test]
+fn a_restored_estimate_is_left_soon_if_nothing_has_proven_it() {
+    assert!(climbs_soon(tracking()));
+}
+
+#[test]
+fn a_proven_estimate_is_restored_and_kept_for_a_while() {
+    let mut pacer = tracking();
+    (0..PROOF).for_each(|_| pacer.suspicion.hear(CHUNK, 0.0, PEAK));
+    assert!(!climbs_soon(pacer));
+}
+
+#[test]
+fn beside_hot_keys_a_restored_estimate_is_kept_for_a_while() {
+    let mut pacer = tracking();
+    pacer.group.begin(0.0);
+    assert!(!climbs_soon(pacer));
+}
