@@ -58,6 +58,7 @@ impl Suspicion {
         if self.clean >= CLEAN {
             self.peak = capacity;
             self.vouched = capacity;
+            self.height = capacity;
             self.is_proven = true;
         }
         self.lately.fade();
@@ -248,6 +249,7 @@ mod tests {
         }
         assert!(suspicion.is_proven());
         assert_eq!(suspicion.peak(), Some(500.0));
+        assert!(suspicion.has_sunk(0.0, 500.0, false).is_none() && suspicion.has_sunk(9.0, 500.0, false).is_none());
     }
 
     #[test]
