@@ -18,6 +18,7 @@ mod instructions;
 mod side;
 mod turns;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -54,49 +55,36 @@ struct Arguments {
     bench: bool,
 }
 
-fn main() -> ExitCode {
+fn main() -> io::Result<ExitCode> {
     let arguments = Arguments::parse();
     if let Some(words) = &arguments.once {
         let Some((service, side)) = named(words) else {
-            return ExitCode::FAILURE;
+            return Ok(ExitCode::FAILURE);
         };
         instructions::once(service, side, &words[2], arguments.entries);
-        return ExitCode::SUCCESS;
+        return Ok(ExitCode::SUCCESS);
     }
     if let Some(words) = &arguments.turn {
         let Some((service, side)) = named(words) else {
-            return ExitCode::FAILURE;
+            return Ok(ExitCode::FAILURE);
         };
         turns::once(service, side, arguments.entries);
-        return ExitCode::SUCCESS;
+        return Ok(ExitCode::SUCCESS);
     }
     let mut met = true;
-    let mut measured = true;
     for service in Service::ALL {
         if !arguments.instructions || arguments.check {
-            match turns::compare(service, arguments.entries, arguments.turns.into()) {
-                Ok(ratio) => met &= ratio >= THROUGHPUT,
-                Err(error) => {
-                    eprintln!("turns cannot be taken: {error}");
-                    measured = false;
-                }
-            }
+            met &= turns::compare(service, arguments.entries, arguments.turns.into())? >= THROUGHPUT;
         }
         if arguments.instructions || arguments.check {
-            match instructions::compare(service) {
-                Ok(ratio) => met &= ratio <= INSTRUCTIONS,
-                Err(error) => {
-                    eprintln!("instructions cannot be counted: {error}");
-                    measured = false;
-                }
-            }
+            met &= instructions::compare(service)? <= INSTRUCTIONS;
         }
     }
     if arguments.check && !met {
         eprintln!("missed: at least {THROUGHPUT} of the throughput, at most {INSTRUCTIONS} of the instructions");
-        return ExitCode::FAILURE;
+        return Ok(ExitCode::FAILURE);
     }
-    if measured { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What the first words of a child process's arguments name.
