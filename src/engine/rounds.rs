@@ -1,13 +1,15 @@
 //! The calls in flight.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use futures::FutureExt;
-use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver, UnboundedSender};
-use tokio::task::JoinSet;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::task::{JoinSet, consume_budget};
 
 use super::round::{Round, round};
 use super::settle::Settled;
@@ -18,29 +20,33 @@ pub(super) const KEPT: usize = 64;
 
 /// Makes calls, each in a task that the runtime polls for itself, and tells what they came to.
 ///
-/// A task that has made its call waits for the next one. The SDK's future of a call has ten kilobytes: to make room for each
-/// and to move it there costs more than the rest of this crate does for the call.
+/// A task that has made its call takes the next one. The SDK's future of a call has ten kilobytes: to make room for each
+/// and to move it there costs more than the rest of this crate does for the call. And whose call ends first takes the next
+/// one, so that no more of that room is touched than there are calls that wait for an answer.
 pub(super) struct Rounds<T: BatchTarget> {
     tasks: JoinSet<()>,
-    /// The ways to the tasks without a call; the last one that had one goes next.
-    idle: Vec<Way<T::Entry>>,
+    /// The tasks that were not told to end.
+    staying: usize,
     in_flight: usize,
+    queue: Arc<Queue<T::Entry>>,
     ended: UnboundedReceiver<Ended<T::Entry>>,
     end: UnboundedSender<Ended<T::Entry>>,
 }
 
-/// The only way to a task. It goes with the call and comes back with what that came to; a task without one ends.
-struct Way<E>(Sender<Call<E>>);
+/// What a call came to.
+type Ended<E> = thread::Result<Settled<E>>;
 
-struct Call<E> {
-    round: Round<E>,
-    way: Way<E>,
+/// Calls that no task has taken yet.
+struct Queue<E> {
+    orders: Mutex<VecDeque<Order<E>>>,
+    /// Wakes one task for the first order. Who takes one and leaves others wakes the next task.
+    came: Notify,
 }
 
-/// What the call of a task came to.
-struct Ended<E> {
-    settled: thread::Result<Settled<E>>,
-    way: Way<E>,
+/// What the next task is to do.
+enum Order<E> {
+    Go(Round<E>),
+    End,
 }
 
 impl<T: BatchTarget> Rounds<T> {
@@ -48,8 +54,9 @@ impl<T: BatchTarget> Rounds<T> {
         let (end, ended) = mpsc::unbounded_channel();
         Self {
             tasks: JoinSet::new(),
-            idle: Vec::new(),
+            staying: 0,
             in_flight: 0,
+            queue: Arc::new(Queue::new()),
             ended,
             end,
         }
@@ -63,20 +70,12 @@ impl<T: BatchTarget> Rounds<T> {
     /// Makes a call.
     pub(super) fn start(&mut self, target: &Arc<T>, round: Round<T::Entry>) {
         self.in_flight += 1;
-        let idle = self.idle.pop().unwrap_or_else(|| self.one_more(target));
-        // A task that waits has room for one. It is gone if its runtime is, and then so is every other that waits.
-        if let Some(round) = idle.go(round) {
-            self.idle.clear();
-            let new = self.one_more(target);
-            assert!(new.go(round).is_none(), "the runtime shuts down");
+        self.queue.push(Order::Go(round));
+        if self.staying < self.in_flight {
+            self.staying += 1;
+            self.tasks
+                .spawn(work(Arc::clone(target), Arc::clone(&self.queue), self.end.clone()));
         }
-    }
-
-    /// One task more, which has no call yet.
-    fn one_more(&mut self, target: &Arc<T>) -> Way<T::Entry> {
-        let (way, calls) = mpsc::channel(1);
-        self.tasks.spawn(work(Arc::clone(target), calls, self.end.clone()));
-        Way(way)
     }
 
     /// What the next call that ends came to; `None` if there is none in flight. Nothing is lost when the future is dropped.
@@ -87,14 +86,15 @@ impl<T: BatchTarget> Rounds<T> {
         while self.in_flight > 0 {
             tokio::select! {
                 biased;
-                Some(Ended { settled, way }) = self.ended.recv() => {
+                Some(settled) = self.ended.recv() => {
                     self.in_flight -= 1;
-                    if self.idle.len() < KEPT {
-                        self.idle.push(way);
+                    if self.staying > self.in_flight + KEPT {
+                        self.staying -= 1;
+                        self.queue.push(Order::End);
                     }
                     return Some(settled.unwrap_or_else(|panic| resume_unwind(panic)));
                 }
-                // One that was not kept, or one whose call nobody will hear of again.
+                // One that was told to end, or one whose call nobody will hear of again.
                 Some(task) = self.tasks.join_next() => assert!(task.is_ok(), "the runtime shuts down"),
             }
         }
@@ -107,29 +107,62 @@ impl<T: BatchTarget> Rounds<T> {
     }
 }
 
-impl<E> Way<E> {
-    /// Sends the task on its round. Gives the round back if the task is gone.
-    fn go(self, round: Round<E>) -> Option<Round<E>> {
-        let way = self.0.clone();
-        let refused = way.try_send(Call { round, way: self }).err()?;
-        Some(refused.into_inner().round)
+impl<E> Queue<E> {
+    fn new() -> Self {
+        Self {
+            orders: Mutex::new(VecDeque::new()),
+            came: Notify::new(),
+        }
+    }
+
+    fn push(&self, order: Order<E>) {
+        let mut orders = self.orders();
+        orders.push_back(order);
+        let was_empty = orders.len() == 1;
+        drop(orders);
+        if was_empty {
+            self.came.notify_last();
+        }
+    }
+
+    fn pop(&self) -> Option<Order<E>> {
+        let mut orders = self.orders();
+        let next = orders.pop_front()?;
+        let leaves_others = !orders.is_empty();
+        drop(orders);
+        if leaves_others {
+            self.came.notify_last();
+        }
+        Some(next)
+    }
+
+    async fn next(&self) -> Order<E> {
+        loop {
+            if let Some(next) = self.pop() {
+                return next;
+            }
+            self.came.notified().await;
+        }
+    }
+
+    fn orders(&self) -> MutexGuard<'_, VecDeque<Order<E>>> {
+        // Nobody panics while it is held.
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Makes one call after the other.
-async fn work<T: BatchTarget>(
-    target: Arc<T>,
-    mut calls: Receiver<Call<T::Entry>>,
-    end: UnboundedSender<Ended<T::Entry>>,
-) {
-    while let Some(Call { round, way }) = calls.recv().await {
+async fn work<T: BatchTarget>(target: Arc<T>, queue: Arc<Queue<T::Entry>>, end: UnboundedSender<Ended<T::Entry>>) {
+    while let Order::Go(round) = queue.next().await {
         let settled = {
             // Not moved, as `round` does not move the call in it.
             let round = pin!(self::round(&*target, round));
             AssertUnwindSafe(round).catch_unwind().await
         };
-        if end.send(Ended { settled, way }).is_err() {
+        if end.send(settled).is_err() {
             return;
         }
+        // Calls that end at once leave time for others.
+        consume_budget().await;
     }
 }
