@@ -50,7 +50,8 @@ use crate::invalid::InvalidOption;
 /// - **Rejections that do not depend on the pace**, such as internal errors handed back as unprocessed entries, would pull a
 ///   naive estimate down for ever. Where rejections go on while the pace is low, it is halved for a moment. What is still
 ///   rejected then, a little of each call, is a loss that no pace can cure, and is put up with.
-/// - **Entries rejected more than once** rest for 25 to 50 ms, and up to 5 s if they are rejected again and again.
+/// - **Entries rejected more than once** rest for 25 to 50 ms, or about as long as a call takes at the service's
+///   pace, and up to 5 s if they are rejected again and again.
 /// - **Hot keys**: retries that are rejected while fresh entries of the same calls are accepted wait for their turn. They go at
 ///   a pace of their own, which follows what they are given, so that they take nothing from the others.
 ///
@@ -195,14 +196,14 @@ impl BackoffStrategy for Adaptive {
         if !self.rules.has(Rule::Parking) {
             return Duration::ZERO;
         }
-        let (loss, at_once) = {
+        let (loss, call, at_once) = {
             let pacer = self.lock();
-            (pacer.bad_luck(), !pacer.holds_retries())
+            (pacer.bad_luck(), pacer.call_time(), !pacer.holds_retries())
         };
         if retry.number == 1 && at_once {
             return Duration::ZERO;
         }
-        parking::rest(retry, loss, &self.jitter)
+        parking::rest(retry, loss, call, &self.jitter)
     }
 
     fn hold(&self, now: Instant) -> Duration {
