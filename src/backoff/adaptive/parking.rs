@@ -6,8 +6,8 @@ use super::super::growth;
 use super::super::jitter::Jitter;
 use crate::backoff::Retry;
 
-/// The rest before the first and the second retry, or the time that a call takes if that is longer: who came back sooner would
-/// be in every call, and be rejected with many of them.
+/// The rest before the first and the second retry. The unlucky rest for the time that a call takes if that is longer: as their
+/// rests do not double, they would be in every call, and be rejected with many of them.
 const FIRST: Duration = Duration::from_millis(50);
 
 /// The longest rest.
@@ -21,12 +21,11 @@ const UNLUCKY: f64 = 1e-9;
 /// `loss` is the share of entries that are rejected by mere chance, and so again and again some of them. A `call` takes that
 /// long at the pace of the service.
 pub(super) fn rest(retry: Retry, loss: f64, call: Duration, jitter: &Jitter) -> Duration {
-    let first = FIRST.max(call).min(LONGEST);
     let luck = i32::try_from(retry.number).map_or(0.0, |number| loss.powi(number));
     let ceiling = if luck >= UNLUCKY {
-        first
+        FIRST.max(call).min(LONGEST)
     } else {
-        growth::raised(first, 2.0, retry.number.saturating_sub(2)).min(LONGEST)
+        growth::raised(FIRST, 2.0, retry.number.saturating_sub(2)).min(LONGEST)
     };
     jitter.between(ceiling / 2, ceiling)
 }
@@ -55,10 +54,10 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_back_before_the_next_call_of_a_slow_service() {
+    fn the_unlucky_are_not_in_every_call_of_a_slow_service() {
         let jitter = Jitter::seeded(1);
         let call = Duration::from_millis(500);
         assert!((2..=9).all(|number| rest(retry(number, None), 0.1, call, &jitter) >= call / 2));
-        assert!(rest(retry(2, None), 0.0, Duration::from_hours(1), &jitter) <= LONGEST);
+        assert!(rest(retry(2, None), 0.1, Duration::from_hours(1), &jitter) <= LONGEST);
     }
 }
