@@ -92,14 +92,16 @@ impl Floor {
     }
 
     /// The same in passing, at a pace that is most probably not too fast. Much fewer rejections than usual make it time
-    /// to measure again.
+    /// to measure again. A call with too many is no measure: the capacity may have fallen, and would be taken for a floor.
     pub(super) fn measure_in_passing(&mut self, now: f64, sent: f64, rejected: f64) {
         self.lack = (self.lack + FEWER * self.share * sent - rejected).max(0.0);
         if self.lack > self.chance(WINDOW) {
             self.lack = 0.0;
             self.review_at = self.review_at.min(now);
         }
-        self.measure(sent, rejected);
+        if self.excess_of(sent, rejected) <= 0.0 {
+            self.measure(sent, rejected);
+        }
     }
 
     /// The rejections that chance may bring on top among so many entries.
@@ -185,6 +187,16 @@ mod tests {
         assert!(!floor.is_due(23.9) && floor.is_due(24.0));
         floor.declare(24.0, 100.0, 0.0, 1000.0);
         assert!(!floor.is_up() && !floor.is_due(1e9));
+    }
+
+    #[test]
+    fn a_capacity_that_falls_is_not_measured_in_passing() {
+        let mut floor = Floor::default();
+        floor.declare(0.0, 100.0, 10.0, 1000.0);
+        (0..100).for_each(|_| floor.measure_in_passing(1.0, 25.0, 12.0));
+        assert!((floor.share() - 0.1).abs() < 1e-9, "{}", floor.share());
+        (0..100).for_each(|_| floor.measure_in_passing(1.0, 25.0, 4.0));
+        assert!((floor.share() - 0.16).abs() < 0.01, "{}", floor.share());
     }
 
     #[test]

@@ -195,14 +195,14 @@ impl BackoffStrategy for Adaptive {
         if !self.rules.has(Rule::Parking) {
             return Duration::ZERO;
         }
-        let (loss, at_once) = {
+        let (loss, call, at_once) = {
             let pacer = self.lock();
-            (pacer.bad_luck(), !pacer.holds_retries())
+            (pacer.bad_luck(), pacer.call_time(), !pacer.holds_retries())
         };
         if retry.number == 1 && at_once {
             return Duration::ZERO;
         }
-        parking::rest(retry, loss, &self.jitter)
+        parking::rest(retry, loss, call, &self.jitter)
     }
 
     fn hold(&self, now: Instant) -> Duration {

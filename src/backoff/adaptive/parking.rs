@@ -6,7 +6,8 @@ use super::super::growth;
 use super::super::jitter::Jitter;
 use crate::backoff::Retry;
 
-/// The rest before the first and the second retry.
+/// The rest before the first and the second retry. The unlucky rest for the time that a call takes if that is longer: as their
+/// rests do not double, they would be in every call, and be rejected with many of them.
 const FIRST: Duration = Duration::from_millis(50);
 
 /// The longest rest.
@@ -17,11 +18,12 @@ const UNLUCKY: f64 = 1e-9;
 
 /// The rest before that retry. It doubles with each unless the entry is just unlucky, and half of it is chance.
 ///
-/// `loss` is the share of entries that are rejected by mere chance, and so again and again some of them.
-pub(super) fn rest(retry: Retry, loss: f64, jitter: &Jitter) -> Duration {
+/// `loss` is the share of entries that are rejected by mere chance, and so again and again some of them. A `call` takes that
+/// long at the pace of the service.
+pub(super) fn rest(retry: Retry, loss: f64, call: Duration, jitter: &Jitter) -> Duration {
     let luck = i32::try_from(retry.number).map_or(0.0, |number| loss.powi(number));
     let ceiling = if luck >= UNLUCKY {
-        FIRST
+        FIRST.max(call).min(LONGEST)
     } else {
         growth::raised(FIRST, 2.0, retry.number.saturating_sub(2)).min(LONGEST)
     };
@@ -37,7 +39,7 @@ mod tests {
     fn retries_rest_ever_longer() {
         let jitter = Jitter::seeded(1);
         for (number, millis) in [(1, 50), (2, 50), (3, 100), (8, 3200), (9, 5000), (u32::MAX, 5000)] {
-            let rest = rest(retry(number, None), 0.0, &jitter);
+            let rest = rest(retry(number, None), 0.0, Duration::ZERO, &jitter);
             let longest = Duration::from_millis(millis);
             assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
         }
@@ -46,8 +48,16 @@ mod tests {
     #[test]
     fn the_unlucky_do_not_rest_for_long_until_it_cannot_be_bad_luck() {
         let jitter = Jitter::seeded(1);
-        assert!((1..=9).all(|number| rest(retry(number, None), 0.1, &jitter) <= FIRST));
-        assert!(rest(retry(10, None), 0.1, &jitter) > FIRST);
-        assert!((2..=17).all(|number| rest(retry(number, None), 0.3, &jitter) <= FIRST));
+        assert!((1..=9).all(|number| rest(retry(number, None), 0.1, Duration::ZERO, &jitter) <= FIRST));
+        assert!(rest(retry(10, None), 0.1, Duration::ZERO, &jitter) > FIRST);
+        assert!((2..=17).all(|number| rest(retry(number, None), 0.3, Duration::ZERO, &jitter) <= FIRST));
+    }
+
+    #[test]
+    fn the_unlucky_are_not_in_every_call_of_a_slow_service() {
+        let jitter = Jitter::seeded(1);
+        let call = Duration::from_millis(500);
+        assert!((2..=9).all(|number| rest(retry(number, None), 0.1, call, &jitter) >= call / 2));
+        assert!(rest(retry(2, None), 0.1, Duration::from_hours(1), &jitter) <= LONGEST);
     }
 }

@@ -140,6 +140,12 @@ impl Pacer {
         }
     }
 
+    /// How long a call takes at the pace that the service can take.
+    pub(super) fn call_time(&self) -> Duration {
+        let seconds = self.capacity.map_or(0.0, |capacity| self.chunk / capacity);
+        Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    }
+
     /// Whether retries are held back until it is their turn.
     pub(super) fn holds_retries(&self) -> bool {
         self.group.is_active() && !self.group.gives()
