@@ -4,7 +4,7 @@ use std::io;
 use std::process::Command;
 
 use crate::SIDES;
-use crate::side::{Load, Service, Side};
+use crate::side::{Load, Senders, Service, Side};
 use crate::turns::failed;
 
 /// Entries of the two runs whose difference counts, so that the start of the process does not.
@@ -22,7 +22,7 @@ pub(crate) fn once(service: Service, side: Side, what: &str, entries: usize) {
         return std::mem::forget(load);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime").block_on(load.send());
+    runtime.expect("a runtime").block_on(load.send(Senders::new()));
 }
 
 /// Prints a table. Returns the crate's instructions as a multiple of the bare SDK's.

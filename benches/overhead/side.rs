@@ -48,22 +48,22 @@ impl Load {
     }
 
     /// Sends everything.
-    pub(crate) async fn send(self) {
+    pub(crate) async fn send(self, by: Senders) {
         match self {
             Self::Writes(writes) => {
                 let entries = writes.len() as u64;
-                let delivery = Delivery::to_dynamo(dynamo(), "orders").key("id").options(options());
+                let delivery = Delivery::to_dynamo(by.dynamo, "orders").key("id").options(by.options);
                 let report = delivery.deliver(writes).await.expect("the service takes everything");
                 assert_eq!(report.delivered, entries);
             }
             Self::Messages(messages) => {
                 let entries = messages.len() as u64;
-                let delivery = Delivery::to_sqs(sqs(), QUEUE).options(options());
+                let delivery = Delivery::to_sqs(by.sqs, QUEUE).options(by.options);
                 let report = delivery.deliver(messages).await.expect("the service takes everything");
                 assert_eq!(report.delivered, entries);
             }
             Self::WriteChunks(chunks) => {
-                let client = dynamo();
+                let client = by.dynamo;
                 each(chunks, move |chunk| {
                     let call = client.batch_write_item().request_items("orders", chunk);
                     async move { drop(call.send().await.expect("the service takes everything")) }
@@ -71,7 +71,7 @@ impl Load {
                 .await;
             }
             Self::MessageChunks(chunks) => {
-                let client = sqs();
+                let client = by.sqs;
                 each(chunks, move |chunk| {
                     let call = client.send_message_batch().queue_url(QUEUE).set_entries(Some(chunk));
                     async move { drop(call.send().await.expect("the service takes everything")) }
@@ -84,10 +84,23 @@ impl Load {
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 
-fn options() -> DeliveryOptions {
-    DeliveryOptions::default()
-        .concurrency(CONCURRENCY)
-        .expect("a valid number")
+/// What both sides send by: the clients, and the crate's options, whose clones share one pace.
+#[derive(Clone)]
+pub(crate) struct Senders {
+    dynamo: aws_sdk_dynamodb::Client,
+    sqs: aws_sdk_sqs::Client,
+    options: DeliveryOptions,
+}
+
+impl Senders {
+    pub(crate) fn new() -> Self {
+        let options = DeliveryOptions::default().concurrency(CONCURRENCY);
+        Self {
+            dynamo: dynamo(),
+            sqs: sqs(),
+            options: options.expect("a valid number"),
+        }
+    }
 }
 
 /// As many tasks as calls may be in flight take one chunk after the other.

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use tokio::runtime::Runtime;
 
 use crate::SIDES;
-use crate::side::{Load, Service, Side};
+use crate::side::{Load, Senders, Service, Side};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -21,25 +22,53 @@ struct Total {
     allocations: usize,
 }
 
+/// What one turn took.
+pub(crate) struct Turn {
+    wall: Duration,
+    cpu: Duration,
+    allocations: usize,
+}
+
+/// A process that takes turns.
+pub(crate) struct Process {
+    runtime: Runtime,
+    senders: Senders,
+}
+
+impl Process {
+    pub(crate) fn new() -> io::Result<Self> {
+        let runtime = Runtime::new()?;
+        Ok(Self {
+            runtime,
+            senders: Senders::new(),
+        })
+    }
+
+    pub(crate) fn turn(&self, service: Service, side: Side, entries: usize) -> Turn {
+        let load = Load::new(service, side, entries);
+        let senders = self.senders.clone();
+        let region = Region::new(ALLOCATOR);
+        let (wall, cpu) = (Instant::now(), ProcessTime::now());
+        // In a task, as in a server: what the runtime's main thread awaits costs a switch of threads for each call.
+        let sent = async { tokio::spawn(load.send(senders)).await };
+        self.runtime.block_on(sent).expect("nobody panics");
+        Turn {
+            wall: wall.elapsed(),
+            cpu: cpu.elapsed(),
+            allocations: region.change().allocations,
+        }
+    }
+}
+
 /// One turn in this process: prints how long it took, its CPU time (both in seconds) and its allocations.
-pub(crate) fn once(service: Service, side: Side, entries: usize) {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let load = Load::new(service, side, entries);
-    let region = Region::new(ALLOCATOR);
-    let (wall, cpu) = (Instant::now(), ProcessTime::now());
-    // In a task, as in a server: what the runtime's main thread awaits costs a switch of threads for each call.
-    runtime.block_on(async { tokio::spawn(load.send()).await.expect("nobody panics") });
-    let (wall, cpu) = (wall.elapsed(), cpu.elapsed());
-    println!(
-        "{} {} {}",
-        wall.as_secs_f64(),
-        cpu.as_secs_f64(),
-        region.change().allocations
-    );
+pub(crate) fn once(service: Service, side: Side, entries: usize) -> io::Result<()> {
+    let Turn { wall, cpu, allocations } = Process::new()?.turn(service, side, entries);
+    println!("{} {} {allocations}", wall.as_secs_f64(), cpu.as_secs_f64());
+    Ok(())
 }
 
 /// A turn in a process of its own, so that nobody finds the memory as the other side has left it.
-fn turn(service: Service, side: Side, entries: usize) -> io::Result<(Duration, Duration, usize)> {
+pub(crate) fn of_its_own(service: Service, side: Side, entries: usize) -> io::Result<Turn> {
     let output = Command::new(std::env::current_exe()?)
         .args(["--entries", &entries.to_string()])
         .args(["--turn", &format!("{service:?}"), &format!("{side:?}")])
@@ -50,9 +79,11 @@ fn turn(service: Service, side: Side, entries: usize) -> io::Result<(Duration, D
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
     let read = || {
         let mut parts = words.split_whitespace();
-        let wall = Duration::from_secs_f64(parts.next()?.parse().ok()?);
-        let cpu = Duration::from_secs_f64(parts.next()?.parse().ok()?);
-        Some((wall, cpu, parts.next()?.parse().ok()?))
+        Some(Turn {
+            wall: Duration::from_secs_f64(parts.next()?.parse().ok()?),
+            cpu: Duration::from_secs_f64(parts.next()?.parse().ok()?),
+            allocations: parts.next()?.parse().ok()?,
+        })
     };
     read().ok_or_else(|| failed(&output))
 }
@@ -68,14 +99,19 @@ pub(crate) fn failed(output: &Output) -> io::Error {
 
 /// Prints a table. Returns the crate's throughput as a share of the bare SDK's: the median of the turns, each of which is
 /// compared with its neighbour.
-pub(crate) fn compare(service: Service, entries: usize, turns: usize) -> io::Result<f64> {
+pub(crate) fn compare(
+    service: Service,
+    entries: usize,
+    turns: usize,
+    mut turn: impl FnMut(Service, Side, usize) -> io::Result<Turn>,
+) -> io::Result<f64> {
     let mut totals = [Total::default(), Total::default()];
     for number in 0..turns {
         for place in [number % 2, 1 - number % 2] {
-            let (wall, cpu, allocations) = turn(service, SIDES[place], entries)?;
-            totals[place].wall.push(wall);
-            totals[place].cpu += cpu;
-            totals[place].allocations += allocations;
+            let turn = turn(service, SIDES[place], entries)?;
+            totals[place].wall.push(turn.wall);
+            totals[place].cpu += turn.cpu;
+            totals[place].allocations += turn.allocations;
         }
     }
     let all = (entries * turns) as f64;

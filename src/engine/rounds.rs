@@ -39,7 +39,7 @@ type Ended<E> = thread::Result<Settled<E>>;
 /// Calls that no task has taken yet.
 struct Queue<E> {
     orders: Mutex<VecDeque<Order<E>>>,
-    /// Wakes one task for the first order. Who takes one and leaves others wakes the next task.
+    /// Wakes a task for an order where there was none. Who takes one and leaves others wakes the next task.
     came: Notify,
 }
 
@@ -164,5 +164,29 @@ async fn work<T: BatchTarget>(target: Arc<T>, queue: Arc<Queue<T::Entry>>, end: 
         }
         // Calls that end at once leave time for others.
         consume_budget().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::task::yield_now;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_one_call_and_leaves_others_wakes_the_next_task() {
+        let queue: Arc<Queue<()>> = Arc::new(Queue::new());
+        let mut tasks = JoinSet::new();
+        for _ in 0..3 {
+            let queue = Arc::clone(&queue);
+            tasks.spawn(async move { assert!(matches!(queue.next().await, Order::End)) });
+        }
+        yield_now().await;
+        (0..3).for_each(|_| queue.push(Order::End));
+        let all = timeout(Duration::from_secs(1), tasks.join_all()).await;
+        assert!(all.is_ok(), "somebody was not woken");
     }
 }
