@@ -33,6 +33,7 @@ const THROUGHPUT: f64 = 0.97;
 const INSTRUCTIONS: f64 = 1.05;
 
 #[derive(Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of a command line")]
 struct Arguments {
     /// Entries of each turn.
     #[arg(long, default_value_t = 200_000)]
