@@ -41,7 +41,7 @@ struct Arguments {
     /// Turns of each side.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     turns: u16,
-    /// Take all turns in this process, where the memory is warm and the pace known. With many short turns this tells a
+    /// Take all turns in this process, where the memory is warm and the search for the pace over. With many short turns this tells a
     /// difference of 2%, which turns in processes of their own do not.
     #[arg(long)]
     together: bool,

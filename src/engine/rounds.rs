@@ -39,7 +39,8 @@ type Ended<E> = thread::Result<Settled<E>>;
 /// Calls that no task has taken yet.
 struct Queue<E> {
     orders: Mutex<VecDeque<Order<E>>>,
-    /// Wakes a task for an order where there was none. Who takes one and leaves others wakes the next task.
+    /// Wakes a task for an order. Of two wakes that find nobody waiting only one is kept: so who takes an order and leaves
+    /// others wakes the next task.
     came: Notify,
 }
 
@@ -107,6 +108,14 @@ impl<T: BatchTarget> Rounds<T> {
     }
 }
 
+impl<T: BatchTarget> Drop for Rounds<T> {
+    /// What no task has taken is over at once, and the strategy hears of it, however long a task takes to end.
+    fn drop(&mut self) {
+        let untaken = std::mem::take(&mut *self.queue.orders());
+        drop(untaken);
+    }
+}
+
 impl<E> Queue<E> {
     fn new() -> Self {
         Self {
@@ -115,14 +124,10 @@ impl<E> Queue<E> {
         }
     }
 
+    /// Wakes a task for each order, so that several cores begin at once, not one when the other has begun its call.
     fn push(&self, order: Order<E>) {
-        let mut orders = self.orders();
-        orders.push_back(order);
-        let was_empty = orders.len() == 1;
-        drop(orders);
-        if was_empty {
-            self.came.notify_last();
-        }
+        self.orders().push_back(order);
+        self.came.notify_last();
     }
 
     fn pop(&self) -> Option<Order<E>> {
@@ -169,24 +174,26 @@ async fn work<T: BatchTarget>(target: Arc<T>, queue: Arc<Queue<T::Entry>>, end: 
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use tokio::task::yield_now;
-    use tokio::time::timeout;
-
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn who_takes_one_call_and_leaves_others_wakes_the_next_task() {
-        let queue: Arc<Queue<()>> = Arc::new(Queue::new());
-        let mut tasks = JoinSet::new();
-        for _ in 0..3 {
-            let queue = Arc::clone(&queue);
-            tasks.spawn(async move { assert!(matches!(queue.next().await, Order::End)) });
-        }
-        yield_now().await;
-        (0..3).for_each(|_| queue.push(Order::End));
-        let all = timeout(Duration::from_secs(1), tasks.join_all()).await;
-        assert!(all.is_ok(), "somebody was not woken");
+    #[test]
+    fn each_call_wakes_somebody_who_waits() {
+        let queue: Queue<()> = Queue::new();
+        let (mut one, mut other) = (pin!(queue.came.notified()), pin!(queue.came.notified()));
+        assert!(one.as_mut().now_or_never().is_none() && other.as_mut().now_or_never().is_none());
+        (0..2).for_each(|_| queue.push(Order::End));
+        assert!(one.now_or_never().is_some() && other.now_or_never().is_some());
+    }
+
+    #[test]
+    fn who_takes_one_call_and_leaves_others_wakes_the_next_task() {
+        let queue: Queue<()> = Queue::new();
+        // Nobody waits yet: one wake is kept.
+        (0..2).for_each(|_| queue.push(Order::End));
+        let (mut one, mut other) = (pin!(queue.came.notified()), pin!(queue.came.notified()));
+        assert!(one.as_mut().now_or_never().is_some());
+        assert!(other.as_mut().now_or_never().is_none());
+        assert!(queue.pop().is_some());
+        assert!(other.now_or_never().is_some(), "nobody was woken for the second one");
     }
 }

@@ -92,7 +92,7 @@ impl Floor {
     }
 
     /// The same in passing, at a pace that is most probably not too fast. Much fewer rejections than usual make it time
-    /// to measure again. A call with too many is no measure: the capacity may have fallen, and would be taken for a floor.
+    /// to measure again. A call with more than chance brings is no measure: the capacity may have fallen, and would be taken for a floor.
     pub(super) fn measure_in_passing(&mut self, now: f64, sent: f64, rejected: f64) {
         self.lack = (self.lack + FEWER * self.share * sent - rejected).max(0.0);
         if self.lack > self.chance(WINDOW) {

@@ -142,7 +142,8 @@ impl Pacer {
 
     /// How long a call takes at the pace that the service can take.
     pub(super) fn call_time(&self) -> Duration {
-        let seconds = self.capacity.map_or(0.0, |capacity| self.chunk / capacity);
+        let chunk = |capacity: f64| self.chunk.min((capacity * CALL_SECONDS).max(1.0));
+        let seconds = self.capacity.map_or(0.0, |capacity| chunk(capacity) / capacity);
         Duration::try_from_secs_f64(seconds).unwrap_or_default()
     }
 

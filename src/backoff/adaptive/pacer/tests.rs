@@ -36,6 +36,15 @@ fn answer(now: f64) -> Evidence {
     }
 }
 
+#[test]
+fn a_slow_service_gets_calls_of_half_a_second_at_most() {
+    let mut pacer = tracking();
+    for (capacity, millis) in [(500.0, 50), (50.0, 500), (5.0, 500), (1.0, 1000)] {
+        pacer.capacity = Some(capacity);
+        assert_eq!(pacer.call_time(), Duration::from_millis(millis));
+    }
+}
+
 /// Whether an estimate is searched for again that has sunk far below its peak, within half a minute.
 fn is_searched_again(mut pacer: Pacer) -> bool {
     (0..1200).any(|call| {
