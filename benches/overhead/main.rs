@@ -41,8 +41,8 @@ struct Arguments {
     /// Turns of each side.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     turns: u16,
-    /// Take all turns in this process, where the memory is warm and the search for the pace over. With many short turns this tells a
-    /// difference of 2%, which turns in processes of their own do not.
+    /// Take all turns in this process, where the memory is warm and the search for the pace over. With many short turns
+    /// this tells a difference of 2%, which turns in processes of their own do not.
     #[arg(long)]
     together: bool,
     /// Count instructions under valgrind instead.
