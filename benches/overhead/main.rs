@@ -99,11 +99,13 @@ fn throughput(arguments: &Arguments, service: Service) -> io::Result<f64> {
     let Arguments { entries, turns, .. } = *arguments;
     if arguments.together {
         let process = Process::new()?;
-        return turns::compare(service, entries, turns.into(), |service, side, entries| {
+        return turns::compare(service, entries, turns.into(), |side| {
             Ok(process.turn(service, side, entries))
         });
     }
-    turns::compare(service, entries, turns.into(), turns::of_its_own)
+    turns::compare(service, entries, turns.into(), |side| {
+        turns::of_its_own(service, side, entries)
+    })
 }
 
 /// What the first words of a child process's arguments name.

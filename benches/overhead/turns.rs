@@ -103,12 +103,12 @@ pub(crate) fn compare(
     service: Service,
     entries: usize,
     turns: usize,
-    mut turn: impl FnMut(Service, Side, usize) -> io::Result<Turn>,
+    mut turn: impl FnMut(Side) -> io::Result<Turn>,
 ) -> io::Result<f64> {
     let mut totals = [Total::default(), Total::default()];
     for number in 0..turns {
         for place in [number % 2, 1 - number % 2] {
-            let turn = turn(service, SIDES[place], entries)?;
+            let turn = turn(SIDES[place])?;
             totals[place].wall.push(turn.wall);
             totals[place].cpu += turn.cpu;
             totals[place].allocations += turn.allocations;
