@@ -37,37 +37,33 @@ impl Number {
     pub(super) fn parse(text: &str) -> Result<Self, InvalidEntry> {
         let malformed = |rule| InvalidEntry::Malformed { part: "number", rule };
         let not_a_number = || malformed("a decimal number");
-        let bytes = text.as_bytes();
-        let (mantissa, mut exponent) = match bytes.iter().position(|byte| matches!(byte, b'e' | b'E')) {
-            Some(place) => (&bytes[..place], power(&bytes[place + 1..]).ok_or_else(not_a_number)?),
-            None => (bytes, 0),
-        };
-        let (negative, mantissa) = signed(mantissa);
-        let mut number = Self::ZERO;
-        let mut has_digits = false;
-        let mut has_point = false;
-        let mut zeros = 0_u32;
-        for byte in mantissa {
-            match byte {
+        let (negative, unsigned) = signed(text.as_bytes());
+        let mut number = Self { negative, ..Self::ZERO };
+        let mut bytes = unsigned.iter();
+        let (mut digits, mut length) = (0_u128, 0_u32);
+        let (mut has_digits, mut has_point) = (false, false);
+        let (mut fraction, mut exponent) = (0, 0);
+        while let Some(byte) = bytes.next() {
+            let digit = match byte {
+                b'0'..=b'9' => byte - b'0',
                 b'.' if !has_point => {
                     has_point = true;
                     continue;
                 }
-                // Zeros count only between digits.
-                b'0' => zeros = zeros.saturating_add(u32::from(number.length > 0)),
-                b'1'..=b'9' => {
-                    number.length = number.length.saturating_add(zeros).saturating_add(1);
-                    if number.length <= MAX_DIGITS {
-                        // At most 38 digits in all, so neither a product nor the sum leaves 128 bits.
-                        (0..=zeros).for_each(|_| number.digits *= 10);
-                        number.digits += u128::from(byte - b'0');
-                    }
-                    zeros = 0;
+                b'e' | b'E' => {
+                    exponent = power(bytes.as_slice()).ok_or_else(not_a_number)?;
+                    break;
                 }
                 _ => return Err(not_a_number()),
-            }
+            };
             has_digits = true;
-            exponent = exponent.saturating_sub(i64::from(has_point));
+            fraction += i64::from(has_point);
+            // It wraps beyond 38 digits, and then it is zeros that do not count, or the number is refused.
+            digits = digits.wrapping_mul(10).wrapping_add(digit.into());
+            length = length.saturating_add((length > 0 || digit > 0).into());
+            if digit > 0 {
+                (number.digits, number.length) = (digits, length);
+            }
         }
         if !has_digits {
             return Err(not_a_number());
@@ -78,8 +74,8 @@ impl Number {
         if number.length == 0 {
             return Ok(Self::ZERO);
         }
-        number.exponent = exponent.saturating_add(i64::from(zeros));
-        number.negative = negative;
+        let zeros = i64::from(length - number.length);
+        number.exponent = exponent.saturating_sub(fraction).saturating_add(zeros);
         if (MIN_MAGNITUDE..=MAX_MAGNITUDE).contains(&number.magnitude()) {
             Ok(number)
         } else {
