@@ -12,6 +12,8 @@ mod body;
 pub mod dynamo;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod json;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod kept;
 mod lane;
 #[cfg(test)]
 mod recording;

@@ -1,6 +1,7 @@
 //! The client, and how it is called.
 
 use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use aws_sdk_sqs::config::retry::RetryConfig;
 use aws_sdk_sqs::config::{Builder, FrameworkMetadata};
@@ -13,13 +14,18 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::correlate::wire_id;
 use super::wire;
-use crate::target::body::was_not_placed;
+use crate::target::body::{Placer, was_not_placed};
+use crate::target::kept::Learner;
 
 /// A client, with what these calls change in its configuration.
 #[derive(Clone)]
 pub(super) struct Calls {
     client: Client,
+    /// What is changed for a call that is made by the client.
     per_call: Builder,
+    kept: Learner,
+    /// The client with the changes, which takes a call less time than to make them for it.
+    derived: Arc<OnceLock<Client>>,
     /// Somebody looks at the input of each call.
     watched: bool,
 }
@@ -29,9 +35,27 @@ impl Calls {
         let watched = client.config().interceptors().next().is_some();
         Self {
             client,
-            per_call: per_call(),
+            per_call: changed(Config::builder()),
+            kept: Learner::default(),
+            derived: Arc::default(),
             watched,
         }
+    }
+
+    /// The client with the changes, once a call has told what it has to share with the caller's.
+    fn derived(&self) -> Option<&Client> {
+        let kept = self.kept.learnt()?;
+        let derive = || {
+            let mut config = changed(self.client.config().to_builder())
+                .http_client(kept.http_client.clone())
+                .identity_cache(kept.identity_cache.clone())
+                .interceptor(Placer);
+            if let Some(clock) = &kept.clock {
+                config.push_interceptor(clock.clone());
+            }
+            Client::from_conf(config.build())
+        };
+        Some(self.derived.get_or_init(derive))
     }
 
     /// Sends the messages in one call.
@@ -40,18 +64,21 @@ impl Calls {
         queue_url: &str,
         messages: impl Iterator<Item = Cow<'_, SendMessageBatchRequestEntry>> + Clone,
     ) -> Result<SendMessageBatchOutput, SdkError<SendMessageBatchError, HttpResponse>> {
-        let call = |entries| {
-            self.client
-                .send_message_batch()
-                .queue_url(queue_url)
-                .set_entries(entries)
-                .customize()
-                .config_override(self.per_call.clone())
+        let call = |client: &Client, entries| client.send_message_batch().queue_url(queue_url).set_entries(entries);
+        let changed = |entries| {
+            let call = call(&self.client, entries).customize();
+            call.config_override(self.per_call.clone())
         };
         if !self.watched
             && let Some(body) = wire::body(queue_url, messages.clone())
         {
-            let answer = call(None).map_request(body.place()).send().await;
+            let answer = match self.derived() {
+                Some(derived) => body.sent_by(call(derived, None).send()).await,
+                None => {
+                    let call = changed(None).interceptor(self.kept.clone()).interceptor(Placer);
+                    body.sent_by(call.send()).await
+                }
+            };
             match answer {
                 Err(error) if was_not_placed(&error) => {}
                 answer => return answer,
@@ -62,7 +89,7 @@ impl Calls {
             copy.id = wire_id(place);
             copy
         });
-        call(Some(copies.collect())).send().await
+        changed(Some(copies.collect())).send().await
     }
 
     /// Asks for one attribute of the queue.
@@ -82,8 +109,8 @@ impl Calls {
 
 /// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
 /// throttles.
-fn per_call() -> Builder {
-    let config = Config::builder().retry_config(RetryConfig::disabled());
+fn changed(config: Builder) -> Builder {
+    let config = config.retry_config(RetryConfig::disabled());
     match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
         Ok(crate_name) => config.framework_metadata(crate_name),
         // The user agent then goes without the crate's name; the calls work as well.
