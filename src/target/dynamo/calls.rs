@@ -119,18 +119,89 @@ fn changed(config: Builder) -> Builder {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+    use futures::future::join;
+
     use super::super::testing::{client, put, text};
     use super::*;
     use crate::target::recording::{Foreigner, Recorder};
 
+    const ALL_WRITTEN: &str = r#"{"UnprocessedItems":{}}"#;
+
+    async fn write(calls: &Calls, id: &str) -> bool {
+        let request = put([("id", text(id))]);
+        calls.write(&[("orders", vec![&request])], false).await.is_ok()
+    }
+
+    fn body_of(id: &str) -> String {
+        format!(r#"{{"RequestItems":{{"orders":[{{"PutRequest":{{"Item":{{"id":{{"S":"{id}"}}}}}}}}]}}}}"#)
+    }
+
+    #[tokio::test]
+    async fn every_call_has_its_own_body() {
+        let recorder = Recorder::answering(200, ALL_WRITTEN);
+        let calls = Calls::new(client(&recorder));
+        for id in ["a", "b", "c"] {
+            assert!(write(&calls.clone(), id).await);
+        }
+        assert!(calls.derived.get().is_some());
+        assert_eq!(recorder.bodies(), ["a", "b", "c"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_single_call_derives_no_client() {
+        let recorder = Recorder::answering(200, ALL_WRITTEN);
+        let calls = Calls::new(client(&recorder));
+        assert!(write(&calls, "a").await);
+        assert!(calls.derived.get().is_none());
+    }
+
+    #[tokio::test]
+    async fn calls_that_begin_together_have_each_its_own_body() {
+        let recorder = Recorder::answering(200, ALL_WRITTEN);
+        let calls = Calls::new(client(&recorder));
+        assert_eq!(join(write(&calls, "a"), write(&calls, "b")).await, (true, true));
+        let mut bodies = recorder.bodies();
+        bodies.sort();
+        assert_eq!(bodies, ["a", "b"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_dropped_leaves_nothing_to_the_next() {
+        let recorder = Recorder::answering(200, ALL_WRITTEN);
+        let calls = Calls::new(client(&recorder));
+        for [dropped, next] in [["a", "b"], ["c", "d"]] {
+            recorder.hang(true);
+            assert!(write(&calls, dropped).now_or_never().is_none());
+            recorder.hang(false);
+            assert!(write(&calls, next).await);
+        }
+        assert_eq!(recorder.bodies(), ["a", "b", "c", "d"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_call_is_tried_once() {
+        let recorder = Recorder::answering(
+            400,
+            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}"#,
+        );
+        let calls = Calls::new(client(&recorder));
+        for made in 1..=3 {
+            assert!(!write(&calls, "a").await);
+            assert_eq!(recorder.requests(), made);
+        }
+    }
+
     #[tokio::test]
     async fn what_does_not_speak_json_writes_the_body_itself() {
-        let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
-        let mut calls = Calls::new(client(&recorder));
-        calls.per_call = calls.per_call.interceptor(Foreigner);
-        let request = put([("id", text("hello"))]);
-        assert!(calls.write(&[("orders", vec![&request])], false).await.is_ok());
-        let body = recorder.only_request().body;
-        assert!(body.contains(r#"{"id":{"S":"hello"}}"#), "{body}");
+        let recorder = Recorder::answering(200, ALL_WRITTEN);
+        let foreign = client(&recorder).config().to_builder().interceptor(Foreigner);
+        let mut calls = Calls::new(Client::from_conf(foreign.build()));
+        calls.watched = false;
+        for id in ["a", "b"] {
+            assert!(write(&calls, id).await);
+        }
+        assert!(calls.derived.get().is_some());
+        assert_eq!(recorder.bodies(), ["a", "b"].map(body_of));
     }
 }

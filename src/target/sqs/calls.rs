@@ -122,22 +122,87 @@ fn changed(config: Builder) -> Builder {
 mod tests {
     use std::iter;
 
+    use futures::FutureExt;
+    use futures::future::join;
+
     use super::super::testing::{client, message};
     use super::*;
     use crate::target::recording::{Foreigner, Recorder};
 
+    const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/1/orders";
+
+    async fn send(calls: &Calls, body: &str) -> bool {
+        let message = message(body).build().unwrap();
+        let sent = calls.send(QUEUE, iter::once(Cow::Borrowed(&message)));
+        sent.await.is_ok()
+    }
+
+    fn body_of(message: &str) -> String {
+        format!(r#"{{"QueueUrl":"{QUEUE}","Entries":[{{"Id":"0","MessageBody":"{message}"}}]}}"#)
+    }
+
+    #[tokio::test]
+    async fn every_call_has_its_own_body() {
+        let recorder = Recorder::answering(200, "{}");
+        let calls = Calls::new(client(&recorder));
+        for message in ["a", "b", "c"] {
+            assert!(send(&calls.clone(), message).await);
+        }
+        assert!(calls.derived.get().is_some());
+        assert_eq!(recorder.bodies(), ["a", "b", "c"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_single_call_derives_no_client() {
+        let recorder = Recorder::answering(200, "{}");
+        let calls = Calls::new(client(&recorder));
+        assert!(send(&calls, "a").await);
+        assert!(calls.derived.get().is_none());
+    }
+
+    #[tokio::test]
+    async fn calls_that_begin_together_have_each_its_own_body() {
+        let recorder = Recorder::answering(200, "{}");
+        let calls = Calls::new(client(&recorder));
+        assert_eq!(join(send(&calls, "a"), send(&calls, "b")).await, (true, true));
+        let mut bodies = recorder.bodies();
+        bodies.sort();
+        assert_eq!(bodies, ["a", "b"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_dropped_leaves_nothing_to_the_next() {
+        let recorder = Recorder::answering(200, "{}");
+        let calls = Calls::new(client(&recorder));
+        for [dropped, next] in [["a", "b"], ["c", "d"]] {
+            recorder.hang(true);
+            assert!(send(&calls, dropped).now_or_never().is_none());
+            recorder.hang(false);
+            assert!(send(&calls, next).await);
+        }
+        assert_eq!(recorder.bodies(), ["a", "b", "c", "d"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_call_is_tried_once() {
+        let recorder = Recorder::answering(403, r#"{"__type":"com.amazonaws.sqs#RequestThrottled"}"#);
+        let calls = Calls::new(client(&recorder));
+        for made in 1..=3 {
+            assert!(!send(&calls, "a").await);
+            assert_eq!(recorder.requests(), made);
+        }
+    }
+
     #[tokio::test]
     async fn what_does_not_speak_json_writes_the_body_itself() {
         let recorder = Recorder::answering(200, "{}");
-        let mut calls = Calls::new(client(&recorder));
-        calls.per_call = calls.per_call.interceptor(Foreigner);
-        let message = message("hello").build().unwrap();
-        let sent = calls.send(
-            "https://sqs.eu-central-1.amazonaws.com/1/orders",
-            iter::once(Cow::Borrowed(&message)),
-        );
-        assert!(sent.await.is_ok());
-        let body = recorder.only_request().body;
-        assert!(body.contains(r#""MessageBody":"hello""#), "{body}");
+        let foreign = client(&recorder).config().to_builder().interceptor(Foreigner);
+        let mut calls = Calls::new(Client::from_conf(foreign.build()));
+        calls.watched = false;
+        for message in ["a", "b"] {
+            assert!(send(&calls, message).await);
+        }
+        assert!(calls.derived.get().is_some());
+        assert_eq!(recorder.bodies(), ["a", "b"].map(body_of));
     }
 }
