@@ -8,6 +8,8 @@ mod answer;
 mod asked;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod body;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod clients;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]

@@ -1,60 +1,31 @@
 //! The client, and how it is called.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
 
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::{Builder, FrameworkMetadata};
+use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
 use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
 use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, WriteRequest};
-use aws_sdk_dynamodb::{Client, Config};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::wire;
-use crate::target::body::{Placer, was_not_placed};
-use crate::target::kept::Learner;
+use crate::target::body::was_not_placed;
+use crate::target::clients::clients;
 
-/// A client, with what these calls change in its configuration.
+clients!(aws_sdk_dynamodb);
+
+/// The calls of the service.
 #[derive(Clone)]
 pub(super) struct Calls {
-    client: Client,
-    /// What is changed for a call that is made by the client.
-    per_call: Builder,
-    kept: Learner,
-    /// The client with the changes, which takes a call less time than to make them for it.
-    derived: Arc<OnceLock<Client>>,
-    /// Somebody looks at the input of each call.
-    watched: bool,
+    clients: Clients,
 }
 
 impl Calls {
     pub(super) fn new(client: Client) -> Self {
-        let watched = client.config().interceptors().next().is_some();
         Self {
-            client,
-            per_call: changed(Config::builder()),
-            kept: Learner::default(),
-            derived: Arc::default(),
-            watched,
+            clients: Clients::new(client),
         }
-    }
-
-    /// The client with the changes, once a call has told what it has to share with the caller's.
-    fn derived(&self) -> Option<&Client> {
-        let kept = self.kept.learnt()?;
-        let derive = || {
-            let mut config = changed(self.client.config().to_builder())
-                .http_client(kept.http_client.clone())
-                .identity_cache(kept.identity_cache.clone())
-                .interceptor(Placer);
-            if let Some(clock) = &kept.clock {
-                config.push_interceptor(clock.clone());
-            }
-            Client::from_conf(config.build())
-        };
-        Some(self.derived.get_or_init(derive))
     }
 
     /// Makes one call with some tables' requests, which may ask for the capacity that it takes.
@@ -69,19 +40,17 @@ impl Calls {
                 .set_request_items(Some(requests))
                 .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total))
         };
-        let changed = |requests| {
-            let call = call(&self.client, requests).customize();
-            call.config_override(self.per_call.clone())
-        };
-        if !self.watched
+        let clients = &self.clients;
+        if !clients.are_watched()
             && let Some(body) = wire::body(tables, metered)
         {
             let none = tables.iter().map(|(table, _)| ((*table).to_owned(), Vec::new()));
             let none = none.collect();
-            let answer = match self.derived() {
+            let answer = match clients.derived() {
                 Some(derived) => body.sent_by(call(derived, none).send()).await,
                 None => {
-                    let call = changed(none).interceptor(self.kept.clone()).interceptor(Placer);
+                    let call = call(clients.callers(), none).customize();
+                    let call = call.config_override(clients.changes_with_body());
                     body.sent_by(call.send()).await
                 }
             };
@@ -94,26 +63,16 @@ impl Calls {
             let requests: Vec<WriteRequest> = requests.iter().copied().cloned().collect();
             ((*table).to_owned(), requests)
         });
-        changed(copies.collect::<HashMap<_, _>>()).send().await
+        let call = call(clients.callers(), copies.collect::<HashMap<_, _>>()).customize();
+        call.config_override(clients.changes()).send().await
     }
 
     pub(super) async fn describe(
         &self,
         table: &str,
     ) -> Result<DescribeTableOutput, SdkError<DescribeTableError, HttpResponse>> {
-        let call = self.client.describe_table().table_name(table);
-        call.customize().config_override(self.per_call.clone()).send().await
-    }
-}
-
-/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
-/// throttles.
-fn changed(config: Builder) -> Builder {
-    let config = config.retry_config(RetryConfig::disabled());
-    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
-        Ok(crate_name) => config.framework_metadata(crate_name),
-        // The user agent then goes without the crate's name; the calls work as well.
-        Err(_) => config,
+        let call = self.clients.callers().describe_table().table_name(table);
+        call.customize().config_override(self.clients.changes()).send().await
     }
 }
 
@@ -144,7 +103,7 @@ mod tests {
         for id in ["a", "b", "c"] {
             assert!(write(&calls.clone(), id).await);
         }
-        assert!(calls.derived.get().is_some());
+        assert!(calls.clients.have_derived());
         assert_eq!(recorder.bodies(), ["a", "b", "c"].map(body_of));
     }
 
@@ -153,7 +112,7 @@ mod tests {
         let recorder = Recorder::answering(200, ALL_WRITTEN);
         let calls = Calls::new(client(&recorder));
         assert!(write(&calls, "a").await);
-        assert!(calls.derived.get().is_none());
+        assert!(!calls.clients.have_derived());
     }
 
     #[tokio::test]
@@ -180,6 +139,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_derived_client_sends_nothing_without_a_body() {
+        let recorder = Recorder::answering(200, ALL_WRITTEN);
+        let calls = Calls::new(client(&recorder));
+        assert!(write(&calls, "a").await);
+        let derived = calls.clients.derived().unwrap();
+        let copies = vec![put([("id", text("b"))])];
+        let call = derived.batch_write_item().request_items("orders", copies);
+        assert!(was_not_placed(&call.send().await.unwrap_err()));
+        assert_eq!(recorder.bodies(), [body_of("a")]);
+    }
+
+    #[tokio::test]
     async fn a_call_is_tried_once() {
         let recorder = Recorder::answering(
             400,
@@ -196,12 +167,13 @@ mod tests {
     async fn what_does_not_speak_json_writes_the_body_itself() {
         let recorder = Recorder::answering(200, ALL_WRITTEN);
         let foreign = client(&recorder).config().to_builder().interceptor(Foreigner);
-        let mut calls = Calls::new(Client::from_conf(foreign.build()));
-        calls.watched = false;
+        let calls = Calls {
+            clients: Clients::new(Client::from_conf(foreign.build())).unwatched(),
+        };
         for id in ["a", "b"] {
             assert!(write(&calls, id).await);
         }
-        assert!(calls.derived.get().is_some());
+        assert!(calls.clients.have_derived());
         assert_eq!(recorder.bodies(), ["a", "b"].map(body_of));
     }
 }

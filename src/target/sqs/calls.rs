@@ -1,61 +1,32 @@
 //! The client, and how it is called.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
 
-use aws_sdk_sqs::config::retry::RetryConfig;
-use aws_sdk_sqs::config::{Builder, FrameworkMetadata};
+use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::get_queue_attributes::{GetQueueAttributesError, GetQueueAttributesOutput};
 use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
-use aws_sdk_sqs::{Client, Config};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::correlate::wire_id;
 use super::wire;
-use crate::target::body::{Placer, was_not_placed};
-use crate::target::kept::Learner;
+use crate::target::body::was_not_placed;
+use crate::target::clients::clients;
 
-/// A client, with what these calls change in its configuration.
+clients!(aws_sdk_sqs);
+
+/// The calls of the service.
 #[derive(Clone)]
 pub(super) struct Calls {
-    client: Client,
-    /// What is changed for a call that is made by the client.
-    per_call: Builder,
-    kept: Learner,
-    /// The client with the changes, which takes a call less time than to make them for it.
-    derived: Arc<OnceLock<Client>>,
-    /// Somebody looks at the input of each call.
-    watched: bool,
+    clients: Clients,
 }
 
 impl Calls {
     pub(super) fn new(client: Client) -> Self {
-        let watched = client.config().interceptors().next().is_some();
         Self {
-            client,
-            per_call: changed(Config::builder()),
-            kept: Learner::default(),
-            derived: Arc::default(),
-            watched,
+            clients: Clients::new(client),
         }
-    }
-
-    /// The client with the changes, once a call has told what it has to share with the caller's.
-    fn derived(&self) -> Option<&Client> {
-        let kept = self.kept.learnt()?;
-        let derive = || {
-            let mut config = changed(self.client.config().to_builder())
-                .http_client(kept.http_client.clone())
-                .identity_cache(kept.identity_cache.clone())
-                .interceptor(Placer);
-            if let Some(clock) = &kept.clock {
-                config.push_interceptor(clock.clone());
-            }
-            Client::from_conf(config.build())
-        };
-        Some(self.derived.get_or_init(derive))
     }
 
     /// Sends the messages in one call.
@@ -65,17 +36,15 @@ impl Calls {
         messages: impl Iterator<Item = Cow<'_, SendMessageBatchRequestEntry>> + Clone,
     ) -> Result<SendMessageBatchOutput, SdkError<SendMessageBatchError, HttpResponse>> {
         let call = |client: &Client, entries| client.send_message_batch().queue_url(queue_url).set_entries(entries);
-        let changed = |entries| {
-            let call = call(&self.client, entries).customize();
-            call.config_override(self.per_call.clone())
-        };
-        if !self.watched
+        let clients = &self.clients;
+        if !clients.are_watched()
             && let Some(body) = wire::body(queue_url, messages.clone())
         {
-            let answer = match self.derived() {
+            let answer = match clients.derived() {
                 Some(derived) => body.sent_by(call(derived, None).send()).await,
                 None => {
-                    let call = changed(None).interceptor(self.kept.clone()).interceptor(Placer);
+                    let call = call(clients.callers(), None).customize();
+                    let call = call.config_override(clients.changes_with_body());
                     body.sent_by(call.send()).await
                 }
             };
@@ -89,7 +58,8 @@ impl Calls {
             copy.id = wire_id(place);
             copy
         });
-        changed(Some(copies.collect())).send().await
+        let call = call(clients.callers(), Some(copies.collect())).customize();
+        call.config_override(clients.changes()).send().await
     }
 
     /// Asks for one attribute of the queue.
@@ -99,22 +69,12 @@ impl Calls {
         name: QueueAttributeName,
     ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
         let call = self
-            .client
+            .clients
+            .callers()
             .get_queue_attributes()
             .queue_url(queue_url)
             .attribute_names(name);
-        call.customize().config_override(self.per_call.clone()).send().await
-    }
-}
-
-/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
-/// throttles.
-fn changed(config: Builder) -> Builder {
-    let config = config.retry_config(RetryConfig::disabled());
-    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
-        Ok(crate_name) => config.framework_metadata(crate_name),
-        // The user agent then goes without the crate's name; the calls work as well.
-        Err(_) => config,
+        call.customize().config_override(self.clients.changes()).send().await
     }
 }
 
@@ -148,7 +108,7 @@ mod tests {
         for message in ["a", "b", "c"] {
             assert!(send(&calls.clone(), message).await);
         }
-        assert!(calls.derived.get().is_some());
+        assert!(calls.clients.have_derived());
         assert_eq!(recorder.bodies(), ["a", "b", "c"].map(body_of));
     }
 
@@ -157,7 +117,7 @@ mod tests {
         let recorder = Recorder::answering(200, "{}");
         let calls = Calls::new(client(&recorder));
         assert!(send(&calls, "a").await);
-        assert!(calls.derived.get().is_none());
+        assert!(!calls.clients.have_derived());
     }
 
     #[tokio::test]
@@ -197,12 +157,13 @@ mod tests {
     async fn what_does_not_speak_json_writes_the_body_itself() {
         let recorder = Recorder::answering(200, "{}");
         let foreign = client(&recorder).config().to_builder().interceptor(Foreigner);
-        let mut calls = Calls::new(Client::from_conf(foreign.build()));
-        calls.watched = false;
+        let calls = Calls {
+            clients: Clients::new(Client::from_conf(foreign.build())).unwatched(),
+        };
         for message in ["a", "b"] {
             assert!(send(&calls, message).await);
         }
-        assert!(calls.derived.get().is_some());
+        assert!(calls.clients.have_derived());
         assert_eq!(recorder.bodies(), ["a", "b"].map(body_of));
     }
 }
