@@ -139,15 +139,12 @@ fn assert_configured(service: &Service) {
     assert_eq!(sent.len(), 4);
     assert!(sent.iter().all(|call| *call == sent[0]), "{sent:#?}");
     assert!(sent[0].url.starts_with("https://example.com/"), "{}", sent[0].url);
-    assert_eq!(sent[0].timeouts, timeouts_of_a_connector());
+    let timeouts = timeouts();
+    assert_eq!(sent[0].timeouts, [timeouts.connect_timeout(), timeouts.read_timeout()]);
     assert_eq!(sent[0].header("amz-sdk-request"), "attempt=1; max=1");
     let agent = sent[0].header("x-amz-user-agent");
     assert!(agent.contains("app/shop"), "{agent}");
     assert!(agent.contains("lib/aws-batch-delivery/"), "{agent}");
-}
-
-fn timeouts_of_a_connector() -> [Option<Duration>; 2] {
-    [timeouts().connect_timeout(), timeouts().read_timeout()]
 }
 
 #[tokio::test]
@@ -203,7 +200,7 @@ async fn credentials_are_asked_for_once_by_all_calls_of_messages() {
 /// What a client has learnt of the service's clock, the other one need not learn by a call that is refused.
 #[tokio::test]
 async fn the_clock_that_the_client_has_set_is_set_in_all_calls() {
-    let ahead = Duration::from_secs(20 * 60);
+    let ahead = Duration::from_mins(20);
     let service = Service {
         clock: Some(SystemTime::UNIX_EPOCH + NOW + ahead),
         ..Service::default()

@@ -46,13 +46,12 @@ impl Calls {
         {
             let none = tables.iter().map(|(table, _)| ((*table).to_owned(), Vec::new()));
             let none = none.collect();
-            let answer = match clients.derived() {
-                Some(derived) => body.sent_by(call(derived, none).send()).await,
-                None => {
-                    let call = call(clients.callers(), none).customize();
-                    let call = call.config_override(clients.changes_with_body());
-                    body.sent_by(call.send()).await
-                }
+            let answer = if let Some(derived) = clients.derived() {
+                body.sent_by(call(derived, none).send()).await
+            } else {
+                let call = call(clients.callers(), none).customize();
+                let call = call.config_override(clients.changes_with_body());
+                body.sent_by(call.send()).await
             };
             match answer {
                 Err(error) if was_not_placed(&error) => {}

@@ -40,13 +40,12 @@ impl Calls {
         if !clients.are_watched()
             && let Some(body) = wire::body(queue_url, messages.clone())
         {
-            let answer = match clients.derived() {
-                Some(derived) => body.sent_by(call(derived, None).send()).await,
-                None => {
-                    let call = call(clients.callers(), None).customize();
-                    let call = call.config_override(clients.changes_with_body());
-                    body.sent_by(call.send()).await
-                }
+            let answer = if let Some(derived) = clients.derived() {
+                body.sent_by(call(derived, None).send()).await
+            } else {
+                let call = call(clients.callers(), None).customize();
+                let call = call.config_override(clients.changes_with_body());
+                body.sent_by(call.send()).await
             };
             match answer {
                 Err(error) if was_not_placed(&error) => {}
