@@ -8,8 +8,12 @@
 use std::error::Error;
 use std::iter::successors;
 
-use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::box_error::BoxError;
+use aws_smithy_runtime_api::client::interceptors::context::BeforeTransmitInterceptorContextMut;
+use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::config_bag::ConfigBag;
 
 /// The protocols whose bodies are plain JSON.
 const JSON: &str = "application/x-amz-json-";
@@ -34,20 +38,45 @@ impl Body {
         Self(json)
     }
 
-    /// What gives a request this body instead of its own.
-    pub(crate) fn place(self) -> impl Fn(HttpRequest) -> Result<HttpRequest, OtherProtocol> + Send + Sync + 'static {
-        let length = self.0.len();
-        let body = SdkBody::from(self.0);
-        move |mut request| {
-            let is_json = request
-                .headers()
-                .get("content-type")
-                .is_some_and(|kind| kind.starts_with(JSON));
-            let body = body.try_clone().filter(|_| is_json).ok_or(OtherProtocol)?;
-            request.headers_mut().insert("content-length", length.to_string());
-            *request.body_mut() = body;
-            Ok(request)
+    /// The call, in whose request the [`Placer`] finds this body.
+    pub(crate) fn sent_by<Call: Future>(self, call: Call) -> impl Future<Output = Call::Output> {
+        BODY.scope(SdkBody::from(self.0), call)
+    }
+}
+
+tokio::task_local! {
+    /// The body of the call that is polled. A client's interceptors are the same for all its calls, so what belongs to one call
+    /// reaches them like this. It is gone when the call is over or dropped.
+    static BODY: SdkBody;
+}
+
+/// Gives the request of each call the call's body instead of the request's own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placer;
+
+#[dyn_dispatch_hint]
+impl Intercept for Placer {
+    fn name(&self) -> &'static str {
+        "Placer"
+    }
+
+    // Called for each attempt, whose request is as the SDK has written it.
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let request = context.request_mut();
+        let kind = request.headers().get("content-type");
+        if !kind.is_some_and(|kind| kind.starts_with(JSON)) {
+            return Err(OtherProtocol.into());
         }
+        let body = BODY.try_with(SdkBody::try_clone).ok().flatten().ok_or(OtherProtocol)?;
+        let length = body.bytes().map_or(0, <[u8]>::len);
+        request.headers_mut().insert("content-length", length.to_string());
+        *request.body_mut() = body;
+        Ok(())
     }
 }
 

@@ -8,10 +8,14 @@ mod answer;
 mod asked;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod body;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod clients;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod json;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod kept;
 mod lane;
 #[cfg(test)]
 mod recording;

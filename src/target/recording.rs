@@ -1,5 +1,6 @@
 //! An HTTP client for the targets' tests: it records what is sent and answers all of it alike.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aws_smithy_runtime_api::box_error::BoxError;
@@ -18,6 +19,7 @@ pub(crate) struct Recorder {
     status: u16,
     body: &'static str,
     requests: Arc<Mutex<Vec<Recorded>>>,
+    hangs: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone)]
@@ -32,7 +34,19 @@ impl Recorder {
             status,
             body,
             requests: Arc::default(),
+            hangs: Arc::default(),
         }
+    }
+
+    /// Whether it never answers from now on.
+    pub(crate) fn hang(&self, hangs: bool) {
+        self.hangs.store(hangs, Ordering::Relaxed);
+    }
+
+    /// The bodies of all requests.
+    pub(crate) fn bodies(&self) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().map(|request| request.body.clone()).collect()
     }
 
     /// How many requests there were.
@@ -55,6 +69,9 @@ impl HttpConnector for Recorder {
             user_agent: request.headers().get("x-amz-user-agent").unwrap_or_default().to_owned(),
             body: String::from_utf8(body.to_vec()).unwrap(),
         });
+        if self.hangs.load(Ordering::Relaxed) {
+            return HttpConnectorFuture::new(std::future::pending());
+        }
         let status = self.status.try_into().unwrap();
         HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(self.body))))
     }

@@ -1,5 +1,6 @@
 //! What the crate promises, proved against the simulator through the real SDK clients.
 
+mod client;
 mod conservation;
 mod entries;
 mod order;

@@ -2,35 +2,30 @@
 
 use std::borrow::Cow;
 
-use aws_sdk_sqs::config::retry::RetryConfig;
-use aws_sdk_sqs::config::{Builder, FrameworkMetadata};
+use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::get_queue_attributes::{GetQueueAttributesError, GetQueueAttributesOutput};
 use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
-use aws_sdk_sqs::{Client, Config};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::correlate::wire_id;
 use super::wire;
 use crate::target::body::was_not_placed;
+use crate::target::clients::clients;
 
-/// A client, with what these calls change in its configuration.
+clients!(aws_sdk_sqs);
+
+/// The calls of the service.
 #[derive(Clone)]
 pub(super) struct Calls {
-    client: Client,
-    per_call: Builder,
-    /// Somebody looks at the input of each call.
-    watched: bool,
+    clients: Clients,
 }
 
 impl Calls {
     pub(super) fn new(client: Client) -> Self {
-        let watched = client.config().interceptors().next().is_some();
         Self {
-            client,
-            per_call: per_call(),
-            watched,
+            clients: Clients::new(client),
         }
     }
 
@@ -40,18 +35,18 @@ impl Calls {
         queue_url: &str,
         messages: impl Iterator<Item = Cow<'_, SendMessageBatchRequestEntry>> + Clone,
     ) -> Result<SendMessageBatchOutput, SdkError<SendMessageBatchError, HttpResponse>> {
-        let call = |entries| {
-            self.client
-                .send_message_batch()
-                .queue_url(queue_url)
-                .set_entries(entries)
-                .customize()
-                .config_override(self.per_call.clone())
-        };
-        if !self.watched
+        let call = |client: &Client, entries| client.send_message_batch().queue_url(queue_url).set_entries(entries);
+        let clients = &self.clients;
+        if !clients.are_watched()
             && let Some(body) = wire::body(queue_url, messages.clone())
         {
-            let answer = call(None).map_request(body.place()).send().await;
+            let answer = if let Some(derived) = clients.derived() {
+                body.sent_by(call(derived, None).send()).await
+            } else {
+                let call = call(clients.callers(), None).customize();
+                let call = call.config_override(clients.changes_with_body());
+                body.sent_by(call.send()).await
+            };
             match answer {
                 Err(error) if was_not_placed(&error) => {}
                 answer => return answer,
@@ -62,7 +57,8 @@ impl Calls {
             copy.id = wire_id(place);
             copy
         });
-        call(Some(copies.collect())).send().await
+        let call = call(clients.callers(), Some(copies.collect())).customize();
+        call.config_override(clients.changes()).send().await
     }
 
     /// Asks for one attribute of the queue.
@@ -72,22 +68,12 @@ impl Calls {
         name: QueueAttributeName,
     ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
         let call = self
-            .client
+            .clients
+            .callers()
             .get_queue_attributes()
             .queue_url(queue_url)
             .attribute_names(name);
-        call.customize().config_override(self.per_call.clone()).send().await
-    }
-}
-
-/// What these calls change in the client's configuration. Retries underneath would multiply the attempts and hide the
-/// throttles.
-fn per_call() -> Builder {
-    let config = Config::builder().retry_config(RetryConfig::disabled());
-    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
-        Ok(crate_name) => config.framework_metadata(crate_name),
-        // The user agent then goes without the crate's name; the calls work as well.
-        Err(_) => config,
+        call.customize().config_override(self.clients.changes()).send().await
     }
 }
 
@@ -95,22 +81,88 @@ fn per_call() -> Builder {
 mod tests {
     use std::iter;
 
+    use futures::FutureExt;
+    use futures::future::join;
+
     use super::super::testing::{client, message};
     use super::*;
     use crate::target::recording::{Foreigner, Recorder};
 
+    const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/1/orders";
+
+    async fn send(calls: &Calls, body: &str) -> bool {
+        let message = message(body).build().unwrap();
+        let sent = calls.send(QUEUE, iter::once(Cow::Borrowed(&message)));
+        sent.await.is_ok()
+    }
+
+    fn body_of(message: &str) -> String {
+        format!(r#"{{"QueueUrl":"{QUEUE}","Entries":[{{"Id":"0","MessageBody":"{message}"}}]}}"#)
+    }
+
+    #[tokio::test]
+    async fn every_call_has_its_own_body() {
+        let recorder = Recorder::answering(200, "{}");
+        let calls = Calls::new(client(&recorder));
+        for message in ["a", "b", "c"] {
+            assert!(send(&calls.clone(), message).await);
+        }
+        assert!(calls.clients.have_derived());
+        assert_eq!(recorder.bodies(), ["a", "b", "c"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_single_call_derives_no_client() {
+        let recorder = Recorder::answering(200, "{}");
+        let calls = Calls::new(client(&recorder));
+        assert!(send(&calls, "a").await);
+        assert!(!calls.clients.have_derived());
+    }
+
+    #[tokio::test]
+    async fn calls_that_begin_together_have_each_its_own_body() {
+        let recorder = Recorder::answering(200, "{}");
+        let calls = Calls::new(client(&recorder));
+        assert_eq!(join(send(&calls, "a"), send(&calls, "b")).await, (true, true));
+        let mut bodies = recorder.bodies();
+        bodies.sort();
+        assert_eq!(bodies, ["a", "b"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_dropped_leaves_nothing_to_the_next() {
+        let recorder = Recorder::answering(200, "{}");
+        let calls = Calls::new(client(&recorder));
+        for [dropped, next] in [["a", "b"], ["c", "d"]] {
+            recorder.hang(true);
+            assert!(send(&calls, dropped).now_or_never().is_none());
+            recorder.hang(false);
+            assert!(send(&calls, next).await);
+        }
+        assert_eq!(recorder.bodies(), ["a", "b", "c", "d"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn a_call_is_tried_once() {
+        let recorder = Recorder::answering(403, r#"{"__type":"com.amazonaws.sqs#RequestThrottled"}"#);
+        let calls = Calls::new(client(&recorder));
+        for made in 1..=3 {
+            assert!(!send(&calls, "a").await);
+            assert_eq!(recorder.requests(), made);
+        }
+    }
+
     #[tokio::test]
     async fn what_does_not_speak_json_writes_the_body_itself() {
         let recorder = Recorder::answering(200, "{}");
-        let mut calls = Calls::new(client(&recorder));
-        calls.per_call = calls.per_call.interceptor(Foreigner);
-        let message = message("hello").build().unwrap();
-        let sent = calls.send(
-            "https://sqs.eu-central-1.amazonaws.com/1/orders",
-            iter::once(Cow::Borrowed(&message)),
-        );
-        assert!(sent.await.is_ok());
-        let body = recorder.only_request().body;
-        assert!(body.contains(r#""MessageBody":"hello""#), "{body}");
+        let foreign = client(&recorder).config().to_builder().interceptor(Foreigner);
+        let calls = Calls {
+            clients: Clients::new(Client::from_conf(foreign.build())).unwatched(),
+        };
+        for message in ["a", "b"] {
+            assert!(send(&calls, message).await);
+        }
+        assert!(calls.clients.have_derived());
+        assert_eq!(recorder.bodies(), ["a", "b"].map(body_of));
     }
 }

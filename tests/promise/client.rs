@@ -1,0 +1,282 @@
+//! The caller's client holds in every call: its configuration, its connections, its credentials, its clock.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use aws_batch_delivery::Delivery;
+use aws_credential_types::credential_fn::provide_credentials_fn;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{AppName, BehaviorVersion, Credentials, Region, SharedCredentialsProvider};
+use aws_smithy_async::time::StaticTimeSource;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::date_time::Format;
+
+use crate::entries::{messages, no_rest, puts};
+
+const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
+
+/// Headers that belong to a single call.
+const OF_A_CALL: [&str; 3] = ["amz-sdk-invocation-id", "authorization", "content-length"];
+
+/// When all of this happens.
+const NOW: Duration = Duration::from_secs(1_790_000_000);
+
+/// What was sent, but for the body.
+#[derive(Debug, Clone, PartialEq)]
+struct Sent {
+    url: String,
+    headers: BTreeMap<String, String>,
+    timeouts: [Option<Duration>; 2],
+}
+
+impl Sent {
+    fn header(&self, name: &str) -> &str {
+        &self.headers[name]
+    }
+}
+
+/// A service that takes everything, and remembers what was sent to it.
+#[derive(Debug, Clone, Default)]
+struct Service {
+    sent: Arc<Mutex<Vec<Sent>>>,
+    /// What its clock shows, if it says so.
+    clock: Option<SystemTime>,
+}
+
+#[derive(Debug)]
+struct Connector(Service, [Option<Duration>; 2]);
+
+impl HttpClient for Service {
+    fn http_connector(&self, settings: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        let timeouts = [settings.connect_timeout(), settings.read_timeout()];
+        SharedHttpConnector::new(Connector(self.clone(), timeouts))
+    }
+}
+
+impl HttpConnector for Connector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let headers = request.headers().iter();
+        let headers = headers.filter(|(name, _)| !OF_A_CALL.contains(name));
+        self.0.sent.lock().unwrap().push(Sent {
+            url: request.uri().to_owned(),
+            headers: headers
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            timeouts: self.1,
+        });
+        let mut answer = HttpResponse::new(200.try_into().unwrap(), SdkBody::from(everything()));
+        if let Some(clock) = self.0.clock {
+            let date = aws_sdk_dynamodb::primitives::DateTime::from(clock);
+            answer.headers_mut().insert("date", date.fmt(Format::HttpDate).unwrap());
+        }
+        HttpConnectorFuture::ready(Ok(answer))
+    }
+}
+
+/// The answer of either service when it took all.
+fn everything() -> String {
+    let sent = (0..10).map(|id| format!(r#"{{"Id":"{id}","MessageId":"m","MD5OfMessageBody":"d"}}"#));
+    let sent: Vec<String> = sent.collect();
+    format!(r#"{{"UnprocessedItems":{{}},"Successful":[{}]}}"#, sent.join(","))
+}
+
+/// Credentials that count how often they are asked for.
+fn counted() -> (SharedCredentialsProvider, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let provider = provide_credentials_fn(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+        async {
+            tokio::task::yield_now().await;
+            Ok(Credentials::new("key", "secret", None, None, "test"))
+        }
+    });
+    (SharedCredentialsProvider::new(provider), asked)
+}
+
+fn timeouts() -> TimeoutConfig {
+    let timeouts = TimeoutConfig::builder().connect_timeout(Duration::from_secs(7));
+    timeouts.read_timeout(Duration::from_secs(11)).build()
+}
+
+/// A configuration of either service with a bit of everything, but for an HTTP client.
+macro_rules! config {
+    ($sdk:ident) => {
+        $sdk::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("eu-central-1"))
+            .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
+            .app_name(AppName::new("shop").unwrap())
+            .timeout_config(timeouts())
+            .time_source(StaticTimeSource::new(SystemTime::UNIX_EPOCH + NOW))
+    };
+}
+
+async fn deliver_puts(client: &aws_sdk_dynamodb::Client, concurrency: usize) {
+    let options = no_rest().concurrency(concurrency).unwrap();
+    let delivery = Delivery::to_dynamo(client.clone(), "orders").key("id").options(options);
+    assert_eq!(delivery.deliver(puts(100)).await.unwrap().delivered, 100);
+}
+
+async fn deliver_messages(client: &aws_sdk_sqs::Client, concurrency: usize) {
+    let options = no_rest().concurrency(concurrency).unwrap();
+    let delivery = Delivery::to_sqs(client.clone(), QUEUE).options(options);
+    assert_eq!(delivery.deliver(messages(40)).await.unwrap().delivered, 40);
+}
+
+fn assert_configured(service: &Service) {
+    let sent = service.sent.lock().unwrap();
+    assert_eq!(sent.len(), 4);
+    assert!(sent.iter().all(|call| *call == sent[0]), "{sent:#?}");
+    assert!(sent[0].url.starts_with("https://example.com/"), "{}", sent[0].url);
+    let timeouts = timeouts();
+    assert_eq!(sent[0].timeouts, [timeouts.connect_timeout(), timeouts.read_timeout()]);
+    assert_eq!(sent[0].header("amz-sdk-request"), "attempt=1; max=1");
+    let agent = sent[0].header("x-amz-user-agent");
+    assert!(agent.contains("app/shop"), "{agent}");
+    assert!(agent.contains("lib/aws-batch-delivery/"), "{agent}");
+}
+
+#[tokio::test]
+async fn all_calls_of_writes_are_configured_alike() {
+    let service = Service::default();
+    let config = config!(aws_sdk_dynamodb)
+        .endpoint_url("https://example.com")
+        .http_client(service.clone());
+    deliver_puts(&aws_sdk_dynamodb::Client::from_conf(config.build()), 1).await;
+    assert_configured(&service);
+}
+
+#[tokio::test]
+async fn all_calls_of_messages_are_configured_alike() {
+    let service = Service::default();
+    let config = config!(aws_sdk_sqs)
+        .endpoint_url("https://example.com")
+        .http_client(service.clone());
+    deliver_messages(&aws_sdk_sqs::Client::from_conf(config.build()), 1).await;
+    assert_configured(&service);
+}
+
+#[tokio::test]
+async fn credentials_are_asked_for_once_by_all_calls_of_writes() {
+    for concurrency in [1, 4] {
+        let (credentials, asked) = counted();
+        let config = config!(aws_sdk_dynamodb)
+            .credentials_provider(credentials)
+            .http_client(Service::default());
+        let client = aws_sdk_dynamodb::Client::from_conf(config.build());
+        deliver_puts(&client, concurrency).await;
+        client.list_tables().send().await.unwrap();
+        deliver_puts(&client, concurrency).await;
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[tokio::test]
+async fn credentials_are_asked_for_once_by_all_calls_of_messages() {
+    for concurrency in [1, 4] {
+        let (credentials, asked) = counted();
+        let config = config!(aws_sdk_sqs)
+            .credentials_provider(credentials)
+            .http_client(Service::default());
+        let client = aws_sdk_sqs::Client::from_conf(config.build());
+        deliver_messages(&client, concurrency).await;
+        client.list_queues().send().await.unwrap();
+        deliver_messages(&client, concurrency).await;
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// What a client has learnt of the service's clock, the other one need not learn by a call that is refused.
+#[tokio::test]
+async fn the_clock_that_the_client_has_set_is_set_in_all_calls() {
+    let ahead = Duration::from_mins(20);
+    let service = Service {
+        clock: Some(SystemTime::UNIX_EPOCH + NOW + ahead),
+        ..Service::default()
+    };
+    let dynamo = config!(aws_sdk_dynamodb).http_client(service.clone()).build();
+    let dynamo = aws_sdk_dynamodb::Client::from_conf(dynamo);
+    dynamo.list_tables().send().await.unwrap();
+    deliver_puts(&dynamo, 1).await;
+    let sqs = config!(aws_sdk_sqs).http_client(service.clone()).build();
+    let sqs = aws_sdk_sqs::Client::from_conf(sqs);
+    deliver_messages(&sqs, 1).await;
+    sqs.list_queues().send().await.unwrap();
+
+    let sent = service.sent.lock().unwrap();
+    let dates: Vec<&str> = sent.iter().map(|call| call.header("x-amz-date")).collect();
+    let [wrong, right] = ["20260921T141320Z", "20260921T143320Z"];
+    let of_each_client = [wrong, right, right, right, right];
+    assert_eq!(dates, [of_each_client, of_each_client].concat());
+}
+
+/// Takes everything on a port of this machine. Returns where, and how often somebody has connected.
+fn listening() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let connected = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&connected);
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            count.fetch_add(1, Ordering::Relaxed);
+            thread::spawn(move || answer(&connection.unwrap()));
+        }
+    });
+    (url, connected)
+}
+
+/// Answers one request after the other, until nobody asks any more.
+fn answer(mut connection: &TcpStream) {
+    let mut requests = BufReader::new(connection);
+    let everything = everything();
+    loop {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if requests.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            if let Some(("content-length", value)) = line.to_lowercase().split_once(':') {
+                length = value.trim().parse().unwrap();
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        requests.read_exact(&mut vec![0; length]).unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", everything.len());
+        connection.write_all((head + &everything).as_bytes()).unwrap();
+    }
+}
+
+/// A client that was given no HTTP client has one of its own, and there is no other in any call.
+#[tokio::test]
+async fn all_calls_of_writes_share_the_connection_of_the_client() {
+    let (url, connected) = listening();
+    let client = aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb).endpoint_url(url).build());
+    client.list_tables().send().await.unwrap();
+    deliver_puts(&client, 1).await;
+    client.list_tables().send().await.unwrap();
+    assert_eq!(connected.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn all_calls_of_messages_share_the_connection_of_the_client() {
+    let (url, connected) = listening();
+    let client = aws_sdk_sqs::Client::from_conf(config!(aws_sdk_sqs).endpoint_url(url).build());
+    client.list_queues().send().await.unwrap();
+    deliver_messages(&client, 1).await;
+    client.list_queues().send().await.unwrap();
+    assert_eq!(connected.load(Ordering::Relaxed), 1);
+}
