@@ -25,10 +25,16 @@ const ROOM: usize = 8 * 1024;
 #[derive(Debug)]
 pub(crate) struct Body(Vec<u8>);
 
-/// The SDK expects something other than JSON, as a later version may. Nothing was sent.
+/// Why a request could not have the body. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
-#[error("the SDK does not speak JSON")]
-pub(crate) struct OtherProtocol;
+enum NotPlaced {
+    /// A later version may do so.
+    #[error("the SDK does not speak JSON")]
+    OtherProtocol,
+    /// A later version may poll the call where nobody has put one.
+    #[error("the body of the call is not there")]
+    NoBody,
+}
 
 impl Body {
     /// The body with the JSON that is written.
@@ -70,9 +76,13 @@ impl Intercept for Placer {
         let request = context.request_mut();
         let kind = request.headers().get("content-type");
         if !kind.is_some_and(|kind| kind.starts_with(JSON)) {
-            return Err(OtherProtocol.into());
+            return Err(NotPlaced::OtherProtocol.into());
         }
-        let body = BODY.try_with(SdkBody::try_clone).ok().flatten().ok_or(OtherProtocol)?;
+        let body = BODY
+            .try_with(SdkBody::try_clone)
+            .ok()
+            .flatten()
+            .ok_or(NotPlaced::NoBody)?;
         let length = body.bytes().map_or(0, <[u8]>::len);
         request.headers_mut().insert("content-length", length.to_string());
         *request.body_mut() = body;
@@ -82,7 +92,7 @@ impl Intercept for Placer {
 
 /// Whether a call failed because it could not have the body, before anything was sent.
 pub(crate) fn was_not_placed(error: &(dyn Error + 'static)) -> bool {
-    successors(Some(error), |&error| error.source()).any(<dyn Error>::is::<OtherProtocol>)
+    successors(Some(error), |&error| error.source()).any(<dyn Error>::is::<NotPlaced>)
 }
 
 /// Whether an entry has all that is known here, and no more: a later SDK may have given it a field that would not be

@@ -3,7 +3,7 @@
 //! A client that is derived from another one's configuration has connections and credentials of its own, unless the other
 //! one's are set in it. Only a call tells which these are, since most clients make them by default.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{OnceLock, Weak};
 
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::connector_metadata::ConnectorMetadata;
@@ -24,20 +24,14 @@ pub(crate) struct Kept {
     pub(crate) http_client: Approved,
     /// Its credentials.
     pub(crate) identity_cache: SharedIdentityCache,
-    /// How far its clock is from the service's. A client that does not have it learns it by a call that fails.
+    /// How far its clock is from the service's. A client that does not have it signs its first call for the wrong time.
     pub(crate) clock: Option<SharedInterceptor>,
 }
 
-/// Learns what a client keeps from the first call that it sees.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Learner(Arc<OnceLock<Kept>>);
-
-impl Learner {
-    /// What was learnt, if there was a call.
-    pub(crate) fn learnt(&self) -> Option<&Kept> {
-        self.0.get()
-    }
-}
+/// Learns what a client keeps from the first call that it sees. It does not hold what it has learnt: it is a part of that call,
+/// and what a client keeps may hold a call's parts.
+#[derive(Debug, Clone)]
+pub(crate) struct Learner(pub(crate) Weak<OnceLock<Kept>>);
 
 #[dyn_dispatch_hint]
 impl Intercept for Learner {
@@ -52,8 +46,8 @@ impl Intercept for Learner {
         components: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        if let Some(http_client) = components.http_client() {
-            self.0.get_or_init(|| Kept {
+        if let (Some(learnt), Some(http_client)) = (self.0.upgrade(), components.http_client()) {
+            learnt.get_or_init(|| Kept {
                 http_client: Approved(http_client),
                 identity_cache: components.identity_cache(),
                 clock: components
@@ -65,7 +59,7 @@ impl Intercept for Learner {
     }
 }
 
-/// An HTTP client that a client was made with. To make another one with it does not check it once more, for which it may
+/// An HTTP client that a client was made with. To make another one with it does not check the two once more, for which it may
 /// have to load all certificates.
 #[derive(Debug, Clone)]
 pub(crate) struct Approved(SharedHttpClient);
@@ -73,6 +67,10 @@ pub(crate) struct Approved(SharedHttpClient);
 impl HttpClient for Approved {
     fn http_connector(&self, settings: &HttpConnectorSettings, components: &RuntimeComponents) -> SharedHttpConnector {
         self.0.http_connector(settings, components)
+    }
+
+    fn validate_final_config(&self, components: &RuntimeComponents, config: &ConfigBag) -> Result<(), BoxError> {
+        self.0.validate_final_config(components, config)
     }
 
     fn connector_metadata(&self) -> Option<ConnectorMetadata> {

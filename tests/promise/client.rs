@@ -10,23 +10,27 @@ use std::time::{Duration, SystemTime};
 
 use aws_batch_delivery::Delivery;
 use aws_credential_types::credential_fn::provide_credentials_fn;
+use aws_runtime::invocation_id::{InvocationId, InvocationIdGenerator};
+use aws_sdk_dynamodb::config::retry::{ReconnectMode, RetryConfig};
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{AppName, BehaviorVersion, Credentials, Region, SharedCredentialsProvider};
 use aws_smithy_async::time::StaticTimeSource;
+use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
+use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::date_time::Format;
 
-use crate::entries::{messages, no_rest, puts};
+use crate::entries::{delete, messages, no_rest, puts};
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 
-/// Headers that belong to a single call.
-const OF_A_CALL: [&str; 3] = ["amz-sdk-invocation-id", "authorization", "content-length"];
+/// What a header of a signature has of the call itself, beside what it has of the client.
+const SIGNATURE: &str = ", Signature=";
 
 /// When all of this happens.
 const NOW: Duration = Duration::from_secs(1_790_000_000);
@@ -42,6 +46,15 @@ struct Sent {
 impl Sent {
     fn header(&self, name: &str) -> &str {
         &self.headers[name]
+    }
+
+    /// What all calls of a client have alike.
+    fn of_the_client(&self) -> Self {
+        let mut sent = self.clone();
+        sent.headers.remove("content-length");
+        let authorization = sent.headers.get_mut("authorization").unwrap();
+        authorization.truncate(authorization.find(SIGNATURE).unwrap());
+        sent
     }
 }
 
@@ -66,7 +79,6 @@ impl HttpClient for Service {
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let headers = request.headers().iter();
-        let headers = headers.filter(|(name, _)| !OF_A_CALL.contains(name));
         self.0.sent.lock().unwrap().push(Sent {
             url: request.uri().to_owned(),
             headers: headers
@@ -104,6 +116,27 @@ fn counted() -> (SharedCredentialsProvider, Arc<AtomicUsize>) {
     (SharedCredentialsProvider::new(provider), asked)
 }
 
+/// The same number for all calls, which is signed with them.
+#[derive(Debug)]
+struct SameInvocation;
+
+impl InvocationIdGenerator for SameInvocation {
+    fn generate(&self) -> Result<Option<InvocationId>, BoxError> {
+        Ok(Some(InvocationId::new("the same".to_owned())))
+    }
+}
+
+/// Sees what is sent, and changes nothing.
+#[derive(Debug)]
+struct Watcher;
+
+#[dyn_dispatch_hint]
+impl Intercept for Watcher {
+    fn name(&self) -> &'static str {
+        "Watcher"
+    }
+}
+
 fn timeouts() -> TimeoutConfig {
     let timeouts = TimeoutConfig::builder().connect_timeout(Duration::from_secs(7));
     timeouts.read_timeout(Duration::from_secs(11)).build()
@@ -119,6 +152,8 @@ macro_rules! config {
             .app_name(AppName::new("shop").unwrap())
             .timeout_config(timeouts())
             .time_source(StaticTimeSource::new(SystemTime::UNIX_EPOCH + NOW))
+            .retry_config(RetryConfig::adaptive().with_reconnect_mode(ReconnectMode::ReuseAllConnections))
+            .invocation_id_generator(SameInvocation)
     };
 }
 
@@ -137,7 +172,13 @@ async fn deliver_messages(client: &aws_sdk_sqs::Client, concurrency: usize) {
 fn assert_configured(service: &Service) {
     let sent = service.sent.lock().unwrap();
     assert_eq!(sent.len(), 4);
-    assert!(sent.iter().all(|call| *call == sent[0]), "{sent:#?}");
+    let first = sent[0].of_the_client();
+    assert!(sent.iter().all(|call| call.of_the_client() == first), "{sent:#?}");
+    let signed_for = sent[0].header("authorization");
+    assert!(
+        signed_for.contains("Credential=key/20260921/eu-central-1/"),
+        "{signed_for}"
+    );
     assert!(sent[0].url.starts_with("https://example.com/"), "{}", sent[0].url);
     let timeouts = timeouts();
     assert_eq!(sent[0].timeouts, [timeouts.connect_timeout(), timeouts.read_timeout()]);
@@ -165,6 +206,44 @@ async fn all_calls_of_messages_are_configured_alike() {
         .http_client(service.clone());
     deliver_messages(&aws_sdk_sqs::Client::from_conf(config.build()), 1).await;
     assert_configured(&service);
+}
+
+/// The SDK signs the body that it has written itself. Ours is the same, so its signature has to be the same.
+fn assert_signed_alike(service: &Service) {
+    let sent = service.sent.lock().unwrap();
+    let signatures: Vec<&str> = sent.iter().map(|call| call.header("authorization")).collect();
+    assert_eq!(signatures.len(), 3);
+    assert_eq!(signatures, [signatures[0]; 3]);
+}
+
+#[tokio::test]
+async fn a_body_of_writes_is_signed_as_the_sdk_signs_its_own() {
+    let service = Service::default();
+    let config = || config!(aws_sdk_dynamodb).http_client(service.clone());
+    let ours = aws_sdk_dynamodb::Client::from_conf(config().build());
+    let watched = aws_sdk_dynamodb::Client::from_conf(config().interceptor(Watcher).build());
+    for (client, times) in [(watched, 1), (ours, 2)] {
+        let delivery = Delivery::to_dynamo(client, "orders").key("id");
+        for _ in 0..times {
+            delivery.deliver([delete("a")]).await.unwrap();
+        }
+    }
+    assert_signed_alike(&service);
+}
+
+#[tokio::test]
+async fn a_body_of_messages_is_signed_as_the_sdk_signs_its_own() {
+    let service = Service::default();
+    let config = || config!(aws_sdk_sqs).http_client(service.clone());
+    let ours = aws_sdk_sqs::Client::from_conf(config().build());
+    let watched = aws_sdk_sqs::Client::from_conf(config().interceptor(Watcher).build());
+    for (client, times) in [(watched, 1), (ours, 2)] {
+        let delivery = Delivery::to_sqs(client, QUEUE);
+        for _ in 0..times {
+            delivery.deliver(messages(1)).await.unwrap();
+        }
+    }
+    assert_signed_alike(&service);
 }
 
 #[tokio::test]
@@ -197,7 +276,7 @@ async fn credentials_are_asked_for_once_by_all_calls_of_messages() {
     }
 }
 
-/// What a client has learnt of the service's clock, the other one need not learn by a call that is refused.
+/// What a client has learnt of the service's clock, no call has to learn again.
 #[tokio::test]
 async fn the_clock_that_the_client_has_set_is_set_in_all_calls() {
     let ahead = Duration::from_mins(20);
@@ -221,23 +300,27 @@ async fn the_clock_that_the_client_has_set_is_set_in_all_calls() {
     assert_eq!(dates, [of_each_client, of_each_client].concat());
 }
 
-/// Takes everything on a port of this machine. Returns where, and how often somebody has connected.
-fn listening() -> (String, Arc<AtomicUsize>) {
+/// A service on a port of this machine. It takes everything, but each request of a number that `fails`. Returns where it is, and
+/// how often somebody has connected.
+fn listening(fails: fn(usize) -> bool) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let connected = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&connected);
+    let asked = Arc::new(AtomicUsize::new(0));
     thread::spawn(move || {
         for connection in listener.incoming() {
             count.fetch_add(1, Ordering::Relaxed);
-            thread::spawn(move || answer(&connection.unwrap()));
+            let asked = Arc::clone(&asked);
+            let fails = move || fails(asked.fetch_add(1, Ordering::Relaxed));
+            thread::spawn(move || answer(&connection.unwrap(), fails));
         }
     });
     (url, connected)
 }
 
 /// Answers one request after the other, until nobody asks any more.
-fn answer(mut connection: &TcpStream) {
+fn answer(mut connection: &TcpStream, fails: impl Fn() -> bool) {
     let mut requests = BufReader::new(connection);
     let everything = everything();
     loop {
@@ -255,7 +338,8 @@ fn answer(mut connection: &TcpStream) {
             }
         }
         requests.read_exact(&mut vec![0; length]).unwrap();
-        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", everything.len());
+        let status = if fails() { "503 Service Unavailable" } else { "200 OK" };
+        let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", everything.len());
         connection.write_all((head + &everything).as_bytes()).unwrap();
     }
 }
@@ -263,7 +347,7 @@ fn answer(mut connection: &TcpStream) {
 /// A client that was given no HTTP client has one of its own, and there is no other in any call.
 #[tokio::test]
 async fn all_calls_of_writes_share_the_connection_of_the_client() {
-    let (url, connected) = listening();
+    let (url, connected) = listening(|_| false);
     let client = aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb).endpoint_url(url).build());
     client.list_tables().send().await.unwrap();
     deliver_puts(&client, 1).await;
@@ -273,10 +357,27 @@ async fn all_calls_of_writes_share_the_connection_of_the_client() {
 
 #[tokio::test]
 async fn all_calls_of_messages_share_the_connection_of_the_client() {
-    let (url, connected) = listening();
+    let (url, connected) = listening(|_| false);
     let client = aws_sdk_sqs::Client::from_conf(config!(aws_sdk_sqs).endpoint_url(url).build());
     client.list_queues().send().await.unwrap();
     deliver_messages(&client, 1).await;
     client.list_queues().send().await.unwrap();
+    assert_eq!(connected.load(Ordering::Relaxed), 1);
+}
+
+/// The client is told to keep its connections also after failures.
+#[tokio::test]
+async fn calls_of_writes_that_fail_keep_the_connection_as_the_client_does() {
+    let (url, connected) = listening(|number| number % 2 == 1);
+    let client = aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb).endpoint_url(url).build());
+    deliver_puts(&client, 1).await;
+    assert_eq!(connected.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn calls_of_messages_that_fail_keep_the_connection_as_the_client_does() {
+    let (url, connected) = listening(|number| number % 2 == 1);
+    let client = aws_sdk_sqs::Client::from_conf(config!(aws_sdk_sqs).endpoint_url(url).build());
+    deliver_messages(&client, 1).await;
     assert_eq!(connected.load(Ordering::Relaxed), 1);
 }

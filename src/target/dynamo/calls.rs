@@ -41,7 +41,7 @@ impl Calls {
                 .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total))
         };
         let clients = &self.clients;
-        if !clients.are_watched()
+        if !clients.need_input()
             && let Some(body) = wire::body(tables, metered)
         {
             let none = tables.iter().map(|(table, _)| ((*table).to_owned(), Vec::new()));
@@ -54,7 +54,7 @@ impl Calls {
                 body.sent_by(call.send()).await
             };
             match answer {
-                Err(error) if was_not_placed(&error) => {}
+                Err(error) if was_not_placed(&error) => clients.give_input(),
                 answer => return answer,
             }
         }
@@ -166,13 +166,15 @@ mod tests {
     async fn what_does_not_speak_json_writes_the_body_itself() {
         let recorder = Recorder::answering(200, ALL_WRITTEN);
         let foreign = client(&recorder).config().to_builder().interceptor(Foreigner);
-        let calls = Calls {
-            clients: Clients::new(Client::from_conf(foreign.build())).unwatched(),
-        };
+        let clients = Clients::new(Client::from_conf(foreign.build()));
+        // In the first call, and in one of a derived client.
         for id in ["a", "b"] {
+            let clients = clients.clone().unwatched();
+            let calls = Calls { clients };
             assert!(write(&calls, id).await);
+            assert!(calls.clients.need_input(), "no later call has to find out");
         }
-        assert!(calls.clients.have_derived());
+        assert!(clients.have_derived());
         assert_eq!(recorder.bodies(), ["a", "b"].map(body_of));
     }
 }

@@ -50,7 +50,9 @@ const WRITE_UNIT: usize = 1024;
 /// in one call.
 ///
 /// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
-/// holds. Its endpoint, credentials and timeouts are the caller's affair.
+/// holds. Its endpoint, credentials and timeouts are the caller's affair. A call without retries gives a provider of
+/// credentials 6.2 s, by the SDK's reckoning; for one that takes longer there is the `load_timeout` of the client's identity
+/// cache.
 ///
 /// The body of a call is written from the entries as they are. Only a client with interceptors, such as a mock, gets copies of
 /// them as the call's input, so that the interceptors see what is sent; that takes more time.

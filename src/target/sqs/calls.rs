@@ -37,7 +37,7 @@ impl Calls {
     ) -> Result<SendMessageBatchOutput, SdkError<SendMessageBatchError, HttpResponse>> {
         let call = |client: &Client, entries| client.send_message_batch().queue_url(queue_url).set_entries(entries);
         let clients = &self.clients;
-        if !clients.are_watched()
+        if !clients.need_input()
             && let Some(body) = wire::body(queue_url, messages.clone())
         {
             let answer = if let Some(derived) = clients.derived() {
@@ -48,7 +48,7 @@ impl Calls {
                 body.sent_by(call.send()).await
             };
             match answer {
-                Err(error) if was_not_placed(&error) => {}
+                Err(error) if was_not_placed(&error) => clients.give_input(),
                 answer => return answer,
             }
         }
@@ -156,13 +156,15 @@ mod tests {
     async fn what_does_not_speak_json_writes_the_body_itself() {
         let recorder = Recorder::answering(200, "{}");
         let foreign = client(&recorder).config().to_builder().interceptor(Foreigner);
-        let calls = Calls {
-            clients: Clients::new(Client::from_conf(foreign.build())).unwatched(),
-        };
+        let clients = Clients::new(Client::from_conf(foreign.build()));
+        // In the first call, and in one of a derived client.
         for message in ["a", "b"] {
+            let clients = clients.clone().unwatched();
+            let calls = Calls { clients };
             assert!(send(&calls, message).await);
+            assert!(calls.clients.need_input(), "no later call has to find out");
         }
-        assert!(calls.clients.have_derived());
+        assert!(clients.have_derived());
         assert_eq!(recorder.bodies(), ["a", "b"].map(body_of));
     }
 }
