@@ -174,7 +174,96 @@ async fn work<T: BatchTarget>(target: Arc<T>, queue: Arc<Queue<T::Entry>>, end: 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::time::Duration;
+
+    use tokio::task::yield_now;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+    use crate::backoff::{BackoffStrategy, Outcome, Retry, Waiter};
+    use crate::engine::gate::Gate;
+    use crate::engine::ticket::{Chunk, Ticket, Ticketed};
+    use crate::invalid::InvalidEntry;
+    use crate::target::{Answer, Limits, Verdict};
+
+    /// Takes everything at once.
+    struct Immediate;
+
+    impl BatchTarget for Immediate {
+        type Entry = ();
+
+        fn limits(&self) -> Limits {
+            unreachable!("no entry is packed here")
+        }
+
+        fn check(&self, (): &()) -> Result<usize, InvalidEntry> {
+            Ok(1)
+        }
+
+        async fn send(&self, _: &[()]) -> Answer {
+            Answer::Whole(Verdict::Accepted)
+        }
+    }
+
+    /// Counts the calls that it hears of.
+    struct Counting(Arc<AtomicUsize>);
+
+    impl BackoffStrategy for Counting {
+        fn rest(&self, _: Retry) -> Duration {
+            Duration::ZERO
+        }
+
+        fn observe(&self, _: &Outcome) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn call(gate: &Arc<Gate>) -> Round<()> {
+        let waiter = Waiter {
+            entries: 1,
+            more: false,
+        };
+        let mut chunk = Chunk::with_capacity(1);
+        let ticket = Ticket::new(0, 1);
+        chunk.push(Ticketed { entry: (), ticket });
+        Round {
+            chunk,
+            case: None,
+            departure: gate.try_admit(&waiter).expect("nobody waits").depart(1),
+            attempt_timeout: Duration::from_secs(1),
+            abandoned: CancellationToken::new(),
+        }
+    }
+
+    fn counting() -> (Arc<Gate>, Arc<AtomicUsize>) {
+        let heard = Arc::new(AtomicUsize::new(0));
+        (Arc::new(Gate::new(Counting(Arc::clone(&heard)))), heard)
+    }
+
+    #[tokio::test]
+    async fn calls_that_no_task_has_taken_are_over_when_the_delivery_is_dropped() {
+        let (gate, heard) = counting();
+        let mut rounds = Rounds::new();
+        (0..3).for_each(|_| rounds.start(&Arc::new(Immediate), call(&gate)));
+        // The tasks have not run, and end only when the runtime comes to it.
+        drop(rounds);
+        assert_eq!(heard.load(Relaxed), 3);
+    }
+
+    #[tokio::test]
+    async fn a_thousand_calls_that_end_at_once_leave_time_for_others() {
+        let (gate, heard) = counting();
+        let queue = Arc::new(Queue::new());
+        (0..1_000).for_each(|_| queue.push(Order::Go(call(&gate))));
+        let (end, _ended) = mpsc::unbounded_channel();
+        let task = tokio::spawn(work(Arc::new(Immediate), queue, end));
+        while heard.load(Relaxed) == 0 {
+            yield_now().await;
+        }
+        assert!(heard.load(Relaxed) < 1_000);
+        task.abort();
+    }
 
     #[test]
     fn each_call_wakes_somebody_who_waits() {
