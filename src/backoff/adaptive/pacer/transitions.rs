@@ -86,11 +86,12 @@ impl Pacer {
             let capacity = self.capacity.unwrap_or(0.0);
             self.suspicion.hear(evidence.fresh, evidence.fresh_rejected, capacity);
         }
-        if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
+        let capacity = self.capacity.unwrap_or(0.0);
+        self.floor.expect(evidence.now, fresh, rejected, capacity);
+        if self.floor.exceeded(fresh, rejected, capacity) {
             self.mark(evidence, dips);
         } else if dips && self.floor.is_up() && self.estimate.is_vouched_for() {
-            self.floor
-                .measure_in_passing(evidence.now, evidence.fresh, evidence.fresh_rejected);
+            self.floor.measure_in_passing(evidence.fresh, evidence.fresh_rejected);
         }
         if !evidence.is_full_rejection() {
             self.full_rejections = 0;
