@@ -69,6 +69,8 @@ impl Pacer {
 
     pub(super) fn start_tracking(&mut self, now: f64) {
         self.change.begin();
+        self.unused = 0.0;
+        self.arrears.clear();
         self.credit = Credit::none(now);
         // The bucket is empty: a call has to be paid for before it leaves.
         self.credit.spend(self.conditions().chunk);
@@ -81,7 +83,7 @@ impl Pacer {
     pub(super) fn track(&mut self, evidence: &Evidence) {
         self.schedule.rejected(evidence.rejected);
         let (fresh, rejected) = self.judged(evidence);
-        let dips = self.schedule.dips(evidence.sent_at);
+        let dips = self.schedule.dips(evidence.sent_at) && !self.arrears.are_left();
         if dips {
             let capacity = self.capacity.unwrap_or(0.0);
             self.suspicion.hear(evidence.fresh, evidence.fresh_rejected, capacity);
