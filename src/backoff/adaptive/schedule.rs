@@ -31,12 +31,8 @@ const COST_GAIN: f64 = 0.25;
 /// What a mark is taken to cost before the first, in entries.
 const FIRST_COST: f64 = 3.0;
 
-/// How steeply the pace comes back from the dip. With it the mean of a period is the estimate, to a fifth of a percent, and no
-/// more than 2% of a period is banked at any time: a bucket of a tenth of a second holds three times that, and a slow call.
-const STEEPNESS: i32 = 4;
-
-/// How often the overspeed doubles when no mark comes, in seconds: from 4% to threefold takes 0.9 s.
-const DOUBLING: f64 = 0.15;
+/// How often the overspeed doubles when no mark comes, in seconds: from 4% to threefold takes 1.2 s.
+const DOUBLING: f64 = 0.2;
 
 /// The same in round trips: the answer to one step is known before the next.
 const DOUBLING_TRIPS: f64 = 4.0;
@@ -148,7 +144,7 @@ impl Schedule {
         if !self.rules.has(Rule::Dip) {
             return 1.0 + OVER;
         }
-        1.0 + OVER - (DIP + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(STEEPNESS)
+        1.0 + OVER - (DIP + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(3)
     }
 
     /// Entries a second.
