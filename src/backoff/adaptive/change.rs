@@ -50,6 +50,8 @@ pub(super) struct Change {
 
 impl Change {
     /// Hears of one stretch more, in calls of `chunk` entries.
+    ///
+    /// When the service saw a call is known to about half a round trip: less than a whole one tells of no change.
     pub(super) fn observe(&mut self, stretch: Stretch, chunk: f64, trip: f64) -> Option<Changed> {
         if stretch.seconds <= 0.0 {
             return None;
@@ -81,7 +83,7 @@ impl Change {
             // In the first of the stretches it may have changed at any moment; the next tells how much.
             self.latest(deviation)
                 .filter(|changed| self.stretches.len() > 1 && changed.rate > 0.0 && changed.seconds >= trip)?
-        } else if -missing > tolerance {
+        } else if -missing > tolerance && stretch.seconds >= trip {
             Changed {
                 rate: stretch.accepted / stretch.seconds,
                 seconds: stretch.seconds,
@@ -139,6 +141,21 @@ mod tests {
             }
         }
         None
+    }
+
+    #[test]
+    fn answers_of_one_moment_are_no_rise_however_many_they_are() {
+        let mut change = Change::default();
+        let mut after = |seconds| {
+            let stretch = Stretch {
+                seconds,
+                accepted: 200.0,
+                expected: 1000.0 * seconds,
+            };
+            change.observe(stretch, 25.0, TRIP)
+        };
+        assert!(after(0.002).is_none());
+        assert!(after(0.02).is_some());
     }
 
     #[test]

@@ -10,15 +10,16 @@ const LOWEST: f64 = 0.0025;
 const SLACK: f64 = 1.05;
 const MARGIN: f64 = 0.01;
 
-/// Fewer rejections than this part of the floor are too few.
-const FEWER: f64 = 0.8;
-
 /// Entries over which chance is reckoned, and seconds of capacity, whichever is more.
 const WINDOW: f64 = 120.0;
 const WINDOW_SECONDS: f64 = 0.2;
 
 /// How many standard deviations cannot be chance.
 const DEVIATIONS: f64 = 3.0;
+
+/// By how many standard deviations of the same window there must be fewer rejections than usual to count as missing at all. At
+/// 1.2 the sum exceeds the bound by chance once in hundreds of windows (`exp(-2 * 1.2 * 3)`, Wald's bound of a CUSUM).
+const UNCOUNTED: f64 = 1.2;
 
 /// A floor that is measured again and lies within so many deviations is the same.
 const DIFFERENT: f64 = 2.0;
@@ -91,14 +92,22 @@ impl Floor {
         *self = Self::default();
     }
 
-    /// The same in passing, at a pace that is most probably not too fast. Much fewer rejections than usual make it time
-    /// to measure again. A call with more than chance brings is no measure: the capacity may have fallen, and would be taken for a floor.
-    pub(super) fn measure_in_passing(&mut self, now: f64, sent: f64, rejected: f64) {
-        self.lack = (self.lack + FEWER * self.share * sent - rejected).max(0.0);
-        if self.lack > self.chance(WINDOW) {
+    /// Hears of a call at any pace. Much fewer rejections than usual make it time to measure again: too fast a pace only adds to
+    /// them. A loss that is over is noticed at once, while the bucket still takes what is sent too much; later these rejections
+    /// look like the loss.
+    pub(super) fn expect(&mut self, now: f64, sent: f64, rejected: f64, capacity: f64) {
+        let window = window(capacity);
+        let uncounted = UNCOUNTED * self.deviation(window) / window;
+        self.lack = (self.lack + (self.share - uncounted).max(0.0) * sent - rejected).max(0.0);
+        if self.lack > self.chance(window) {
             self.lack = 0.0;
             self.review_at = self.review_at.min(now);
         }
+    }
+
+    /// Measures in passing, at a pace that is most probably not too fast. A call with more rejections than chance brings is no
+    /// measure: the capacity may have fallen, and would be taken for a floor.
+    pub(super) fn measure_in_passing(&mut self, sent: f64, rejected: f64) {
         if self.excess_of(sent, rejected) <= 0.0 {
             self.measure(sent, rejected);
         }
@@ -106,7 +115,12 @@ impl Floor {
 
     /// The rejections that chance may bring on top among so many entries.
     fn chance(&self, entries: f64) -> f64 {
-        1.0 + DEVIATIONS * (entries * self.share * (1.0 - self.share)).sqrt()
+        1.0 + DEVIATIONS * self.deviation(entries)
+    }
+
+    /// The standard deviation of the rejections among so many entries.
+    fn deviation(&self, entries: f64) -> f64 {
+        (entries * self.share * (1.0 - self.share)).sqrt()
     }
 
     /// How many of the rejections of a call are too many to be of the floor alone.
@@ -141,12 +155,17 @@ impl Floor {
             return true;
         }
         self.excess = (self.excess + rejected - (SLACK * self.share + MARGIN) * sent).max(0.0);
-        let exceeded = self.excess > self.chance(WINDOW.max(WINDOW_SECONDS * capacity));
+        let exceeded = self.excess > self.chance(window(capacity));
         if exceeded {
             self.excess = 0.0;
         }
         exceeded
     }
+}
+
+/// Entries over which chance is reckoned.
+fn window(capacity: f64) -> f64 {
+    WINDOW.max(WINDOW_SECONDS * capacity)
 }
 
 #[cfg(test)]
@@ -193,10 +212,25 @@ mod tests {
     fn a_capacity_that_falls_is_not_measured_in_passing() {
         let mut floor = Floor::default();
         floor.declare(0.0, 100.0, 10.0, 1000.0);
-        (0..100).for_each(|_| floor.measure_in_passing(1.0, 25.0, 12.0));
+        (0..100).for_each(|_| floor.measure_in_passing(25.0, 12.0));
         assert!((floor.share() - 0.1).abs() < 1e-9, "{}", floor.share());
-        (0..100).for_each(|_| floor.measure_in_passing(1.0, 25.0, 4.0));
+        (0..100).for_each(|_| floor.measure_in_passing(25.0, 4.0));
         assert!((floor.share() - 0.16).abs() < 0.01, "{}", floor.share());
+    }
+
+    #[test]
+    fn a_loss_that_is_over_is_soon_due_for_review_and_one_that_goes_on_is_not() {
+        let mut floor = Floor::default();
+        floor.declare(0.0, 100.0, 30.0, 1000.0);
+        for call in 0..1000 {
+            floor.expect(1.0, 25.0, f64::from(5 + call % 6), 1000.0);
+        }
+        assert!(!floor.is_due(1.0));
+        let calls = (1..100).find(|_| {
+            floor.expect(1.0, 25.0, 0.0, 1000.0);
+            floor.is_due(1.0)
+        });
+        assert!(calls.is_some_and(|calls| calls <= 5), "{calls:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A pace that follows what the service can take.
 
+mod arrears;
 mod change;
 mod clock;
 mod count;

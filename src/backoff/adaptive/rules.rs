@@ -23,11 +23,13 @@ pub enum Rule {
     ShortPeriods,
     /// Costly marks are rarer.
     Thrift,
+    /// While nobody sends nothing is measured, and it is made up for afterwards.
+    Unused,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Dip,
         Self::Change,
         Self::Outage,
@@ -37,6 +39,7 @@ impl Rule {
         Self::Group,
         Self::ShortPeriods,
         Self::Thrift,
+        Self::Unused,
     ];
 }
 

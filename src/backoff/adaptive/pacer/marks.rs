@@ -64,12 +64,17 @@ impl Pacer {
         let mut surprise = false;
         if let Some(capacity) = self.capacity.filter(|_| seconds > 0.0) {
             let trip = self.trip.seconds();
+            let expected = capacity * seconds;
+            // While nobody sent the bucket may have overflowed, and what it would have taken is not known. It lowers no estimate;
+            // but a mark below the estimate does.
+            let unknown = if dips { 0.0 } else { self.unused };
+            let accepted = self.accepted.max((self.accepted + unknown).min(expected));
             let stretch = Stretch {
                 seconds,
-                accepted: self.accepted,
-                expected: capacity * seconds,
+                accepted,
+                expected,
             };
-            self.estimate.add_fading(self.accepted, seconds);
+            self.estimate.add_fading(accepted, seconds);
             let changed = self.change.observe(stretch, self.chunk, trip);
             if let Some(changed) = changed.filter(|_| self.rules.has(Rule::Change)) {
                 surprise = true;
@@ -84,6 +89,8 @@ impl Pacer {
         if seconds > 0.0 || self.mark_at.is_none() {
             self.mark_at = Some(mark_at);
             self.accepted = 0.0;
+            self.unused = 0.0;
+            self.arrears.clear();
         }
         let is_news = evidence.sent_at > self.schedule.cut_at();
         if is_news {

@@ -8,6 +8,7 @@ mod transitions;
 use std::time::{Duration, Instant};
 
 use super::super::jitter::Jitter;
+use super::arrears::Arrears;
 use super::change::Change;
 use super::clock::{Clock, after};
 use super::count::{reckoned, whole};
@@ -19,7 +20,7 @@ use super::group::Group;
 use super::outage::Outage;
 use super::recent::Recent;
 use super::retries::Retries;
-use super::rules::Rules;
+use super::rules::{Rule, Rules};
 use super::schedule::{Conditions, Schedule};
 use super::search::Search;
 use super::suspicion::Suspicion;
@@ -86,6 +87,10 @@ pub(super) struct Pacer {
     mark_at: Option<f64>,
     /// Entries accepted since.
     accepted: f64,
+    /// Entries that might have left since and did not, as nobody was there to send them.
+    unused: f64,
+    /// Those that are to be made up for.
+    arrears: Arrears,
     full_rejections: u32,
     accepted_at: f64,
     /// The estimate that had sunk before the search, and the share of rejections that made it sink.
@@ -114,6 +119,8 @@ impl Pacer {
             group: Group::default(),
             mark_at: None,
             accepted: 0.0,
+            unused: 0.0,
+            arrears: Arrears::default(),
             full_rejections: 0,
             accepted_at: 0.0,
             unconfirmed: None,
@@ -288,7 +295,7 @@ impl Pacer {
     fn pace(&self, now: f64) -> f64 {
         let pace = match &self.state {
             State::Trial(trial) => trial.pace(),
-            _ => self.rules.share * self.schedule.pace(now, &self.conditions()),
+            _ => self.rules.share * self.schedule.pace(now, &self.conditions()) * self.arrears.factor(),
         };
         pace.min(self.rules.max_rate.unwrap_or(HIGHEST)).clamp(LOWEST, HIGHEST)
     }
@@ -298,7 +305,10 @@ impl Pacer {
             State::Track | State::Trial(_) => self.pace(now),
             _ => self.rules.max_rate.unwrap_or(HIGHEST),
         };
-        self.credit.earn(now, pace);
+        let lost = self.credit.earn(now, pace);
+        if self.rules.has(Rule::Unused) && matches!(self.state, State::Track) {
+            self.unused += self.arrears.add(now, lost, pace);
+        }
     }
 
     /// How many entries a call may carry.

@@ -105,3 +105,70 @@ fn beside_hot_keys_a_restored_estimate_is_kept_for_a_while() {
     pacer.group.begin(0.0);
     assert!(!climbs_soon(pacer));
 }
+
+/// A pacer whose search is over, while calls of ten entries were accepted every hundredth of a second.
+fn drained(accepted: f64, seconds: f64) -> Pacer {
+    let mut pacer = Pacer::new(Rules::default());
+    pacer.trip.observe(0.05);
+    (0..20).for_each(|call| pacer.recent.observe(f64::from(call) * 0.01, 10.0, 0.05));
+    pacer.estimate.add(accepted, seconds);
+    pacer.state = State::Drain {
+        from: 0.2,
+        until: 0.2,
+        accepted: 10.0,
+    };
+    pacer.end_drain_if_done(0.2);
+    pacer
+}
+
+#[test]
+fn a_search_that_measured_nothing_leaves_what_got_through_lately() {
+    let pacer = drained(0.0, 0.0);
+    assert!(matches!(pacer.state, State::Track));
+    assert!(pacer.capacity.is_some_and(|capacity| (capacity - 1000.0).abs() < 1.0));
+}
+
+#[test]
+fn a_rate_of_less_than_half_a_round_trip_is_believed_if_as_much_got_through_lately() {
+    let capacity = |accepted, seconds| drained(accepted, seconds).capacity.unwrap_or(0.0);
+    assert!((capacity(5.0, 0.005) - 1000.0).abs() < 1.0);
+    assert!((capacity(20.0, 0.001) - 1000.0).abs() < 1.0);
+    assert!((capacity(50.0, 0.001) - 2000.0).abs() < 1.0);
+}
+
+/// The estimate after a stretch of two seconds in which every worker was held up for so long.
+fn after_a_slow_call(seconds: f64, accepted: f64) -> f64 {
+    let mut pacer = tracking();
+    pacer.estimate = Estimate::guessed(PEAK, 0.3);
+    pacer.mark_at = Some(0.0);
+    pacer.cut(0.0);
+    pacer.earn(0.5);
+    pacer.credit = Credit::none(0.5);
+    pacer.unused = 0.0;
+    pacer.earn(0.5 + seconds);
+    pacer.credit.spend(1000.0);
+    pacer.accepted = accepted;
+    pacer.mark(&answer(2.004), false);
+    pacer.capacity.unwrap_or(0.0)
+}
+
+#[test]
+fn what_the_bucket_could_not_keep_during_a_slow_call_lowers_no_estimate() {
+    assert!(after_a_slow_call(0.0, 1900.0) < 0.97 * PEAK);
+    assert!((after_a_slow_call(0.15, 1900.0) - PEAK).abs() < 1.0);
+    // What it kept raises none either.
+    assert!((after_a_slow_call(0.15, 2000.0) - PEAK).abs() < 1.0);
+}
+
+#[test]
+fn after_a_slow_call_the_pace_is_higher_until_the_next_mark() {
+    let mut pacer = tracking();
+    pacer.mark_at = Some(0.0);
+    pacer.cut(0.0);
+    pacer.earn(0.0);
+    let usual = pacer.pace(0.2);
+    pacer.earn(0.2);
+    assert!(pacer.pace(0.2) > 1.2 * usual);
+    pacer.mark(&answer(0.204), true);
+    assert!(pacer.pace(0.4) < PEAK);
+}

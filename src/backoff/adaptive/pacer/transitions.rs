@@ -38,8 +38,20 @@ impl Pacer {
             return;
         }
         let trip = self.trip.seconds();
+        let recent = self.recent.rate();
+        let nothing = accepted <= 0.0 && self.accepted <= 0.0;
+        if self.estimate.entries() < WORTH && !nothing {
+            // The last rejections of the search were all seen at one moment, so that nothing can be measured between them. But
+            // more than what got through lately did not get through.
+            let guess = Estimate::guessed(recent, f64::INFINITY);
+            if guess.entries() >= WORTH {
+                self.estimate = guess;
+            }
+        }
         if self.estimate.entries() >= WORTH {
-            self.capacity = Some(self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN)));
+            // Over less than half a round trip a rate may come out many times too high, unless as much got through lately.
+            let known = self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN));
+            self.capacity = Some(known.max(self.estimate.rate_over(LEAST_SPAN).min(recent)));
             self.schedule.restart();
             self.start_tracking(now);
             if let Some((sunk, share)) = self.unconfirmed.take()
@@ -48,7 +60,7 @@ impl Pacer {
             {
                 self.try_out(now, share);
             }
-        } else if accepted <= 0.0 && self.accepted <= 0.0 {
+        } else if nothing {
             self.state = State::Outage(Outage::new(now, trip));
         } else {
             self.state = State::Search(Search::from(1.0));
@@ -57,6 +69,8 @@ impl Pacer {
 
     pub(super) fn start_tracking(&mut self, now: f64) {
         self.change.begin();
+        self.unused = 0.0;
+        self.arrears.clear();
         self.credit = Credit::none(now);
         // The bucket is empty: a call has to be paid for before it leaves.
         self.credit.spend(self.conditions().chunk);
@@ -69,16 +83,17 @@ impl Pacer {
     pub(super) fn track(&mut self, evidence: &Evidence) {
         self.schedule.rejected(evidence.rejected);
         let (fresh, rejected) = self.judged(evidence);
-        let dips = self.schedule.dips(evidence.sent_at);
+        let dips = self.schedule.dips(evidence.sent_at) && !self.arrears.are_left();
         if dips {
             let capacity = self.capacity.unwrap_or(0.0);
             self.suspicion.hear(evidence.fresh, evidence.fresh_rejected, capacity);
         }
-        if self.floor.exceeded(fresh, rejected, self.capacity.unwrap_or(0.0)) {
+        let capacity = self.capacity.unwrap_or(0.0);
+        self.floor.expect(evidence.now, fresh, rejected, capacity);
+        if self.floor.exceeded(fresh, rejected, capacity) {
             self.mark(evidence, dips);
         } else if dips && self.floor.is_up() && self.estimate.is_vouched_for() {
-            self.floor
-                .measure_in_passing(evidence.now, evidence.fresh, evidence.fresh_rejected);
+            self.floor.measure_in_passing(evidence.fresh, evidence.fresh_rejected);
         }
         if !evidence.is_full_rejection() {
             self.full_rejections = 0;
