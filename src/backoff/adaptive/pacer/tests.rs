@@ -108,6 +108,11 @@ fn beside_hot_keys_a_restored_estimate_is_kept_for_a_while() {
 
 /// A pacer whose search is over, while calls of ten entries were accepted every hundredth of a second.
 fn drained(accepted: f64, seconds: f64) -> Pacer {
+    ended(accepted, seconds, 10.0)
+}
+
+/// The same, with so many entries accepted after the last rejection.
+fn ended(accepted: f64, seconds: f64, at_last: f64) -> Pacer {
     let mut pacer = Pacer::new(Rules::default());
     pacer.trip.observe(0.05);
     (0..20).for_each(|call| pacer.recent.observe(f64::from(call) * 0.01, 10.0, 0.05));
@@ -115,7 +120,7 @@ fn drained(accepted: f64, seconds: f64) -> Pacer {
     pacer.state = State::Drain {
         from: 0.2,
         until: 0.2,
-        accepted: 10.0,
+        accepted: at_last,
     };
     pacer.end_drain_if_done(0.2);
     pacer
@@ -129,6 +134,11 @@ fn a_search_that_measured_nothing_leaves_what_got_through_lately() {
 }
 
 #[test]
+fn a_service_that_takes_nothing_any_more_is_out_whatever_got_through_lately() {
+    assert!(matches!(ended(0.0, 0.0, 0.0).state, State::Outage(_)));
+}
+
+#[test]
 fn a_rate_of_less_than_half_a_round_trip_is_believed_if_as_much_got_through_lately() {
     let capacity = |accepted, seconds| drained(accepted, seconds).capacity.unwrap_or(0.0);
     assert!((capacity(5.0, 0.005) - 1000.0).abs() < 1.0);
@@ -137,7 +147,7 @@ fn a_rate_of_less_than_half_a_round_trip_is_believed_if_as_much_got_through_late
 }
 
 /// The estimate after a stretch of two seconds in which every worker was held up for so long.
-fn after_a_slow_call(seconds: f64, accepted: f64) -> f64 {
+fn after_a_slow_call(seconds: f64, accepted: f64, in_a_dip: bool) -> f64 {
     let mut pacer = tracking();
     pacer.estimate = Estimate::guessed(PEAK, 0.3);
     pacer.mark_at = Some(0.0);
@@ -148,16 +158,18 @@ fn after_a_slow_call(seconds: f64, accepted: f64) -> f64 {
     pacer.earn(0.5 + seconds);
     pacer.credit.spend(1000.0);
     pacer.accepted = accepted;
-    pacer.mark(&answer(2.004), false);
+    pacer.mark(&answer(2.004), in_a_dip);
     pacer.capacity.unwrap_or(0.0)
 }
 
 #[test]
 fn what_the_bucket_could_not_keep_during_a_slow_call_lowers_no_estimate() {
-    assert!(after_a_slow_call(0.0, 1900.0) < 0.97 * PEAK);
-    assert!((after_a_slow_call(0.15, 1900.0) - PEAK).abs() < 1.0);
+    assert!(after_a_slow_call(0.0, 1900.0, false) < 0.97 * PEAK);
+    assert!((after_a_slow_call(0.15, 1900.0, false) - PEAK).abs() < 1.0);
     // What it kept raises none either.
-    assert!((after_a_slow_call(0.15, 2000.0) - PEAK).abs() < 1.0);
+    assert!((after_a_slow_call(0.15, 2000.0, false) - PEAK).abs() < 1.0);
+    // A mark below the estimate lowers it all the same.
+    assert!(after_a_slow_call(0.15, 1900.0, true) < 0.97 * PEAK);
 }
 
 #[test]
