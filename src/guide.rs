@@ -21,6 +21,9 @@
 //! The picture shows a table that takes 1,000 writes a second, then 500, then 2,000, and 64 calls at a time. It is drawn by
 //! `cargo run --release --example backoff_plot -- timeline`.
 //!
+//! When slow calls hold up every worker, a small bucket overflows, and what the service would have taken meanwhile is not
+//! known. That lowers no estimate, and what was not sent is made up for at a somewhat higher pace.
+//!
 //! Some services reject a part of the entries whatever the pace: internal errors that come back as unprocessed, one key that
 //! is too hot. To slow down for them would be slowing down for ever. When rejections go on while the pace is low, the pacer
 //! halves it for a moment. If many are still rejected, a few of each call, the pace is not the reason, and it goes back to
