@@ -84,11 +84,10 @@ impl Pacer {
         self.schedule.rejected(evidence.rejected);
         let (fresh, rejected) = self.judged(evidence);
         let dips = self.schedule.dips(evidence.sent_at) && !self.arrears.are_left();
+        let capacity = self.capacity.unwrap_or(0.0);
         if dips {
-            let capacity = self.capacity.unwrap_or(0.0);
             self.suspicion.hear(evidence.fresh, evidence.fresh_rejected, capacity);
         }
-        let capacity = self.capacity.unwrap_or(0.0);
         self.floor.expect(evidence.now, fresh, rejected, capacity);
         if self.floor.exceeded(fresh, rejected, capacity) {
             self.mark(evidence, dips);
