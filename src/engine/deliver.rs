@@ -63,6 +63,7 @@ where
         let mut cancelled = pin!(options.cancellation.cancelled());
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
         let mut resets = options.gate.resets();
+        let room = self.rounds.room();
         let mut queued_up: Option<QueuedUp> = None;
         loop {
             let now = Instant::now();
@@ -104,6 +105,7 @@ where
                     queued_up = None;
                     self.send(turn);
                 }
+                () = room.made(), if !self.rounds.have_room() => {}
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
                     self.waiting.wake_all(|lane| self.lanes.board(lane));
@@ -184,9 +186,9 @@ where
         None
     }
 
-    /// Who wants to send, if there is anything to send and a slot for it.
+    /// Who wants to send, if there is anything to send, and a slot and somebody for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
-        let is_free = self.slots.has_free(now) && self.lingers_until(now).is_none();
+        let is_free = self.rounds.have_room() && self.slots.has_free(now) && self.lingers_until(now).is_none();
         (self.next_len() > 0 && is_free).then(|| self.wanted())
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use futures::FutureExt;
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinSet, consume_budget};
@@ -17,6 +18,11 @@ use crate::target::BatchTarget;
 
 /// Tasks that may wait for a call, and chunks that may wait for entries. More are not kept after a burst of calls.
 pub(super) const KEPT: usize = 64;
+
+/// Calls for each thread of the runtime that may wait for a task. As long as a thread has a call to make, another one would
+/// only wait. Its entries were just read and checked, and are written and dropped by the call: the fewer wait, the more of
+/// them are still in the cache of a core then. With two, a thread has one left while the next ones are packed.
+const AHEAD: usize = 2;
 
 /// Makes calls, each in a task that the runtime polls for itself, and tells what they came to.
 ///
@@ -42,6 +48,20 @@ struct Queue<E> {
     /// Wakes a task for an order. Of two wakes that find nobody waiting only one is kept: so who takes an order and leaves
     /// others wakes the next task.
     came: Notify,
+    /// Threads that make the calls.
+    threads: usize,
+    room: Room,
+}
+
+/// Wakes who waits for room for more calls.
+#[derive(Clone, Default)]
+pub(super) struct Room(Arc<Notify>);
+
+impl Room {
+    /// Ready when there may be room again. A word that comes before the wait is kept.
+    pub(super) async fn made(&self) {
+        self.0.notified().await;
+    }
 }
 
 /// What the next task is to do.
@@ -57,7 +77,7 @@ impl<T: BatchTarget> Rounds<T> {
             tasks: JoinSet::new(),
             staying: 0,
             in_flight: 0,
-            queue: Arc::new(Queue::new()),
+            queue: Arc::new(Queue::new(Handle::current().metrics().num_workers())),
             ended,
             end,
         }
@@ -66,6 +86,16 @@ impl<T: BatchTarget> Rounds<T> {
     /// Whether there is no call in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.in_flight == 0
+    }
+
+    /// Whether another call would find somebody to make it soon.
+    pub(super) fn have_room(&self) -> bool {
+        self.queue.orders().len() < AHEAD * self.queue.threads
+    }
+
+    /// Tells when they [have room](Self::have_room) again.
+    pub(super) fn room(&self) -> Room {
+        self.queue.room.clone()
     }
 
     /// Makes a call.
@@ -117,10 +147,12 @@ impl<T: BatchTarget> Drop for Rounds<T> {
 }
 
 impl<E> Queue<E> {
-    fn new() -> Self {
+    fn new(threads: usize) -> Self {
         Self {
             orders: Mutex::new(VecDeque::new()),
             came: Notify::new(),
+            threads,
+            room: Room::default(),
         }
     }
 
@@ -133,10 +165,13 @@ impl<E> Queue<E> {
     fn pop(&self) -> Option<Order<E>> {
         let mut orders = self.orders();
         let next = orders.pop_front()?;
-        let leaves_others = !orders.is_empty();
+        let left = orders.len();
         drop(orders);
-        if leaves_others {
+        if left > 0 {
             self.came.notify_last();
+        }
+        if left < self.threads {
+            self.room.0.notify_one();
         }
         Some(next)
     }
@@ -252,9 +287,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn calls_are_made_ahead_only_as_long_as_threads_have_few() {
+        let (gate, _) = counting();
+        let mut rounds = Rounds::new();
+        let room = rounds.room();
+        while rounds.have_room() {
+            rounds.start(&Arc::new(Immediate), call(&gate));
+        }
+        // A runtime of one thread.
+        assert_eq!(rounds.in_flight, AHEAD);
+        assert!(room.made().now_or_never().is_none());
+        rounds.next().await;
+        room.made().await;
+        assert!(rounds.have_room());
+    }
+
+    #[tokio::test]
     async fn a_thousand_calls_that_end_at_once_leave_time_for_others() {
         let (gate, heard) = counting();
-        let queue = Arc::new(Queue::new());
+        let queue = Arc::new(Queue::new(1));
         (0..1_000).for_each(|_| queue.push(Order::Go(call(&gate))));
         let (end, _ended) = mpsc::unbounded_channel();
         let task = tokio::spawn(work(Arc::new(Immediate), queue, end));
@@ -267,7 +318,7 @@ mod tests {
 
     #[test]
     fn each_call_wakes_somebody_who_waits() {
-        let queue: Queue<()> = Queue::new();
+        let queue: Queue<()> = Queue::new(1);
         let (mut one, mut other) = (pin!(queue.came.notified()), pin!(queue.came.notified()));
         assert!(one.as_mut().now_or_never().is_none() && other.as_mut().now_or_never().is_none());
         (0..2).for_each(|_| queue.push(Order::End));
@@ -276,7 +327,7 @@ mod tests {
 
     #[test]
     fn who_takes_one_call_and_leaves_others_wakes_the_next_task() {
-        let queue: Queue<()> = Queue::new();
+        let queue: Queue<()> = Queue::new(1);
         // Nobody waits yet: one wake is kept.
         (0..2).for_each(|_| queue.push(Order::End));
         let (mut one, mut other) = (pin!(queue.came.notified()), pin!(queue.came.notified()));
