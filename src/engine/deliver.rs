@@ -105,7 +105,7 @@ where
                     queued_up = None;
                     self.send(turn);
                 }
-                () = room.made(), if !self.rounds.have_room() => {}
+                () = room.made() => {}
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
                     self.waiting.wake_all(|lane| self.lanes.board(lane));

@@ -44,7 +44,7 @@ type Ended<E> = thread::Result<Settled<E>>;
 
 /// Calls that no task has taken yet.
 struct Queue<E> {
-    orders: Mutex<VecDeque<Order<E>>>,
+    orders: Mutex<Orders<E>>,
     /// Wakes a task for an order. Of two wakes that find nobody waiting only one is kept: so who takes an order and leaves
     /// others wakes the next task.
     came: Notify,
@@ -53,12 +53,18 @@ struct Queue<E> {
     room: Room,
 }
 
-/// Wakes who waits for room for more calls.
+struct Orders<E> {
+    waiting: VecDeque<Order<E>>,
+    /// Somebody found no room for another one, and is to be told when there is.
+    lack_room: bool,
+}
+
+/// Tells who found no room for another call when there is.
 #[derive(Clone, Default)]
 pub(super) struct Room(Arc<Notify>);
 
 impl Room {
-    /// Ready when there may be room again. A word that comes before the wait is kept.
+    /// Ready when there is room again. A word that comes before the wait is kept.
     pub(super) async fn made(&self) {
         self.0.notified().await;
     }
@@ -88,9 +94,12 @@ impl<T: BatchTarget> Rounds<T> {
         self.in_flight == 0
     }
 
-    /// Whether another call would find somebody to make it soon.
+    /// Whether another call would find somebody to make it soon. If not, the [room](Self::room) tells when one would: it is
+    /// decided here that it has to, since a moment later there may be some.
     pub(super) fn have_room(&self) -> bool {
-        self.queue.orders().len() < AHEAD * self.queue.threads
+        let mut orders = self.queue.orders();
+        orders.lack_room = orders.waiting.len() >= AHEAD * self.queue.threads;
+        !orders.lack_room
     }
 
     /// Tells when they [have room](Self::have_room) again.
@@ -141,7 +150,7 @@ impl<T: BatchTarget> Rounds<T> {
 impl<T: BatchTarget> Drop for Rounds<T> {
     /// What no task has taken is over at once, and the strategy hears of it, however long a task takes to end.
     fn drop(&mut self) {
-        let untaken = std::mem::take(&mut *self.queue.orders());
+        let untaken = std::mem::take(&mut self.queue.orders().waiting);
         drop(untaken);
     }
 }
@@ -149,7 +158,10 @@ impl<T: BatchTarget> Drop for Rounds<T> {
 impl<E> Queue<E> {
     fn new(threads: usize) -> Self {
         Self {
-            orders: Mutex::new(VecDeque::new()),
+            orders: Mutex::new(Orders {
+                waiting: VecDeque::new(),
+                lack_room: false,
+            }),
             came: Notify::new(),
             threads,
             room: Room::default(),
@@ -158,19 +170,22 @@ impl<E> Queue<E> {
 
     /// Wakes a task for each order, so that several cores begin at once, not one when the other has begun its call.
     fn push(&self, order: Order<E>) {
-        self.orders().push_back(order);
+        self.orders().waiting.push_back(order);
         self.came.notify_last();
     }
 
     fn pop(&self) -> Option<Order<E>> {
         let mut orders = self.orders();
-        let next = orders.pop_front()?;
-        let left = orders.len();
+        let next = orders.waiting.pop_front()?;
+        let left = orders.waiting.len();
+        // Soon enough that no thread has to wait for the next ones.
+        let makes_room = orders.lack_room && left <= self.threads;
+        orders.lack_room &= !makes_room;
         drop(orders);
         if left > 0 {
             self.came.notify_last();
         }
-        if left < self.threads {
+        if makes_room {
             self.room.0.notify_one();
         }
         Some(next)
@@ -185,7 +200,7 @@ impl<E> Queue<E> {
         }
     }
 
-    fn orders(&self) -> MutexGuard<'_, VecDeque<Order<E>>> {
+    fn orders(&self) -> MutexGuard<'_, Orders<E>> {
         // Nobody panics while it is held.
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -287,19 +302,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn calls_are_made_ahead_only_as_long_as_threads_have_few() {
+    async fn calls_are_made_ahead_only_as_far_as_threads_will_take_them_soon() {
+        let (gate, _) = counting();
+        let mut rounds = Rounds::new();
+        while rounds.have_room() {
+            rounds.start(&Arc::new(Immediate), call(&gate));
+        }
+        // A runtime of one thread.
+        assert_eq!(rounds.in_flight, AHEAD);
+    }
+
+    #[tokio::test]
+    async fn who_found_no_room_is_told_of_it_even_if_there_is_some_before_the_wait() {
         let (gate, _) = counting();
         let mut rounds = Rounds::new();
         let room = rounds.room();
         while rounds.have_room() {
             rounds.start(&Arc::new(Immediate), call(&gate));
         }
-        // A runtime of one thread.
-        assert_eq!(rounds.in_flight, AHEAD);
         assert!(room.made().now_or_never().is_none());
-        rounds.next().await;
-        room.made().await;
+        (0..AHEAD).for_each(|_| drop(rounds.queue.pop()));
+        assert!(room.made().now_or_never().is_some());
+        // Who found room waits for something else.
         assert!(rounds.have_room());
+        rounds.start(&Arc::new(Immediate), call(&gate));
+        assert!(rounds.queue.pop().is_some() && room.made().now_or_never().is_none());
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! A target made outside the crate, and what the loop does with its answers.
 
+mod abreast;
 mod mishaps;
 mod numbers;
 mod packing;

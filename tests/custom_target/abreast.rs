@@ -1,0 +1,44 @@
+//! Calls that wait for each other.
+
+use std::time::Duration;
+
+use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::{Delivery, InvalidEntry};
+use tokio::sync::Barrier;
+
+use crate::numbers::{LIMITS, accept, no_rest};
+
+const ABREAST: usize = 16;
+
+/// Answers as soon as all calls that may be in flight are.
+struct AllAtOnce(Barrier);
+
+impl BatchTarget for AllAtOnce {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn check(&self, entry: &usize) -> Result<usize, InvalidEntry> {
+        Ok(*entry)
+    }
+
+    async fn send(&self, chunk: &[usize]) -> Answer {
+        self.0.wait().await;
+        accept(chunk)
+    }
+}
+
+/// In each delivery there are some moments at which the threads could get out of step.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_waits_until_another_one_is_answered_as_long_as_more_may_be_in_flight() {
+    let options = no_rest().concurrency(ABREAST).unwrap();
+    let options = options.attempt_timeout(Duration::from_secs(2)).unwrap();
+    let delivery = Delivery::new(AllAtOnce(Barrier::new(ABREAST))).options(options);
+    for _ in 0..2_000 {
+        let entries = vec![1; LIMITS.entries * ABREAST];
+        let report = delivery.deliver(entries).await.unwrap();
+        assert_eq!((report.calls, report.resubmitted), (ABREAST as u64, 0));
+    }
+}
