@@ -8,16 +8,27 @@ use crate::backoff::adaptive::latest::Found;
 use crate::backoff::adaptive::retries::Retries;
 use crate::backoff::adaptive::rules::Rule;
 
+/// A search has overshot when so many times more got through before its end than after.
+const OVERSHOT: f64 = 5.0;
+
 impl Pacer {
     /// Counts what was accepted since the last mark.
     pub(super) fn count_accepted(&mut self, evidence: &Evidence) {
         // Right after a search many calls are under way that the service saw before the mark, and some before the first.
-        if let (State::Drain { from, .. }, Some(mark_at)) = (&self.state, self.mark_at)
-            && evidence.seen_at <= mark_at
+        let is_whole = evidence.rejected <= 0.0;
+        if let State::Drain { from, whole, .. } = &mut self.state
+            && let Some(mark_at) = self.mark_at
         {
-            if evidence.seen_at > *from {
-                self.estimate.add(evidence.accepted, 0.0);
+            if is_whole && evidence.seen_at > *from {
+                whole.push((evidence.seen_at, evidence.accepted));
             }
+            if is_whole || evidence.seen_at <= mark_at {
+                if !is_whole && evidence.seen_at > *from {
+                    self.estimate.add(evidence.accepted, 0.0);
+                }
+                return;
+            }
+        } else if is_whole && evidence.sent_at < self.overshot_until {
             return;
         }
         self.accepted += evidence.accepted;
@@ -45,6 +56,26 @@ impl Pacer {
         self.mark_at = Some(found.until);
         self.accepted = 0.0;
         found.from
+    }
+
+    /// Counts what got through whole at the end of a search, unless it can hardly be what an empty bucket took.
+    ///
+    /// When the service saw a call is known to a part of a round trip. Where many times more got through before than since, what
+    /// it saw in that part before the bucket was empty would be most of what is counted.
+    pub(super) fn count_whole(&mut self, whole: &[(f64, f64)], now: f64) {
+        let mark_at = self.mark_at.unwrap_or(now);
+        let sum = |before: bool| -> f64 {
+            let counted = whole.iter().filter(|(seen_at, _)| (*seen_at <= mark_at) == before);
+            counted.map(|(_, accepted)| accepted).sum()
+        };
+        let mut estimate = self.estimate;
+        estimate.add(sum(true), 0.0);
+        if self.recent.rate() > OVERSHOT * estimate.rate_over(self.trip.seconds() / 2.0) {
+            self.overshot_until = now;
+        } else {
+            self.estimate = estimate;
+            self.accepted += sum(false);
+        }
     }
 
     /// What was accepted from the last mark to this one, while the capacity is not known.

@@ -53,7 +53,13 @@ enum State {
     /// The capacity is not known: more and more entries in flight.
     Search(Search),
     /// Something was rejected: nothing leaves until everything is back, or until that moment.
-    Drain { from: f64, until: f64, accepted: f64 },
+    Drain {
+        from: f64,
+        until: f64,
+        accepted: f64,
+        /// When the service saw calls of which nothing was rejected, and of how many entries they were.
+        whole: Vec<(f64, f64)>,
+    },
     /// The capacity is known: the pace follows the schedule.
     Track,
     /// Half the pace, to learn whether rejections depend on it.
@@ -87,6 +93,8 @@ pub(super) struct Pacer {
     mark_at: Option<f64>,
     /// Entries accepted since.
     accepted: f64,
+    /// What left before that, and got through whole, is not counted: it was sent many times too fast.
+    overshot_until: f64,
     /// Entries that might have left since and did not, as nobody was there to send them.
     unused: f64,
     /// Those that are to be made up for.
@@ -119,6 +127,7 @@ impl Pacer {
             group: Group::default(),
             mark_at: None,
             accepted: 0.0,
+            overshot_until: f64::NEG_INFINITY,
             unused: 0.0,
             arrears: Arrears::default(),
             full_rejections: 0,
@@ -252,6 +261,7 @@ impl Pacer {
                         from,
                         until: evidence.now + DRAIN_TRIPS * trip,
                         accepted: evidence.accepted,
+                        whole: Vec::new(),
                     };
                 } else if let Some(share) = search.is_stuck(evidence.now).filter(|_| !self.floor.is_up()) {
                     self.abandon_search(evidence.now, share);

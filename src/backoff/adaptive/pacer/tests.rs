@@ -121,9 +121,40 @@ fn ended(accepted: f64, seconds: f64, at_last: f64) -> Pacer {
         from: 0.2,
         until: 0.2,
         accepted: at_last,
+        whole: Vec::new(),
     };
     pacer.end_drain_if_done(0.2);
     pacer
+}
+
+/// What is found by a search in which so many entries a second got through until the bucket was empty.
+fn found_after(rate: f64) -> f64 {
+    let mut pacer = Pacer::new(Rules::default());
+    pacer.trip.observe(0.008);
+    (0..100).for_each(|call| pacer.recent.observe(f64::from(call) * 0.01, 0.01 * rate, 0.008));
+    pacer.state = State::Search(Search::from(1000.0));
+    // The service saw them at about the same moment.
+    let (full, part, whole) = (CHUNK, CHUNK - 5.0, 0.0);
+    let calls = [(0, full), (1, whole), (1, whole), (5, part), (10, part), (12, whole)];
+    for (seen_after, rejected) in calls {
+        let evidence = Evidence {
+            sent_at: 0.996,
+            seen_at: 1.0 + 0.001 * f64::from(seen_after),
+            now: 1.014,
+            accepted: CHUNK - rejected,
+            rejected,
+            ..answer(1.0)
+        };
+        pacer.hear(&evidence, 1000.0, &Jitter::seeded(1));
+    }
+    pacer.end_drain_if_done(1.02);
+    pacer.capacity.unwrap_or(0.0)
+}
+
+#[test]
+fn what_got_through_whole_at_the_end_of_a_search_counts_unless_many_times_more_did_before() {
+    assert!((found_after(5000.0) - 6000.0).abs() < 1.0);
+    assert!((found_after(100_000.0) - 1000.0).abs() < 1.0);
 }
 
 #[test]

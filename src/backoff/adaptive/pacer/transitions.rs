@@ -31,12 +31,17 @@ const WINDOW_AFTER_OUTAGE: f64 = 2.0;
 
 impl Pacer {
     pub(super) fn end_drain_if_done(&mut self, now: f64) {
-        let State::Drain { until, accepted, .. } = self.state else {
+        let State::Drain {
+            until, accepted, whole, ..
+        } = &mut self.state
+        else {
             return;
         };
-        if self.in_flight > 0.0 && now < until {
+        if self.in_flight > 0.0 && now < *until {
             return;
         }
+        let (accepted, whole) = (*accepted, std::mem::take(whole));
+        self.count_whole(&whole, now);
         let trip = self.trip.seconds();
         let recent = self.recent.rate();
         let nothing = accepted <= 0.0 && self.accepted <= 0.0;
