@@ -27,7 +27,7 @@ const REMAINING: f64 = 0.3;
 /// A trial without a rejection says no when this many were to be expected: by chance there are none in one of 90.
 const EXPECTED: f64 = 4.5;
 
-/// A trial ends when this many were to be expected, whatever there was.
+/// A trial ends when this many were to be expected, and says what it knows by then.
 const ENOUGH: f64 = 40.0;
 
 /// It also ends after this many fresh entries: a loss that does not show among them is not worth the time.
@@ -98,7 +98,8 @@ impl Trial {
             return Some(Finding::Pace);
         }
         let expected = self.suspected * sent;
-        let is_exact = sent >= self.enough || rejected >= EXACT_REJECTIONS;
+        let ends = expected >= ENOUGH || sent >= MOST_ENTRIES || now - self.started_at > self.longest;
+        let is_exact = sent >= self.enough || rejected >= EXACT_REJECTIONS || ends;
         let is_proven = sent >= MOST_ENTRIES && rejected >= 1.0 || rejected >= REJECTIONS;
         if sent >= ENTRIES && is_proven && rejected <= sent / 2.0 && is_exact && rejected >= REMAINING * expected {
             return Some(if self.fresh.comes_in_bursts() {
@@ -108,7 +109,6 @@ impl Trial {
             });
         }
         let none = rejected <= 0.0 && sent >= LEAST.max(EXPECTED / self.suspected);
-        let ends = expected >= ENOUGH || sent >= MOST_ENTRIES || now - self.started_at > self.longest;
         (none || ends).then_some(Finding::Pace)
     }
 }
@@ -136,6 +136,17 @@ mod tests {
                 rejected: 8.0
             }
         );
+    }
+
+    #[test]
+    fn a_trial_that_ends_before_it_is_exact_says_what_it_knows() {
+        // 45 of 75 were to be expected.
+        let loss = Finding::Loss {
+            sent: 75.0,
+            rejected: 18.0,
+        };
+        assert_eq!(finding(0.6, 6.0), (3, loss));
+        assert_eq!(finding(0.6, 4.0), (3, Finding::Pace));
     }
 
     #[test]
