@@ -4,9 +4,10 @@
 //! only the first one is made like that. It tells what a client that has the changes for good has to share with the
 //! caller's, and such a client makes those that follow.
 
-/// Defines `Clients` for the SDK of one service: the SDKs have the same types, each its own.
+/// Defines `Clients` for the SDK of one service: the SDKs have the same types, each its own. A derived client has the
+/// interceptor too, if there is one.
 macro_rules! clients {
-    ($sdk:ident) => {
+    ($sdk:ident $(, $interceptor:expr)?) => {
         /// The caller's client, and the one that is derived from it.
         #[derive(Clone)]
         struct Clients {
@@ -55,7 +56,8 @@ macro_rules! clients {
                     let mut config = Self::changed(callers.to_builder(), callers)
                         .http_client(kept.http_client.clone())
                         .identity_cache(kept.identity_cache.clone())
-                        .interceptor($crate::target::body::Placer);
+                        .interceptor($crate::target::body::Placer)
+                        $(.interceptor($interceptor))?;
                     if let Some(clock) = &kept.clock {
                         // After the client's own one, which belongs to the SDK's defaults, so that this one has the last word.
                         config.push_interceptor(clock.clone());

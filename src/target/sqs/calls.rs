@@ -10,11 +10,12 @@ use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::correlate::wire_id;
+use super::reader::Reader;
 use super::wire;
 use crate::target::body::was_not_placed;
 use crate::target::clients::clients;
 
-clients!(aws_sdk_sqs);
+clients!(aws_sdk_sqs, Reader::new());
 
 /// The calls of the service.
 #[derive(Clone)]
@@ -81,6 +82,7 @@ impl Calls {
 mod tests {
     use std::iter;
 
+    use aws_sdk_sqs::error::ProvideErrorMetadata;
     use futures::FutureExt;
     use futures::future::join;
 
@@ -109,6 +111,36 @@ mod tests {
         }
         assert!(calls.clients.have_derived());
         assert_eq!(recorder.bodies(), ["a", "b", "c"].map(body_of));
+    }
+
+    #[tokio::test]
+    async fn of_an_answer_that_accepts_all_only_the_ids_are_read() {
+        let answer = r#"{"Successful":[{"Id":"0","MessageId":"5fea","MD5OfMessageBody":"098f"}]}"#;
+        let calls = Calls::new(client(&Recorder::answering(200, answer)));
+        assert!(send(&calls, "a").await);
+        let message = message("b").build().unwrap();
+        let sent = calls.send(QUEUE, iter::once(Cow::Borrowed(&message))).await.unwrap();
+        let accepted = &sent.successful()[0];
+        assert_eq!((accepted.id(), accepted.message_id()), ("0", ""));
+    }
+
+    #[tokio::test]
+    async fn every_other_answer_is_read_by_the_sdk() {
+        let failed = r#"{"Failed":[{"Id":"0","Code":"InternalError","SenderFault":false}]}"#;
+        let throttled = r#"{"__type":"com.amazonaws.sqs#RequestThrottled"}"#;
+        for (status, answer, code) in [(200, failed, "InternalError"), (403, throttled, "RequestThrottled")] {
+            let calls = Calls::new(client(&Recorder::answering(status, answer)));
+            let message = message("a").build().unwrap();
+            // By the caller's client, and by a derived one.
+            for _ in 0..2 {
+                let told = match calls.send(QUEUE, iter::once(Cow::Borrowed(&message))).await {
+                    Ok(output) => output.failed()[0].code.clone(),
+                    Err(error) => error.code().unwrap_or_default().to_owned(),
+                };
+                assert_eq!(told, code);
+            }
+            assert!(calls.clients.have_derived());
+        }
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ mod deduplication;
 mod encoding;
 #[cfg(feature = "s3-offload")]
 mod offload;
+mod reader;
 mod size;
 #[cfg(test)]
 mod testing;
