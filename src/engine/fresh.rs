@@ -130,6 +130,7 @@ impl<I: Input> Fresh<I> {
     }
 
     /// The next one of the input, with a ticket.
+    #[inline]
     fn ticketed(&mut self) -> Option<Ticketed<I::Entry>> {
         let Incoming { entry, confirmation } = self.next.take()?;
         let mut ticket = Ticket::new(self.next_position, 0);
