@@ -17,7 +17,7 @@
 //! - `gate`: the way past the shared strategy; `queue`: who waits there; `turn`: a call that may leave.
 //! - `guarded`: code that is not this crate's, and may panic.
 //! - `meter`: what entries count for with a strategy that counts units of capacity.
-//! - `round`: one call and its answer; `rounds`: the calls in flight.
+//! - `round`: one call and its answer; `rounds`: the calls in flight; `orders`: those that wait for a task.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: how often a call may fail before it is even made.
@@ -44,6 +44,7 @@ mod lanes;
 mod ledger;
 mod leftovers;
 mod meter;
+mod orders;
 mod pack;
 mod queue;
 mod refusals;
