@@ -94,11 +94,14 @@ where
                 biased;
                 () = &mut cancelled => {}
                 Some(()) = &mut deadline => {}
-                Some(settled) = self.rounds.next() => {
+                Some(mut settled) = self.rounds.next() => loop {
                     if let Some(ending) = self.settle(settled) {
                         return Some(ending);
                     }
-                }
+                    // Those that have ended meanwhile share the way back to where calls leave.
+                    let Some(next) = self.rounds.next_ended() else { break };
+                    settled = next;
+                },
                 Some(turn) = OptionFuture::from(
                     queued_up.as_mut().map(|queued_up| poll_fn(|context| queued_up.poll_turn(context, &waiter)))
                 ) => {

@@ -83,19 +83,31 @@ impl<T: BatchTarget> Rounds<T> {
         while self.in_flight > 0 {
             tokio::select! {
                 biased;
-                Some(settled) = self.ended.recv() => {
-                    self.in_flight -= 1;
-                    if self.staying > self.in_flight + KEPT {
-                        self.staying -= 1;
-                        self.orders.push(Order::End);
-                    }
-                    return Some(settled.unwrap_or_else(|panic| resume_unwind(panic)));
-                }
+                Some(settled) = self.ended.recv() => return Some(self.heard(settled)),
                 // One that was told to end, or one whose call nobody will hear of again.
                 Some(task) = self.tasks.join_next() => assert!(task.is_ok(), "the runtime shuts down"),
             }
         }
         None
+    }
+
+    /// What another call came to that has ended by now.
+    ///
+    /// # Panics
+    /// As [`next`](Self::next) does.
+    pub(super) fn next_ended(&mut self) -> Option<Settled<T::Entry>> {
+        let settled = self.ended.try_recv().ok()?;
+        Some(self.heard(settled))
+    }
+
+    /// A call has ended.
+    fn heard(&mut self, settled: Ended<T::Entry>) -> Settled<T::Entry> {
+        self.in_flight -= 1;
+        if self.staying > self.in_flight + KEPT {
+            self.staying -= 1;
+            self.orders.push(Order::End);
+        }
+        settled.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Ends the tasks, so that nobody holds the target any more.
