@@ -15,6 +15,7 @@ use super::ending::Ending;
 use super::gate::QueuedUp;
 use super::input::Input;
 use super::round::Round;
+use super::settle::Settled;
 use super::slots::later;
 use super::ticket::{Chunk, Ticket, Ticketed};
 use super::turn::{Departure, Turn};
@@ -25,6 +26,9 @@ use crate::target::{BatchTarget, Fault};
 
 /// Calls, of all the entries that are known to be there, from which on they are many to the strategy.
 const MANY_CALLS: usize = 10;
+
+/// Calls that are settled before the next look at whether the delivery has to end.
+const SETTLED_TOGETHER: usize = 64;
 
 /// Delivers every entry of the input, or hands it back.
 pub(crate) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions) -> Delivered<T::Entry>
@@ -94,14 +98,11 @@ where
                 biased;
                 () = &mut cancelled => {}
                 Some(()) = &mut deadline => {}
-                Some(mut settled) = self.rounds.next() => loop {
-                    if let Some(ending) = self.settle(settled) {
+                Some(settled) = self.rounds.next() => {
+                    if let Some(ending) = self.settle_all_ended(settled) {
                         return Some(ending);
                     }
-                    // Those that have ended meanwhile share the way back to where calls leave.
-                    let Some(next) = self.rounds.next_ended() else { break };
-                    settled = next;
-                },
+                }
                 Some(turn) = OptionFuture::from(
                     queued_up.as_mut().map(|queued_up| poll_fn(|context| queued_up.poll_turn(context, &waiter)))
                 ) => {
@@ -118,6 +119,20 @@ where
                 Some(()) = next_event => {}
             }
         }
+    }
+
+    /// Settles a call that has ended, and others that have ended meanwhile, which share the way back to where calls leave.
+    /// Returns why the delivery has to end, if it has to.
+    fn settle_all_ended(&mut self, first: Settled<T::Entry>) -> Option<Ending> {
+        let mut ending = self.settle(first);
+        for _ in 1..SETTLED_TOGETHER {
+            if ending.is_some() {
+                break;
+            }
+            let next = self.rounds.next_ended()?;
+            ending = self.settle(next);
+        }
+        ending
     }
 
     /// The end, when it was ordered from outside.

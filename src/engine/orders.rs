@@ -60,8 +60,10 @@ impl<E> Orders<E> {
         }
     }
 
-    /// Whether another call would find somebody to make it soon. If not, the [room](Self::room) tells when one would: it is
-    /// decided here that it has to, since a moment later there may be some.
+    /// Whether another call would find somebody to make it soon.
+    ///
+    /// If not, the [room](Self::room) tells when one would. If so, it tells nothing: it is decided here, under the lock, since a
+    /// moment later it may be different.
     pub(super) fn have_room(&self) -> bool {
         let mut desk = self.desk();
         desk.lack_room = desk.waiting.len() >= AHEAD * self.threads;
@@ -82,12 +84,15 @@ impl<E> Orders<E> {
     /// What a task is to do next.
     pub(super) async fn next(&self) -> Order<E> {
         loop {
-            match self.take() {
-                Some(Next::Order(order)) => return order,
-                Some(Next::Room) => {
+            match self.step() {
+                Some(Step::Take(order)) => return order,
+                Some(Step::TellOfRoom) => {
+                    // Another one may take the next order meanwhile.
+                    self.came.notify_last();
                     self.room.0.notify_one();
-                    // Who waits for it is woken on this thread, and no other one can take him over. So he goes first, or he
-                    // would go when this thread has nothing left to do, and then the others have nothing left either.
+                    // In a runtime of several threads, who is told goes next on this one, and no other one can take him over.
+                    // So this task steps aside. Otherwise he would go when this thread has nothing left to do, and then the
+                    // others would have nothing left either.
                     yield_now().await;
                 }
                 None => self.came.notified().await,
@@ -95,20 +100,21 @@ impl<E> Orders<E> {
         }
     }
 
-    fn take(&self) -> Option<Next<E>> {
+    fn step(&self) -> Option<Step<E>> {
         let mut desk = self.desk();
-        let left = desk.waiting.len().checked_sub(1)?;
-        // Soon enough that no thread has to wait for the next ones.
-        if desk.lack_room && left <= self.threads {
+        // Soon enough that no thread has to wait for the next ones. Who is told has to find room, or it would be told again
+        // before anybody has taken an order.
+        if desk.lack_room && desk.waiting.len() <= self.threads {
             desk.lack_room = false;
-            return Some(Next::Room);
+            return Some(Step::TellOfRoom);
         }
         let order = desk.waiting.pop_front()?;
+        let left = desk.waiting.len();
         drop(desk);
         if left > 0 {
             self.came.notify_last();
         }
-        Some(Next::Order(order))
+        Some(Step::Take(order))
     }
 
     /// Takes back all that no task has taken.
@@ -122,11 +128,11 @@ impl<E> Orders<E> {
     }
 }
 
-/// What comes next.
-enum Next<E> {
-    Order(Order<E>),
-    /// There is room for others again, and somebody waits to hear of it.
-    Room,
+/// What a task does next.
+enum Step<E> {
+    Take(Order<E>),
+    /// There is room again, and somebody waits to hear of it.
+    TellOfRoom,
 }
 
 #[cfg(test)]
@@ -140,8 +146,8 @@ mod tests {
     use super::*;
 
     /// With as many orders as there is room for.
-    fn full() -> Orders<()> {
-        let orders = Orders::new(1);
+    fn full(threads: usize) -> Orders<()> {
+        let orders = Orders::new(threads);
         while orders.have_room() {
             orders.push(Order::End);
         }
@@ -156,12 +162,12 @@ mod tests {
 
     #[test]
     fn there_is_room_only_as_far_as_threads_will_take_the_calls_soon() {
-        assert_eq!(full().take_back().len(), AHEAD);
+        assert_eq!(full(1).take_back().len(), AHEAD);
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_found_no_room_is_told_of_it_even_if_there_is_some_before_the_wait() {
-        let orders = full();
+        let orders = full(1);
         let room = orders.room();
         assert!(room.made().now_or_never().is_none());
         take_all(&orders).await;
@@ -171,6 +177,19 @@ mod tests {
         orders.push(Order::End);
         take_all(&orders).await;
         assert!(room.made().now_or_never().is_none());
+    }
+
+    #[test]
+    fn who_is_told_of_room_finds_some() {
+        for threads in [1, 2, 64] {
+            let orders = full(threads);
+            let room = orders.room();
+            let mut told = pin!(room.made());
+            while told.as_mut().now_or_never().is_none() {
+                let _ = orders.next().now_or_never();
+            }
+            assert!(orders.have_room(), "{threads}");
+        }
     }
 
     #[test]
@@ -190,7 +209,7 @@ mod tests {
         let (mut one, mut other) = (pin!(orders.came.notified()), pin!(orders.came.notified()));
         assert!(one.as_mut().now_or_never().is_some());
         assert!(other.as_mut().now_or_never().is_none());
-        assert!(orders.take().is_some());
+        assert!(orders.step().is_some());
         assert!(other.now_or_never().is_some(), "nobody was woken for the second one");
     }
 }

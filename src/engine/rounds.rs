@@ -234,8 +234,9 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_for_room_goes_before_the_calls_that_are_left() {
+        const THREADS: usize = 4;
         let (gate, heard) = counting();
-        let orders = Arc::new(Orders::new(1));
+        let orders = Arc::new(Orders::new(THREADS));
         while orders.have_room() {
             orders.push(Order::Go(call(&gate)));
         }
@@ -247,7 +248,7 @@ mod tests {
         yield_now().await;
         let (end, _ended) = mpsc::unbounded_channel();
         let task = tokio::spawn(work(Arc::new(Immediate), orders, end));
-        assert_eq!(waits.await.unwrap(), 0);
+        assert_eq!(waits.await.unwrap(), THREADS);
         task.abort();
     }
 }

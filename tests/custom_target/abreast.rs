@@ -5,6 +5,7 @@ use std::time::Duration;
 use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry};
 use tokio::sync::Barrier;
+use tokio::time::timeout;
 
 use crate::numbers::{LIMITS, accept, no_rest};
 
@@ -41,4 +42,33 @@ async fn no_call_waits_until_another_one_is_answered_as_long_as_more_may_be_in_f
         let report = delivery.deliver(entries).await.unwrap();
         assert_eq!((report.calls, report.resubmitted), (ABREAST as u64, 0));
     }
+}
+
+/// Answers at once.
+struct Immediate;
+
+impl BatchTarget for Immediate {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn check(&self, entry: &usize) -> Result<usize, InvalidEntry> {
+        Ok(*entry)
+    }
+
+    async fn send(&self, chunk: &[usize]) -> Answer {
+        accept(chunk)
+    }
+}
+
+/// The delivery is a task among those that make its calls.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_delivery_and_its_calls_share_a_single_thread() {
+    let delivery = Delivery::new(Immediate).options(no_rest().concurrency(ABREAST).unwrap());
+    let entries = vec![1; LIMITS.entries * 1_000];
+    let delivered = tokio::spawn(async move { delivery.deliver(entries).await.unwrap().delivered });
+    let in_time = timeout(Duration::from_secs(10), delivered).await;
+    assert_eq!(in_time.expect("they wait for each other").unwrap(), 4_000);
 }

@@ -30,7 +30,8 @@ impl Calls {
         }
     }
 
-    /// Sends the messages in one call.
+    /// Sends the messages in one call. If all are accepted, the answer may have their ids alone: the service's ids and the digests
+    /// are then empty.
     pub(super) async fn send(
         &self,
         queue_url: &str,

@@ -1,8 +1,8 @@
 //! Answers, read as far as they matter.
 //!
-//! Nearly every answer accepts all messages of its call. Of each it then tells, beside the id under which it was sent, one of
-//! the service's and a digest or two, which nobody asks for here. The SDK makes a string of each of them; so such an answer is
-//! read here, for the ids that it accepts. What else it may be, the SDK reads.
+//! Nearly every answer accepts all messages of its call. Of each it then tells, beside the id under which it was sent, an id
+//! given by the service and one or two digests, none of which is used here. The SDK makes a string of each of them; so such an
+//! answer is read here, for the ids that it accepts. What else it may be, the SDK reads.
 
 use std::str;
 
@@ -24,7 +24,7 @@ use crate::target::json::first_escape;
 /// The status of an answer that accepts messages. From the API reference of `SendMessageBatch`.
 const OK: u16 = 200;
 
-/// Reads the answers to the `SendMessageBatch` calls of a client, which are those to all of its calls.
+/// Reads the answers to `SendMessageBatch`. It belongs into a client that makes no other calls.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
     /// Where the SDK keeps its own.
@@ -55,6 +55,7 @@ impl Intercept for Reader {
         _: &RuntimeComponents,
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
+        // Who reads answers stays for all attempts of a call; calls are made once.
         if context.response().status().as_u16() == OK && self.sdk().is_some() {
             let reader = SharedResponseDeserializer::new(self.clone());
             bag.interceptor_state().store_put(reader);
@@ -65,7 +66,8 @@ impl Intercept for Reader {
 
 impl DeserializeResponse for Reader {
     fn deserialize_nonstreaming_with_config(&self, response: &HttpResponse, bag: &ConfigBag) -> OutputOrError {
-        if let Some(output) = response.body().bytes().and_then(accepting_all) {
+        let text = response.body().bytes().and_then(|body| str::from_utf8(body).ok());
+        if let Some(output) = text.and_then(accepting_all) {
             return Ok(Output::erase(output));
         }
         match self.sdk() {
@@ -76,8 +78,8 @@ impl DeserializeResponse for Reader {
 }
 
 /// The answer with only the ids of the messages, if it accepts all that it speaks of.
-fn accepting_all(answer: &[u8]) -> Option<SendMessageBatchOutput> {
-    let mut text = Text(answer);
+fn accepting_all(answer: &str) -> Option<SendMessageBatchOutput> {
+    let mut text = Text(answer.as_bytes());
     let mut accepted = None;
     text.expect(b'{')?;
     loop {
@@ -198,7 +200,7 @@ mod tests {
     }
 
     fn accepted(answer: &str) -> Option<Vec<String>> {
-        let output = accepting_all(answer.as_bytes())?;
+        let output = accepting_all(answer)?;
         Some(output.successful.into_iter().map(|entry| entry.id).collect())
     }
 
