@@ -66,8 +66,13 @@ impl<E> Orders<E> {
     /// moment later it may be different.
     pub(super) fn have_room(&self) -> bool {
         let mut desk = self.desk();
-        desk.lack_room = desk.waiting.len() >= AHEAD * self.threads;
+        desk.lack_room = desk.waiting.len() >= self.most();
         !desk.lack_room
+    }
+
+    /// As many orders may wait.
+    fn most(&self) -> usize {
+        AHEAD * self.threads
     }
 
     /// Tells when they [have room](Self::have_room) again.
@@ -87,13 +92,12 @@ impl<E> Orders<E> {
             match self.step() {
                 Some(Step::Take(order)) => return order,
                 Some(Step::TellOfRoom) => {
-                    // Another one may take the next order meanwhile.
-                    self.came.notify_last();
                     self.room.0.notify_one();
-                    // In a runtime of several threads, who is told goes next on this one, and no other one can take him over.
-                    // So this task steps aside. Otherwise he would go when this thread has nothing left to do, and then the
-                    // others would have nothing left either.
-                    yield_now().await;
+                    // Who is told goes next on this thread, and no other one can take him over. So this task steps aside. Otherwise
+                    // he would go when this thread has nothing left to do, and then the others would have nothing left either.
+                    if self.threads > 1 {
+                        yield_now().await;
+                    }
                 }
                 None => self.came.notified().await,
             }
@@ -102,9 +106,10 @@ impl<E> Orders<E> {
 
     fn step(&self) -> Option<Step<E>> {
         let mut desk = self.desk();
-        // Soon enough that no thread has to wait for the next ones. Who is told has to find room, or it would be told again
+        // Soon enough that no thread has to wait for the next ones. Who is told has to find room, or he would be told again
         // before anybody has taken an order.
-        if desk.lack_room && desk.waiting.len() <= self.threads {
+        let soon = (self.threads + 1).min(self.most() - 1);
+        if desk.lack_room && desk.waiting.len() <= soon {
             desk.lack_room = false;
             return Some(Step::TellOfRoom);
         }
