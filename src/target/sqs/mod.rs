@@ -62,8 +62,9 @@ const FIFO_SUFFIX: &str = ".fifo";
 /// credentials 6.2 s, by the SDK's reckoning; for one that takes longer there is the `load_timeout` of the client's identity
 /// cache.
 ///
-/// The body of a call is written from the entries as they are. Only a client with interceptors, such as a mock, gets copies of
-/// them as the call's input, so that the interceptors see what is sent; that takes more time.
+/// The body of a call is written from the entries as they are, and an answer that accepts all messages is read for their ids
+/// alone. Only for a client with interceptors, such as a mock, the SDK writes and reads, from copies of the entries, so that the
+/// interceptors see what is sent and answered; that takes more time.
 #[derive(Clone)]
 pub struct SqsQueue {
     calls: Calls,
