@@ -12,9 +12,8 @@ const OVER: f64 = 0.04;
 /// The usual time from a cut to the estimate and above, in seconds.
 const PERIOD: f64 = 1.5;
 
-/// The longest period that rejections can ask for, in seconds, when a mark costs a whole call; a part of it when a mark costs
-/// that part of a call. Of several clients of one table each mark costs the one with the smallest share the most for what it
-/// sends. Were its periods the longest it would catch up the latest, and when the others have ended be the last to notice.
+/// The longest period that rejections can ask for, in seconds. Of several clients of one table each mark costs the one with
+/// the smallest share the most, so that its periods are the longest and it catches up the later, the longer they may be.
 const THRIFTY: f64 = 2.2;
 
 /// The longest period at all, in seconds: that of services that take few chunks a second.
@@ -23,7 +22,7 @@ const LONGEST: f64 = 10.0;
 /// A period lasts at least this many chunks, so that the dip and the overspeed are felt.
 const CHUNKS: f64 = 10.0;
 
-/// The share of entries that a mark may cost. A costlier mark makes the period longer, as far as [`THRIFTY`] lets it.
+/// The share of entries that a mark may cost. A costlier mark makes the period longer, up to [`THRIFTY`].
 const COST: f64 = 0.01;
 
 /// How much of the mean cost of a mark one mark replaces.
@@ -118,7 +117,7 @@ impl Schedule {
             self.longest = LONGEST;
         }
         let thrifty = if self.rules.has(Rule::Thrift) {
-            (self.cost / (COST * capacity)).min(THRIFTY * (self.cost / chunk).min(1.0))
+            (self.cost / (COST * capacity)).min(THRIFTY)
         } else {
             0.0
         };
@@ -231,21 +230,7 @@ mod tests {
             schedule.rejected(25.0);
             schedule.cut(0.0, &CONDITIONS);
         }
-        assert!((schedule.period - THRIFTY).abs() < 1e-2, "{}", schedule.period);
-    }
-
-    #[test]
-    fn marks_that_cost_half_a_call_are_no_rarer_for_a_small_share() {
-        let small = Conditions {
-            capacity: 200.0,
-            ..CONDITIONS
-        };
-        let mut schedule = settled();
-        for _ in 0..30 {
-            schedule.rejected(12.0);
-            schedule.cut(0.0, &small);
-        }
-        assert!((schedule.period - PERIOD).abs() < 1e-9, "{}", schedule.period);
+        assert!((schedule.period - THRIFTY).abs() < 1e-9, "{}", schedule.period);
     }
 
     #[test]
