@@ -7,7 +7,7 @@ use aws_batch_delivery::{Delivery, InvalidEntry};
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-use crate::numbers::{LIMITS, accept, no_rest};
+use crate::numbers::{LIMITS, Numbers, accept, no_rest};
 
 const ABREAST: usize = 16;
 
@@ -44,29 +44,11 @@ async fn no_call_waits_until_another_one_is_answered_as_long_as_more_may_be_in_f
     }
 }
 
-/// Answers at once.
-struct Immediate;
-
-impl BatchTarget for Immediate {
-    type Entry = usize;
-
-    fn limits(&self) -> Limits {
-        LIMITS
-    }
-
-    fn check(&self, entry: &usize) -> Result<usize, InvalidEntry> {
-        Ok(*entry)
-    }
-
-    async fn send(&self, chunk: &[usize]) -> Answer {
-        accept(chunk)
-    }
-}
-
 /// The delivery is a task among those that make its calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_delivery_and_its_calls_share_a_single_thread() {
-    let delivery = Delivery::new(Immediate).options(no_rest().concurrency(ABREAST).unwrap());
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target).options(no_rest().concurrency(ABREAST).unwrap());
     let entries = vec![1; LIMITS.entries * 1_000];
     let delivered = tokio::spawn(async move { delivery.deliver(entries).await.unwrap().delivered });
     let in_time = timeout(Duration::from_secs(10), delivered).await;
