@@ -141,8 +141,8 @@ impl<'a> Text<'a> {
         self.expect(b'"')?;
         let end = first_escape(self.0)?;
         let (string, rest) = self.0.split_at(end);
-        self.0 = rest;
-        self.expect(b'"')?;
+        // Nothing may be skipped before it.
+        self.0 = rest.strip_prefix(b"\"")?;
         Some(string)
     }
 
@@ -228,6 +228,7 @@ mod tests {
             r#"{"Successful":[{"Id":"0"}],"Successful":[{"Id":"1"}]}"#,
             r#"{"Successful":[{"Id":"0","Id":"1"}]}"#,
             r#"{"Successful":[{"Id":"\u0030"}]}"#,
+            "{\"Successful\":[{\"Id\":\"0\n\"}]}",
             r#"{"Successful":[{"Id":"0","Delay":1}]}"#,
             r#"{"Successful":[{"MessageId":"0"}]}"#,
             r#"{"Successful":[{"Id":"0"}],"More":"#,
@@ -254,6 +255,7 @@ mod tests {
         ",",
         ":",
         " ",
+        "\n",
         "\u{c}",
         "null",
         r#""Failed":[]"#,
