@@ -11,7 +11,7 @@ use super::round::Round;
 /// Calls for each thread of the runtime that may wait for a task. As long as a thread has a call to make, another one would
 /// only wait. Its entries were just read and checked, and are written and dropped by the call: the fewer wait, the more of
 /// them are still in the cache of a core then. With two, a thread has one left while the next ones are packed.
-pub(super) const AHEAD: usize = 2;
+const AHEAD: usize = 2;
 
 /// What the next task is to do.
 pub(super) enum Order<E> {
