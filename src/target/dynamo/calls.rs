@@ -1,6 +1,7 @@
 //! The client, and how it is called.
 
 use std::collections::HashMap;
+use std::pin::pin;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
@@ -47,11 +48,11 @@ impl Calls {
             let none = tables.iter().map(|(table, _)| ((*table).to_owned(), Vec::new()));
             let none = none.collect();
             let answer = if let Some(derived) = clients.derived() {
-                body.sent_by(call(derived, none).send()).await
+                body.sent_by(pin!(call(derived, none).send())).await
             } else {
                 let call = call(clients.callers(), none).customize();
                 let call = call.config_override(clients.changes_with_body());
-                body.sent_by(call.send()).await
+                body.sent_by(pin!(call.send())).await
             };
             match answer {
                 Err(error) if was_not_placed(&error) => clients.give_input(),

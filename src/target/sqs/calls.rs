@@ -1,6 +1,7 @@
 //! The client, and how it is called.
 
 use std::borrow::Cow;
+use std::pin::pin;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::SdkError;
@@ -43,11 +44,11 @@ impl Calls {
             && let Some(body) = wire::body(queue_url, messages.clone())
         {
             let answer = if let Some(derived) = clients.derived() {
-                body.sent_by(call(derived, None).send()).await
+                body.sent_by(pin!(call(derived, None).send())).await
             } else {
                 let call = call(clients.callers(), None).customize();
                 let call = call.config_override(clients.changes_with_body());
-                body.sent_by(call.send()).await
+                body.sent_by(pin!(call.send())).await
             };
             match answer {
                 Err(error) if was_not_placed(&error) => clients.give_input(),
