@@ -77,7 +77,10 @@ where
             self.ledger.waits_no_more();
             self.give_back(entry, ending);
         }
-        while let Some(entry) = self.fresh.pop_unsent() {
+        for entry in self.fresh.take_all() {
+            self.give_back(entry, ending);
+        }
+        while let Some(entry) = self.fresh.pop_unread() {
             self.give_back(entry, ending);
         }
         for entry in self.lanes.take_all() {

@@ -1,6 +1,6 @@
 //! Entries as they come from the input.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
@@ -8,9 +8,10 @@ use tokio::time::Instant;
 
 use super::guarded::guarded;
 use super::input::{Incoming, Input};
-use super::ticket::{Ticket, Ticketed};
+use super::space::Space;
+use super::ticket::{Chunk, Ticket, Ticketed};
 use crate::invalid::InvalidEntry;
-use crate::target::{BatchTarget, Fault, Limits};
+use crate::target::{BatchTarget, Fault, Lane, Limits};
 
 /// Entries that were not sent yet: the input, and a few of its entries that are checked already and may go.
 pub(crate) struct Fresh<I: Input> {
@@ -22,9 +23,8 @@ pub(crate) struct Fresh<I: Input> {
     /// The next one, already taken from the input.
     next: Option<Incoming<I::Entry>>,
     next_position: u64,
-    checked: VecDeque<Ticketed<I::Entry>>,
-    /// The bytes of those checked.
-    bytes: usize,
+    /// Those that came at last and may go, in the chunk that they leave in: all of them mostly do, and need not be moved.
+    checked: Chunk<I::Entry>,
     /// Those that were held in a lane, by position: who came first goes first.
     let_out: BTreeMap<u64, Ticketed<I::Entry>>,
 }
@@ -47,8 +47,7 @@ impl<I: Input> Fresh<I> {
             ended: false,
             fault: None,
             next: None,
-            checked: VecDeque::new(),
-            bytes: 0,
+            checked: Chunk::with_capacity(0),
             let_out: BTreeMap::new(),
         }
     }
@@ -104,11 +103,9 @@ impl<I: Input> Fresh<I> {
     {
         // Whoever finds nothing waits with a waker of its own.
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
-        let mut read = self.ticketed()?;
-        read.ticket.arrived = Some(now);
-        // Where it will be, so that it need not be moved once more.
-        self.checked.push_back(read);
-        let Ticketed { entry, ticket } = self.checked.back_mut()?;
+        let entry = &mut self.next.as_mut()?.entry;
+        let mut ticket = Ticket::new(self.next_position, 0);
+        ticket.arrived = Some(now);
         let checked = guarded("the target", || {
             ticket.bytes = measure(entry, target, limits)?;
             target.complete(entry);
@@ -119,36 +116,37 @@ impl<I: Input> Fresh<I> {
             }
             Ok(())
         });
-        match checked {
+        let read = self.ticketed(ticket)?;
+        Some(match checked {
             Ok(Ok(())) => {
-                self.bytes = self.bytes.saturating_add(ticket.bytes);
-                Some(Read::Checked)
+                self.checked.push(read);
+                Read::Checked
             }
-            Ok(Err(invalid)) => Some(Read::Invalid(self.checked.pop_back()?, invalid)),
-            Err(fault) => Some(Read::Panicked(self.checked.pop_back()?, fault)),
-        }
+            Ok(Err(invalid)) => Read::Invalid(read, invalid),
+            Err(fault) => Read::Panicked(read, fault),
+        })
     }
 
-    /// The next one of the input, with a ticket.
+    /// The next one of the input, with its ticket.
     #[inline]
-    fn ticketed(&mut self) -> Option<Ticketed<I::Entry>> {
+    fn ticketed(&mut self, mut ticket: Ticket<I::Entry>) -> Option<Ticketed<I::Entry>> {
         let Incoming { entry, confirmation } = self.next.take()?;
-        let mut ticket = Ticket::new(self.next_position, 0);
         ticket.confirmation = confirmation;
         self.next_position += 1;
         Some(Ticketed { entry, ticket })
     }
 
-    /// The last of those that were read and checked: the one that [`read`](Self::read) just returned as checked.
-    pub(crate) fn newest(&self) -> Option<&Ticketed<I::Entry>> {
-        self.checked.back()
+    /// The last of those that were read and checked, the one that [`read`](Self::read) just returned as checked, and its lane.
+    pub(crate) fn newest(&self) -> Option<(&I::Entry, Option<Lane>)> {
+        self.checked
+            .entries
+            .last()
+            .zip(self.checked.tickets.last().map(|ticket| ticket.lane))
     }
 
     /// Takes out the one that was read last: it may not go yet.
     pub(crate) fn pop_newest(&mut self) -> Option<Ticketed<I::Entry>> {
-        let entry = self.checked.pop_back()?;
-        self.bytes = self.bytes.saturating_sub(entry.ticket.bytes);
-        Some(entry)
+        self.checked.pop()
     }
 
     /// The entry that was held may go.
@@ -163,63 +161,67 @@ impl<I: Input> Fresh<I> {
 
     /// What those that may go take up of a call, without those that were held.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.checked.bytes
     }
 
-    /// Those that may go, in nearly their order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Ticketed<I::Entry>> {
-        self.let_out.values().chain(&self.checked)
+    /// The tickets of those that may go, in nearly their order.
+    pub(crate) fn tickets(&self) -> impl Iterator<Item = &Ticket<I::Entry>> {
+        self.let_out
+            .values()
+            .map(|entry| &entry.ticket)
+            .chain(&self.checked.tickets)
     }
 
-    /// The one that goes next.
-    pub(crate) fn peek(&self) -> Option<&Ticketed<I::Entry>> {
-        if self.let_out_is_next() {
-            self.let_out.first_key_value().map(|(_, entry)| entry)
-        } else {
-            self.checked.front()
+    /// Moves those that go next into the chunk, as long as there is space.
+    pub(crate) fn fill(&mut self, chunk: &mut Chunk<I::Entry>, space: &mut Space) {
+        while let Some(entry) = self.let_out.first_entry() {
+            let position = *entry.key();
+            let came_before = |ticket: &&Ticket<I::Entry>| ticket.position < position;
+            let before = self.checked.tickets.iter().take_while(came_before).count();
+            let taken = space.take_all(&self.checked.tickets[..before]);
+            chunk.take_from(&mut self.checked, taken);
+            if taken < before || !space.take(&entry.get().ticket) {
+                return;
+            }
+            chunk.push(entry.remove());
         }
+        let taken = space.take_all(&self.checked.tickets);
+        chunk.take_from(&mut self.checked, taken);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Ticketed<I::Entry>> {
-        if self.let_out_is_next() {
-            self.let_out.pop_first().map(|(_, entry)| entry)
-        } else {
-            let entry = self.checked.pop_front()?;
-            self.bytes = self.bytes.saturating_sub(entry.ticket.bytes);
-            Some(entry)
-        }
-    }
-
-    fn let_out_is_next(&self) -> bool {
-        let Some((position, _)) = self.let_out.first_key_value() else {
-            return false;
-        };
-        self.checked
-            .front()
-            .is_none_or(|checked| checked.ticket.position > *position)
+    /// The ticket of the one that goes next.
+    fn next_ticket(&self) -> Option<&Ticket<I::Entry>> {
+        let let_out = self.let_out.first_key_value().map(|(_, entry)| &entry.ticket);
+        let checked = self.checked.tickets.first();
+        let_out.into_iter().chain(checked).min_by_key(|ticket| ticket.position)
     }
 
     /// Until when the one that goes next may wait for others that could share its call.
     pub(crate) fn lingers_until(&self, linger: Duration) -> Option<Instant> {
-        let ticket = &self.peek()?.ticket;
+        let ticket = self.next_ticket()?;
         if self.ended || ticket.position < self.input.hurried() {
             return None;
         }
         ticket.arrived?.checked_add(linger)
     }
 
-    /// The next one, checked or not, for handing it back.
-    pub(crate) fn pop_unsent(&mut self) -> Option<Ticketed<I::Entry>> {
-        self.pop().or_else(|| {
-            if self.next.is_none() && !self.ended {
-                match guarded("the input", || self.input.unread()) {
-                    Ok(unread) => self.next = unread,
-                    Err(fault) => self.fault = Some(fault),
-                }
-                self.ended = self.next.is_none();
+    /// All that may go, for handing them back.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<I::Entry>> + use<I> {
+        let checked = std::mem::replace(&mut self.checked, Chunk::with_capacity(0));
+        let let_out = std::mem::take(&mut self.let_out).into_values();
+        let_out.chain(checked.into_ticketed())
+    }
+
+    /// The next one of the input, for handing it back.
+    pub(crate) fn pop_unread(&mut self) -> Option<Ticketed<I::Entry>> {
+        if self.next.is_none() && !self.ended {
+            match guarded("the input", || self.input.unread()) {
+                Ok(unread) => self.next = unread,
+                Err(fault) => self.fault = Some(fault),
             }
-            self.ticketed()
-        })
+            self.ended = self.next.is_none();
+        }
+        self.ticketed(Ticket::new(self.next_position, 0))
     }
 }
 

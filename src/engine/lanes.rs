@@ -100,16 +100,21 @@ impl<E> Lanes<E> {
     /// Takes out those held that `newer`, which comes next, supersedes.
     ///
     /// Each newcomer takes out its predecessor, so that few are held and the search is short.
-    pub(crate) fn supersede(&mut self, newer: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> Vec<Ticketed<E>> {
-        let hash = newer.ticket.lane.and_then(Lane::hash);
+    pub(crate) fn supersede(
+        &mut self,
+        newer: &E,
+        lane: Option<Lane>,
+        supersedes: impl Fn(&E, &E) -> bool,
+    ) -> Vec<Ticketed<E>> {
+        let hash = lane.and_then(Lane::hash);
         let traffic = hash.and_then(|hash| self.occupied.get_mut(&hash));
         let Some(traffic) = traffic.filter(|traffic| traffic.held.len() > 0) else {
             return Vec::new();
         };
-        let outdated = traffic.held.take_if(|older| supersedes(&newer.entry, &older.entry));
+        let outdated = traffic.held.take_if(|older| supersedes(newer, &older.entry));
         self.held -= outdated.len();
         self.bytes -= outdated.iter().map(|older| older.ticket.weight).sum::<usize>();
-        if traffic.boarding && newer.ticket.lane.is_some_and(Lane::shares_calls) {
+        if traffic.boarding && lane.is_some_and(Lane::shares_calls) {
             self.riders -= outdated.len();
         }
         outdated
@@ -144,7 +149,7 @@ impl<E> Lanes<E> {
     }
 
     /// The chunk leaves: closes the doors of its lanes, after those of the held that fit have joined.
-    pub(crate) fn ride(&mut self, chunk: &mut Chunk<E>, fits: impl Fn(&Chunk<E>, &Ticketed<E>) -> bool) {
+    pub(crate) fn ride(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&Ticketed<E>) -> bool) {
         let shared = self.wary == 0;
         for place in 0..chunk.len() {
             let Some(hash) = chunk.tickets[place]
@@ -159,7 +164,7 @@ impl<E> Lanes<E> {
             };
             traffic.boarding = false;
             self.riders -= traffic.held.len();
-            while let Some(rider) = traffic.held.pop_front_if(|next| shared && fits(chunk, next)) {
+            while let Some(rider) = traffic.held.pop_front_if(|next| shared && fits(next)) {
                 traffic.out += 1;
                 self.held -= 1;
                 self.bytes = self.bytes.saturating_sub(rider.ticket.weight);
@@ -320,7 +325,7 @@ mod tests {
         let lane = Lane::ordered("a");
         let mut call = chunk((0..6).filter_map(|position| enter(&mut lanes, entry(lane, position))));
         assert_eq!((call.len(), lanes.riders()), (1, 5));
-        lanes.ride(&mut call, |chunk, _| chunk.len() < 4);
+        lanes.ride(&mut call, |next| next.ticket.position < 4);
         assert_eq!((lanes.held(), lanes.riders()), (2, 0));
         // The first is accepted, the others are not.
         let mut rejected: Vec<_> = call.into_ticketed().collect();
@@ -345,7 +350,7 @@ mod tests {
             let mut leaving = chunk((0..3).filter_map(|position| enter(&mut lanes, entry(lane, position))));
             let trusted = call == WARY_CALLS;
             assert_eq!(lanes.riders(), if trusted { 2 } else { 0 });
-            lanes.ride(&mut leaving, |_, _| true);
+            lanes.ride(&mut leaving, |_| true);
             assert_eq!(leaving.len(), if trusted { 3 } else { 1 });
             lanes.occupied.clear();
             (lanes.held, lanes.riders) = (0, 0);
@@ -362,10 +367,10 @@ mod tests {
         assert!(!lanes.is_superseded(&out, same_key));
         enter(&mut lanes, entry(lane, 1));
         assert!(!lanes.is_superseded(&out, same_key));
-        assert_eq!(positions(lanes.supersede(&entry(lane, 2), same_key)), [0; 0]);
+        assert_eq!(positions(lanes.supersede(&2, Some(lane), same_key)), [0; 0]);
         enter(&mut lanes, entry(lane, 2));
         assert!(lanes.is_superseded(&out, same_key));
-        assert_eq!(positions(lanes.supersede(&entry(lane, 3), same_key)), [1]);
+        assert_eq!(positions(lanes.supersede(&3, Some(lane), same_key)), [1]);
         enter(&mut lanes, entry(lane, 3));
         assert_eq!((lanes.held(), lanes.bytes()), (2, 20));
         assert_eq!(positions(lanes.take_all()), [2, 3]);

@@ -54,6 +54,7 @@ mod rounds;
 mod settle;
 mod setup;
 mod slots;
+mod space;
 mod supply;
 mod ticket;
 mod turn;

@@ -3,7 +3,8 @@
 use super::fresh::Fresh;
 use super::input::Input;
 use super::lanes::Lanes;
-use super::ticket::{Chunk, Ticketed};
+use super::space::Space;
+use super::ticket::Chunk;
 use super::waiting::Waiting;
 use crate::target::Limits;
 
@@ -22,20 +23,12 @@ pub(crate) fn pack<I>(
 ) where
     I: Input,
 {
-    let count = limits.entries.max(1);
-    let fits = |chunk: &Chunk<I::Entry>, next: &Ticketed<I::Entry>| {
-        let is_paid = chunk.len() == 0 || chunk.cost.saturating_add(next.ticket.cost) <= cost;
-        is_paid && chunk.len() < count && chunk.bytes.saturating_add(next.ticket.bytes) <= limits.bytes
-    };
-    while waiting.peek().is_some_and(|next| fits(chunk, next))
+    let mut space = Space::left_in(chunk, limits, cost);
+    while waiting.peek().is_some_and(|next| space.take(&next.ticket))
         && let Some(entry) = waiting.pop()
     {
         chunk.push(entry);
     }
-    while fresh.peek().is_some_and(|next| fits(chunk, next))
-        && let Some(entry) = fresh.pop()
-    {
-        chunk.push(entry);
-    }
-    lanes.ride(chunk, fits);
+    fresh.fill(chunk, &mut space);
+    lanes.ride(chunk, |next| space.take(&next.ticket));
 }

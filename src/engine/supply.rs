@@ -64,16 +64,17 @@ where
 
     /// An entry was read: it may go, or is held in its lane.
     fn line_up(&mut self) {
-        let Some(newest) = self.fresh.newest() else {
+        let Some((newest, lane)) = self.fresh.newest() else {
             return;
         };
         if self.options.last_write_wins {
-            let superseded = self.lanes.supersede(newest, overwrites(&*self.target, &self.fault));
+            let superseded = self
+                .lanes
+                .supersede(newest, lane, overwrites(&*self.target, &self.fault));
             for older in superseded {
                 self.ledger.superseded(older);
             }
         }
-        let lane = newest.ticket.lane;
         self.lanes.enter(lane, || self.fresh.pop_newest());
     }
 
@@ -104,9 +105,9 @@ where
 
     /// What the entries of the next chunk count for with the strategy, without those that ride.
     pub(super) fn sendable_cost(&self) -> usize {
-        let ready = self.waiting.iter_ready().chain(self.fresh.iter());
-        let next = ready.take(self.limits.entries.max(1));
-        next.map(|entry| entry.ticket.cost).sum()
+        let ready = self.waiting.iter_ready().map(|entry| &entry.ticket);
+        let next = ready.chain(self.fresh.tickets()).take(self.limits.entries.max(1));
+        next.map(|ticket| ticket.cost).sum()
     }
 
     /// Packs a chunk whose entries count for at most `cost`, none of which is outdated.

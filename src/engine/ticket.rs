@@ -126,6 +126,31 @@ impl<E> Chunk<E> {
         self.tickets.push(ticket);
     }
 
+    /// Takes out the last one.
+    pub(crate) fn pop(&mut self) -> Option<Ticketed<E>> {
+        let (entry, ticket) = self.entries.pop().zip(self.tickets.pop())?;
+        self.bytes = self.bytes.saturating_sub(ticket.bytes);
+        self.cost = self.cost.saturating_sub(ticket.cost);
+        Some(Ticketed { entry, ticket })
+    }
+
+    /// Moves the first `count` of another chunk to the end of this one. If they are all that there are, nothing is moved but
+    /// the lists.
+    pub(crate) fn take_from(&mut self, other: &mut Self, count: usize) {
+        if self.len() == 0 && count == other.len() {
+            return std::mem::swap(self, other);
+        }
+        if count == 0 {
+            return;
+        }
+        let rest = other.split_off(count);
+        let first = std::mem::replace(other, rest);
+        self.bytes = self.bytes.saturating_add(first.bytes);
+        self.cost = self.cost.saturating_add(first.cost);
+        self.entries.extend(first.entries);
+        self.tickets.extend(first.tickets);
+    }
+
     /// Cuts off all but the first `count`.
     pub(crate) fn split_off(&mut self, count: usize) -> Self {
         let entries = self.entries.split_off(count);
