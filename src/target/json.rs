@@ -32,6 +32,7 @@ pub(crate) trait Json {
 }
 
 impl Json for Vec<u8> {
+    #[inline]
     fn raw(&mut self, part: &str) {
         self.extend_from_slice(part.as_bytes());
     }
