@@ -259,14 +259,8 @@ where
     /// Each round is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
     /// rounds cost neither stack nor memory.
     fn deliver(&mut self, chunk: Chunk<T::Entry>, case: Option<Case<T::Entry>>, departure: Departure) {
-        let call = Round {
-            chunk,
-            case,
-            departure,
-            attempt_timeout: self.options.attempt_timeout,
-            abandoned: self.abandoned.clone(),
-        };
-        self.rounds.start(&self.target, call);
+        let call = Round { chunk, case, departure };
+        self.rounds.start(call);
     }
 
     /// The next moment at which something changes by itself.

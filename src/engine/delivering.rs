@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use futures::FutureExt;
 use futures::future::OptionFuture;
 use tokio::time::sleep_until;
-use tokio_util::sync::CancellationToken;
 
 use super::cases::Cases;
 use super::ending::Ending;
@@ -40,8 +39,6 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     /// Chunks whose entries have arrived, for the next ones.
     pub(super) emptied: Vec<Chunk<T::Entry>>,
     pub(super) rounds: Rounds<T>,
-    /// Cancelled when calls in flight are given up.
-    pub(super) abandoned: CancellationToken,
     pub(super) setup_failures: SetupFailures,
     /// That the target panicked outside of a call, if it did.
     pub(super) fault: OnceLock<Fault>,
@@ -64,6 +61,7 @@ where
                 bytes: 0,
                 entry_bytes: 0,
             },
+            rounds: Rounds::new(Arc::clone(&target), options.attempt_timeout),
             target,
             fresh: Fresh::new(input),
             waiting: Waiting::new(),
@@ -71,8 +69,6 @@ where
             cases: Cases::new(),
             slots: Slots::new(options.concurrency),
             emptied: Vec::new(),
-            rounds: Rounds::new(),
-            abandoned: CancellationToken::new(),
             setup_failures: SetupFailures::default(),
             fault: OnceLock::new(),
             refusals: Refusals::default(),

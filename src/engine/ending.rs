@@ -46,7 +46,7 @@ where
                     self.book(&settled);
                     self.hand_back(settled, ending);
                 }
-                () = &mut grace, if !self.abandoned.is_cancelled() => self.abandoned.cancel(),
+                () = &mut grace, if !self.rounds.are_given_up() => self.rounds.give_up(),
             }
         }
     }

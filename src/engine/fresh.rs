@@ -116,15 +116,15 @@ impl<I: Input> Fresh<I> {
             }
             Ok(())
         });
-        let read = self.ticketed(ticket)?;
-        Some(match checked {
+        match checked {
             Ok(Ok(())) => {
+                let read = self.ticketed(ticket)?;
                 self.checked.push(read);
-                Read::Checked
+                Some(Read::Checked)
             }
-            Ok(Err(invalid)) => Read::Invalid(read, invalid),
-            Err(fault) => Read::Panicked(read, fault),
-        })
+            Ok(Err(invalid)) => Some(Read::Invalid(self.ticketed(ticket)?, invalid)),
+            Err(fault) => Some(Read::Panicked(self.ticketed(ticket)?, fault)),
+        }
     }
 
     /// The next one of the input, with its ticket.

@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -21,6 +22,11 @@ pub(super) struct Round<E> {
     /// What the chunk is a part of, when a call was refused before.
     pub(super) case: Option<Case<E>>,
     pub(super) departure: Departure,
+}
+
+/// What all calls of a delivery are made with.
+pub(super) struct Caller<T> {
+    pub(super) target: Arc<T>,
     pub(super) attempt_timeout: Duration,
     /// Cancelled when calls in flight are given up.
     pub(super) abandoned: CancellationToken,
@@ -28,13 +34,16 @@ pub(super) struct Round<E> {
 
 /// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The case
 /// that the chunk is a part of comes back with it.
-pub(super) async fn round<T: BatchTarget>(target: &T, round: Round<T::Entry>) -> Settled<T::Entry> {
+pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::Entry>) -> Settled<T::Entry> {
+    let Caller {
+        target,
+        attempt_timeout,
+        abandoned,
+    } = caller;
     let Round {
         mut chunk,
         case,
         departure,
-        attempt_timeout,
-        abandoned,
     } = round;
     let sent_at = departure.sent_at();
     chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(sent_at));
@@ -48,7 +57,7 @@ pub(super) async fn round<T: BatchTarget>(target: &T, round: Round<T::Entry>) ->
                 (target.send(&chunk.entries).await, None)
             }
         });
-        let call = AssertUnwindSafe(async { timeout(attempt_timeout, call).await }).catch_unwind();
+        let call = AssertUnwindSafe(async { timeout(*attempt_timeout, call).await }).catch_unwind();
         tokio::select! {
             biased;
             ended = call => match ended {

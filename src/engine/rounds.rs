@@ -1,17 +1,17 @@
 //! The calls in flight.
 
-use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::Arc;
-use std::thread;
+use std::time::Duration;
 
-use futures::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::task::{JoinSet, consume_budget};
+use tokio::task::{JoinError, JoinSet, consume_budget};
+use tokio_util::sync::CancellationToken;
 
 use super::orders::{Order, Orders, Room};
-use super::round::{Round, round};
+use super::round::{Caller, Round, round};
 use super::settle::Settled;
 use crate::target::BatchTarget;
 
@@ -24,22 +24,25 @@ pub(super) const KEPT: usize = 64;
 /// and to move it there costs more than the rest of this crate does for the call. And whose call ends first takes the next
 /// one, so that no more of that room is touched than there are calls that wait for an answer.
 pub(super) struct Rounds<T: BatchTarget> {
+    caller: Arc<Caller<T>>,
     tasks: JoinSet<()>,
     /// The tasks that were not told to end.
     staying: usize,
     in_flight: usize,
     orders: Arc<Orders<T::Entry>>,
-    ended: UnboundedReceiver<Ended<T::Entry>>,
-    end: UnboundedSender<Ended<T::Entry>>,
+    ended: UnboundedReceiver<Settled<T::Entry>>,
+    end: UnboundedSender<Settled<T::Entry>>,
 }
 
-/// What a call came to.
-type Ended<E> = thread::Result<Settled<E>>;
-
 impl<T: BatchTarget> Rounds<T> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(target: Arc<T>, attempt_timeout: Duration) -> Self {
         let (end, ended) = mpsc::unbounded_channel();
         Self {
+            caller: Arc::new(Caller {
+                target,
+                attempt_timeout,
+                abandoned: CancellationToken::new(),
+            }),
             tasks: JoinSet::new(),
             staying: 0,
             in_flight: 0,
@@ -65,13 +68,14 @@ impl<T: BatchTarget> Rounds<T> {
     }
 
     /// Makes a call.
-    pub(super) fn start(&mut self, target: &Arc<T>, round: Round<T::Entry>) {
+    pub(super) fn start(&mut self, round: Round<T::Entry>) {
         self.in_flight += 1;
         self.orders.push(Order::Go(round));
         if self.staying < self.in_flight {
             self.staying += 1;
+            let caller = Arc::clone(&self.caller);
             self.tasks
-                .spawn(work(Arc::clone(target), Arc::clone(&self.orders), self.end.clone()));
+                .spawn(work(caller, Arc::clone(&self.orders), self.end.clone()));
         }
     }
 
@@ -85,7 +89,7 @@ impl<T: BatchTarget> Rounds<T> {
                 biased;
                 Some(settled) = self.ended.recv() => return Some(self.heard(settled)),
                 // One that was told to end, or one whose call nobody will hear of again.
-                Some(task) = self.tasks.join_next() => assert!(task.is_ok(), "the runtime shuts down"),
+                Some(task) = self.tasks.join_next() => task.unwrap_or_else(lost),
             }
         }
         None
@@ -101,13 +105,23 @@ impl<T: BatchTarget> Rounds<T> {
     }
 
     /// A call has ended.
-    fn heard(&mut self, settled: Ended<T::Entry>) -> Settled<T::Entry> {
+    fn heard(&mut self, settled: Settled<T::Entry>) -> Settled<T::Entry> {
         self.in_flight -= 1;
         if self.staying > self.in_flight + KEPT {
             self.staying -= 1;
             self.orders.push(Order::End);
         }
-        settled.unwrap_or_else(|panic| resume_unwind(panic))
+        settled
+    }
+
+    /// Gives up the calls in flight: they end at once.
+    pub(super) fn give_up(&self) {
+        self.caller.abandoned.cancel();
+    }
+
+    /// Whether the calls in flight were [given up](Self::give_up).
+    pub(super) fn are_given_up(&self) -> bool {
+        self.caller.abandoned.is_cancelled()
     }
 
     /// Ends the tasks, so that nobody holds the target any more.
@@ -123,14 +137,23 @@ impl<T: BatchTarget> Drop for Rounds<T> {
     }
 }
 
+/// A call is lost with its task.
+fn lost(task: JoinError) {
+    match task.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        Err(_) => panic!("the runtime shuts down"),
+    }
+}
+
 /// Makes one call after the other.
-async fn work<T: BatchTarget>(target: Arc<T>, orders: Arc<Orders<T::Entry>>, end: UnboundedSender<Ended<T::Entry>>) {
+async fn work<T: BatchTarget>(
+    caller: Arc<Caller<T>>,
+    orders: Arc<Orders<T::Entry>>,
+    end: UnboundedSender<Settled<T::Entry>>,
+) {
     while let Order::Go(round) = orders.next().await {
-        let settled = {
-            // Not moved, as `round` does not move the call in it.
-            let round = pin!(self::round(&*target, round));
-            AssertUnwindSafe(round).catch_unwind().await
-        };
+        // Not moved, as `round` does not move the call in it.
+        let settled = pin!(self::round(&caller, round)).await;
         if end.send(settled).is_err() {
             return;
         }
@@ -142,10 +165,8 @@ async fn work<T: BatchTarget>(target: Arc<T>, orders: Arc<Orders<T::Entry>>, end
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-    use std::time::Duration;
 
     use tokio::task::yield_now;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::backoff::{BackoffStrategy, Outcome, Retry, Waiter};
@@ -198,9 +219,11 @@ mod tests {
             chunk,
             case: None,
             departure: gate.try_admit(&waiter).expect("nobody waits").depart(1),
-            attempt_timeout: Duration::from_secs(1),
-            abandoned: CancellationToken::new(),
         }
+    }
+
+    fn caller() -> Arc<Caller<Immediate>> {
+        Arc::clone(&Rounds::new(Arc::new(Immediate), Duration::from_secs(1)).caller)
     }
 
     fn counting() -> (Arc<Gate>, Arc<AtomicUsize>) {
@@ -211,8 +234,8 @@ mod tests {
     #[tokio::test]
     async fn calls_that_no_task_has_taken_are_over_when_the_delivery_is_dropped() {
         let (gate, heard) = counting();
-        let mut rounds = Rounds::new();
-        (0..3).for_each(|_| rounds.start(&Arc::new(Immediate), call(&gate)));
+        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
+        (0..3).for_each(|_| rounds.start(call(&gate)));
         // The tasks have not run, and end only when the runtime comes to it.
         drop(rounds);
         assert_eq!(heard.load(Relaxed), 3);
@@ -224,7 +247,7 @@ mod tests {
         let orders = Arc::new(Orders::new(1));
         (0..1_000).for_each(|_| orders.push(Order::Go(call(&gate))));
         let (end, _ended) = mpsc::unbounded_channel();
-        let task = tokio::spawn(work(Arc::new(Immediate), orders, end));
+        let task = tokio::spawn(work(caller(), orders, end));
         while heard.load(Relaxed) == 0 {
             yield_now().await;
         }
@@ -247,7 +270,7 @@ mod tests {
         });
         yield_now().await;
         let (end, _ended) = mpsc::unbounded_channel();
-        let task = tokio::spawn(work(Arc::new(Immediate), orders, end));
+        let task = tokio::spawn(work(caller(), orders, end));
         assert_eq!(waits.await.unwrap(), THREADS - 1);
         task.abort();
     }

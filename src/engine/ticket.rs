@@ -119,6 +119,7 @@ impl<E> Chunk<E> {
         (self.bytes, self.cost) = (0, 0);
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, Ticketed { entry, ticket }: Ticketed<E>) {
         self.bytes = self.bytes.saturating_add(ticket.bytes);
         self.cost = self.cost.saturating_add(ticket.cost);
