@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use tokio::time::Instant;
 
 use super::ticket::{Chunk, Ticket, Ticketed};
-use crate::backoff::Retry;
 
 /// The entries of a call that was refused as a whole.
 ///
@@ -152,7 +151,7 @@ impl<E> Cases<E> {
         self.ready.extend(self.resting.drain(..).map(|(_, case)| case));
         let chunks = self.ready.iter_mut().flat_map(|case| &mut case.open);
         let tickets = chunks.flat_map(|chunk| &mut chunk.tickets);
-        tickets.for_each(|ticket| ticket.retry = Retry::FIRST);
+        tickets.for_each(Ticket::start_over);
     }
 
     /// When the next one has rested.

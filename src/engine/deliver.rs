@@ -186,8 +186,7 @@ where
         self.leave(entry.ticket.lane);
         let fault = entry
             .ticket
-            .fault
-            .take()
+            .take_fault()
             .unwrap_or_else(|| Fault::new("not sent again"));
         self.ledger.hand_back(entry, Cause::TimeUsedUp(fault));
     }

@@ -84,7 +84,7 @@ where
             self.give_back(entry, ending);
         }
         for entry in self.lanes.take_all() {
-            if entry.ticket.attempts > 0 {
+            if entry.ticket.history.is_some() {
                 self.ledger.waits_no_more();
             }
             self.give_back(entry, ending);
@@ -118,7 +118,7 @@ where
         if self.is_outdated(&entry) {
             return self.ledger.superseded(entry);
         }
-        let last = entry.ticket.fault.take();
+        let last = entry.ticket.take_fault();
         self.ledger.hand_back(entry, ending.cause(last));
     }
 }

@@ -41,7 +41,7 @@ impl<E> Ledger<E> {
 
     /// A call leaves, this long after the one before it was answered.
     pub(crate) fn call_leaves(&mut self, chunk: &Chunk<E>, delay: Duration) {
-        let again = chunk.tickets.iter().filter(|ticket| ticket.attempts > 0).count() as u64;
+        let again = chunk.tickets.iter().filter(|ticket| ticket.history.is_some()).count() as u64;
         self.report.calls += 1;
         self.report.resubmitted += again;
         self.waiting -= again;
@@ -95,8 +95,8 @@ impl<E> Ledger<E> {
             entry,
             position: ticket.position,
             cause,
-            attempts: ticket.attempts,
-            may_have_been_delivered: ticket.ambiguous,
+            attempts: ticket.attempts(),
+            may_have_been_delivered: ticket.history.is_some_and(|history| history.ambiguous),
         };
         match ticket.confirmation {
             Some(confirmation) => self.awaited.push((undelivered, confirmation)),

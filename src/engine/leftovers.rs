@@ -52,7 +52,7 @@ where
         let mut rests = Rests::default();
         let mut again = Vec::with_capacity(settled.rejected.len());
         for (entry, rejection) in settled.rejected.drain(..) {
-            let retry = entry.ticket.retry;
+            let retry = entry.ticket.retry();
             let least = if rejection == Rejection::Setup {
                 setup::REST
             } else {
@@ -123,15 +123,20 @@ where
         }
         let ticket = &mut entry.ticket;
         let until = later(now, rest);
-        let out_of_retries = self.options.retries.is_some_and(|retries| ticket.rejections > retries);
+        let out_of_retries = self
+            .options
+            .retries
+            .is_some_and(|retries| ticket.rejections() > retries);
         let out_of_time = ticket
             .expiry(self.options.give_up_after)
             .is_some_and(|expiry| until >= expiry);
         if !out_of_retries && !out_of_time {
-            ticket.retry = ticket.retry.after(rest);
+            if let Some(history) = &mut ticket.history {
+                history.retry = history.retry.after(rest);
+            }
             return Some((until, entry));
         }
-        let fault = ticket.fault.take().unwrap_or_else(|| Fault::new("rejected"));
+        let fault = ticket.take_fault().unwrap_or_else(|| Fault::new("rejected"));
         let cause = if out_of_retries {
             Cause::RetriesUsedUp(fault)
         } else {

@@ -39,6 +39,7 @@ mod fresh;
 mod gate;
 mod guarded;
 mod held;
+mod history;
 mod input;
 mod lanes;
 mod ledger;

@@ -40,13 +40,8 @@ pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::En
         attempt_timeout,
         abandoned,
     } = caller;
-    let Round {
-        mut chunk,
-        case,
-        departure,
-    } = round;
+    let Round { chunk, case, departure } = round;
     let sent_at = departure.sent_at();
-    chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(sent_at));
     let counts_units = departure.counts_units();
     let (answer, units) = {
         // It stays where it is made: the SDK's future of a call has kilobytes, and each layer around it would move them.

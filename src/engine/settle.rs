@@ -51,7 +51,7 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
         emptied: None,
     };
     match answer {
-        Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.dispute(chunk, &fault),
+        Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.dispute(chunk, sent_at, &fault),
         Answer::Whole(Verdict::Accepted) => settled.accept_all(chunk),
         Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(is_accepted) => {
             settled.accept_all(chunk);
@@ -62,7 +62,7 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
                 Verdict::Rejected(Rejection::Unanswered, fault)
             });
             for (entry, verdict) in chunk.into_ticketed().zip(verdicts.into_iter().chain(unanswered)) {
-                settled.add(entry, verdict);
+                settled.add(entry, sent_at, verdict);
             }
         }
         Answer::Whole(verdict) => {
@@ -70,12 +70,12 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
                 settled.refused_alone = Some(fault.clone());
             }
             for entry in chunk.into_ticketed() {
-                settled.add(entry, verdict.clone());
+                settled.add(entry, sent_at, verdict.clone());
             }
         }
         Answer::Stop(fault) => {
             for entry in chunk.into_ticketed() {
-                settled.add(entry, Verdict::Refused(fault.clone()));
+                settled.add(entry, sent_at, Verdict::Refused(fault.clone()));
             }
             settled.stop = Some(fault);
         }
@@ -84,7 +84,7 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
 }
 
 impl<E> Settled<E> {
-    fn add(&mut self, mut entry: Ticketed<E>, verdict: Verdict) {
+    fn add(&mut self, mut entry: Ticketed<E>, sent_at: Instant, verdict: Verdict) {
         let cost = entry.ticket.cost;
         match verdict {
             Verdict::Accepted => self.accept(&mut entry.ticket),
@@ -96,13 +96,13 @@ impl<E> Settled<E> {
                 } else {
                     self.count(Outcome::with_failed, cost);
                 }
-                entry.ticket.rejected(fault);
+                entry.ticket.rejected(sent_at, fault);
                 self.rejected.push((entry, rejection));
             }
             Verdict::Refused(fault) => {
                 self.count_fresh(&entry.ticket, false);
                 self.count(Outcome::with_refused, cost);
-                entry.ticket.failed(fault.clone());
+                entry.ticket.failed(sent_at, fault.clone());
                 self.refused.push((entry, fault));
             }
         }
@@ -128,7 +128,7 @@ impl<E> Settled<E> {
     /// Counts an entry that was never rejected before. Its attempts do not tell: a call that was refused on account of others
     /// says nothing of an entry.
     fn count_fresh(&mut self, ticket: &Ticket<E>, throttled: bool) {
-        if ticket.rejections == 0 {
+        if ticket.rejections() == 0 {
             let count = |counted: Outcome, weight| counted.with_fresh(weight, if throttled { weight } else { 0 });
             self.count(count, ticket.cost);
         }
@@ -141,17 +141,19 @@ impl<E> Settled<E> {
     }
 
     /// The call was refused as a whole. It says nothing of a single entry, so that it is no rejection of any.
-    fn dispute(&mut self, mut chunk: Chunk<E>, fault: &Fault) {
+    fn dispute(&mut self, mut chunk: Chunk<E>, sent_at: Instant, fault: &Fault) {
         self.outcome = self.outcome.with_refused(chunk.len());
         self.cost = self.cost.with_refused(chunk.cost);
-        chunk.tickets.iter_mut().for_each(|ticket| ticket.failed(fault.clone()));
+        for ticket in &mut chunk.tickets {
+            ticket.failed(sent_at, fault.clone());
+        }
         self.disputed = Some(chunk);
     }
 
     /// Why the call could not be made, if it could not.
     pub(crate) fn setup_fault(&self) -> Option<&Fault> {
         match self.rejected.first()? {
-            (entry, Rejection::Setup) => entry.ticket.fault.as_ref(),
+            (entry, Rejection::Setup) => entry.ticket.history.as_ref()?.fault.as_ref(),
             _ => None,
         }
     }
@@ -173,18 +175,16 @@ mod tests {
             let ticket = Ticket::new(position, 1);
             chunk.push(Ticketed { entry: (), ticket });
         }
-        chunk.tickets.iter_mut().for_each(|ticket| ticket.sent(now));
         let refused = Answer::Whole(Verdict::Refused(Fault::new("ValidationException")));
         let settled = settle(chunk, refused, now, now);
         assert_eq!((settled.outcome.refused, settled.refused.len()), (2, 0));
 
-        let mut half = settled.disputed.unwrap();
-        half.tickets.iter_mut().for_each(|ticket| ticket.sent(now));
+        let half = settled.disputed.unwrap();
         let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
         let settled = settle(half, Answer::Each(vec![Verdict::Accepted, throttled]), now, now);
         assert_eq!((settled.outcome.fresh.sent, settled.outcome.fresh.throttled), (2, 1));
         let (entry, _) = &settled.rejected[0];
-        assert_eq!((entry.ticket.attempts, entry.ticket.rejections), (2, 1));
+        assert_eq!((entry.ticket.attempts(), entry.ticket.rejections()), (2, 1));
     }
 
     #[test]

@@ -88,7 +88,7 @@ where
         let Some(next) = lane.and_then(|lane| self.lanes.leave(lane)) else {
             return;
         };
-        if next.ticket.attempts == 0 {
+        if next.ticket.history.is_none() {
             self.fresh.let_out(next);
         } else {
             self.waiting.let_out(next);
@@ -158,7 +158,7 @@ where
 
     /// An entry that waited need not arrive any more.
     pub(super) fn supersede(&mut self, entry: Ticketed<T::Entry>) {
-        if entry.ticket.attempts > 0 {
+        if entry.ticket.history.is_some() {
             self.ledger.waits_no_more();
         }
         let lane = entry.ticket.lane;

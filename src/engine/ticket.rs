@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::history::History;
 use crate::backoff::Retry;
 use crate::producer::Confirmation;
 use crate::target::{Fault, Lane};
@@ -23,18 +24,8 @@ pub(crate) struct Ticket<E> {
     pub(crate) lane: Option<Lane>,
     /// When it was read; `None` before.
     pub(crate) arrived: Option<Instant>,
-    /// How often it was sent.
-    pub(crate) attempts: u32,
-    /// How often it was rejected. Less than the attempts when calls were refused on account of others.
-    pub(crate) rejections: u32,
-    /// When it was sent first.
-    pub(crate) first_sent: Option<Instant>,
-    /// Its next retry, for the strategy.
-    pub(crate) retry: Retry,
-    /// Some answer left open whether the service has it.
-    pub(crate) ambiguous: bool,
-    /// Why it was rejected last.
-    pub(crate) fault: Option<Fault>,
+    /// What came of it so far; `None` as long as it was not sent in vain. Not here, since it is rare and this is moved.
+    pub(crate) history: Option<Box<History>>,
     /// Who waits for its fate, if anybody does.
     pub(crate) confirmation: Option<Confirmation<E>>,
 }
@@ -48,35 +39,54 @@ impl<E> Ticket<E> {
             cost: 1,
             lane: None,
             arrived: None,
-            attempts: 0,
-            rejections: 0,
-            first_sent: None,
-            retry: Retry::FIRST,
-            ambiguous: false,
-            fault: None,
+            history: None,
             confirmation: None,
         }
     }
 
-    pub(crate) fn sent(&mut self, now: Instant) {
-        self.attempts = self.attempts.saturating_add(1);
-        self.first_sent.get_or_insert(now);
+    /// How often it was sent in vain.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.history.as_ref().map_or(0, |history| history.attempts)
     }
 
-    pub(crate) fn rejected(&mut self, fault: Fault) {
-        self.rejections = self.rejections.saturating_add(1);
-        self.failed(fault);
+    /// How often it was rejected.
+    pub(crate) fn rejections(&self) -> u32 {
+        self.history.as_ref().map_or(0, |history| history.rejections)
     }
 
-    /// It was not accepted; whether on its own account is not said.
-    pub(crate) fn failed(&mut self, fault: Fault) {
-        self.ambiguous |= fault.is_ambiguous();
-        self.fault = Some(fault);
+    /// Its next retry, for the strategy.
+    pub(crate) fn retry(&self) -> Retry {
+        self.history.as_ref().map_or(Retry::FIRST, |history| history.retry)
+    }
+
+    /// Its retries start over.
+    pub(crate) fn start_over(&mut self) {
+        if let Some(history) = &mut self.history {
+            history.retry = Retry::FIRST;
+        }
+    }
+
+    /// It was rejected, on its own account.
+    pub(crate) fn rejected(&mut self, sent_at: Instant, fault: Fault) {
+        let history = self.failed(sent_at, fault);
+        history.rejections = history.rejections.saturating_add(1);
+    }
+
+    /// It was sent and not accepted; whether on its own account is not said.
+    pub(crate) fn failed(&mut self, sent_at: Instant, fault: Fault) -> &mut History {
+        let history = self.history.get_or_insert_with(|| Box::new(History::since(sent_at)));
+        history.failed(fault);
+        history
+    }
+
+    /// Why it was not accepted last, if it was sent.
+    pub(crate) fn take_fault(&mut self) -> Option<Fault> {
+        self.history.as_mut()?.fault.take()
     }
 
     /// Until when it may be tried; `None` for ever.
     pub(crate) fn expiry(&self, give_up_after: Duration) -> Option<Instant> {
-        self.first_sent?.checked_add(give_up_after)
+        self.history.as_ref()?.first_sent.checked_add(give_up_after)
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 use super::ticket::{Ticket, Ticketed};
-use crate::backoff::Retry;
 use crate::target::Lane;
 
 /// Rejected entries: first they rest, then they are ready.
@@ -75,7 +74,7 @@ impl<E> Waiting<E> {
     /// Makes all ready at once, and their retries start over.
     pub(crate) fn wake_all(&mut self, mut board: impl FnMut(Option<Lane>)) {
         for entry in self.resting.values_mut().chain(self.ready.values_mut()) {
-            entry.ticket.retry = Retry::FIRST;
+            entry.ticket.start_over();
         }
         for (_, entry) in std::mem::take(&mut self.resting) {
             board(entry.ticket.lane);
@@ -84,7 +83,8 @@ impl<E> Waiting<E> {
     }
 
     fn make_ready(&mut self, entry: Ticketed<E>) {
-        let key = (entry.ticket.first_sent, entry.ticket.position);
+        let first_sent = entry.ticket.history.as_ref().map(|history| history.first_sent);
+        let key = (first_sent, entry.ticket.position);
         self.ready.insert(key, entry);
     }
 
