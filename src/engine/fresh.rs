@@ -237,3 +237,74 @@ fn measure<T: BatchTarget>(entry: &T::Entry, target: &T, limits: &Limits) -> Res
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::input::Batch;
+    use crate::target::Answer;
+
+    const LIMITS: Limits = Limits {
+        entries: 8,
+        bytes: 40,
+        entry_bytes: 40,
+    };
+
+    /// Numbers, each of which is as large as it says.
+    struct BySize;
+
+    impl BatchTarget for BySize {
+        type Entry = usize;
+
+        fn limits(&self) -> Limits {
+            LIMITS
+        }
+
+        fn check(&self, bytes: &usize) -> Result<usize, InvalidEntry> {
+            Ok(*bytes)
+        }
+
+        async fn send(&self, _: &[usize]) -> Answer {
+            unreachable!("nothing is sent here")
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_are_filled_in_the_order_of_the_input_as_far_as_there_is_space(
+            sizes in vec(1_usize..12, 0..30),
+            held in btree_set(0_u64..30, 0..10),
+            costs in vec(1_usize..10, 60),
+        ) {
+            let mut fresh = Fresh::new(Batch(sizes.iter().copied()));
+            let now = Instant::now();
+            let mut let_out = Vec::new();
+            while let Some(read) = fresh.read(&BySize, &LIMITS, false, now) {
+                prop_assert!(matches!(read, Read::Checked));
+                if held.contains(&(fresh.next_position - 1)) {
+                    let_out.extend(fresh.pop_newest());
+                }
+            }
+            let_out.into_iter().for_each(|entry| fresh.let_out(entry));
+
+            let mut left = Vec::new();
+            for cost in costs {
+                let mut chunk = Chunk::with_capacity(0);
+                let mut space = Space::left_in(&chunk, &LIMITS, cost);
+                fresh.fill(&mut chunk, &mut space);
+                prop_assert_eq!(chunk.bytes, chunk.entries.iter().sum::<usize>());
+                prop_assert!(chunk.bytes <= LIMITS.bytes && chunk.len() <= cost.min(LIMITS.entries));
+                if let Some(next) = fresh.next_ticket() {
+                    let is_full = chunk.len() == cost.min(LIMITS.entries);
+                    prop_assert!(is_full || chunk.bytes + next.bytes > LIMITS.bytes);
+                }
+                left.extend(chunk.into_ticketed().map(|left| (left.ticket.position, left.entry)));
+            }
+            prop_assert_eq!(left, (0..).zip(sizes.iter().copied()).collect::<Vec<_>>());
+            prop_assert_eq!((fresh.len(), fresh.bytes()), (0, 0));
+        }
+    }
+}
