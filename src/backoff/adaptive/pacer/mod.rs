@@ -303,6 +303,8 @@ impl Pacer {
             recent: self.recent.rate(),
             chunk: self.chunk.min(capacity * CALL_SECONDS),
             trip: self.trip.seconds(),
+            // What is lost by chance makes any stretch inexact, and tells of nobody.
+            is_shared: !self.floor.is_up() && self.change.is_shared(capacity, self.chunk),
         }
     }
 
