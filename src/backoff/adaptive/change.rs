@@ -95,6 +95,13 @@ impl Change {
         Some(changed)
     }
 
+    /// Whether others seem to take a part of the capacity: between two marks more or less is accepted than expected, and usually
+    /// by more than half a chunk, which a mark may cut off.
+    pub(super) fn is_shared(&self, capacity: f64, chunk: f64) -> bool {
+        let exact = (chunk / 2.0).max((1.0 + SECONDS * capacity) / MEDIANS);
+        self.median.is_some_and(|median| median > exact)
+    }
+
     /// The rate of as many of the latest stretches as agree on it.
     fn latest(&self, deviation: f64) -> Option<Changed> {
         let mut latest = self.stretches.iter().rev();
@@ -187,6 +194,25 @@ mod tests {
     #[test]
     fn others_that_come_and_go_are_no_change() {
         assert!(change_at((0..1000).map(|n| if n % 2 == 0 { 600.0 } else { 1400.0 })).is_none());
+    }
+
+    #[test]
+    fn others_that_come_and_go_make_every_stretch_inexact_and_one_client_alone_does_not() {
+        let is_shared = |rates: [f64; 2]| {
+            let mut change = Change::default();
+            for rate in rates.into_iter().cycle().take(40) {
+                let stretch = Stretch {
+                    seconds: 1.5,
+                    accepted: 1.5 * rate,
+                    expected: 1500.0,
+                };
+                change.observe(stretch, 25.0, TRIP);
+            }
+            change.is_shared(1000.0, 25.0)
+        };
+        assert!(!is_shared([997.0, 1003.0]));
+        assert!(is_shared([970.0, 1030.0]));
+        assert!(!Change::default().is_shared(1000.0, 25.0));
     }
 
     #[test]

@@ -13,21 +13,36 @@ const FIRST: Duration = Duration::from_millis(50);
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What happens to fewer entries than this by chance is no bad luck: one in a thousand million.
-const UNLUCKY: f64 = 1e-9;
+/// What happens to fewer entries than this by chance is no bad luck: one in a million. At a loss of 10% that is the
+/// seventh rejection, at 30% the twelfth; what rests longer then is too rare to hold anything up.
+const UNLUCKY: f64 = 1e-6;
 
-/// The rest before that retry. It doubles with each unless the entry is just unlucky, and half of it is chance.
+/// Luck explains no more retries than this, however much is lost.
+const MOST_EXPLAINED: u32 = 64;
+
+/// The rest before that retry. It doubles with each that is more than bad luck, and half of it is chance.
 ///
 /// `loss` is the share of entries that are rejected by mere chance, and so again and again some of them. A `call` takes that
 /// long at the pace of the service.
 pub(super) fn rest(retry: Retry, loss: f64, call: Duration, jitter: &Jitter) -> Duration {
-    let luck = i32::try_from(retry.number).map_or(0.0, |number| loss.powi(number));
-    let ceiling = if luck >= UNLUCKY {
-        FIRST.max(call).min(LONGEST)
+    let explained = explained(loss);
+    let ceiling = if retry.number <= explained {
+        FIRST.max(call)
     } else {
-        growth::raised(FIRST, 2.0, retry.number.saturating_sub(2)).min(LONGEST)
+        growth::raised(FIRST, 2.0, retry.number - explained.max(2).min(retry.number))
     };
+    let ceiling = ceiling.min(LONGEST);
     jitter.between(ceiling / 2, ceiling)
+}
+
+/// How many retries of one entry bad luck explains.
+fn explained(loss: f64) -> u32 {
+    let (mut retries, mut luck) = (0, loss);
+    while luck >= UNLUCKY && retries < MOST_EXPLAINED {
+        retries += 1;
+        luck *= loss;
+    }
+    retries
 }
 
 #[cfg(test)]
@@ -48,16 +63,26 @@ mod tests {
     #[test]
     fn the_unlucky_do_not_rest_for_long_until_it_cannot_be_bad_luck() {
         let jitter = Jitter::seeded(1);
-        assert!((1..=9).all(|number| rest(retry(number, None), 0.1, Duration::ZERO, &jitter) <= FIRST));
-        assert!(rest(retry(10, None), 0.1, Duration::ZERO, &jitter) > FIRST);
-        assert!((2..=17).all(|number| rest(retry(number, None), 0.3, Duration::ZERO, &jitter) <= FIRST));
+        assert!((1..=6).all(|number| rest(retry(number, None), 0.1, Duration::ZERO, &jitter) <= FIRST));
+        assert!(rest(retry(7, None), 0.1, Duration::ZERO, &jitter) > FIRST);
+        assert!((2..=11).all(|number| rest(retry(number, None), 0.3, Duration::ZERO, &jitter) <= FIRST));
+    }
+
+    #[test]
+    fn beyond_bad_luck_rests_double_from_the_first() {
+        let jitter = Jitter::seeded(1);
+        for (number, millis) in [(7, 100), (8, 200), (10, 800), (13, 5000), (u32::MAX, 5000)] {
+            let rest = rest(retry(number, None), 0.1, Duration::ZERO, &jitter);
+            let longest = Duration::from_millis(millis);
+            assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
+        }
     }
 
     #[test]
     fn the_unlucky_are_not_in_every_call_of_a_slow_service() {
         let jitter = Jitter::seeded(1);
         let call = Duration::from_millis(500);
-        assert!((2..=9).all(|number| rest(retry(number, None), 0.1, call, &jitter) >= call / 2));
+        assert!((2..=6).all(|number| rest(retry(number, None), 0.1, call, &jitter) >= call / 2));
         assert!(rest(retry(2, None), 0.1, Duration::from_hours(1), &jitter) <= LONGEST);
     }
 }

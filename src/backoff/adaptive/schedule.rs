@@ -12,8 +12,9 @@ const OVER: f64 = 0.04;
 /// The usual time from a cut to the estimate and above, in seconds.
 const PERIOD: f64 = 1.5;
 
-/// The longest period that rejections can ask for, in seconds. Of several clients of one table each mark costs the one with
-/// the smallest share the most, so that its periods are the longest and it catches up the later, the longer they may be.
+/// The longest period that rejections can ask for, in seconds. None while others share the capacity: they empty the bucket at one
+/// moment for all, and each mark costs the one with the smallest share the most for what it sends. Were its periods the longest it
+/// would never come to ask for more, and be the last to notice that the others have ended.
 const THRIFTY: f64 = 2.2;
 
 /// The longest period at all, in seconds: that of services that take few chunks a second.
@@ -58,6 +59,8 @@ pub(super) struct Conditions {
     pub(super) chunk: f64,
     /// The round trip in seconds.
     pub(super) trip: f64,
+    /// Others take a part of what the service can take.
+    pub(super) is_shared: bool,
 }
 
 /// The pace from one cut to the next.
@@ -108,7 +111,11 @@ impl Schedule {
     /// Starts over with the dip.
     pub(super) fn cut(&mut self, now: f64, conditions: &Conditions) {
         let Conditions {
-            capacity, chunk, trip, ..
+            capacity,
+            chunk,
+            trip,
+            is_shared,
+            ..
         } = *conditions;
         self.cost += COST_GAIN * (self.rejected.min(chunk) - self.cost);
         self.rejected = 0.0;
@@ -116,7 +123,7 @@ impl Schedule {
         if !self.rules.has(Rule::ShortPeriods) {
             self.longest = LONGEST;
         }
-        let thrifty = if self.rules.has(Rule::Thrift) {
+        let thrifty = if self.rules.has(Rule::Thrift) && !is_shared {
             (self.cost / (COST * capacity)).min(THRIFTY)
         } else {
             0.0
@@ -154,6 +161,7 @@ impl Schedule {
             recent,
             chunk,
             trip,
+            ..
         } = *conditions;
         let since = (now - self.cut_at).max(0.0);
         if since < self.period {
@@ -178,6 +186,7 @@ mod tests {
         recent: 1000.0,
         chunk: 25.0,
         trip: 0.01,
+        is_shared: false,
     };
 
     /// A schedule that was cut at 0 after many cheap marks.
@@ -231,6 +240,20 @@ mod tests {
             schedule.cut(0.0, &CONDITIONS);
         }
         assert!((schedule.period - THRIFTY).abs() < 1e-9, "{}", schedule.period);
+    }
+
+    #[test]
+    fn costly_marks_are_no_rarer_while_others_share_the_capacity() {
+        let shared = Conditions {
+            is_shared: true,
+            ..CONDITIONS
+        };
+        let mut schedule = settled();
+        for _ in 0..30 {
+            schedule.rejected(25.0);
+            schedule.cut(0.0, &shared);
+        }
+        assert!((schedule.period - PERIOD).abs() < 1e-9, "{}", schedule.period);
     }
 
     #[test]

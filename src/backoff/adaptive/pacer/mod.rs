@@ -149,8 +149,13 @@ impl Pacer {
     /// The share of entries that are rejected by mere chance, so that some are rejected again and again.
     pub(super) fn bad_luck(&self) -> f64 {
         let long_search = matches!(&self.state, State::Search(search) if search.is_long());
-        if (self.floor.is_up() || long_search) && self.retries.are_unlucky() {
-            self.floor.share().max(self.retries.fresh_share())
+        if !self.retries.are_unlucky() {
+            0.0
+        } else if self.floor.is_up() {
+            // What is rejected on top is rejected for the pace, and that is no luck.
+            self.floor.share()
+        } else if long_search {
+            self.retries.fresh_share()
         } else {
             0.0
         }
@@ -298,6 +303,8 @@ impl Pacer {
             recent: self.recent.rate(),
             chunk: self.chunk.min(capacity * CALL_SECONDS),
             trip: self.trip.seconds(),
+            // What is lost by chance makes any stretch inexact, and tells of nobody.
+            is_shared: !self.floor.is_up() && self.change.is_shared(capacity, self.chunk),
         }
     }
 

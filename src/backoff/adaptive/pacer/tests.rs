@@ -45,6 +45,14 @@ fn a_slow_service_gets_calls_of_half_a_second_at_most() {
     }
 }
 
+#[test]
+fn what_is_rejected_for_the_pace_beside_a_known_loss_is_no_bad_luck() {
+    let mut pacer = tracking();
+    pacer.floor.declare(0.0, 100.0, 10.0, PEAK);
+    (0..20).for_each(|_| pacer.retries.hear((15.0, 9.0), (10.0, 6.0)));
+    assert!((pacer.bad_luck() - 0.1).abs() < 1e-9, "{}", pacer.bad_luck());
+}
+
 /// Whether an estimate is searched for again that has sunk far below its peak, within half a minute.
 fn is_searched_again(mut pacer: Pacer) -> bool {
     (0..1200).any(|call| {
