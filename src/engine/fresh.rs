@@ -288,7 +288,9 @@ mod tests {
                     let_out.extend(fresh.pop_newest());
                 }
             }
-            let_out.into_iter().for_each(|entry| fresh.let_out(entry));
+            for entry in let_out {
+                fresh.let_out(entry);
+            }
 
             let mut left = Vec::new();
             for cost in costs {

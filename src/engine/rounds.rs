@@ -139,10 +139,8 @@ impl<T: BatchTarget> Drop for Rounds<T> {
 
 /// A call is lost with its task.
 fn lost(task: JoinError) {
-    match task.try_into_panic() {
-        Ok(panic) => resume_unwind(panic),
-        Err(_) => panic!("the runtime shuts down"),
-    }
+    let panic = task.try_into_panic();
+    resume_unwind(panic.unwrap_or_else(|_| panic!("the runtime shuts down")))
 }
 
 /// Makes one call after the other.
