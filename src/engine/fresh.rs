@@ -253,7 +253,7 @@ mod tests {
         entry_bytes: 40,
     };
 
-    /// Numbers, each of which is as large as it says.
+    /// Numbers, each of which is as large as it says, and counts for a third of that.
     struct BySize;
 
     impl BatchTarget for BySize {
@@ -265,6 +265,10 @@ mod tests {
 
         fn check(&self, bytes: &usize) -> Result<usize, InvalidEntry> {
             Ok(*bytes)
+        }
+
+        fn units(&self, bytes: &usize) -> usize {
+            bytes / 3
         }
 
         async fn send(&self, _: &[usize]) -> Answer {
@@ -282,7 +286,7 @@ mod tests {
             let mut fresh = Fresh::new(Batch(sizes.iter().copied()));
             let now = Instant::now();
             let mut let_out = Vec::new();
-            while let Some(read) = fresh.read(&BySize, &LIMITS, false, now) {
+            while let Some(read) = fresh.read(&BySize, &LIMITS, true, now) {
                 prop_assert!(matches!(read, Read::Checked));
                 if held.contains(&(fresh.next_position - 1)) {
                     let_out.extend(fresh.pop_newest());
@@ -298,10 +302,12 @@ mod tests {
                 let mut space = Space::left_in(&chunk, &LIMITS, cost);
                 fresh.fill(&mut chunk, &mut space);
                 prop_assert_eq!(chunk.bytes, chunk.entries.iter().sum::<usize>());
-                prop_assert!(chunk.bytes <= LIMITS.bytes && chunk.len() <= cost.min(LIMITS.entries));
+                prop_assert_eq!(chunk.cost, chunk.tickets.iter().map(|ticket| ticket.cost).sum::<usize>());
+                prop_assert!(chunk.bytes <= LIMITS.bytes && chunk.len() <= LIMITS.entries);
+                prop_assert!(chunk.cost <= cost || chunk.len() == 1);
                 if let Some(next) = fresh.next_ticket() {
-                    let is_full = chunk.len() == cost.min(LIMITS.entries);
-                    prop_assert!(is_full || chunk.bytes + next.bytes > LIMITS.bytes);
+                    let is_full = chunk.len() == LIMITS.entries || chunk.bytes + next.bytes > LIMITS.bytes;
+                    prop_assert!(is_full || chunk.cost + next.cost > cost);
                 }
                 left.extend(chunk.into_ticketed().map(|left| (left.ticket.position, left.entry)));
             }

@@ -20,7 +20,7 @@ pub(super) const KEPT: usize = 64;
 
 /// Makes calls, each in a task that the runtime polls for itself, and tells what they came to.
 ///
-/// A task that has made its call takes the next one. The SDK's future of a call has ten kilobytes: to make room for each
+/// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make room for each
 /// and to move it there costs more than the rest of this crate does for the call. And whose call ends first takes the next
 /// one, so that no more of that room is touched than there are calls that wait for an answer.
 pub(super) struct Rounds<T: BatchTarget> {
@@ -96,9 +96,6 @@ impl<T: BatchTarget> Rounds<T> {
     }
 
     /// What another call came to that has ended by now.
-    ///
-    /// # Panics
-    /// As [`next`](Self::next) does.
     pub(super) fn next_ended(&mut self) -> Option<Settled<T::Entry>> {
         let settled = self.ended.try_recv().ok()?;
         Some(self.heard(settled))

@@ -151,15 +151,14 @@ impl<E> Chunk<E> {
         if self.len() == 0 && count == other.len() {
             return std::mem::swap(self, other);
         }
-        if count == 0 {
-            return;
+        self.entries.extend(other.entries.drain(..count));
+        for ticket in other.tickets.drain(..count) {
+            self.bytes = self.bytes.saturating_add(ticket.bytes);
+            self.cost = self.cost.saturating_add(ticket.cost);
+            other.bytes = other.bytes.saturating_sub(ticket.bytes);
+            other.cost = other.cost.saturating_sub(ticket.cost);
+            self.tickets.push(ticket);
         }
-        let rest = other.split_off(count);
-        let first = std::mem::replace(other, rest);
-        self.bytes = self.bytes.saturating_add(first.bytes);
-        self.cost = self.cost.saturating_add(first.cost);
-        self.entries.extend(first.entries);
-        self.tickets.extend(first.tickets);
     }
 
     /// Cuts off all but the first `count`.

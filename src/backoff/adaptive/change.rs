@@ -95,8 +95,8 @@ impl Change {
         Some(changed)
     }
 
-    /// Whether others seem to take a part of the capacity: between two marks more or less is accepted than expected, and usually
-    /// by more than half a chunk, which a mark may cut off.
+    /// Whether others seem to take a part of the capacity: between the latest marks more or less was accepted than expected, by
+    /// more than half a chunk, which a mark may cut off, and by more than the least deviation that counts.
     pub(super) fn is_shared(&self, capacity: f64, chunk: f64) -> bool {
         let exact = (chunk / 2.0).max((1.0 + SECONDS * capacity) / MEDIANS);
         self.median.is_some_and(|median| median > exact)

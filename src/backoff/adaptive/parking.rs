@@ -26,12 +26,9 @@ const MOST_EXPLAINED: u32 = 64;
 /// long at the pace of the service.
 pub(super) fn rest(retry: Retry, loss: f64, call: Duration, jitter: &Jitter) -> Duration {
     let explained = explained(loss);
-    let ceiling = if retry.number <= explained {
-        FIRST.max(call)
-    } else {
-        growth::raised(FIRST, 2.0, retry.number - explained.max(2).min(retry.number))
-    };
-    let ceiling = ceiling.min(LONGEST);
+    let least = if explained > 0 { FIRST.max(call) } else { FIRST };
+    let beyond = retry.number.saturating_sub(explained.max(2));
+    let ceiling = growth::raised(least, 2.0, beyond).min(LONGEST);
     jitter.between(ceiling / 2, ceiling)
 }
 
@@ -71,6 +68,7 @@ mod tests {
     #[test]
     fn beyond_bad_luck_rests_double_from_the_first() {
         let jitter = Jitter::seeded(1);
+        assert!(rest(retry(MOST_EXPLAINED + 2, None), 1.0, Duration::ZERO, &jitter) > FIRST);
         for (number, millis) in [(7, 100), (8, 200), (10, 800), (13, 5000), (u32::MAX, 5000)] {
             let rest = rest(retry(number, None), 0.1, Duration::ZERO, &jitter);
             let longest = Duration::from_millis(millis);
@@ -82,7 +80,7 @@ mod tests {
     fn the_unlucky_are_not_in_every_call_of_a_slow_service() {
         let jitter = Jitter::seeded(1);
         let call = Duration::from_millis(500);
-        assert!((2..=6).all(|number| rest(retry(number, None), 0.1, call, &jitter) >= call / 2));
+        assert!((2..=13).all(|number| rest(retry(number, None), 0.1, call, &jitter) >= call / 2));
         assert!(rest(retry(2, None), 0.1, Duration::from_hours(1), &jitter) <= LONGEST);
     }
 }
