@@ -12,7 +12,8 @@
 //! - `lanes`: the order of entries that must not pass each other; `held`: who has to wait for it.
 //! - `waiting`: rejected entries, first at rest, then ready.
 //! - `cases`: refused calls, until the guilty entries are found.
-//! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries.
+//! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries, as far as it has `space`.
+//! - `ticket`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
 //! - `gate`: the way past the shared strategy; `queue`: who waits there; `turn`: a call that may leave.
 //! - `guarded`: code that is not this crate's, and may panic.
