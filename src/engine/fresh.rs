@@ -23,7 +23,7 @@ pub(crate) struct Fresh<I: Input> {
     /// The next one, already taken from the input.
     next: Option<Incoming<I::Entry>>,
     next_position: u64,
-    /// Those that came at last and may go, in the chunk that they leave in: all of them mostly do, and need not be moved.
+    /// Those that came last and may go, in the chunk that they leave in: mostly all of them do, and then none is moved.
     checked: Chunk<I::Entry>,
     /// Those that were held in a lane, by position: who came first goes first.
     let_out: BTreeMap<u64, Ticketed<I::Entry>>,
