@@ -237,6 +237,25 @@ mod tests {
     }
 
     #[tokio::test]
+    #[should_panic(expected = "the runtime shuts down")]
+    async fn a_call_that_is_lost_with_its_task_is_not_waited_for() {
+        let (gate, _) = counting();
+        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
+        rounds.start(call(&gate));
+        rounds.tasks.abort_all();
+        rounds.next().await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "a fault of this crate")]
+    async fn what_a_task_panics_over_reaches_the_delivery() {
+        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
+        rounds.in_flight = 1;
+        rounds.tasks.spawn(async { panic!("a fault of this crate") });
+        rounds.next().await;
+    }
+
+    #[tokio::test]
     async fn a_thousand_calls_that_end_at_once_leave_time_for_others() {
         let (gate, heard) = counting();
         let orders = Arc::new(Orders::new(1));
