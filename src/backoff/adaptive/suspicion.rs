@@ -6,6 +6,9 @@ use super::spread::Spread;
 /// that rejects whatever the pace goes on.
 const MARKS: u32 = 6;
 
+/// A first mark is no part of what comes so many entries without a rejection later. Together they would look like bursts.
+const APART: f64 = 100.0;
+
 /// An estimate below this part of the peak has sunk.
 const SUNK: f64 = 0.6;
 
@@ -63,6 +66,9 @@ impl Suspicion {
         }
         self.lately.fade();
         self.lately.hear(sent, rejected);
+        if self.marks == 1 && rejected > 0.0 && self.chain.rejected() <= 0.0 && self.chain.sent() >= APART {
+            self.clear();
+        }
         if self.marks > 0 {
             self.chain.hear(sent, rejected);
         }
@@ -181,13 +187,15 @@ impl Suspicion {
 mod tests {
     use super::*;
 
-    /// A suspicion after so many marks in dips, with these rejections in calls of 25.
+    /// A suspicion after these rejections in calls of 25 that left in dips. Each call of which any were rejected was a mark.
     fn after(rejections: &[f64]) -> Suspicion {
         let mut suspicion = Suspicion::default();
         suspicion.keep_peak(1000.0, 1.0);
         for rejected in rejections {
             suspicion.hear(25.0, *rejected, 900.0);
-            suspicion.marked(true, 900.0);
+            if *rejected > 0.0 {
+                suspicion.marked(true, 900.0);
+            }
         }
         suspicion
     }
@@ -207,6 +215,14 @@ mod tests {
         let mut suspicion = after(&[2.0; 6]);
         suspicion.marked(false, 900.0);
         assert!(suspicion.share().is_none());
+    }
+
+    #[test]
+    fn a_mark_by_chance_long_before_the_others_does_not_make_them_look_like_bursts() {
+        let suspicion = after(&[
+            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0, 8.0, 8.0, 7.0, 8.0, 8.0, 8.0,
+        ]);
+        assert!(suspicion.share().is_some_and(|share| share > 0.3));
     }
 
     #[test]
