@@ -7,6 +7,8 @@
 pub enum Rule {
     /// The pace is below the estimate at first.
     Dip,
+    /// The dip is shallow, and the climb after it fast, while all is as expected.
+    Calm,
     /// A capacity that has changed is found out.
     Change,
     /// A service that takes nothing is asked with single entries.
@@ -29,8 +31,9 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Dip,
+        Self::Calm,
         Self::Change,
         Self::Outage,
         Self::Parking,

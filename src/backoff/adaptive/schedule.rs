@@ -6,6 +6,10 @@ use super::rules::{Rule, Rules};
 /// afterwards; it gives the leftovers room, so that they are accepted at once.
 const DIP: f64 = 0.15;
 
+/// The same while all is calm: the leftovers of a mark that was expected need little room. What is banked may overflow a bucket of
+/// a tenth of a second, and does so less when it is less.
+const CALM_DIP: f64 = 0.10;
+
 /// How far above the estimate the pace ends. The next mark comes at this overspeed, so that it costs few entries.
 const OVER: f64 = 0.04;
 
@@ -35,6 +39,10 @@ const FIRST_COST: f64 = 3.0;
 /// How often the overspeed doubles when no mark comes, in seconds: from 4% to threefold takes 1.2 s.
 const DOUBLING: f64 = 0.2;
 
+/// The same while all is calm, in seconds. The mean pace of a period is then half a percent above the estimate, so that the mark
+/// comes before its end; when none does, the capacity has probably risen, and the climb costs nothing otherwise.
+const CALM_DOUBLING: f64 = 0.1;
+
 /// The same in round trips: the answer to one step is known before the next.
 const DOUBLING_TRIPS: f64 = 4.0;
 
@@ -61,6 +69,8 @@ pub(super) struct Conditions {
     pub(super) trip: f64,
     /// Others take a part of what the service can take.
     pub(super) is_shared: bool,
+    /// Rejections tell of the capacity alone: nobody shares it, and nothing is rejected for other reasons.
+    pub(super) is_clear: bool,
 }
 
 /// The pace from one cut to the next.
@@ -68,6 +78,8 @@ pub(super) struct Conditions {
 pub(super) struct Schedule {
     cut_at: f64,
     period: f64,
+    /// The last mark came when it was expected, and tells of the capacity alone.
+    is_calm: bool,
     /// The period is at most this long, in seconds; doubled at each cut.
     longest: f64,
     /// Entries rejected since the cut.
@@ -82,6 +94,7 @@ impl Schedule {
         Self {
             cut_at: 0.0,
             period: PERIOD,
+            is_calm: false,
             longest: 0.0,
             rejected: 0.0,
             cost: FIRST_COST,
@@ -115,8 +128,10 @@ impl Schedule {
             chunk,
             trip,
             is_shared,
+            is_clear,
             ..
         } = *conditions;
+        let is_early = self.dips(now);
         self.cost += COST_GAIN * (self.rejected.min(chunk) - self.cost);
         self.rejected = 0.0;
         self.longest = self.longest.max(FIRST_PERIOD_TRIPS * trip);
@@ -128,6 +143,7 @@ impl Schedule {
         } else {
             0.0
         };
+        self.is_calm = self.rules.has(Rule::Calm) && is_clear && !is_early && self.longest >= PERIOD;
         self.period = PERIOD
             .max(CHUNKS * chunk / capacity)
             .max(thrifty)
@@ -146,12 +162,13 @@ impl Schedule {
         at > self.cut_at && self.dip((at - self.cut_at) / self.period) < 1.0
     }
 
-    /// The pace within the period, as a share of the estimate. Its mean is 1.
+    /// The pace within the period, as a share of the estimate. Its mean is about 1.
     fn dip(&self, progress: f64) -> f64 {
         if !self.rules.has(Rule::Dip) {
             return 1.0 + OVER;
         }
-        1.0 + OVER - (DIP + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(3)
+        let dip = if self.is_calm { CALM_DIP } else { DIP };
+        1.0 + OVER - (dip + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(3)
     }
 
     /// Entries a second.
@@ -167,7 +184,8 @@ impl Schedule {
         if since < self.period {
             return capacity * self.dip(since / self.period);
         }
-        let doubling = DOUBLING
+        let usual = if self.is_calm { CALM_DOUBLING } else { DOUBLING };
+        let doubling = usual
             .max(DOUBLING_TRIPS * trip)
             .max(chunk / capacity)
             .min(self.period.max(SHORTEST_DOUBLING));
@@ -187,6 +205,7 @@ mod tests {
         chunk: 25.0,
         trip: 0.01,
         is_shared: false,
+        is_clear: true,
     };
 
     /// A schedule that was cut at 0 after many cheap marks.
@@ -207,7 +226,29 @@ mod tests {
             .sum::<f64>()
             / f64::from(steps);
         assert!((mean / 1000.0 - 1.0).abs() < 0.01, "{mean}");
-        assert!((schedule.pace(0.0, &CONDITIONS) - 850.0).abs() < 1e-6);
+        assert!((schedule.pace(0.0, &CONDITIONS) - 900.0).abs() < 1e-6);
+    }
+
+    /// The pace right after one more cut of a settled schedule, and that a fifth of a second after its period.
+    fn paces(at: f64, conditions: &Conditions) -> [f64; 2] {
+        let mut schedule = settled();
+        schedule.cut(at, conditions);
+        [at, at + PERIOD + 0.2].map(|now| schedule.pace(now, conditions).round())
+    }
+
+    #[test]
+    fn a_mark_that_was_expected_is_followed_by_a_shallow_dip_and_a_fast_climb() {
+        assert_eq!(paces(PERIOD, &CONDITIONS), [900.0, 1160.0]);
+    }
+
+    #[test]
+    fn a_mark_that_comes_early_or_may_have_other_reasons_is_followed_by_a_deep_dip_and_a_slow_climb() {
+        let unclear = Conditions {
+            is_clear: false,
+            ..CONDITIONS
+        };
+        assert_eq!(paces(0.1, &CONDITIONS), [850.0, 1080.0]);
+        assert_eq!(paces(PERIOD, &unclear), [850.0, 1080.0]);
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub(super) struct Trial {
     /// Fresh entries that make it exact.
     enough: f64,
     fresh: Spread,
+    /// Calls, and the entries of any kind in them, since one got through.
+    in_vain: (u32, f64),
 }
 
 impl Trial {
@@ -80,12 +82,24 @@ impl Trial {
             enough: if is_review { REVIEW_ENTRIES } else { EXACT_ENTRIES },
             suspected: suspected.clamp(LEAST_SUSPECTED, 1.0),
             fresh: Spread::default(),
+            in_vain: (0, 0.0),
         }
     }
 
     /// Entries a second.
     pub(super) fn pace(&self) -> f64 {
         self.pace
+    }
+
+    /// Whether more than one call, and so many entries of any kind, were sent in vain by now that the service takes nothing.
+    pub(super) fn is_in_vain(&mut self, sent: f64, accepted: f64) -> bool {
+        let (calls, entries) = self.in_vain;
+        self.in_vain = if accepted > 0.0 {
+            (0, 0.0)
+        } else {
+            (calls + 1, entries + sent)
+        };
+        self.in_vain.0 > 1 && self.in_vain.1 >= ENTRIES
     }
 
     /// Hears of a call, and says when enough is known.
@@ -158,6 +172,15 @@ mod tests {
     #[test]
     fn a_service_that_rejects_most_has_no_capacity_for_even_this_pace() {
         assert_eq!(finding(0.3, 20.0), (2, Finding::Pace));
+    }
+
+    #[test]
+    fn a_service_that_takes_nothing_not_even_retries_is_not_tried_out() {
+        let mut trial = Trial::new(0.0, 1000.0, 1.0, 25.0, 0.3, false);
+        assert!(!trial.is_in_vain(25.0, 0.0) && !trial.is_in_vain(25.0, 1.0) && !trial.is_in_vain(25.0, 0.0));
+        assert!(trial.is_in_vain(25.0, 0.0));
+        trial.is_in_vain(1.0, 1.0);
+        assert!(!(0..15).any(|_| trial.is_in_vain(1.0, 0.0)) && trial.is_in_vain(1.0, 0.0));
     }
 
     #[test]

@@ -281,7 +281,9 @@ impl Pacer {
             State::Track => self.track(evidence),
             State::Trial(trial) => {
                 let (fresh, rejected) = (evidence.fresh, evidence.fresh_rejected);
-                if let Some(finding) = trial.observe(evidence.sent_at, evidence.now, fresh, rejected) {
+                if trial.is_in_vain(evidence.sent, evidence.accepted) {
+                    self.state = State::Outage(Outage::new(evidence.now, self.trip.seconds()));
+                } else if let Some(finding) = trial.observe(evidence.sent_at, evidence.now, fresh, rejected) {
                     self.conclude(finding, evidence.now);
                 }
             }
@@ -298,13 +300,15 @@ impl Pacer {
 
     fn conditions(&self) -> Conditions {
         let capacity = self.capacity.unwrap_or(1.0);
+        // What is lost by chance makes any stretch inexact, and tells of nobody.
+        let is_shared = !self.floor.is_up() && self.change.is_shared(capacity, self.chunk);
         Conditions {
             capacity,
             recent: self.recent.rate(),
             chunk: self.chunk.min(capacity * CALL_SECONDS),
             trip: self.trip.seconds(),
-            // What is lost by chance makes any stretch inexact, and tells of nobody.
-            is_shared: !self.floor.is_up() && self.change.is_shared(capacity, self.chunk),
+            is_shared,
+            is_clear: !is_shared && !self.floor.is_up() && !self.group.is_active(),
         }
     }
 
