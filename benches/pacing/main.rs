@@ -69,7 +69,7 @@ struct Arguments {
     /// The first of them. Default: a million times the first of the seeds.
     #[arg(long)]
     first_case: Option<u64>,
-    /// Also every run by itself, and the random cases in which the most is rejected.
+    /// Also every run by itself, and the random cases that take longest or have the most rejected.
     #[arg(long)]
     each: bool,
     /// Also writes the table to this file.
@@ -215,9 +215,11 @@ fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> usize {
     let runs = run_all(&cases, make, &run);
     if arguments.each {
         let mut worst: Vec<_> = cases.iter().zip(&runs).collect();
-        worst.sort_by(|one, other| other.1.rejected.total_cmp(&one.1.rejected));
-        for ((_, seed), run) in worst.iter().take(8) {
-            println!("    {seed}: {run}");
+        for of in [|run: &Measured| run.time, |run: &Measured| run.rejected] {
+            worst.sort_by(|one, other| of(other.1).total_cmp(&of(one.1)));
+            for ((_, seed), run) in worst.iter().take(8) {
+                println!("    {seed}: {run}");
+            }
         }
     }
     let percentiles = |of: &dyn Fn(&Measured) -> f64| {
