@@ -230,10 +230,11 @@ mod tests {
     }
 
     /// The pace right after one more cut of a settled schedule, and that a fifth of a second after its period.
-    fn paces(at: f64, conditions: &Conditions) -> [f64; 2] {
+    fn paces(at: f64, conditions: &Conditions) -> Vec<f64> {
         let mut schedule = settled();
         schedule.cut(at, conditions);
-        [at, at + PERIOD + 0.2].map(|now| schedule.pace(now, conditions).round())
+        let moments = [at, at + PERIOD + 0.2].into_iter();
+        moments.map(|now| schedule.pace(now, conditions).round()).collect()
     }
 
     #[test]
