@@ -1,5 +1,6 @@
 //! A few calls at half the pace, to learn whether rejections depend on it.
 
+use super::evidence::Evidence;
 use super::spread::Spread;
 
 /// The pace of a trial, as a share of the capacity. Whatever the service then rejects it does not reject for the pace,
@@ -66,7 +67,7 @@ pub(super) struct Trial {
     /// Fresh entries that make it exact.
     enough: f64,
     fresh: Spread,
-    /// Calls, and the entries of any kind in them, since one got through.
+    /// Calls that were rejected as a whole since anything got through, and the entries of any kind in them.
     in_vain: (u32, f64),
 }
 
@@ -91,28 +92,27 @@ impl Trial {
         self.pace
     }
 
-    /// Whether more than one call, and so many entries of any kind, were sent in vain by now that the service takes nothing.
-    pub(super) fn is_in_vain(&mut self, sent: f64, accepted: f64) -> bool {
-        let (calls, entries) = self.in_vain;
-        self.in_vain = if accepted > 0.0 {
-            (0, 0.0)
-        } else {
-            (calls + 1, entries + sent)
-        };
+    /// Whether more than one call, and so many entries of any kind, were rejected in a row that the service takes nothing.
+    pub(super) fn is_in_vain(&mut self, evidence: &Evidence) -> bool {
+        if evidence.accepted > 0.0 {
+            self.in_vain = (0, 0.0);
+        } else if evidence.is_full_rejection() && evidence.sent_at >= self.started_at {
+            self.in_vain = (self.in_vain.0 + 1, self.in_vain.1 + evidence.sent);
+        }
         self.in_vain.0 > 1 && self.in_vain.1 >= ENTRIES
     }
 
     /// Hears of a call, and says when enough is known.
-    pub(super) fn observe(&mut self, sent_at: f64, now: f64, fresh: f64, rejected: f64) -> Option<Finding> {
-        if sent_at >= self.started_at {
-            self.fresh.hear(fresh, rejected);
+    pub(super) fn observe(&mut self, evidence: &Evidence) -> Option<Finding> {
+        if evidence.sent_at >= self.started_at {
+            self.fresh.hear(evidence.fresh, evidence.fresh_rejected);
         }
         let (sent, rejected) = (self.fresh.sent(), self.fresh.rejected());
         if sent >= MANY_ENTRIES && rejected > sent / 2.0 {
             return Some(Finding::Pace);
         }
         let expected = self.suspected * sent;
-        let ends = expected >= ENOUGH || sent >= MOST_ENTRIES || now - self.started_at > self.longest;
+        let ends = expected >= ENOUGH || sent >= MOST_ENTRIES || evidence.now - self.started_at > self.longest;
         let is_exact = sent >= self.enough || rejected >= EXACT_REJECTIONS || ends;
         let is_proven = sent >= MOST_ENTRIES && rejected >= 1.0 || rejected >= REJECTIONS;
         if sent >= ENTRIES && is_proven && rejected <= sent / 2.0 && is_exact && rejected >= REMAINING * expected {
@@ -131,11 +131,29 @@ impl Trial {
 mod tests {
     use super::*;
 
+    /// The answer at that moment to a call of so many fresh entries, of which so many were rejected.
+    fn answer(sent_at: f64, now: f64, fresh: f64, rejected: f64) -> Evidence {
+        Evidence {
+            sent_at,
+            seen_at: now,
+            now,
+            sent: fresh,
+            accepted: fresh - rejected,
+            rejected,
+            fresh,
+            fresh_rejected: rejected,
+        }
+    }
+
+    fn trial(now: f64, suspected: f64) -> Trial {
+        Trial::new(now, 1000.0, 1.0, 25.0, suspected, false)
+    }
+
     /// A trial in which every call of 25 fresh entries has `rejected` of them rejected.
     fn finding(suspected: f64, rejected: f64) -> (usize, Finding) {
-        let mut trial = Trial::new(0.0, 1000.0, 1.0, 25.0, suspected, false);
+        let mut trial = trial(0.0, suspected);
         (1..1000)
-            .find_map(|call| Some((call, trial.observe(0.0, 0.0, 25.0, rejected)?)))
+            .find_map(|call| Some((call, trial.observe(&answer(0.0, 0.0, 25.0, rejected))?)))
             .unwrap()
     }
 
@@ -174,26 +192,47 @@ mod tests {
         assert_eq!(finding(0.3, 20.0), (2, Finding::Pace));
     }
 
+    /// Whether a trial that began at 10 takes the service for one that takes nothing.
+    fn is_in_vain(calls: &[Evidence]) -> bool {
+        let mut trial = trial(10.0, 0.3);
+        calls.iter().any(|call| trial.is_in_vain(call))
+    }
+
     #[test]
     fn a_service_that_takes_nothing_not_even_retries_is_not_tried_out() {
-        let mut trial = Trial::new(0.0, 1000.0, 1.0, 25.0, 0.3, false);
-        assert!(!trial.is_in_vain(25.0, 0.0) && !trial.is_in_vain(25.0, 1.0) && !trial.is_in_vain(25.0, 0.0));
-        assert!(trial.is_in_vain(25.0, 0.0));
-        trial.is_in_vain(1.0, 1.0);
-        assert!(!(0..15).any(|_| trial.is_in_vain(1.0, 0.0)) && trial.is_in_vain(1.0, 0.0));
+        let call = |accepted| answer(10.0, 10.1, 25.0, 25.0 - accepted);
+        assert!(is_in_vain(&[call(0.0), call(0.0)]));
+        assert!(!is_in_vain(&[call(0.0), call(1.0), call(0.0)]));
+        let retry = Evidence {
+            fresh: 0.0,
+            fresh_rejected: 0.0,
+            ..answer(10.0, 10.1, 1.0, 1.0)
+        };
+        assert!(is_in_vain(&[retry; 16]) && !is_in_vain(&[retry; 15]));
+    }
+
+    #[test]
+    fn calls_from_before_a_trial_and_those_refused_as_a_whole_are_not_in_vain() {
+        let before = answer(9.9, 10.1, 25.0, 25.0);
+        let refused = Evidence {
+            accepted: 0.0,
+            ..answer(10.0, 10.1, 25.0, 0.0)
+        };
+        assert!(!is_in_vain(&[before; 5]));
+        assert!(!is_in_vain(&[refused; 5]));
     }
 
     #[test]
     fn calls_from_before_do_not_count() {
-        let mut trial = Trial::new(10.0, 1000.0, 1.0, 25.0, 0.2, false);
-        assert_eq!(trial.observe(9.9, 10.1, 25.0, 25.0), None);
-        assert_eq!(trial.observe(10.0, 10.1, 25.0, 0.0), Some(Finding::Pace));
+        let mut trial = trial(10.0, 0.2);
+        assert_eq!(trial.observe(&answer(9.9, 10.1, 25.0, 25.0)), None);
+        assert_eq!(trial.observe(&answer(10.0, 10.1, 25.0, 0.0)), Some(Finding::Pace));
     }
 
     #[test]
     fn a_trial_without_fresh_entries_ends() {
-        let mut trial = Trial::new(0.0, 1000.0, 1.0, 25.0, 0.2, false);
-        assert_eq!(trial.observe(1.0, 1.0, 0.0, 0.0), None);
-        assert_eq!(trial.observe(6.0, 6.0, 0.0, 0.0), Some(Finding::Pace));
+        let mut trial = trial(0.0, 0.2);
+        assert_eq!(trial.observe(&answer(1.0, 1.0, 0.0, 0.0)), None);
+        assert_eq!(trial.observe(&answer(6.0, 6.0, 0.0, 0.0)), Some(Finding::Pace));
     }
 }

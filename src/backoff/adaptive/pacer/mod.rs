@@ -280,10 +280,9 @@ impl Pacer {
             }
             State::Track => self.track(evidence),
             State::Trial(trial) => {
-                let (fresh, rejected) = (evidence.fresh, evidence.fresh_rejected);
-                if trial.is_in_vain(evidence.sent, evidence.accepted) {
+                if trial.is_in_vain(evidence) {
                     self.state = State::Outage(Outage::new(evidence.now, self.trip.seconds()));
-                } else if let Some(finding) = trial.observe(evidence.sent_at, evidence.now, fresh, rejected) {
+                } else if let Some(finding) = trial.observe(evidence) {
                     self.conclude(finding, evidence.now);
                 }
             }
