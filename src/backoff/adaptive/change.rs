@@ -82,7 +82,7 @@ impl Change {
         let changed = if self.missing > tolerance {
             // In the first of the stretches it may have changed at any moment; the next tells how much.
             self.latest(deviation)
-                .filter(|changed| self.stretches.len() > 1 && changed.rate > 0.0 && changed.seconds >= trip)?
+                .filter(|changed| self.stretches.len() > 1 && changed.seconds >= trip)?
         } else if -missing > tolerance && stretch.seconds >= trip {
             Changed {
                 rate: stretch.accepted / stretch.seconds,
@@ -102,11 +102,15 @@ impl Change {
         self.median.is_some_and(|median| median > exact)
     }
 
-    /// The rate of as many of the latest stretches as agree on it.
+    /// The rate of as many of the latest stretches as agree on it, if anything was accepted in them.
     fn latest(&self, deviation: f64) -> Option<Changed> {
         let mut latest = self.stretches.iter().rev();
         let last = latest.next()?;
-        let (mut accepted, mut seconds) = (last.accepted, last.seconds);
+        let Stretch {
+            mut seconds,
+            mut accepted,
+            mut expected,
+        } = *last;
         for stretch in latest {
             let rate = accepted / seconds;
             if (stretch.accepted - rate * stretch.seconds).abs() > 2.0 * deviation {
@@ -114,9 +118,12 @@ impl Change {
             }
             accepted += stretch.accepted;
             seconds += stretch.seconds;
+            expected += stretch.expected;
         }
-        Some(Changed {
-            rate: accepted / seconds,
+        // When others empty the bucket just before, less is left by chance.
+        let least = deviation.min(expected);
+        (accepted > 0.0).then_some(Changed {
+            rate: accepted.max(least) / seconds,
             seconds,
         })
     }
@@ -189,6 +196,15 @@ mod tests {
         assert!(stretch(1.5, 1300.0).is_none());
         let changed = stretch(0.05, 10.0).unwrap();
         assert!((changed.rate - 200.0).abs() < 1.0, "{changed:?}");
+    }
+
+    #[test]
+    fn a_stretch_in_which_others_left_next_to_nothing_does_not_make_it_as_low_as_that() {
+        let rates = |last| [900.0, 1100.0].into_iter().cycle().take(40).chain([800.0, 700.0, last]);
+        let rate = |last| change_at(rates(last)).unwrap().1.rate;
+        assert!((110.0..200.0).contains(&rate(10.0)), "{}", rate(10.0));
+        assert!((rate(300.0) - 300.0).abs() < 1.0, "{}", rate(300.0));
+        assert!(change_at(rates(0.0)).is_none());
     }
 
     #[test]
