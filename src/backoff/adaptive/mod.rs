@@ -21,6 +21,7 @@ mod search;
 mod spread;
 mod stuck;
 mod suspicion;
+mod swing;
 #[cfg(test)]
 mod tests;
 mod trial;

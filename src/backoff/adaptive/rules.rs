@@ -9,6 +9,8 @@ pub enum Rule {
     Dip,
     /// The dip is shallow, and the climb after it fast, while all is as expected.
     Calm,
+    /// The dip is deep, and the climb after it fast, while others share the capacity.
+    Shared,
     /// A capacity that has changed is found out.
     Change,
     /// A service that takes nothing is asked with single entries.
@@ -31,9 +33,10 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Dip,
         Self::Calm,
+        Self::Shared,
         Self::Change,
         Self::Outage,
         Self::Parking,

@@ -1,14 +1,7 @@
 //! The pace between two cuts: a little too slow at first, then a little too fast, then ever faster.
 
 use super::rules::{Rule, Rules};
-
-/// How far below the estimate the pace starts, as a share of it. What the dip leaves is banked in the bucket and taken
-/// afterwards; it gives the leftovers room, so that they are accepted at once.
-const DIP: f64 = 0.15;
-
-/// The same while all is calm: the leftovers of a mark that was expected need little room. What is banked may overflow a bucket of
-/// a tenth of a second, and does so less when it is less.
-const CALM_DIP: f64 = 0.10;
+use super::swing::Swing;
 
 /// How far above the estimate the pace ends. The next mark comes at this overspeed, so that it costs few entries.
 const OVER: f64 = 0.04;
@@ -21,11 +14,8 @@ const PERIOD: f64 = 1.5;
 /// would never come to ask for more, and be the last to notice that the others have ended.
 const THRIFTY: f64 = 2.2;
 
-/// The longest period at all, in seconds: that of services that take few chunks a second.
-const LONGEST: f64 = 10.0;
-
-/// A period lasts at least this many chunks, so that the dip and the overspeed are felt.
-const CHUNKS: f64 = 10.0;
+/// The longest period at all, in seconds: that of services that take but a few entries a second.
+const LONGEST: f64 = 4.0;
 
 /// The share of entries that a mark may cost. A costlier mark makes the period longer, up to [`THRIFTY`].
 const COST: f64 = 0.01;
@@ -36,14 +26,7 @@ const COST_GAIN: f64 = 0.25;
 /// What a mark is taken to cost before the first, in entries.
 const FIRST_COST: f64 = 3.0;
 
-/// How often the overspeed doubles when no mark comes, in seconds: from 4% to threefold takes 1.2 s.
-const DOUBLING: f64 = 0.2;
-
-/// The same while all is calm, in seconds. The mean pace of a period is then half a percent above the estimate, so that the mark
-/// comes before its end; when none does, the capacity has probably risen, and the climb costs nothing otherwise.
-const CALM_DOUBLING: f64 = 0.1;
-
-/// The same in round trips: the answer to one step is known before the next.
+/// The fewest round trips in which the overspeed doubles: the answer to one step is known before the next.
 const DOUBLING_TRIPS: f64 = 4.0;
 
 /// The shortest doubling that a short period can ask for, in seconds.
@@ -78,8 +61,7 @@ pub(super) struct Conditions {
 pub(super) struct Schedule {
     cut_at: f64,
     period: f64,
-    /// The last mark came when it was expected, and tells of the capacity alone.
-    is_calm: bool,
+    swing: Swing,
     /// The period is at most this long, in seconds; doubled at each cut.
     longest: f64,
     /// Entries rejected since the cut.
@@ -94,7 +76,7 @@ impl Schedule {
         Self {
             cut_at: 0.0,
             period: PERIOD,
-            is_calm: false,
+            swing: Swing::USUAL,
             longest: 0.0,
             rejected: 0.0,
             cost: FIRST_COST,
@@ -143,9 +125,17 @@ impl Schedule {
         } else {
             0.0
         };
-        self.is_calm = self.rules.has(Rule::Calm) && is_clear && !is_early && self.longest >= PERIOD;
+        // The last mark came when it was expected, and tells of the capacity alone.
+        let is_calm = is_clear && !is_early && self.longest >= PERIOD;
+        self.swing = if is_shared && self.rules.has(Rule::Shared) {
+            Swing::SHARED
+        } else if is_calm && self.rules.has(Rule::Calm) {
+            Swing::CALM
+        } else {
+            Swing::USUAL
+        };
         self.period = PERIOD
-            .max(CHUNKS * chunk / capacity)
+            .max(self.swing.chunks * chunk / capacity)
             .max(thrifty)
             .min(LONGEST)
             .min(self.longest);
@@ -167,8 +157,7 @@ impl Schedule {
         if !self.rules.has(Rule::Dip) {
             return 1.0 + OVER;
         }
-        let dip = if self.is_calm { CALM_DIP } else { DIP };
-        1.0 + OVER - (dip + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(3)
+        1.0 + OVER - (self.swing.dip + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(3)
     }
 
     /// Entries a second.
@@ -184,8 +173,7 @@ impl Schedule {
         if since < self.period {
             return capacity * self.dip(since / self.period);
         }
-        let usual = if self.is_calm { CALM_DOUBLING } else { DOUBLING };
-        let doubling = usual
+        let doubling = (self.swing.doubling)
             .max(DOUBLING_TRIPS * trip)
             .max(chunk / capacity)
             .min(self.period.max(SHORTEST_DOUBLING));
@@ -250,6 +238,32 @@ mod tests {
         };
         assert_eq!(paces(0.1, &CONDITIONS), [850.0, 1080.0]);
         assert_eq!(paces(PERIOD, &unclear), [850.0, 1080.0]);
+    }
+
+    #[test]
+    fn while_others_share_the_capacity_the_dip_is_deepest_and_the_climb_fast() {
+        let shared = Conditions {
+            is_shared: true,
+            is_clear: false,
+            ..CONDITIONS
+        };
+        assert_eq!(paces(PERIOD, &shared), [800.0, 1127.0]);
+    }
+
+    #[test]
+    fn a_period_lasts_some_chunks_and_fewer_while_others_share_the_capacity() {
+        let period = |is_shared| {
+            let slow = Conditions {
+                capacity: 50.0,
+                is_shared,
+                ..CONDITIONS
+            };
+            let mut schedule = settled();
+            schedule.cut(0.0, &slow);
+            schedule.period
+        };
+        assert!((period(false) - 4.0).abs() < 1e-9, "{}", period(false));
+        assert!((period(true) - 2.0).abs() < 1e-9, "{}", period(true));
     }
 
     #[test]

@@ -163,9 +163,13 @@ impl Pacer {
 
     /// How long a call takes at the pace that the service can take.
     pub(super) fn call_time(&self) -> Duration {
-        let chunk = |capacity: f64| self.chunk.min((capacity * CALL_SECONDS).max(1.0));
-        let seconds = self.capacity.map_or(0.0, |capacity| chunk(capacity) / capacity);
+        let seconds = self.capacity.map_or(0.0, |capacity| self.call_at(capacity) / capacity);
         Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    }
+
+    /// Entries in a call at that pace.
+    fn call_at(&self, pace: f64) -> f64 {
+        self.chunk.min((pace * CALL_SECONDS).max(1.0))
     }
 
     /// Whether retries are held back until it is their turn.
@@ -304,7 +308,7 @@ impl Pacer {
         Conditions {
             capacity,
             recent: self.recent.rate(),
-            chunk: self.chunk.min(capacity * CALL_SECONDS),
+            chunk: self.call_at(capacity),
             trip: self.trip.seconds(),
             is_shared,
             is_clear: !is_shared && !self.floor.is_up() && !self.group.is_active(),

@@ -186,10 +186,11 @@ impl Pacer {
         let pace = capacity.min(recent.max(LEAST_TRUSTED * capacity));
         let sunk = pace / self.suspicion.highest().max(pace);
         self.suspicion.clear();
-        self.state = State::Trial(Trial::new(now, pace, sunk, self.chunk, share, self.floor.is_up()));
+        let call = self.call_at(pace);
+        self.state = State::Trial(Trial::new(now, pace, sunk, call, share, self.floor.is_up()));
         self.credit.forfeit();
-        // The service has just rejected something: the first call waits for a whole chunk's time.
-        self.credit.spend(self.chunk);
+        // The service has just rejected something: the first call waits for its whole time.
+        self.credit.spend(call);
     }
 
     pub(super) fn conclude(&mut self, finding: Finding, now: f64) {
