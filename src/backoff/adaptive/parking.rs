@@ -6,19 +6,23 @@ use super::super::growth;
 use super::super::jitter::Jitter;
 use crate::backoff::Retry;
 
-/// The rest before the first and the second retry. The unlucky rest for the time that a call takes if that is longer: as their
-/// rests do not double, they would be in every call, and be rejected with many of them.
+/// The rest before the first and the second retry.
 const FIRST: Duration = Duration::from_millis(50);
+
+/// The same for those that bad luck explains, which need no time to become well. They rest for the time that a call takes if that is
+/// longer: as their rests do not double, they would be in every call, and be rejected with many of them.
+const FIRST_OF_THE_UNLUCKY: Duration = Duration::from_millis(25);
 
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What happens to fewer entries than this by chance is no bad luck: one in a million. At a loss of 10% that is the
-/// seventh rejection, at 30% the twelfth; what rests longer then is too rare to hold anything up.
-const UNLUCKY: f64 = 1e-6;
+/// What happens to fewer entries than this by chance is no bad luck: one in a hundred thousand. At a loss of 10% that is the
+/// sixth rejection, at 30% the tenth; what rests longer then is too rare to hold anything up.
+const UNLUCKY: f64 = 1e-5;
 
-/// Luck explains no more retries than this, however much is lost.
-const MOST_EXPLAINED: u32 = 64;
+/// Luck explains no more retries than this, however much is lost: as many as where a third is. A service that rejects more is in
+/// trouble.
+const MOST_EXPLAINED: u32 = 10;
 
 /// The rest before that retry. It doubles with each that is more than bad luck, and half of it is chance.
 ///
@@ -26,7 +30,11 @@ const MOST_EXPLAINED: u32 = 64;
 /// long at the pace of the service.
 pub(super) fn rest(retry: Retry, loss: f64, call: Duration, jitter: &Jitter) -> Duration {
     let explained = explained(loss);
-    let least = if explained > 0 { FIRST.max(call) } else { FIRST };
+    let least = if explained > 0 {
+        FIRST_OF_THE_UNLUCKY.max(call)
+    } else {
+        FIRST
+    };
     let beyond = retry.number.saturating_sub(explained.max(2));
     let ceiling = growth::raised(least, 2.0, beyond).min(LONGEST);
     jitter.between(ceiling / 2, ceiling)
@@ -60,20 +68,29 @@ mod tests {
     #[test]
     fn the_unlucky_do_not_rest_for_long_until_it_cannot_be_bad_luck() {
         let jitter = Jitter::seeded(1);
-        assert!((1..=6).all(|number| rest(retry(number, None), 0.1, Duration::ZERO, &jitter) <= FIRST));
-        assert!(rest(retry(7, None), 0.1, Duration::ZERO, &jitter) > FIRST);
-        assert!((2..=11).all(|number| rest(retry(number, None), 0.3, Duration::ZERO, &jitter) <= FIRST));
+        let rests_shortly =
+            |number, loss| rest(retry(number, None), loss, Duration::ZERO, &jitter) <= FIRST_OF_THE_UNLUCKY;
+        assert!((1..=5).all(|number| rests_shortly(number, 0.1)));
+        assert!((1..=9).all(|number| rests_shortly(number, 0.3)));
+        assert!(!(0..100).all(|_| rests_shortly(6, 0.1)));
+        assert!(!(0..100).all(|_| rests_shortly(10, 0.3)));
     }
 
     #[test]
     fn beyond_bad_luck_rests_double_from_the_first() {
         let jitter = Jitter::seeded(1);
-        assert!(rest(retry(MOST_EXPLAINED + 2, None), 1.0, Duration::ZERO, &jitter) > FIRST);
-        for (number, millis) in [(7, 100), (8, 200), (10, 800), (13, 5000), (u32::MAX, 5000)] {
+        for (number, millis) in [(6, 50), (7, 100), (9, 400), (13, 5000), (u32::MAX, 5000)] {
             let rest = rest(retry(number, None), 0.1, Duration::ZERO, &jitter);
             let longest = Duration::from_millis(millis);
             assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
         }
+    }
+
+    #[test]
+    fn luck_explains_only_so_many_retries_however_much_is_lost() {
+        let jitter = Jitter::seeded(1);
+        assert_eq!(explained(1.0), MOST_EXPLAINED);
+        assert!(rest(retry(MOST_EXPLAINED + 2, None), 1.0, Duration::ZERO, &jitter) > FIRST_OF_THE_UNLUCKY);
     }
 
     #[test]
