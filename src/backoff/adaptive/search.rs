@@ -16,6 +16,10 @@ const DOUBLING: f64 = 0.025;
 const MOST_DOUBLINGS: f64 = 1.0;
 const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
 
+/// A call that took less than the usual round trip by more than this factor counts for what it took: the first calls may have been
+/// slow, and what is usual then is too long.
+const USUAL_TRIPS: f64 = 2.0;
+
 /// As long as nothing at all was rejected, and more than so many entries were sent but no more than in a [`LONG`] search, the
 /// window doubles so many times as often. An empty bucket has rejected something by then unless its service takes many more, and
 /// then the last step is still little of what it takes in a second. A service without limits is soon used in full.
@@ -150,6 +154,7 @@ impl Search {
         // A window that is not used does not grow.
         if is_used {
             let faster = if self.is_undisturbed() { FASTER } else { 1.0 };
+            let trip = trip.min(USUAL_TRIPS * (evidence.now - evidence.sent_at));
             let doublings = faster * (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS);
             self.window += evidence.accepted * (doublings.exp2() - 1.0);
         }
@@ -226,6 +231,15 @@ mod tests {
             observe(&mut search, call, 25.0, 0.0, 100.0, TRIP);
         }
         assert!(search.window > 120.0 && search.window < 130.0, "{}", search.window);
+    }
+
+    #[test]
+    fn a_window_does_not_leap_for_a_first_call_that_took_long() {
+        let mut search = Search::from(100.0);
+        for call in 0..4 {
+            observe(&mut search, call, 25.0, 0.0, 100.0, 10.0 * TRIP);
+        }
+        assert!(search.window < 160.0, "{}", search.window);
     }
 
     #[test]
