@@ -120,10 +120,10 @@ impl Change {
             seconds += stretch.seconds;
             expected += stretch.expected;
         }
-        // When others empty the bucket just before, less is left by chance.
-        let least = deviation.min(expected);
+        // Others may have emptied the bucket just before: so many more might have been left by chance.
+        let by_chance = deviation.min(expected);
         (accepted > 0.0).then_some(Changed {
-            rate: accepted.max(least) / seconds,
+            rate: accepted.max(by_chance) / seconds,
             seconds,
         })
     }

@@ -103,6 +103,8 @@ pub(super) struct Pacer {
     accepted_at: f64,
     /// The estimate that had sunk before the search, and the share of rejections that made it sink.
     unconfirmed: Option<(f64, f64)>,
+    /// When what that search found is tried out.
+    confirm_at: f64,
 }
 
 impl Pacer {
@@ -133,6 +135,7 @@ impl Pacer {
             full_rejections: 0,
             accepted_at: 0.0,
             unconfirmed: None,
+            confirm_at: 0.0,
         }
     }
 

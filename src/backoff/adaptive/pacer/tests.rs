@@ -121,6 +121,13 @@ fn drained(accepted: f64, seconds: f64) -> Pacer {
 
 /// The same, with so many entries accepted after the last rejection.
 fn ended(accepted: f64, seconds: f64, at_last: f64) -> Pacer {
+    let mut pacer = draining(accepted, seconds, at_last);
+    pacer.end_drain_if_done(0.2);
+    pacer
+}
+
+/// The same just before its end.
+fn draining(accepted: f64, seconds: f64, at_last: f64) -> Pacer {
     let mut pacer = Pacer::new(Rules::default());
     pacer.trip.observe(0.05);
     (0..20).for_each(|call| pacer.recent.observe(f64::from(call) * 0.01, 10.0, 0.05));
@@ -131,7 +138,6 @@ fn ended(accepted: f64, seconds: f64, at_last: f64) -> Pacer {
         accepted: at_last,
         whole: Vec::new(),
     };
-    pacer.end_drain_if_done(0.2);
     pacer
 }
 
@@ -163,6 +169,23 @@ fn found_after(rate: f64) -> f64 {
 fn what_got_through_whole_at_the_end_of_a_search_counts_unless_many_times_more_did_before() {
     assert!((found_after(5000.0) - 6000.0).abs() < 1.0);
     assert!((found_after(100_000.0) - 1000.0).abs() < 1.0);
+}
+
+#[test]
+fn what_a_search_found_for_a_sunk_estimate_is_tried_out_at_once_but_a_guess_after_some_marks() {
+    let is_tried_out = |pacer: &Pacer| matches!(pacer.state, State::Trial(_));
+    let searched = |accepted, seconds| {
+        let mut pacer = draining(accepted, seconds, 10.0);
+        pacer.unconfirmed = Some((100.0, 0.2));
+        pacer.end_drain_if_done(0.2);
+        pacer
+    };
+    assert!(is_tried_out(&searched(100.0, 0.1)));
+    let mut guessed = searched(0.0, 0.0);
+    guessed.track(&answer(0.6));
+    assert!(!is_tried_out(&guessed));
+    guessed.track(&answer(0.8));
+    assert!(is_tried_out(&guessed));
 }
 
 #[test]

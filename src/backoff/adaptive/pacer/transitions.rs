@@ -19,6 +19,9 @@ const NOTHING_TRIPS: f64 = 1.5;
 /// An estimate that had sunk and is this many times higher when searched again had no reason to sink.
 const RISEN: f64 = 1.5;
 
+/// So many seconds after a search that measured nothing its marks have told what it should have.
+const SETTLED: f64 = 0.5;
+
 /// What was accepted lately tells how slow a trial must be, but the pace may have been low for other reasons: not below this
 /// part of the estimate.
 const LEAST_TRUSTED: f64 = 0.25;
@@ -45,12 +48,14 @@ impl Pacer {
         let trip = self.trip.seconds();
         let recent = self.recent.rate();
         let nothing = accepted <= 0.0 && self.accepted <= 0.0;
+        let mut is_guessed = false;
         if self.estimate.entries() < WORTH && !nothing {
             // The last rejections of the search were all seen at one moment, so that nothing can be measured between them. But
             // more than what got through lately did not get through.
             let guess = Estimate::guessed(recent, f64::INFINITY);
             if guess.entries() >= WORTH {
                 self.estimate = guess;
+                is_guessed = true;
             }
         }
         if self.estimate.entries() >= WORTH {
@@ -59,16 +64,23 @@ impl Pacer {
             self.capacity = Some(known.max(self.estimate.rate_over(LEAST_SPAN).min(recent)));
             self.schedule.restart();
             self.start_tracking(now);
-            if let Some((sunk, share)) = self.unconfirmed.take()
-                && self.capacity > Some(RISEN * sunk)
-                && !self.group.is_active()
-            {
-                self.try_out(now, share);
-            }
+            self.confirm_at = if is_guessed { now + SETTLED } else { now };
+            self.confirm(now);
         } else if nothing {
             self.state = State::Outage(Outage::new(now, trip));
         } else {
             self.state = State::Search(Search::from(1.0));
+        }
+    }
+
+    /// Tries out an estimate that was searched for, when it is time, and is far higher than the one that had sunk.
+    fn confirm(&mut self, now: f64) {
+        if now >= self.confirm_at
+            && let Some((sunk, share)) = self.unconfirmed.take()
+            && self.capacity > Some(RISEN * sunk)
+            && !self.group.is_active()
+        {
+            self.try_out(now, share);
         }
     }
 
@@ -113,7 +125,9 @@ impl Pacer {
         if !self.rules.has(Rule::Floor) || !matches!(self.state, State::Track) {
             return;
         }
-        if self.floor.is_due(evidence.now) && !self.group.is_active() {
+        if self.unconfirmed.is_some() {
+            self.confirm(evidence.now);
+        } else if self.floor.is_due(evidence.now) && !self.group.is_active() {
             self.try_out(evidence.now, self.floor.share());
         } else if let Some(share) = self.suspicion.share() {
             self.try_out(evidence.now, share);
