@@ -16,8 +16,8 @@ const DOUBLING: f64 = 0.025;
 const MOST_DOUBLINGS: f64 = 1.0;
 const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
 
-/// A call that took less than the usual round trip by more than this factor counts for what it took: the first calls may have been
-/// slow, and what is usual then is too long.
+/// What an answer adds to the window is reckoned for the usual round trip, but for at most so many times what its own call took: the
+/// first calls may have been slow, and what is usual then is too long.
 const USUAL_TRIPS: f64 = 2.0;
 
 /// As long as nothing at all was rejected, and more than so many entries were sent but no more than in a [`LONG`] search, the

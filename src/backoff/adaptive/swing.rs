@@ -13,7 +13,7 @@ pub(super) struct Swing {
 }
 
 impl Swing {
-    /// While little is known. From 4% to threefold takes 1.2 s.
+    /// While little is known, or rejections may have other reasons. From 4% to threefold takes 1.2 s.
     pub(super) const USUAL: Self = Self {
         dip: 0.15,
         chunks: 8.0,

@@ -74,7 +74,7 @@ pub(super) struct Trial {
 impl Trial {
     /// A trial at a capacity that has sunk to this part of what it was. A review is one of a loss that is known.
     pub(super) fn new(now: f64, capacity: f64, sunk: f64, chunk: f64, suspected: f64, is_review: bool) -> Self {
-        // Slower than a chunk in that time it learns nothing.
+        // Slower than a call in that time it learns nothing.
         let pace = (capacity * (PACE / sunk).clamp(PACE, MOST_PACE)).max(chunk / LONGEST);
         Self {
             started_at: now,
@@ -92,7 +92,7 @@ impl Trial {
         self.pace
     }
 
-    /// Whether more than one call, and so many entries of any kind, were rejected in a row that the service takes nothing.
+    /// Whether the service takes nothing: more than one whole call, of so many entries, was rejected since anything got through.
     pub(super) fn is_in_vain(&mut self, evidence: &Evidence) -> bool {
         if evidence.accepted > 0.0 {
             self.in_vain = (0, 0.0);

@@ -19,7 +19,7 @@ const NOTHING_TRIPS: f64 = 1.5;
 /// An estimate that had sunk and is this many times higher when searched again had no reason to sink.
 const RISEN: f64 = 1.5;
 
-/// So many seconds after a search that measured nothing its marks have told what it should have.
+/// So many seconds after a search that measured nothing, marks have mostly told what it should have.
 const SETTLED: f64 = 0.5;
 
 /// What was accepted lately tells how slow a trial must be, but the pace may have been low for other reasons: not below this
@@ -203,7 +203,7 @@ impl Pacer {
         let call = self.call_at(pace);
         self.state = State::Trial(Trial::new(now, pace, sunk, call, share, self.floor.is_up()));
         self.credit.forfeit();
-        // The service has just rejected something: the first call waits for its whole time.
+        // The service has mostly just rejected something: the first call waits for its whole time.
         self.credit.spend(call);
     }
 
