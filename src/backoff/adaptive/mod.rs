@@ -53,7 +53,8 @@ use crate::invalid::InvalidOption;
 ///   naive estimate down for ever. Where rejections go on while the pace is low, it is halved for a moment. What is still
 ///   rejected then, a little of each call, is a loss that no pace can cure, and is put up with.
 /// - **Entries rejected more than once** rest for 25 to 50 ms, and up to 5 s if they are rejected again and again. Where some
-///   are rejected at any pace, those rest for half of that, or as long as a call takes at the pace of the service, if that is longer.
+///   are rejected at any pace, those rest for half of that at first, or as long as a call takes at the pace of the service, if
+///   that is longer.
 /// - **Hot keys**: retries that are rejected while fresh entries of the same calls are accepted wait for their turn. They go at
 ///   a pace of their own, which follows what they are given, so that they take nothing from the others.
 ///

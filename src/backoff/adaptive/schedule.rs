@@ -173,7 +173,9 @@ impl Schedule {
         if since < self.period {
             return capacity * self.dip(since / self.period);
         }
-        let doubling = (self.swing.doubling)
+        let doubling = self
+            .swing
+            .doubling
             .max(DOUBLING_TRIPS * trip)
             .max(chunk / capacity)
             .min(self.period.max(SHORTEST_DOUBLING));

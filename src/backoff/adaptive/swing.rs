@@ -1,7 +1,7 @@
 //! How far the pace goes below the estimate, for how long, and how fast above it.
 
 /// How the pace swings around the estimate from one mark to the next.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Swing {
     /// How far below the estimate the pace starts, as a share of it. What the dip leaves is banked in the bucket and taken
     /// afterwards; it gives the leftovers room, so that they are accepted at once.
