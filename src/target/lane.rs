@@ -56,10 +56,8 @@ impl Lane {
     fn new(key: &(impl Hash + ?Sized), kind: Kind) -> Self {
         // The two kinds never meet in one lane.
         let seed = if kind == Kind::Ordered { !*SEED } else { *SEED };
-        let mut hasher = Folded(seed);
-        key.hash(&mut hasher);
         Self {
-            hash: hasher.finish(),
+            hash: folded(seed, key),
             kind,
         }
     }
@@ -72,6 +70,18 @@ impl Lane {
     pub(crate) fn shares_calls(self) -> bool {
         self.kind == Kind::Ordered
     }
+}
+
+/// A hash of what an entry is counted by: equal keys have equal hashes, within this process.
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+pub(crate) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
+    folded(*SEED, key)
+}
+
+fn folded(seed: u64, key: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = Folded(seed);
+    key.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Drawn once a process, so that nobody can choose keys that all fall together.

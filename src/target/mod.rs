@@ -88,6 +88,16 @@ pub trait BatchTarget: Send + Sync + 'static {
         None
     }
 
+    /// Which part of the service's capacity the entry draws from, as a hash: in DynamoDB its partition key, in a FIFO queue its
+    /// message group. `None` where the service has no such parts, or where the part is not known.
+    ///
+    /// Entries whose part is used up are throttled whatever capacity the others have left. Equal parts must have equal hashes;
+    /// where the hashes of two parts are equal by chance, they are paced as one. Called once an entry. Default: `None`.
+    fn partition_key(&self, entry: &Self::Entry) -> Option<u64> {
+        let _ = entry;
+        None
+    }
+
     /// Whether `older`, which has not arrived, need not arrive any more now that `newer` of the same lane is there: the
     /// two write the same key, and `newer` leaves nothing of `older`.
     ///

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{
 use super::number::Number;
 use crate::invalid::InvalidEntry;
 use crate::target::Lane;
+use crate::target::lane::hash_of;
 
 /// Bytes of a partition key. From the service quotas of DynamoDB.
 pub(super) const MAX_PARTITION_KEY_BYTES: usize = 2_048;
@@ -97,6 +98,12 @@ impl KeySchema {
     /// The lane of all writes to one key of the table.
     pub(super) fn lane(&self, table: &str, request: &WriteRequest) -> Option<Lane> {
         Some(Lane::exclusive(&(table, self.values(request)?)))
+    }
+
+    /// A hash of the table and the value of the partition key, which decides on the partition that takes the write.
+    pub(super) fn partition_key(&self, table: &str, request: &WriteRequest) -> Option<u64> {
+        let partition = KeyValue::read(self.partition.value(attributes(request)?)?)?;
+        Some(hash_of(&(table, partition)))
     }
 
     /// Whether two writes have the same key.
@@ -245,6 +252,38 @@ mod tests {
         assert_ne!(by_name().lane("orders", &one), by_name().lane("others", &one));
         assert!(by_name().is_same(&one, &other));
         assert!(!by_name().is_same(&one, &delete([("pk", text("a")), ("sk", text("1"))])));
+    }
+
+    #[test]
+    fn writes_share_a_partition_key_whatever_their_sort_keys() {
+        let hash = |table, partition, sort| by_name().partition_key(table, &put([("pk", partition), ("sk", sort)]));
+        assert!(hash("orders", text("a"), text("1")).is_some());
+        assert_eq!(
+            hash("orders", text("a"), text("1")),
+            hash("orders", text("a"), text("2"))
+        );
+        assert_eq!(
+            hash("orders", number("1"), text("1")),
+            hash("orders", number("1.0"), text("2"))
+        );
+        assert_ne!(
+            hash("orders", text("a"), text("1")),
+            hash("orders", text("b"), text("1"))
+        );
+        assert_ne!(
+            hash("orders", text("1"), text("1")),
+            hash("orders", number("1"), text("1"))
+        );
+        assert_ne!(
+            hash("orders", text("a"), text("1")),
+            hash("others", text("a"), text("1"))
+        );
+        let one = delete([("pk", text("a")), ("sk", text("1"))]);
+        assert_eq!(
+            by_name().partition_key("orders", &one),
+            hash("orders", text("a"), text("2"))
+        );
+        assert_eq!(by_name().partition_key("orders", &put([("sk", text("1"))])), None);
     }
 
     #[test]

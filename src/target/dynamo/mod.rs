@@ -183,6 +183,10 @@ impl BatchTarget for DynamoTable {
         }
     }
 
+    fn partition_key(&self, entry: &WriteRequest) -> Option<u64> {
+        self.key.get()?.partition_key(&self.table, entry)
+    }
+
     fn supersedes(&self, newer: &WriteRequest, older: &WriteRequest) -> bool {
         self.key.get().is_some_and(|key| key.is_same(newer, older))
     }

@@ -134,6 +134,10 @@ impl BatchTarget for DynamoTables {
         self.table(&entry.table)?.lane(&entry.request)
     }
 
+    fn partition_key(&self, entry: &TableWrite) -> Option<u64> {
+        self.table(&entry.table)?.partition_key(&entry.request)
+    }
+
     fn supersedes(&self, newer: &TableWrite, older: &TableWrite) -> bool {
         let table = self.table(&newer.table).filter(|_| newer.table == older.table);
         table.is_some_and(|table| table.supersedes(&newer.request, &older.request))
@@ -200,6 +204,11 @@ mod tests {
         let to = |table: &str| TableWrite::new(table, put([("id", text("a"))]));
         assert!(tables.lane(&to("orders")).is_some());
         assert_ne!(tables.lane(&to("orders")), tables.lane(&to("customers")));
+        assert!(tables.partition_key(&to("orders")).is_some());
+        assert_ne!(
+            tables.partition_key(&to("orders")),
+            tables.partition_key(&to("customers"))
+        );
         assert!(tables.supersedes(&to("orders"), &to("orders")));
         assert!(!tables.supersedes(&to("orders"), &to("customers")));
     }

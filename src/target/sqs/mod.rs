@@ -29,6 +29,7 @@ use self::deduplication::Deduplication;
 use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
 use crate::report::Undelivered;
+use crate::target::lane::hash_of;
 use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
@@ -227,6 +228,11 @@ impl BatchTarget for SqsQueue {
         })
     }
 
+    /// SQS spreads the messages of a FIFO queue over its partitions by a hash of the group.
+    fn partition_key(&self, entry: &SendMessageBatchRequestEntry) -> Option<u64> {
+        entry.message_group_id().filter(|_| self.fifo).map(hash_of)
+    }
+
     async fn send(&self, chunk: &[SendMessageBatchRequestEntry]) -> Answer {
         #[cfg(feature = "s3-offload")]
         if let Some(offload) = &self.offload {
@@ -370,6 +376,18 @@ mod tests {
                 part: "message group id"
             })
         );
+    }
+
+    #[test]
+    fn messages_of_a_fifo_group_draw_from_one_partition_and_others_from_none() {
+        let recorder = Recorder::answering(200, "{}");
+        let fifo = SqsQueue::new(client(&recorder), format!("{URL}.fifo"));
+        let of = |body: &str, group: &str| message(body).message_group_id(group).build().unwrap();
+        assert!(fifo.partition_key(&of("a", "g")).is_some());
+        assert_eq!(fifo.partition_key(&of("a", "g")), fifo.partition_key(&of("b", "g")));
+        assert_ne!(fifo.partition_key(&of("a", "g")), fifo.partition_key(&of("a", "h")));
+        assert_eq!(fifo.partition_key(&entry("a")), None);
+        assert_eq!(queue(&recorder).partition_key(&of("a", "g")), None);
     }
 
     #[test]
