@@ -157,7 +157,7 @@ where
 {
     let progress = Progress::default();
     // Every worker clones these options, and so shares their strategy.
-    let options = DeliveryOptions::default().concurrency(1)?.progress(&progress);
+    let options = DeliveryOptions::default().concurrency(1).progress(&progress);
     let live_line = tokio::spawn(show(progress.clone(), entries.len() as u64));
     let total = entries.len();
     let started = Instant::now();

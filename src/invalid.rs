@@ -1,33 +1,4 @@
-//! What is wrong with an option or an entry, told with the limit and the value.
-
-use std::fmt::Display;
-
-/// An option that cannot work: zero concurrency, a multiplier below one, a NaN.
-///
-/// It is returned where the option is set, so nothing has been sent yet.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{option} must be {rule}, but is {value}")]
-pub struct InvalidOption {
-    option: &'static str,
-    rule: &'static str,
-    value: String,
-}
-
-impl InvalidOption {
-    /// `option` must be `rule` ("at least 1"), but is `value`.
-    pub fn new(option: &'static str, rule: &'static str, value: impl Display) -> Self {
-        Self {
-            option,
-            rule,
-            value: value.to_string(),
-        }
-    }
-
-    /// The name of the option.
-    pub fn option(&self) -> &'static str {
-        self.option
-    }
-}
+//! What is wrong with an entry, told with the limit and the value.
 
 /// An entry that the service would refuse, found before anything was sent.
 ///

@@ -30,15 +30,14 @@
 //! ```no_run
 //! # use aws_batch_delivery::{Delivery, DeliveryOptions, backoff::FullJitter};
 //! # async fn example(dynamo: aws_sdk_dynamodb::Client, writes: Vec<aws_sdk_dynamodb::types::WriteRequest>)
-//! # -> Result<(), aws_batch_delivery::InvalidOption> {
-//! let options = DeliveryOptions::default().backoff(FullJitter::default()).retries(5).concurrency(4)?;
+//! # {
+//! let options = DeliveryOptions::default().backoff(FullJitter::default()).concurrency(4).retries(5);
 //! let orders = Delivery::to_dynamo(dynamo, "orders").options(options);
 //! if let Err(error) = orders.deliver(writes).await {
 //!     for undelivered in error.undelivered {
 //!         eprintln!("entry {}: {}", undelivered.position, undelivered.cause);
 //!     }
 //! }
-//! # Ok(())
 //! # }
 //! ```
 //!
@@ -105,7 +104,7 @@ pub use delivery::Delivery;
 pub use delivery::deliver_batch_to_dynamo;
 #[cfg(feature = "sqs")]
 pub use delivery::deliver_batch_to_sqs;
-pub use invalid::{InvalidEntry, InvalidOption};
+pub use invalid::InvalidEntry;
 pub use options::DeliveryOptions;
 pub use producer::{Fate, Producer, Receipt};
 pub use progress::{Progress, Snapshot};

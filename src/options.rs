@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Adaptive, BackoffStrategy};
 use crate::engine::Gate;
-use crate::invalid::InvalidOption;
 use crate::progress::Progress;
 
 /// Calls in flight. At a round trip of 10 ms it carries 40,000 writes/s to DynamoDB, the default quota of a table.
@@ -45,14 +44,16 @@ const BUFFER: usize = 1_000;
 /// is awaited, say, is passed over after a quarter of a second.
 ///
 /// ```
-/// # use aws_batch_delivery::{DeliveryOptions, InvalidOption, backoff::FullJitter};
+/// # use aws_batch_delivery::{DeliveryOptions, backoff::FullJitter};
 /// let options = DeliveryOptions::default()
 ///     .backoff(FullJitter::default())
-///     .retries(5)
-///     .concurrency(4)?;
+///     .concurrency(4)
+///     .retries(5);
 /// let for_another_worker = options.clone();
-/// # Ok::<(), InvalidOption>(())
 /// ```
+///
+/// A value that cannot work, such as a concurrency of 0, panics where it is set, as it does in tokio and in the standard
+/// library: before anything is sent, and with the line at fault. Check a value that comes from a configuration first.
 ///
 /// # Default
 /// - backoff: [`Adaptive`]
@@ -111,14 +112,17 @@ impl DeliveryOptions {
 
     /// How many calls of one delivery may be in flight at once. Default: 16.
     ///
-    /// # Errors
+    /// # Panics
     /// When it is 0 or above 65,536, which is more than a machine has ports for.
-    pub fn concurrency(mut self, calls: usize) -> Result<Self, InvalidOption> {
-        if !(1..=MAX_CONCURRENCY).contains(&calls) {
-            return Err(InvalidOption::new("concurrency", "from 1 to 65536", calls));
-        }
+    #[must_use]
+    #[track_caller]
+    pub fn concurrency(mut self, calls: usize) -> Self {
+        assert!(
+            (1..=MAX_CONCURRENCY).contains(&calls),
+            "the concurrency must be from 1 to {MAX_CONCURRENCY}, but is {calls}"
+        );
         self.concurrency = calls;
-        Ok(self)
+        self
     }
 
     /// How often one entry may be sent again after it was rejected; 0 never. Default: as often as there is time for.
@@ -145,14 +149,14 @@ impl DeliveryOptions {
     /// How long one call may take before it counts as failed. Its entries are sent again, and are marked as possibly
     /// delivered. Default: 30 s.
     ///
-    /// # Errors
+    /// # Panics
     /// When it is zero.
-    pub fn attempt_timeout(mut self, timeout: Duration) -> Result<Self, InvalidOption> {
-        if timeout.is_zero() {
-            return Err(InvalidOption::new("attempt_timeout", "longer than zero", "zero"));
-        }
+    #[must_use]
+    #[track_caller]
+    pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
+        assert!(!timeout.is_zero(), "the attempt timeout must be longer than zero");
         self.attempt_timeout = timeout;
-        Ok(self)
+        self
     }
 
     /// When to stop, whatever is left. Default: never.
@@ -191,17 +195,17 @@ impl DeliveryOptions {
         self
     }
 
-    /// How many entries a [`Producer`](crate::Producer) takes before its delivery has read them. Who sends more waits. Default:
-    /// 1,000.
+    /// How many entries a [`Producer`](crate::Producer) takes before its delivery has read them. A caller that sends more waits.
+    /// Default: 1,000.
     ///
-    /// # Errors
+    /// # Panics
     /// When it is 0.
-    pub fn buffer(mut self, entries: usize) -> Result<Self, InvalidOption> {
-        if entries == 0 {
-            return Err(InvalidOption::new("buffer", "at least 1", 0));
-        }
+    #[must_use]
+    #[track_caller]
+    pub fn buffer(mut self, entries: usize) -> Self {
+        assert!(entries > 0, "the buffer must hold at least 1 entry");
         self.buffer = entries.min(Semaphore::MAX_PERMITS);
-        Ok(self)
+        self
     }
 
     /// Where to count what happens.
@@ -245,5 +249,36 @@ impl fmt::Debug for DeliveryOptions {
             .field("buffer", &self.buffer)
             .field("last_write_wins", &self.last_write_wins)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::testing::assert_refused;
+
+    #[test]
+    fn setters_chain() {
+        let options = DeliveryOptions::default()
+            .concurrency(64)
+            .retries(5)
+            .attempt_timeout(Duration::from_secs(3))
+            .buffer(1);
+        assert_eq!((options.concurrency, options.retries, options.buffer), (64, Some(5), 1));
+    }
+
+    #[test]
+    fn a_value_that_cannot_work_panics_where_it_is_set() {
+        for wrong in [0, 65_537] {
+            let message = assert_refused("concurrency", || DeliveryOptions::default().concurrency(wrong));
+            assert_eq!(
+                message,
+                format!("the concurrency must be from 1 to 65536, but is {wrong}")
+            );
+        }
+        assert_refused("attempt timeout", || {
+            DeliveryOptions::default().attempt_timeout(Duration::ZERO)
+        });
+        assert_refused("buffer", || DeliveryOptions::default().buffer(0));
     }
 }

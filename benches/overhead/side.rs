@@ -98,7 +98,7 @@ impl Senders {
         Self {
             dynamo: dynamo(),
             sqs: sqs(),
-            options: options.expect("a valid number"),
+            options,
         }
     }
 }

@@ -75,7 +75,6 @@ async fn deliver(scenario: Arc<Scenario>, seed: u64, make: &Make) -> Measured {
         let options = DeliveryOptions::default()
             .backoff(strategy)
             .concurrency(scenario.workers)
-            .expect("there are workers")
             .give_up_after(Duration::MAX);
         let service = Service {
             world: Arc::clone(&world),

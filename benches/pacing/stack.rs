@@ -72,7 +72,6 @@ where
         let options = DeliveryOptions::default()
             .backoff(make(scenario, seed.wrapping_mul(1000) + process as u64))
             .concurrency(scenario.workers)
-            .expect("there are workers")
             .give_up_after(Duration::MAX);
         let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").options(options);
         let start = started + Duration::from_secs_f64(process as f64 * scenario.stagger);

@@ -21,10 +21,10 @@ const NEEDED: Duration = Duration::from_millis(60);
 /// Draws the delay before each request, failures and successes in two colours.
 pub(crate) fn draw(into: &Path) -> Result<(), Failure> {
     let strategy = Responsive::uncoordinated()
-        .initial_interval(Duration::from_millis(1))?
-        .down_multiplier(0.6)?
-        .down_threshold(5)?
-        .randomization_factor(0.0)?;
+        .initial_interval(Duration::from_millis(1))
+        .down_multiplier(0.6)
+        .down_threshold(5)
+        .randomization_factor(0.0);
     let now = Instant::now();
     let (mut failures, mut successes) = (Vec::new(), Vec::new());
     let mut recovered = false;

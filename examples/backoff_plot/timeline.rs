@@ -106,7 +106,7 @@ async fn watch(scenario: &Scenario) -> Result<Vec<Sample>, Failure> {
     let strategy = Arc::new(Adaptive::default());
     let options = DeliveryOptions::default()
         .backoff(Arc::clone(&strategy))
-        .concurrency(scenario.workers)?;
+        .concurrency(scenario.workers);
     let client = simulator.dynamo_client();
     let loading =
         tokio::spawn(async move { deliver_batch_to_dynamo(&client, "orders", (0_u64..).map(order), &options).await });

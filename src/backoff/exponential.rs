@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::growth::{self, LONGEST};
 use super::{BackoffStrategy, Retry};
-use crate::invalid::InvalidOption;
 
 /// Waits `initial · multiplier^(n-1)` before retry `n`, at most `max`: 1 s, 2 s, 4 s, 8 s …
 ///
@@ -17,11 +16,8 @@ use crate::invalid::InvalidOption;
 ///
 /// ```
 /// # use std::time::Duration;
-/// # use aws_batch_delivery::{InvalidOption, backoff::Exponential};
-/// # fn main() -> Result<(), InvalidOption> {
-/// let gentle = Exponential::new(Duration::from_millis(50)).multiplier(1.5)?.max(Duration::from_secs(5));
-/// # Ok(())
-/// # }
+/// # use aws_batch_delivery::backoff::Exponential;
+/// let gentle = Exponential::new(Duration::from_millis(50)).multiplier(1.5).max(Duration::from_secs(5));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Exponential {
@@ -42,11 +38,14 @@ impl Exponential {
 
     /// How many times longer each delay is than the one before it. Default 2.
     ///
-    /// # Errors
-    /// The multiplier is below 1, infinite or not a number.
-    pub fn multiplier(mut self, multiplier: f64) -> Result<Self, InvalidOption> {
-        self.multiplier = growth::multiplier("multiplier", multiplier)?;
-        Ok(self)
+    /// # Panics
+    /// When the multiplier is below 1, infinite or not a number.
+    #[must_use]
+    #[track_caller]
+    pub fn multiplier(mut self, multiplier: f64) -> Self {
+        growth::assert_at_least_one("multiplier", multiplier);
+        self.multiplier = multiplier;
+        self
     }
 
     /// The longest delay. Default 20 s.
@@ -74,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::backoff::testing::{any_delay, any_retry, delays};
+    use crate::backoff::testing::{any_delay, any_retry, assert_refused, delays};
 
     #[test]
     fn delays_double_up_to_the_longest() {
@@ -86,16 +85,16 @@ mod tests {
 
     #[test]
     fn delays_grow_by_the_multiplier() {
-        let gentle = Exponential::new(Duration::from_millis(80)).multiplier(1.5).unwrap();
+        let gentle = Exponential::new(Duration::from_millis(80)).multiplier(1.5);
         assert_eq!(delays(&gentle, 4), [80, 120, 180, 270]);
     }
 
     #[test]
     fn a_multiplier_that_shrinks_is_refused() {
-        let error = Exponential::default().multiplier(0.5).unwrap_err();
+        let refused = assert_refused("multiplier", || Exponential::default().multiplier(0.5));
         assert_eq!(
-            error.to_string(),
-            "multiplier must be a finite number of at least 1, but is 0.5"
+            refused,
+            "the multiplier must be a finite number of at least 1, but is 0.5"
         );
     }
 
@@ -104,7 +103,7 @@ mod tests {
         fn no_delay_is_longer_than_the_longest(
             initial in any_delay(), multiplier in 1.0..f64::MAX, max in any_delay(), retry in any_retry(),
         ) {
-            let rest = Exponential::new(initial).multiplier(multiplier).unwrap().max(max).rest(retry);
+            let rest = Exponential::new(initial).multiplier(multiplier).max(max).rest(retry);
             prop_assert!(rest <= max);
             // One nanosecond in 2^52 may be lost to rounding.
             prop_assert!(rest >= growth::scaled(initial, 1.0 - f64::EPSILON).min(max));

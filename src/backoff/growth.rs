@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::invalid::InvalidOption;
-
 /// The longest delay unless another is set: the AWS SDKs' own (`max_backoff` of their retry configuration).
 pub(super) const LONGEST: Duration = Duration::from_secs(20);
 
@@ -25,13 +23,13 @@ pub(super) fn raised(delay: Duration, multiplier: f64, exponent: u32) -> Duratio
     scaled(delay, multiplier.powf(f64::from(exponent)))
 }
 
-/// Checks a multiplier that must not shrink what it multiplies.
-pub(super) fn multiplier(option: &'static str, value: f64) -> Result<f64, InvalidOption> {
-    if value.is_finite() && value >= 1.0 {
-        Ok(value)
-    } else {
-        Err(InvalidOption::new(option, "a finite number of at least 1", value))
-    }
+/// Checks a multiplier that must not shrink what it multiplies, or a rate.
+#[track_caller]
+pub(super) fn assert_at_least_one(option: &str, value: f64) {
+    assert!(
+        value.is_finite() && value >= 1.0,
+        "the {option} must be a finite number of at least 1, but is {value}"
+    );
 }
 
 #[cfg(test)]
@@ -39,7 +37,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::backoff::testing::any_delay;
+    use crate::backoff::testing::{any_delay, assert_refused};
 
     #[test]
     fn doubling_is_exact() {
@@ -66,10 +64,9 @@ mod tests {
     #[test]
     fn a_multiplier_is_finite_and_does_not_shrink() {
         for wrong in [0.0, 0.999, -2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let error = multiplier("multiplier", wrong).unwrap_err();
-            assert_eq!(error.option(), "multiplier");
+            assert_refused("multiplier", move || assert_at_least_one("multiplier", wrong));
         }
-        assert_eq!(multiplier("multiplier", 1.0), Ok(1.0));
+        assert_at_least_one("multiplier", 1.0);
     }
 
     proptest! {

@@ -33,7 +33,7 @@ mod quadratic;
 mod responsive;
 mod schedule;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use adaptive::Adaptive;
 #[doc(hidden)]

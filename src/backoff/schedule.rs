@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::jitter::Jitter;
 use super::{BackoffStrategy, Retry};
-use crate::invalid::InvalidOption;
 
 /// The table of the "simple backoff", in milliseconds: at once, then quickly, then ever more slowly.
 const SIMPLE: [u64; 10] = [0, 10, 10, 100, 100, 500, 500, 3000, 3000, 5000];
@@ -23,35 +22,22 @@ const NANOSECOND: Duration = Duration::from_nanos(1);
 ///
 /// ```
 /// # use std::time::Duration;
-/// # use aws_batch_delivery::{InvalidOption, backoff::Schedule};
-/// # fn main() -> Result<(), InvalidOption> {
-/// let patient = Schedule::new([0, 1, 5, 30, 60].map(Duration::from_secs))?.exact();
-/// # Ok(())
-/// # }
+/// # use aws_batch_delivery::backoff::Schedule;
+/// let patient = Schedule::new([0, 1, 5, 30, 60].map(Duration::from_secs)).exact();
 /// ```
 #[derive(Debug, Clone)]
 pub struct Schedule {
     delays: Box<[Duration]>,
-    // Stands apart, so that there always is one.
-    last: Duration,
     jitter: Option<Jitter>,
 }
 
 impl Schedule {
-    /// Another table.
-    ///
-    /// # Errors
-    /// The table is empty.
-    pub fn new(delays: impl IntoIterator<Item = Duration>) -> Result<Self, InvalidOption> {
-        let delays: Box<[Duration]> = delays.into_iter().collect();
-        let last = *delays
-            .last()
-            .ok_or_else(|| InvalidOption::new("schedule", "at least one delay long", 0))?;
-        Ok(Self {
-            delays,
-            last,
+    /// Another table. An empty one means no delay.
+    pub fn new(delays: impl IntoIterator<Item = Duration>) -> Self {
+        Self {
+            delays: delays.into_iter().collect(),
             jitter: Some(Jitter::default()),
-        })
+        }
     }
 
     /// Waits exactly what the table says.
@@ -69,22 +55,15 @@ impl Schedule {
     }
 
     fn planned(&self, retry: Retry) -> Duration {
-        usize::try_from(retry.number.saturating_sub(1))
-            .ok()
-            .and_then(|index| self.delays.get(index))
-            .copied()
-            .unwrap_or(self.last)
+        let index = usize::try_from(retry.number.saturating_sub(1)).unwrap_or(usize::MAX);
+        let delay = self.delays.get(index).or(self.delays.last());
+        delay.copied().unwrap_or_default()
     }
 }
 
 impl Default for Schedule {
     fn default() -> Self {
-        let delays = SIMPLE.map(Duration::from_millis);
-        Self {
-            last: delays[SIMPLE.len() - 1],
-            delays: delays.into(),
-            jitter: Some(Jitter::default()),
-        }
+        Self::new(SIMPLE.map(Duration::from_millis))
     }
 }
 
@@ -114,7 +93,7 @@ mod tests {
             delays(&Schedule::default().exact(), 12),
             [0, 10, 10, 100, 100, 500, 500, 3000, 3000, 5000, 5000, 5000]
         );
-        let short = Schedule::new([Duration::from_millis(7)]).unwrap().exact();
+        let short = Schedule::new([Duration::from_millis(7)]).exact();
         assert_eq!(delays(&short, 2), [7, 7]);
     }
 
@@ -135,9 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_table_is_refused() {
-        let error = Schedule::new([]).unwrap_err();
-        assert_eq!(error.to_string(), "schedule must be at least one delay long, but is 0");
+    fn an_empty_table_means_no_delay() {
+        assert_eq!(delays(&Schedule::new([]), 2), [0, 0]);
     }
 
     #[test]
@@ -152,7 +130,7 @@ mod tests {
         fn no_delay_leaves_its_range(
             table in proptest::collection::vec(any_delay(), 1..20), retry in any_retry(),
         ) {
-            let schedule = Schedule::new(table).unwrap();
+            let schedule = Schedule::new(table);
             let planned = schedule.clone().exact().rest(retry);
             let rest = schedule.rest(retry);
             // The range is checked in whole nanoseconds, doubled: from 1 to below 3 times the delay.

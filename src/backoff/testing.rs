@@ -1,10 +1,21 @@
 //! What the tests of the strategies share.
 
+use std::panic::{UnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::{BackoffStrategy, Retry};
+
+/// Setting a value panics with a message about `option`, which is returned.
+#[track_caller]
+pub(crate) fn assert_refused<T>(option: &str, set: impl FnOnce() -> T + UnwindSafe) -> String {
+    let panic = catch_unwind(set).err().expect("the value was taken");
+    let formatted = panic.downcast_ref::<String>().cloned();
+    let message = formatted.unwrap_or_else(|| (*panic.downcast_ref::<&str>().unwrap()).to_owned());
+    assert!(message.starts_with(&format!("the {option} must ")), "{message}");
+    message
+}
 
 /// The `number`th retry of an entry that has rested for `previous`.
 pub(super) fn retry(number: u32, previous: Option<Duration>) -> Retry {

@@ -34,8 +34,8 @@ impl BatchTarget for AllAtOnce {
 /// In each delivery there are some moments at which the threads could get out of step.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_waits_until_another_one_is_answered_as_long_as_more_may_be_in_flight() {
-    let options = no_rest().concurrency(ABREAST).unwrap();
-    let options = options.attempt_timeout(Duration::from_secs(2)).unwrap();
+    let options = no_rest().concurrency(ABREAST);
+    let options = options.attempt_timeout(Duration::from_secs(2));
     let delivery = Delivery::new(AllAtOnce(Barrier::new(ABREAST))).options(options);
     for _ in 0..2_000 {
         let entries = vec![1; LIMITS.entries * ABREAST];
@@ -48,7 +48,7 @@ async fn no_call_waits_until_another_one_is_answered_as_long_as_more_may_be_in_f
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_delivery_and_its_calls_share_a_single_thread() {
     let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
-    let delivery = Delivery::new(target).options(no_rest().concurrency(ABREAST).unwrap());
+    let delivery = Delivery::new(target).options(no_rest().concurrency(ABREAST));
     let entries = vec![1; LIMITS.entries * 1_000];
     let delivered = tokio::spawn(async move { delivery.deliver(entries).await.unwrap().delivered });
     let in_time = timeout(Duration::from_secs(10), delivered).await;

@@ -54,7 +54,7 @@ async fn a_call_that_takes_too_long_is_made_again() {
     }
     let started = Instant::now();
     let report = Delivery::new(Stuck(AtomicUsize::new(0)))
-        .options(no_rest().attempt_timeout(Duration::from_secs(3)).unwrap())
+        .options(no_rest().attempt_timeout(Duration::from_secs(3)))
         .deliver(0..4)
         .await
         .unwrap();

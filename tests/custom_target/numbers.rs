@@ -70,5 +70,5 @@ pub(crate) fn no_rest() -> DeliveryOptions {
 }
 
 pub(crate) fn one_at_a_time() -> DeliveryOptions {
-    no_rest().concurrency(1).unwrap()
+    no_rest().concurrency(1)
 }

@@ -75,8 +75,7 @@ async fn what_becomes_ready_while_a_call_waits_for_its_turn_leaves_with_it() {
     });
     let options = DeliveryOptions::default()
         .backoff(OneCallPerSecond(Mutex::default()))
-        .concurrency(2)
-        .unwrap();
+        .concurrency(2);
     Delivery::new(target).options(options).deliver(1..=8).await.unwrap();
     assert_eq!(calls.lock().unwrap()[2..], [[1, 6, 7, 8]]);
 }
@@ -141,7 +140,7 @@ async fn at_most_as_many_calls_are_in_flight_as_the_options_say() {
     let in_flight = InFlight::default();
     let started = Instant::now();
     Delivery::new(in_flight.clone())
-        .options(no_rest().concurrency(5).unwrap())
+        .options(no_rest().concurrency(5))
         .deliver(0..100)
         .await
         .unwrap();

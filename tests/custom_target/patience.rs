@@ -28,8 +28,7 @@ async fn fresh_entries_do_not_hammer_while_leftovers_rest() {
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::from_secs(1))
         .retries(4)
-        .concurrency(2)
-        .unwrap();
+        .concurrency(2);
     let started = Instant::now();
     let delivery = Delivery::new(target).options(options.deadline(started + Duration::from_millis(3_500)));
     delivery.deliver(vec![1; 100]).await.unwrap_err();
@@ -71,7 +70,6 @@ async fn progress_tells_what_waits_and_forgets_a_dropped_delivery() {
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::from_mins(1))
         .concurrency(1)
-        .unwrap()
         .progress(&progress);
     let delivery = Delivery::new(target).options(options);
     let delivering = tokio::spawn(async move { delivery.deliver(vec![1; 8]).await });

@@ -150,7 +150,7 @@ async fn a_flush_lingers_for_nobody_and_waits_for_all_before_it() {
 #[tokio::test(start_paused = true)]
 async fn whoever_sends_more_than_there_is_room_for_waits() {
     let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
-    let options = no_rest().concurrency(1).unwrap().buffer(5).unwrap();
+    let options = no_rest().concurrency(1).buffer(5);
     let producer = Delivery::new(target).options(options).producer();
     let mut taken = 0;
     let refused = loop {
@@ -189,12 +189,7 @@ async fn a_cancellation_closes_the_producer_and_hands_everything_back() {
     let cancellation = CancellationToken::new();
     let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
     let progress = Progress::default();
-    let options = no_rest()
-        .concurrency(1)
-        .unwrap()
-        .buffer(50)
-        .unwrap()
-        .progress(&progress);
+    let options = no_rest().concurrency(1).buffer(50).progress(&progress);
     let producer = Delivery::new(target)
         .options(options.cancellation(cancellation.clone()))
         .producer();

@@ -92,7 +92,7 @@ async fn what_is_handed_back_is_taken_back_once_and_nothing_else_is() {
 async fn a_target_that_panics_or_hangs_as_it_takes_back_loses_no_entry() {
     for end in [End::Panics, End::Hangs] {
         let started = Instant::now();
-        let options = no_rest().retries(2).attempt_timeout(Duration::from_secs(7)).unwrap();
+        let options = no_rest().retries(2).attempt_timeout(Duration::from_secs(7));
         let error = Delivery::new(Marking::new(end))
             .options(options)
             .deliver([3, 5])

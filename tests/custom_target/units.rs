@@ -115,7 +115,7 @@ impl BackoffStrategy for Told {
 
 fn one_call_at_a_time(told: &Arc<Told>) -> DeliveryOptions {
     let options = DeliveryOptions::default().backoff(Arc::clone(told));
-    options.concurrency(1).unwrap()
+    options.concurrency(1)
 }
 
 #[tokio::test(start_paused = true)]

@@ -29,7 +29,7 @@ async fn a_throttled_entry_of_a_refused_call_holds_no_other_up() {
         target.hot = HashSet::from([3, 9]);
         target.lane = lane;
         let error = Delivery::new(target)
-            .options(resting().concurrency(2).unwrap())
+            .options(resting().concurrency(2))
             .deliver(0..200)
             .await
             .unwrap_err();
@@ -46,7 +46,6 @@ async fn a_throttled_entry_of_a_refused_call_leaves_with_fresh_ones() {
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::ZERO)
         .concurrency(1)
-        .unwrap()
         .retries(3);
     let error = Delivery::new(target).options(options).deliver(0..50).await.unwrap_err();
     assert_eq!(handed_back(&error), [3, 20]);
@@ -63,7 +62,7 @@ async fn a_half_that_is_throttled_as_a_whole_holds_the_other_half_up_no_longer()
         |_: usize, chunk: &[usize]| (chunk.len() < ENTRIES && chunk.contains(&0)).then(|| Answer::Whole(throttled()));
     let (target, calls) = Picky::new([0], throttle_half);
     let error = Delivery::new(target)
-        .options(resting().concurrency(2).unwrap())
+        .options(resting().concurrency(2))
         .deliver(0..100)
         .await
         .unwrap_err();

@@ -38,7 +38,7 @@ async fn one_poisoned_entry_among_five_thousand_is_handed_back_alone() {
 #[tokio::test(start_paused = true)]
 async fn halves_are_sent_by_themselves_one_after_the_other() {
     let (target, calls) = Picky::new([2], no_mishap);
-    let one_at_a_time = no_rest().concurrency(1).unwrap();
+    let one_at_a_time = no_rest().concurrency(1);
     Delivery::new(target)
         .options(one_at_a_time)
         .deliver(0..50)
@@ -64,7 +64,7 @@ async fn halves_are_sent_by_themselves_one_after_the_other() {
 async fn a_call_that_stops_the_delivery_is_not_halved() {
     let stop = |_: usize, _: &[usize]| Some(Answer::Stop(Fault::new("ResourceNotFoundException")));
     let (target, calls) = Picky::new([], stop);
-    let one_at_a_time = no_rest().concurrency(1).unwrap();
+    let one_at_a_time = no_rest().concurrency(1);
     let error = Delivery::new(target)
         .options(one_at_a_time)
         .deliver(0..100)
@@ -154,7 +154,7 @@ async fn a_refused_call_at_the_end_of_the_time_is_handed_back_and_not_lost() {
     let (target, _) = Picky::new([0], no_mishap);
     let progress = Progress::default();
     let deadline = Instant::now() + Duration::from_millis(20);
-    let options = no_rest().concurrency(1).unwrap().deadline(deadline).progress(&progress);
+    let options = no_rest().concurrency(1).deadline(deadline).progress(&progress);
     let error = Delivery::new(target)
         .options(options)
         .deliver(0..100)
@@ -205,7 +205,7 @@ proptest! {
             target.lane = |entry| Some(Lane::ordered(&(entry % 3)));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let options = no_rest().concurrency(concurrency).unwrap();
+        let options = no_rest().concurrency(concurrency);
         let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {
             Ok(report) => (report, Vec::new()),
             Err(error) => (error.report, error.undelivered),

@@ -99,7 +99,7 @@ async fn a_delivery_that_has_delivered_something_is_not_stopped() {
 #[tokio::test(start_paused = true)]
 async fn calls_are_full_again_after_the_first_good_entry() {
     let (target, calls) = Picky::new(0..50, no_mishap);
-    let one_at_a_time = no_rest().concurrency(1).unwrap();
+    let one_at_a_time = no_rest().concurrency(1);
     let error = Delivery::new(target)
         .options(one_at_a_time)
         .deliver(0..501)
@@ -133,7 +133,7 @@ proptest! {
             target.lane = |entry| Some(Lane::ordered(&(entry % 40)));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let options = DeliveryOptions::default().backoff(|_: u32| Duration::ZERO).concurrency(concurrency).unwrap();
+        let options = DeliveryOptions::default().backoff(|_: u32| Duration::ZERO).concurrency(concurrency);
         let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {
             Ok(report) => (report, Vec::new()),
             Err(error) => (error.report, handed_back(&error)),

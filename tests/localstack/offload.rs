@@ -56,7 +56,7 @@ async fn the_library_receives_small_and_large_messages_alike() {
     let queue = Queue::create(&emulators, "offload").await;
     let bucket = Bucket::create(&emulators, "offload").await;
     let entries = (0..50).map(|number| with_attribute(message(body(number)), "größe"));
-    let offload = offload(&bucket).key_prefix("some/where/").unwrap();
+    let offload = offload(&bucket).key_prefix("some/where/");
     let report = delivery(&queue, offload).deliver(entries).await.unwrap();
     assert_eq!(report.delivered, 50);
     let keys: Vec<String> = bucket.objects().await.into_keys().collect();

@@ -77,7 +77,7 @@ impl<E> Underway<E> {
 }
 
 fn options() -> DeliveryOptions {
-    DeliveryOptions::default().attempt_timeout(ATTEMPT).unwrap()
+    DeliveryOptions::default().attempt_timeout(ATTEMPT)
 }
 
 fn all_ids() -> Vec<String> {

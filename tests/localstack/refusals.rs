@@ -187,9 +187,7 @@ async fn a_missing_table_is_an_error_at_once() {
 }
 
 fn options() -> DeliveryOptions {
-    DeliveryOptions::default()
-        .concurrency(usize::try_from(CONCURRENCY).unwrap())
-        .unwrap()
+    DeliveryOptions::default().concurrency(usize::try_from(CONCURRENCY).unwrap())
 }
 
 fn assert_all_stopped<E>(error: &DeliveryError<E>, count: usize, took: Duration) {

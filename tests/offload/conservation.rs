@@ -43,7 +43,7 @@ proptest! {
                     .calls(shares[3], Fault::Omitted { entries: 3, applied })
                     .calls(shares[4], Fault::failed(2, "InvalidMessageContents", true)),
             );
-            let options = one_by_one().concurrency(concurrency).unwrap();
+            let options = one_by_one().concurrency(concurrency);
             let options = match retries {
                 Some(retries) => options.retries(retries),
                 None => options,

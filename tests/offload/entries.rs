@@ -92,7 +92,6 @@ pub(crate) fn one_by_one() -> DeliveryOptions {
     DeliveryOptions::default()
         .backoff(|_: u32| Duration::ZERO)
         .concurrency(1)
-        .unwrap()
 }
 
 pub(crate) fn message(body: impl Into<String>) -> SendMessageBatchRequestEntry {

@@ -88,7 +88,7 @@ proptest! {
             let services = Services::new("orders.fifo");
             services.bucket.script(faults);
             let entries = groups.iter().enumerate().map(|(number, group)| in_group(mixed_body(number), group));
-            let options = one_by_one().concurrency(concurrency).unwrap();
+            let options = one_by_one().concurrency(concurrency);
             services.delivery(services.offload()).options(options).deliver(entries).await.unwrap();
             let mut arrived: HashMap<String, Vec<String>> = HashMap::new();
             for (message, body) in services.queue.messages().into_iter().zip(services.received()) {

@@ -117,11 +117,7 @@ async fn what_was_not_sent_when_the_delivery_ended_is_as_it_was_and_leaves_nothi
     // Uploads are done, and nothing is accepted.
     services.queue.reject_while(|_| true);
     let token = CancellationToken::new();
-    let options = one_by_one()
-        .concurrency(4)
-        .unwrap()
-        .grace(GRACE)
-        .cancellation(token.clone());
+    let options = one_by_one().concurrency(4).grace(GRACE).cancellation(token.clone());
     let entries = mixed(500);
     let delivery = services.delivery(services.offload()).options(options);
     let delivering = delivery.deliver(entries.clone());

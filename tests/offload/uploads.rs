@@ -86,7 +86,7 @@ async fn an_upload_that_fails_for_a_moment_is_tried_again_and_the_neighbours_are
 async fn an_upload_without_an_end_is_given_up_before_the_attempt_is() {
     let services = Services::new("orders");
     services.bucket.script([Fault::Hung { applied: false }]);
-    let offload = services.offload().upload_timeout(Duration::from_secs(3)).unwrap();
+    let offload = services.offload().upload_timeout(Duration::from_secs(3));
     let started = Instant::now();
     let error = services
         .delivery(offload)

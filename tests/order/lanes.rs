@@ -73,7 +73,7 @@ async fn messages_of_a_group_share_a_call_in_order() {
 #[tokio::test(start_paused = true)]
 async fn a_call_carries_different_groups_where_it_can() {
     let (service, seen) = Service::new(Order::Ordered, 3, |_, chunk| Fate::after(8, accepted(chunk)));
-    let one_at_a_time = options(0).concurrency(1).unwrap();
+    let one_at_a_time = options(0).concurrency(1);
     let input = writes([1, 1, 1, 2, 2, 2, 3, 3, 3]);
     Delivery::new(service)
         .options(one_at_a_time)
@@ -91,7 +91,7 @@ async fn a_failure_holds_what_follows_it_in_its_group_only() {
     let (service, seen) = Service::new(Order::Ordered, 2, throttling_once(&[0]));
     let input = writes([1, 2, 1, 2, 3, 1, 2]);
     Delivery::new(service)
-        .options(options(1_000).concurrency(2).unwrap())
+        .options(options(1_000).concurrency(2))
         .deliver(input)
         .await
         .unwrap();
@@ -143,7 +143,7 @@ async fn no_group_shares_a_call_after_one_was_accepted_in_part() {
 async fn groups_of_a_busy_group_are_not_starved() {
     let (service, seen) = Service::new(Order::Ordered, 2, |_, chunk| Fate::after(8, accepted(chunk)));
     let keys = (0..40).map(|number| if number % 4 == 3 { 2 } else { 1 });
-    let one_at_a_time = options(0).concurrency(1).unwrap();
+    let one_at_a_time = options(0).concurrency(1);
     Delivery::new(service)
         .options(one_at_a_time)
         .deliver(writes(keys))
@@ -218,13 +218,7 @@ async fn the_last_write_wins_where_that_is_wanted() {
     let progress = Progress::default();
     // 0 rests, 1 is out, and 2 to 7 come one after the other. The last of each key is left.
     let report = Delivery::new(service)
-        .options(
-            options(1_000)
-                .concurrency(2)
-                .unwrap()
-                .progress(&progress)
-                .last_write_wins(),
-        )
+        .options(options(1_000).concurrency(2).progress(&progress).last_write_wins())
         .deliver(writes([1, 2, 1, 1, 3, 1, 2, 1]))
         .await
         .unwrap();

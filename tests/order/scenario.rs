@@ -224,8 +224,7 @@ impl Scenario {
         let mut options = options
             .give_up_after(self.give_up_after.unwrap_or(Duration::MAX))
             .grace(self.grace)
-            .concurrency(self.concurrency)
-            .unwrap();
+            .concurrency(self.concurrency);
         if let Some(retries) = self.retries {
             options = options.retries(retries);
         }

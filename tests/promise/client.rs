@@ -158,13 +158,13 @@ macro_rules! config {
 }
 
 async fn deliver_puts(client: &aws_sdk_dynamodb::Client, concurrency: usize) {
-    let options = no_rest().concurrency(concurrency).unwrap();
+    let options = no_rest().concurrency(concurrency);
     let delivery = Delivery::to_dynamo(client.clone(), "orders").key("id").options(options);
     assert_eq!(delivery.deliver(puts(100)).await.unwrap().delivered, 100);
 }
 
 async fn deliver_messages(client: &aws_sdk_sqs::Client, concurrency: usize) {
-    let options = no_rest().concurrency(concurrency).unwrap();
+    let options = no_rest().concurrency(concurrency);
     let delivery = Delivery::to_sqs(client.clone(), QUEUE).options(options);
     assert_eq!(delivery.deliver(messages(40)).await.unwrap().delivered, 40);
 }

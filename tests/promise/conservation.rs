@@ -100,8 +100,7 @@ impl Case {
         let options = DeliveryOptions::default()
             .backoff(move |_: u32| rest)
             .give_up_after(self.patience)
-            .concurrency(self.concurrency)
-            .unwrap();
+            .concurrency(self.concurrency);
         match self.retries {
             Some(retries) => options.retries(retries),
             None => options,

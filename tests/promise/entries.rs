@@ -68,7 +68,7 @@ pub(crate) fn messages(count: usize) -> Vec<SendMessageBatchRequestEntry> {
 
 /// No rest between attempts, one call at a time: every call can be foretold.
 pub(crate) fn one_by_one() -> DeliveryOptions {
-    no_rest().concurrency(1).unwrap()
+    no_rest().concurrency(1)
 }
 
 pub(crate) fn no_rest() -> DeliveryOptions {

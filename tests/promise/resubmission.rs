@@ -125,7 +125,7 @@ async fn a_missing_permission_stops_the_delivery_and_what_was_delivered_stays_de
 async fn a_missing_table_or_queue_is_an_error_at_once() {
     let simulator = Simulator::new(42);
     let progress = Progress::default();
-    let options = DeliveryOptions::default().progress(&progress).concurrency(1).unwrap();
+    let options = DeliveryOptions::default().progress(&progress).concurrency(1);
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "nowhere", puts(100), &options)
         .await
         .unwrap_err();

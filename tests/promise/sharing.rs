@@ -59,7 +59,6 @@ async fn two_deliveries_with_one_strategy_are_paced_together_and_with_two_they_a
         DeliveryOptions::default()
             .backoff(OneCallPerSecond::default())
             .concurrency(4)
-            .unwrap()
     };
     let shared = options();
     assert_eq!(calls_turned_away(shared.clone(), shared).await, 10);

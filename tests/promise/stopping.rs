@@ -19,7 +19,7 @@ async fn deliver_until(
 ) -> (DeliveryError<WriteRequest>, Duration) {
     let (simulator, table) = with_table();
     table.script([Fault::None, Fault::None, Fault::Hung { applied: true }]);
-    let options = stop(no_rest().concurrency(4).unwrap().grace(GRACE));
+    let options = stop(no_rest().concurrency(4).grace(GRACE));
     let started = Instant::now();
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", puts(1_000), &options)
         .await

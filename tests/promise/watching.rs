@@ -53,7 +53,7 @@ async fn an_interceptor_sees_the_writes_of_every_call() {
     let client = aws_sdk_dynamodb::Client::from_conf(config.build());
     let delivery = Delivery::to_dynamo(client, "orders")
         .key("id")
-        .options(no_rest().concurrency(1).unwrap());
+        .options(no_rest().concurrency(1));
     let report = delivery.deliver(puts(60)).await.unwrap();
     assert_eq!((report.delivered, table.len()), (60, 60));
     assert_eq!(*watcher.0.lock().unwrap(), [25, 25, 10]);
@@ -69,7 +69,7 @@ async fn an_interceptor_sees_the_messages_of_every_call() {
         .to_builder()
         .interceptor(watcher.clone());
     let client = aws_sdk_sqs::Client::from_conf(config.build());
-    let options = no_rest().concurrency(1).unwrap();
+    let options = no_rest().concurrency(1);
     let report = deliver_batch_to_sqs(&client, queue.url(), messages(25), &options)
         .await
         .unwrap();

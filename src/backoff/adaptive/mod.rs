@@ -36,8 +36,7 @@ pub use rules::Rule;
 use rules::Rules;
 
 use super::jitter::Jitter;
-use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
-use crate::invalid::InvalidOption;
+use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter, growth};
 
 /// Paces all workers together by what the service can take, which it measures.
 ///
@@ -73,13 +72,10 @@ use crate::invalid::InvalidOption;
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use aws_batch_delivery::{DeliveryOptions, InvalidOption, backoff::Adaptive};
-/// # fn main() -> Result<(), InvalidOption> {
-/// let strategy = Arc::new(Adaptive::default().max_rate(2000.0)?);
+/// # use aws_batch_delivery::{DeliveryOptions, backoff::Adaptive};
+/// let strategy = Arc::new(Adaptive::default().max_rate(2000.0));
 /// let options = DeliveryOptions::default().backoff(Arc::clone(&strategy));
 /// assert_eq!(strategy.capacity(), None);
-/// # Ok(())
-/// # }
 /// ```
 #[derive(Debug)]
 pub struct Adaptive {
@@ -102,32 +98,41 @@ impl Adaptive {
     /// What it can take is measured at the start, and again whenever something is rejected. At a lower share that is seldom,
     /// so a capacity that grows later goes unnoticed.
     ///
-    /// # Errors
-    /// The share is not above 0 and at most 1.
-    pub fn share(mut self, share: f64) -> Result<Self, InvalidOption> {
-        if !(share > 0.0 && share <= 1.0) {
-            return Err(InvalidOption::new("share", "above 0 and at most 1", share));
-        }
+    /// # Panics
+    /// When the share is not above 0 and at most 1.
+    #[must_use]
+    #[track_caller]
+    pub fn share(mut self, share: f64) -> Self {
+        assert!(
+            share > 0.0 && share <= 1.0,
+            "the share must be above 0 and at most 1, but is {share}"
+        );
         self.rules.share = share;
-        Ok(Self::with(self.rules, self.jitter))
+        Self::with(self.rules, self.jitter)
     }
 
     /// Never more than this many entries a second, averaged over some calls. Default: as many as the service takes.
     ///
-    /// # Errors
-    /// The rate is below 1, infinite or not a number.
-    pub fn max_rate(mut self, rate: f64) -> Result<Self, InvalidOption> {
-        self.rules.max_rate = Some(checked("max rate", rate)?);
-        Ok(Self::with(self.rules, self.jitter))
+    /// # Panics
+    /// When the rate is below 1, infinite or not a number.
+    #[must_use]
+    #[track_caller]
+    pub fn max_rate(mut self, rate: f64) -> Self {
+        growth::assert_at_least_one("highest rate", rate);
+        self.rules.max_rate = Some(rate);
+        Self::with(self.rules, self.jitter)
     }
 
     /// Starts with this many entries a second instead of a search, where the capacity is about known.
     ///
-    /// # Errors
-    /// The rate is below 1, infinite or not a number.
-    pub fn initial_rate(mut self, rate: f64) -> Result<Self, InvalidOption> {
-        self.rules.initial_rate = Some(checked("initial rate", rate)?);
-        Ok(Self::with(self.rules, self.jitter))
+    /// # Panics
+    /// When the rate is below 1, infinite or not a number.
+    #[must_use]
+    #[track_caller]
+    pub fn initial_rate(mut self, rate: f64) -> Self {
+        growth::assert_at_least_one("initial rate", rate);
+        self.rules.initial_rate = Some(rate);
+        Self::with(self.rules, self.jitter)
     }
 
     /// Counts units of capacity instead of entries, for items whose sizes vary. All rates are then units a second.
@@ -177,14 +182,6 @@ impl Adaptive {
     // Every step of the pacer leaves a state that is good to go on with, so a poisoned lock is.
     fn lock(&self) -> MutexGuard<'_, Pacer> {
         self.pacer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn checked(option: &'static str, rate: f64) -> Result<f64, InvalidOption> {
-    if rate.is_finite() && rate >= 1.0 {
-        Ok(rate)
-    } else {
-        Err(InvalidOption::new(option, "a finite number of at least 1", rate))
     }
 }
 

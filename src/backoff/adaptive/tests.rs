@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::Adaptive;
+use crate::backoff::testing::assert_refused;
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
 
 const CHUNK: usize = 25;
@@ -161,31 +162,29 @@ fn a_service_without_limits_is_never_waited_for_long() {
 
 #[test]
 fn the_rate_never_exceeds_the_highest_allowed() {
-    let mut worker = Worker::new(Adaptive::default().max_rate(200.0).unwrap());
+    let mut worker = Worker::new(Adaptive::default().max_rate(200.0));
     let accepted = worker.accepted_by_a_healthy_service(10);
     assert!((1950..=2050).contains(&accepted), "{accepted}");
 }
 
 #[test]
 fn a_known_rate_is_kept_from_the_start() {
-    let mut worker = Worker::new(Adaptive::default().initial_rate(200.0).unwrap());
+    let mut worker = Worker::new(Adaptive::default().initial_rate(200.0));
     let accepted = worker.accepted_by_a_healthy_service(1);
     assert!((160..=240).contains(&accepted), "{accepted}");
 }
 
 #[test]
 fn a_share_is_that_part_of_the_rate() {
-    let strategy = Adaptive::default()
-        .initial_rate(200.0)
-        .and_then(|strategy| strategy.share(0.5));
-    let accepted = Worker::new(strategy.unwrap()).accepted_by_a_healthy_service(10);
+    let strategy = Adaptive::default().initial_rate(200.0).share(0.5);
+    let accepted = Worker::new(strategy).accepted_by_a_healthy_service(10);
     assert!((900..=1100).contains(&accepted), "{accepted}");
 }
 
 #[test]
 fn what_gets_through_while_a_service_goes_down_is_not_its_capacity_when_it_is_back() {
     let trip = Duration::from_millis(10);
-    let mut worker = Worker::new(Adaptive::default().initial_rate(1000.0).unwrap());
+    let mut worker = Worker::new(Adaptive::default().initial_rate(1000.0));
     let mut call = |accepted, throttled, pause| {
         while let Some(until) = worker.ask(CHUNK) {
             worker.now = until;
@@ -215,12 +214,12 @@ fn what_gets_through_while_a_service_goes_down_is_not_its_capacity_when_it_is_ba
 
 #[test]
 fn options_that_cannot_work_are_refused() {
-    assert!(Adaptive::default().share(0.0).is_err());
-    assert!(Adaptive::default().share(1.1).is_err());
-    assert!(Adaptive::default().share(f64::NAN).is_err());
+    for share in [0.0, 1.1, f64::NAN] {
+        assert_refused("share", move || Adaptive::default().share(share));
+    }
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(Adaptive::default().max_rate(rate).is_err());
-        assert!(Adaptive::default().initial_rate(rate).is_err());
+        assert_refused("highest rate", move || Adaptive::default().max_rate(rate));
+        assert_refused("initial rate", move || Adaptive::default().initial_rate(rate));
     }
 }
 

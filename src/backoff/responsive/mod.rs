@@ -17,7 +17,6 @@ use rules::Rules;
 
 use super::jitter::Jitter;
 use super::{BackoffStrategy, Outcome, Retry, growth};
-use crate::invalid::InvalidOption;
 
 /// Responsive exponential backoff: every worker waits the same interval between its calls.
 ///
@@ -58,16 +57,13 @@ use crate::invalid::InvalidOption;
 ///
 /// ```
 /// # use std::{sync::Arc, time::Duration};
-/// # use aws_batch_delivery::{InvalidOption, backoff::Responsive};
-/// # fn main() -> Result<(), InvalidOption> {
+/// # use aws_batch_delivery::backoff::Responsive;
 /// let strategy = Arc::new(
 ///     Responsive::default()
-///         .initial_interval(Duration::from_millis(20))?
+///         .initial_interval(Duration::from_millis(20))
 ///         .max_interval(Duration::from_secs(30)),
 /// );
 /// assert_eq!(strategy.interval(), Duration::ZERO);
-/// # Ok(())
-/// # }
 /// ```
 #[derive(Debug)]
 pub struct Responsive {
@@ -106,14 +102,14 @@ impl Responsive {
 
     /// The interval after the first failure. An interval that gets shorter than this is none. Default 500 ms.
     ///
-    /// # Errors
-    /// The interval is zero: no multiplier could make it longer.
-    pub fn initial_interval(mut self, interval: Duration) -> Result<Self, InvalidOption> {
-        if interval.is_zero() {
-            return Err(InvalidOption::new("initial interval", "longer than nothing", "zero"));
-        }
+    /// # Panics
+    /// When the interval is zero: no multiplier could make it longer.
+    #[must_use]
+    #[track_caller]
+    pub fn initial_interval(mut self, interval: Duration) -> Self {
+        assert!(!interval.is_zero(), "the initial interval must be longer than zero");
         self.rules.initial = interval;
-        Ok(self)
+        self
     }
 
     /// The longest interval; never less than the initial interval. Default 15 min.
@@ -125,49 +121,58 @@ impl Responsive {
 
     /// How many times longer a failure makes the interval. Default 1.5.
     ///
-    /// # Errors
-    /// The multiplier is below 1, infinite or not a number.
-    pub fn up_multiplier(mut self, multiplier: f64) -> Result<Self, InvalidOption> {
-        self.rules.up = growth::multiplier("up multiplier", multiplier)?;
-        Ok(self)
+    /// # Panics
+    /// When the multiplier is below 1, infinite or not a number.
+    #[must_use]
+    #[track_caller]
+    pub fn up_multiplier(mut self, multiplier: f64) -> Self {
+        growth::assert_at_least_one("up multiplier", multiplier);
+        self.rules.up = multiplier;
+        self
     }
 
     /// What part of the interval remains after enough successes. Default 0.9.
     ///
-    /// # Errors
-    /// The multiplier is not between 0 and 1, both excluded.
-    pub fn down_multiplier(mut self, multiplier: f64) -> Result<Self, InvalidOption> {
-        if !(multiplier > 0.0 && multiplier < 1.0) {
-            return Err(InvalidOption::new("down multiplier", "above 0 and below 1", multiplier));
-        }
+    /// # Panics
+    /// When the multiplier is not between 0 and 1, both excluded.
+    #[must_use]
+    #[track_caller]
+    pub fn down_multiplier(mut self, multiplier: f64) -> Self {
+        assert!(
+            multiplier > 0.0 && multiplier < 1.0,
+            "the down multiplier must be above 0 and below 1, but is {multiplier}"
+        );
         self.rules.down = multiplier;
-        Ok(self)
+        self
     }
 
     /// How many successes make the interval shorter. A failure in between does not start the count anew. Default 10.
     ///
-    /// # Errors
-    /// The threshold is 0.
-    pub fn down_threshold(mut self, successes: u32) -> Result<Self, InvalidOption> {
-        if successes == 0 {
-            return Err(InvalidOption::new("down threshold", "at least 1", successes));
-        }
+    /// # Panics
+    /// When the threshold is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn down_threshold(mut self, successes: u32) -> Self {
+        assert!(successes > 0, "the down threshold must be at least 1");
         self.rules.threshold = successes;
-        Ok(self)
+        self
     }
 
     /// What part of itself a new interval may be longer or shorter by chance; 0 for no chance. Default 0.3.
     ///
     /// The interval after a first failure is always the initial one. With 0 the wait of a worker is exactly the interval.
     ///
-    /// # Errors
-    /// The factor is not between 0 and 1.
-    pub fn randomization_factor(mut self, factor: f64) -> Result<Self, InvalidOption> {
-        if !(0.0..=1.0).contains(&factor) {
-            return Err(InvalidOption::new("randomization factor", "from 0 to 1", factor));
-        }
+    /// # Panics
+    /// When the factor is not between 0 and 1.
+    #[must_use]
+    #[track_caller]
+    pub fn randomization_factor(mut self, factor: f64) -> Self {
+        assert!(
+            (0.0..=1.0).contains(&factor),
+            "the randomization factor must be from 0 to 1, but is {factor}"
+        );
         self.rules.randomization_factor = factor;
-        Ok(self)
+        self
     }
 
     /// The most that a new interval is longer or shorter by chance. Default 2 min.

@@ -69,10 +69,9 @@ fn service(delay: Duration, was_reached: &mut bool) -> Fate {
 fn drawn(strategy: Responsive) -> Vec<Stretch> {
     let strategy = strategy
         .initial_interval(Duration::from_millis(1))
-        .and_then(|strategy| strategy.down_multiplier(0.6))
-        .and_then(|strategy| strategy.down_threshold(5))
-        .and_then(|strategy| strategy.randomization_factor(0.0))
-        .unwrap();
+        .down_multiplier(0.6)
+        .down_threshold(5)
+        .randomization_factor(0.0);
     let requests = CLIMB.iter().chain(&DESCENT).map(|(_, _, requests)| requests).sum();
     let mut was_reached = false;
     let mut answered_at = Instant::now();

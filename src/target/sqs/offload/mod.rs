@@ -22,7 +22,7 @@ pub use self::pointer::PAYLOAD_SIZE_ATTRIBUTE;
 use self::store::Store;
 use self::uploads::{Upload, Uploads};
 use super::{SqsQueue, check, message_size};
-use crate::invalid::{InvalidEntry, InvalidOption};
+use crate::invalid::InvalidEntry;
 use crate::report::Undelivered;
 use crate::target::Verdict;
 
@@ -49,7 +49,7 @@ const REMOVALS: usize = 16;
 /// # async fn example(
 /// #     sqs: aws_sdk_sqs::Client, s3: aws_sdk_s3::Client, queue_url: &str, messages: Vec<SendMessageBatchRequestEntry>,
 /// # ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-/// let offload = Offload::to_s3(s3, "large-messages").key_prefix("orders/")?;
+/// let offload = Offload::to_s3(s3, "large-messages").key_prefix("orders/");
 /// let orders = Delivery::to_sqs(sqs, queue_url).oversize(offload);
 /// orders.deliver(messages).await?;
 /// # Ok(())
@@ -107,21 +107,26 @@ impl Offload {
 
     /// What the keys of the objects begin with, such as `orders/`. Default: nothing.
     ///
-    /// # Errors
+    /// # Panics
     /// When it has more than 988 bytes, since a key may have 1,024, or when it has anything but ASCII letters, digits and
     /// `/ . _ -`, starts with `.` or `/`, or contains `..`: the Extended Client Libraries take no other.
-    pub fn key_prefix(mut self, prefix: impl Into<String>) -> Result<Self, InvalidOption> {
+    #[must_use]
+    #[track_caller]
+    pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
-        if prefix.len() > MAX_PREFIX_BYTES {
-            return Err(InvalidOption::new("key_prefix", "of at most 988 bytes", prefix.len()));
-        }
+        let length = prefix.len();
+        assert!(
+            length <= MAX_PREFIX_BYTES,
+            "the key prefix must have at most {MAX_PREFIX_BYTES} bytes, but has {length}"
+        );
         let allowed = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
-        if !prefix.chars().all(allowed) || prefix.starts_with(['.', '/']) || prefix.contains("..") {
-            let rule = "made of ASCII letters, digits and `/._-`, not begin with `.` or `/`, and not contain `..`";
-            return Err(InvalidOption::new("key_prefix", rule, format!("{prefix:?}")));
-        }
+        assert!(
+            prefix.chars().all(allowed) && !prefix.starts_with(['.', '/']) && !prefix.contains(".."),
+            "the key prefix must be made of ASCII letters, digits and `/._-`, not begin with `.` or `/`, and not contain \
+             `..`, but is {prefix:?}"
+        );
         self.store.prefix = prefix;
-        Ok(self)
+        self
     }
 
     /// How long one upload may take, retries of the S3 client included. Default: 20 s.
@@ -130,14 +135,14 @@ impl Offload {
     /// [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout): an attempt that is cut short leaves open whether its
     /// other messages have arrived.
     ///
-    /// # Errors
+    /// # Panics
     /// When it is zero.
-    pub fn upload_timeout(mut self, timeout: Duration) -> Result<Self, InvalidOption> {
-        if timeout.is_zero() {
-            return Err(InvalidOption::new("upload_timeout", "longer than zero", "zero"));
-        }
+    #[must_use]
+    #[track_caller]
+    pub fn upload_timeout(mut self, timeout: Duration) -> Self {
+        assert!(!timeout.is_zero(), "the upload timeout must be longer than zero");
         self.store.patience = timeout;
-        Ok(self)
+        self
     }
 
     /// Whether the message goes to S3, from a queue that takes `message_bytes`.

@@ -12,7 +12,7 @@ use super::{dynamo, sqs};
 pub async fn write(work: &Work) -> Result<Told, Failure> {
     let client = dynamo::client(work, RetryConfig::standard());
     let writes = dynamo::writes(work)?;
-    let options = DeliveryOptions::default().concurrency(work.workers)?;
+    let options = DeliveryOptions::default().concurrency(work.workers);
     work.start()?;
     let result = deliver_batch_to_dynamo(&client, &work.target, writes, &options).await;
     Ok(told(result, |write| dynamo::numbers([write])))
@@ -22,7 +22,7 @@ pub async fn write(work: &Work) -> Result<Told, Failure> {
 pub async fn write_by_workers(work: &Work) -> Result<Told, Failure> {
     let client = dynamo::client(work, RetryConfig::standard());
     let parts = work.parts(dynamo::writes(work)?);
-    let options = DeliveryOptions::default().concurrency(1)?;
+    let options = DeliveryOptions::default().concurrency(1);
     work.start()?;
     let workers = parts.into_iter().map(|part| {
         let (client, table, options) = (client.clone(), work.target.clone(), options.clone());
@@ -38,7 +38,7 @@ pub async fn write_by_workers(work: &Work) -> Result<Told, Failure> {
 pub async fn send(work: &Work, strict: bool) -> Result<Told, Failure> {
     let client = sqs::client(work, RetryConfig::standard());
     let messages = sqs::messages(work)?;
-    let options = DeliveryOptions::default().concurrency(work.workers)?;
+    let options = DeliveryOptions::default().concurrency(work.workers);
     work.start()?;
     let result = if strict {
         let queue = Delivery::to_sqs(client, &work.target).strict_order();
