@@ -65,11 +65,7 @@ impl BatchTarget for Nothing {
     type Entry = u64;
 
     fn limits(&self) -> Limits {
-        Limits {
-            entries: 25,
-            bytes: usize::MAX,
-            entry_bytes: usize::MAX,
-        }
+        Limits::new(25, usize::MAX)
     }
 
     fn check(&self, _: &u64) -> Result<usize, InvalidEntry> {

@@ -26,11 +26,7 @@ impl BatchTarget for Stubborn {
     type Entry = ();
 
     fn limits(&self) -> Limits {
-        Limits {
-            entries: 10,
-            bytes: 10,
-            entry_bytes: 1,
-        }
+        Limits::new(10, 10).with_entry_bytes(1)
     }
 
     fn check(&self, (): &()) -> Result<usize, InvalidEntry> {
@@ -74,11 +70,7 @@ impl BatchTarget for Greedy {
     type Entry = Vec<u8>;
 
     fn limits(&self) -> Limits {
-        Limits {
-            entries: 500,
-            bytes: usize::MAX,
-            entry_bytes: usize::MAX,
-        }
+        Limits::new(500, usize::MAX)
     }
 
     fn check(&self, entry: &Vec<u8>) -> Result<usize, InvalidEntry> {

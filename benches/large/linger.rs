@@ -26,11 +26,7 @@ impl BatchTarget for Distant {
     type Entry = u32;
 
     fn limits(&self) -> Limits {
-        Limits {
-            entries: 10,
-            bytes: usize::MAX,
-            entry_bytes: usize::MAX,
-        }
+        Limits::new(10, usize::MAX)
     }
 
     fn check(&self, _: &u32) -> Result<usize, InvalidEntry> {

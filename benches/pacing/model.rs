@@ -227,11 +227,7 @@ impl BatchTarget for Service {
     type Entry = u32;
 
     fn limits(&self) -> Limits {
-        Limits {
-            entries: self.scenario.chunk,
-            bytes: usize::MAX,
-            entry_bytes: usize::MAX,
-        }
+        Limits::new(self.scenario.chunk, usize::MAX)
     }
 
     fn check(&self, _: &u32) -> Result<usize, InvalidEntry> {

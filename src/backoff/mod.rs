@@ -119,6 +119,7 @@ pub trait BackoffStrategy: Send + Sync + 'static {
 
 /// The next retry of one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Retry {
     /// 1 for the first retry of the entry, 2 for the second …
     pub number: u32,
@@ -127,6 +128,11 @@ pub struct Retry {
 }
 
 impl Retry {
+    /// The retry of this number, from 1, of an entry that rested for `previous` before the last one.
+    pub const fn new(number: u32, previous: Option<Duration>) -> Self {
+        Self { number, previous }
+    }
+
     /// The retry that follows `self` when the entry rested for `rest` and was rejected again.
     #[must_use]
     pub fn after(self, rest: Duration) -> Self {
@@ -137,19 +143,31 @@ impl Retry {
     }
 
     /// The first retry of an entry.
-    pub const FIRST: Self = Self {
-        number: 1,
-        previous: None,
-    };
+    pub const FIRST: Self = Self::new(1, None);
 }
 
-/// Someone who wants to make a call.
+/// A worker that is ready to make a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Waiter {
     /// How many entries are ready for the call.
     pub entries: usize,
     /// Whether at least ten calls of entries are known to wait.
     pub more: bool,
+}
+
+impl Waiter {
+    /// A worker with so many entries for its call, and no more of them known to wait.
+    pub const fn new(entries: usize) -> Self {
+        Self { entries, more: false }
+    }
+
+    /// Whether at least ten calls of entries are known to wait.
+    #[must_use]
+    pub const fn with_more(mut self, more: bool) -> Self {
+        self.more = more;
+        self
+    }
 }
 
 /// The answer to a [`Waiter`].
@@ -188,6 +206,7 @@ pub struct Outcome {
 /// What becomes of fresh entries and of retries tells a service that is too slow for all entries from one that is too slow
 /// for some of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tally {
     /// How many were sent.
     pub sent: usize,
@@ -253,11 +272,13 @@ impl Outcome {
 }
 
 impl Tally {
+    /// So many entries, and how many of them were throttled.
+    pub const fn new(sent: usize, throttled: usize) -> Self {
+        Self { sent, throttled }
+    }
+
     fn plus(self, sent: usize, throttled: usize) -> Self {
-        Self {
-            sent: self.sent + sent,
-            throttled: self.throttled + throttled,
-        }
+        Self::new(self.sent + sent, self.throttled + throttled)
     }
 }
 

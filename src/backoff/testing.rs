@@ -19,7 +19,7 @@ pub(crate) fn assert_refused<T>(option: &str, set: impl FnOnce() -> T + UnwindSa
 
 /// The `number`th retry of an entry that has rested for `previous`.
 pub(super) fn retry(number: u32, previous: Option<Duration>) -> Retry {
-    Retry { number, previous }
+    Retry::new(number, previous)
 }
 
 /// The delays before the first `count` retries of one entry, in milliseconds.
@@ -73,5 +73,5 @@ pub(super) fn any_delay() -> impl Strategy<Value = Duration> {
 /// Any retry at all, also the 0th, which there is not.
 pub(super) fn any_retry() -> impl Strategy<Value = Retry> {
     let number = prop_oneof![0..40_u32, any::<u32>(), Just(u32::MAX)];
-    (number, proptest::option::of(any_delay())).prop_map(|(number, previous)| Retry { number, previous })
+    (number, proptest::option::of(any_delay())).prop_map(|(number, previous)| Retry::new(number, previous))
 }

@@ -56,11 +56,7 @@ where
 {
     pub(super) fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
         Self {
-            limits: Limits {
-                entries: 0,
-                bytes: 0,
-                entry_bytes: 0,
-            },
+            limits: Limits::new(0, 0),
             rounds: Rounds::new(Arc::clone(&target), options.attempt_timeout),
             target,
             fresh: Fresh::new(input),

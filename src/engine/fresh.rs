@@ -247,11 +247,7 @@ mod tests {
     use crate::engine::input::Batch;
     use crate::target::Answer;
 
-    const LIMITS: Limits = Limits {
-        entries: 8,
-        bytes: 40,
-        entry_bytes: 40,
-    };
+    const LIMITS: Limits = Limits::new(8, 40);
 
     /// Numbers, each of which is as large as it says, and counts for a third of that.
     struct BySize;

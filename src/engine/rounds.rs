@@ -203,10 +203,7 @@ mod tests {
     }
 
     fn call(gate: &Arc<Gate>) -> Round<()> {
-        let waiter = Waiter {
-            entries: 1,
-            more: false,
-        };
+        let waiter = Waiter::new(1);
         let mut chunk = Chunk::with_capacity(1);
         let ticket = Ticket::new(0, 1);
         chunk.push(Ticketed { entry: (), ticket });

@@ -6,11 +6,7 @@ use std::time::Duration;
 use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{DeliveryOptions, InvalidEntry};
 
-pub(crate) const LIMITS: Limits = Limits {
-    entries: 4,
-    bytes: 100,
-    entry_bytes: 100,
-};
+pub(crate) const LIMITS: Limits = Limits::new(4, 100);
 
 /// Takes numbers, four a call and at most 100 bytes; a number's size is its value.
 pub(crate) struct Numbers<A> {

@@ -123,7 +123,7 @@ async fn at_most_as_many_calls_are_in_flight_as_the_options_say() {
     impl BatchTarget for InFlight {
         type Entry = usize;
         fn limits(&self) -> Limits {
-            Limits { entries: 1, ..LIMITS }
+            Limits::new(1, LIMITS.bytes)
         }
         fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
             Ok(1)

@@ -53,11 +53,7 @@ where
     type Entry = usize;
 
     fn limits(&self) -> Limits {
-        Limits {
-            entries: ENTRIES,
-            bytes: 1_000,
-            entry_bytes: 1_000,
-        }
+        Limits::new(ENTRIES, 1_000)
     }
 
     fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {

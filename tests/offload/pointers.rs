@@ -79,11 +79,7 @@ async fn the_queues_own_limit_decides_what_is_large() {
     let queue = aws_batch_delivery::target::sqs::SqsQueue::new(services.simulator.sqs_client(), services.queue.url());
     let queue = queue
         .oversize(Offload::to_s3(services.simulator.s3_client(), "large"))
-        .limits(aws_batch_delivery::target::Limits {
-            entries: 10,
-            bytes: 1_048_576,
-            entry_bytes: 1_024,
-        });
+        .limits(aws_batch_delivery::target::Limits::new(10, 1_048_576).with_entry_bytes(1_024));
     let entries = [message("x".repeat(1_024)), message("x".repeat(1_025))];
     Delivery::new(queue)
         .options(one_by_one())

@@ -159,11 +159,7 @@ where
     type Entry = Write;
 
     fn limits(&self) -> Limits {
-        Limits {
-            entries: self.entries,
-            bytes: self.call_bytes,
-            entry_bytes: self.call_bytes,
-        }
+        Limits::new(self.entries, self.call_bytes)
     }
 
     fn check(&self, write: &Write) -> Result<usize, InvalidEntry> {

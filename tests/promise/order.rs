@@ -339,11 +339,7 @@ async fn an_undelivered_fifo_message_keeps_the_id_that_it_got() {
 async fn a_call_that_is_too_long_is_halved_and_all_of_it_is_delivered() {
     let (simulator, queue) = with_queue("orders");
     // A limit that the service does not keep.
-    let limits = Limits {
-        entries: 10,
-        bytes: 4 << 20,
-        entry_bytes: 1 << 20,
-    };
+    let limits = Limits::new(10, 4 << 20).with_entry_bytes(1 << 20);
     let target = SqsQueue::new(simulator.sqs_client(), queue.url()).limits(limits);
     let messages: Vec<_> = (0..20)
         .map(|number| message("id", format!("{number:02}{}", "x".repeat(150_000))))

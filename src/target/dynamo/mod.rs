@@ -85,11 +85,7 @@ impl DynamoTable {
         Self {
             calls,
             table: table.into(),
-            limits: Limits {
-                entries: MAX_REQUESTS,
-                bytes: MAX_BODY_BYTES,
-                entry_bytes: MAX_ITEM_BYTES,
-            },
+            limits: Limits::new(MAX_REQUESTS, MAX_BODY_BYTES).with_entry_bytes(MAX_ITEM_BYTES),
             key: Asked::default(),
         }
     }
@@ -277,11 +273,7 @@ mod tests {
         for (spare, asks) in [(wire::ASKING, true), (wire::ASKING - 1, false)] {
             let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
             let bytes = wire::envelope("orders") + wire::request(&chunk[0]) + spare;
-            let limits = Limits {
-                entries: 25,
-                bytes,
-                entry_bytes: MAX_ITEM_BYTES,
-            };
+            let limits = Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
             let (_, units) = table(&recorder).limits(limits).send_metered(&chunk).await;
             let body = recorder.only_request().body;
             assert_eq!((units, body.contains("ReturnConsumedCapacity")), (None, asks));
@@ -356,11 +348,7 @@ mod tests {
     fn the_body_never_passes_its_limit() {
         let recorder = Recorder::answering(200, "{}");
         let bytes = wire::envelope("orders") + wire::request(&put([("id", text("a"))]));
-        let limits = |bytes| Limits {
-            entries: 25,
-            bytes,
-            entry_bytes: MAX_ITEM_BYTES,
-        };
+        let limits = |bytes| Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
         let exact = table(&recorder).limits(limits(bytes));
         let entry = put([("id", text("a"))]);
         assert_eq!(exact.check(&entry), Ok(BatchTarget::limits(&exact).bytes));

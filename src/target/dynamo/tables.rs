@@ -58,11 +58,7 @@ impl DynamoTables {
         Self {
             tables: tables.collect(),
             calls,
-            limits: Limits {
-                entries: MAX_REQUESTS,
-                bytes: MAX_BODY_BYTES,
-                entry_bytes: MAX_ITEM_BYTES,
-            },
+            limits: Limits::new(MAX_REQUESTS, MAX_BODY_BYTES).with_entry_bytes(MAX_ITEM_BYTES),
         }
     }
 

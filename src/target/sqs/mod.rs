@@ -99,11 +99,7 @@ impl SqsQueue {
             encodes: false,
             #[cfg(feature = "s3-offload")]
             offload: None,
-            limits: Limits {
-                entries: MAX_MESSAGES,
-                bytes: MAX_BATCH_BYTES,
-                entry_bytes: MAX_MESSAGE_BYTES,
-            },
+            limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES).with_entry_bytes(MAX_MESSAGE_BYTES),
         }
     }
 
@@ -393,13 +389,7 @@ mod tests {
     #[test]
     fn a_message_has_the_limits_of_its_queue() {
         let recorder = Recorder::answering(200, "{}");
-        let small = |bytes, entry_bytes| {
-            queue(&recorder).limits(Limits {
-                entries: 10,
-                bytes,
-                entry_bytes,
-            })
-        };
+        let small = |bytes, entry_bytes| queue(&recorder).limits(Limits::new(10, bytes).with_entry_bytes(entry_bytes));
         assert_eq!(small(4, 4).check(&entry("abcd")), Ok(4));
         assert!(small(4, 3).check(&entry("abcd")).is_err());
         assert!(small(3, 4).check(&entry("abcd")).is_err());
