@@ -14,7 +14,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::simulator::{Capacity, Fault, Faults, KeyType, Latency, QueueOptions, Simulator, TableOptions};
+use aws_batch_delivery::simulator::{
+    Capacity, Faults, InjectedFault, KeyType, Latency, QueueOptions, Simulator, TableOptions,
+};
 use aws_batch_delivery::target::dynamo::{MAX_REQUESTS, item_size};
 use aws_batch_delivery::target::sqs::MAX_MESSAGES;
 use aws_batch_delivery::{
@@ -113,8 +115,8 @@ async fn fill_queue(simulator: &Simulator, count: usize, workers: usize) -> Resu
     queue.set_faults(
         Faults::none()
             .failed(0.02, "InternalError", false)
-            .calls(0.01, Fault::Throttle)
-            .calls(0.005, Fault::internal_error(false)),
+            .calls(0.01, InjectedFault::Throttle)
+            .calls(0.005, InjectedFault::internal_error(false)),
     );
     let client = simulator.sqs_client();
     let messages = (0..count).map(|number| {

@@ -49,7 +49,7 @@ pub(crate) fn measured(scenario: &Scenario, table: &Table, started: Instant, end
     let mut attempts: HashMap<Arc<str>, u8> = HashMap::new();
     for record in table.journal() {
         let now = (record.at - started).as_secs_f64();
-        let applied = usize::from(record.fate().is_applied());
+        let applied = usize::from(record.acknowledgement().is_applied());
         history.note(process_of(&record.key), now, applied, 1 - applied);
         let attempts = attempts.entry(record.key).or_default();
         *attempts = attempts.saturating_add(1);

@@ -12,7 +12,7 @@ use rand::rngs::SmallRng;
 /// says whether they were, as far as there was capacity for them.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum InjectedFault {
     /// Nothing goes wrong.
     None,
     /// So many entries, chosen at random, come back unprocessed; from a queue they come back as
@@ -75,7 +75,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl InjectedFault {
     /// An HTTP 500 with `InternalServerError`.
     pub fn internal_error(applied: bool) -> Self {
         Self::error(500, "InternalServerError", applied)
@@ -127,18 +127,18 @@ impl Fault {
 /// What goes wrong at random, from the simulator's seed.
 ///
 /// ```
-/// use aws_batch_delivery::simulator::{Fault, Faults};
+/// use aws_batch_delivery::simulator::{InjectedFault, Faults};
 ///
 /// let faults = Faults::none()
 ///     .unprocessed(0.1)
-///     .calls(0.02, Fault::Throttle)
-///     .calls(0.01, Fault::Dropped { applied: true });
+///     .calls(0.02, InjectedFault::Throttle)
+///     .calls(0.01, InjectedFault::Dropped { applied: true });
 /// # let _ = faults;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Faults {
     entries: Option<EntryFault>,
-    calls: Vec<(f64, Fault)>,
+    calls: Vec<(f64, InjectedFault)>,
 }
 
 /// How single entries fail at random.
@@ -161,13 +161,13 @@ impl Faults {
         Self::default()
     }
 
-    /// This share of the entries (0 to 1), whatever the pace, comes back as in [`Fault::Unprocessed`].
+    /// This share of the entries (0 to 1), whatever the pace, comes back as in [`InjectedFault::Unprocessed`].
     #[must_use]
     pub fn unprocessed(self, share: f64) -> Self {
         self.failed(share, "InternalError", false)
     }
 
-    /// This share of the entries (0 to 1), whatever the pace, comes back as in [`Fault::Failed`].
+    /// This share of the entries (0 to 1), whatever the pace, comes back as in [`InjectedFault::Failed`].
     #[must_use]
     pub fn failed(mut self, share: f64, code: impl Into<Cow<'static, str>>, sender_fault: bool) -> Self {
         self.entries = Some(EntryFault {
@@ -180,14 +180,14 @@ impl Faults {
 
     /// This share of the calls (0 to 1) meets the fault. May be called several times; a call meets at most one of them.
     #[must_use]
-    pub fn calls(mut self, share: f64, fault: Fault) -> Self {
+    pub fn calls(mut self, share: f64, fault: InjectedFault) -> Self {
         self.calls.push((share, fault));
         self
     }
 
-    pub(crate) fn draw(&self, random: &mut SmallRng) -> Fault {
+    pub(crate) fn draw(&self, random: &mut SmallRng) -> InjectedFault {
         if self.calls.is_empty() {
-            return Fault::None;
+            return InjectedFault::None;
         }
         let mut drawn = random.random::<f64>();
         for (share, fault) in &self.calls {
@@ -196,7 +196,7 @@ impl Faults {
             }
             drawn -= share;
         }
-        Fault::None
+        InjectedFault::None
     }
 
     pub(crate) fn of_entries(&self) -> Option<&EntryFault> {
@@ -213,14 +213,14 @@ mod tests {
     #[test]
     fn each_fault_strikes_its_share_of_the_calls() {
         let faults = Faults::none()
-            .calls(0.2, Fault::Throttle)
-            .calls(0.1, Fault::internal_error(true));
+            .calls(0.2, InjectedFault::Throttle)
+            .calls(0.1, InjectedFault::internal_error(true));
         let mut random = SmallRng::seed_from_u64(1);
-        let drawn: Vec<Fault> = (0..10_000).map(|_| faults.draw(&mut random)).collect();
-        let throttles = drawn.iter().filter(|fault| **fault == Fault::Throttle).count();
+        let drawn: Vec<InjectedFault> = (0..10_000).map(|_| faults.draw(&mut random)).collect();
+        let throttles = drawn.iter().filter(|fault| **fault == InjectedFault::Throttle).count();
         let errors = drawn
             .iter()
-            .filter(|fault| matches!(fault, Fault::Error { .. }))
+            .filter(|fault| matches!(fault, InjectedFault::Error { .. }))
             .count();
         assert!((1_900..2_100).contains(&throttles), "{throttles}");
         assert!((900..1_100).contains(&errors), "{errors}");
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same_faults() {
-        let faults = Faults::none().calls(0.5, Fault::Throttle);
+        let faults = Faults::none().calls(0.5, InjectedFault::Throttle);
         let draw = |seed| {
             let mut random = SmallRng::seed_from_u64(seed);
             (0..64).map(|_| faults.draw(&mut random)).collect::<Vec<_>>()

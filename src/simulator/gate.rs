@@ -10,7 +10,7 @@ use rand::seq::SliceRandom;
 use tokio::time::Instant;
 
 use super::bucket::{Bucket, Capacity};
-use super::fault::{Fault, Faults};
+use super::fault::{Faults, InjectedFault};
 use super::journal::Journal;
 use super::statistics::Statistics;
 
@@ -47,7 +47,7 @@ impl Passage {
 /// The fault of one call.
 #[derive(Debug, Clone)]
 pub(crate) struct Strike {
-    pub(crate) fault: Fault,
+    pub(crate) fault: InjectedFault,
     scripted: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Gate {
     bucket: Bucket,
     hot: Option<Bucket>,
     faults: Faults,
-    script: VecDeque<Fault>,
+    script: VecDeque<InjectedFault>,
     random: SmallRng,
     pub(crate) statistics: Statistics,
     pub(crate) journal: Journal,
@@ -95,7 +95,7 @@ impl Gate {
         self.faults = faults;
     }
 
-    pub(crate) fn set_script(&mut self, script: impl IntoIterator<Item = Fault>) {
+    pub(crate) fn set_script(&mut self, script: impl IntoIterator<Item = InjectedFault>) {
         self.script = script.into_iter().collect();
     }
 
@@ -130,8 +130,8 @@ impl Gate {
 
     fn fail_by_fault(&mut self, strike: &Strike, order: &[usize], passages: &mut [Passage]) {
         let (victims, passage) = match &strike.fault {
-            Fault::Unprocessed(entries) | Fault::Repeated(entries) => (*entries, internal_error()),
-            Fault::Failed {
+            InjectedFault::Unprocessed(entries) | InjectedFault::Repeated(entries) => (*entries, internal_error()),
+            InjectedFault::Failed {
                 entries,
                 code,
                 sender_fault,
@@ -142,7 +142,7 @@ impl Gate {
                     sender_fault: *sender_fault,
                 },
             ),
-            Fault::Omitted { entries, applied } => (*entries, Passage::Omitted { applied: *applied }),
+            InjectedFault::Omitted { entries, applied } => (*entries, Passage::Omitted { applied: *applied }),
             _ => (0, Passage::Passed),
         };
         for &index in order.iter().take(victims) {
@@ -269,7 +269,7 @@ mod tests {
     async fn a_script_comes_before_the_random_faults() {
         let mut gate = Gate::new(Capacity::unlimited(), 3);
         gate.set_faults(Faults::none().unprocessed(1.0));
-        gate.set_script([Fault::Unprocessed(6), Fault::None]);
+        gate.set_script([InjectedFault::Unprocessed(6), InjectedFault::None]);
         assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 19);
         assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 25);
         assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 0);
@@ -286,7 +286,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn every_entry_is_counted_once() {
         let mut gate = Gate::new(Capacity::per_second(10.0).burst(10.0).starts_full(), 3);
-        gate.set_script([Fault::Unprocessed(6)]);
+        gate.set_script([InjectedFault::Unprocessed(6)]);
         sift(&mut gate, &[ONE; 25]);
         let Statistics {
             entries,

@@ -20,7 +20,7 @@ pub enum Action {
 
 /// What became of an entry, and what the caller could know of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fate {
+pub enum Acknowledgement {
     /// Applied, and the caller was told.
     Accepted,
     /// Not applied, and the caller was told.
@@ -32,7 +32,7 @@ pub enum Fate {
     },
 }
 
-impl Fate {
+impl Acknowledgement {
     /// Whether the service has it.
     pub fn is_applied(self) -> bool {
         matches!(self, Self::Accepted | Self::Ambiguous { applied: true })
@@ -53,7 +53,7 @@ pub struct Record {
     pub key: Arc<str>,
     /// Text, because it takes a tenth of the memory that the parsed entry takes.
     entry: Arc<str>,
-    fate: Fate,
+    acknowledgement: Acknowledgement,
     heard: Heard,
 }
 
@@ -63,13 +63,13 @@ impl Record {
         serde_json::from_str(&self.entry).unwrap_or_default()
     }
 
-    /// What became of it. As long as the answer has not reached the caller this is [`Fate::Ambiguous`].
-    pub fn fate(&self) -> Fate {
+    /// What became of it. As long as the answer has not reached the caller this is [`Acknowledgement::Ambiguous`].
+    pub fn acknowledgement(&self) -> Acknowledgement {
         if self.heard.is_true() {
-            self.fate
+            self.acknowledgement
         } else {
-            Fate::Ambiguous {
-                applied: self.fate.is_applied(),
+            Acknowledgement::Ambiguous {
+                applied: self.acknowledgement.is_applied(),
             }
         }
     }
@@ -81,7 +81,7 @@ impl fmt::Debug for Record {
             .field("call", &self.call)
             .field("at", &self.at)
             .field("action", &self.action)
-            .field("fate", &self.fate())
+            .field("acknowledgement", &self.acknowledgement())
             .finish_non_exhaustive()
     }
 }
@@ -123,7 +123,14 @@ impl Journal {
         self.records.is_some()
     }
 
-    pub(crate) fn write(&mut self, mark: &CallMark, action: Action, key: &str, entry: &Value, fate: Fate) {
+    pub(crate) fn write(
+        &mut self,
+        mark: &CallMark,
+        action: Action,
+        key: &str,
+        entry: &Value,
+        acknowledgement: Acknowledgement,
+    ) {
         if let Some(records) = &mut self.records {
             records.push(Record {
                 call: mark.call,
@@ -131,7 +138,7 @@ impl Journal {
                 action,
                 key: Arc::from(key),
                 entry: Arc::from(entry.to_string()),
-                fate,
+                acknowledgement,
                 heard: mark.heard.clone(),
             });
         }
@@ -155,15 +162,27 @@ mod tests {
             at: Instant::now(),
             heard: Heard::default(),
         };
-        journal.write(&mark, Action::Send, "", &Value::Null, Fate::Accepted);
-        journal.write(&mark, Action::Send, "", &Value::Null, Fate::Rejected);
-        let fates = |journal: &Journal| journal.records().iter().map(Record::fate).collect::<Vec<_>>();
+        journal.write(&mark, Action::Send, "", &Value::Null, Acknowledgement::Accepted);
+        journal.write(&mark, Action::Send, "", &Value::Null, Acknowledgement::Rejected);
+        let acknowledgements = |journal: &Journal| {
+            journal
+                .records()
+                .iter()
+                .map(Record::acknowledgement)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(
-            fates(&journal),
-            [Fate::Ambiguous { applied: true }, Fate::Ambiguous { applied: false }]
+            acknowledgements(&journal),
+            [
+                Acknowledgement::Ambiguous { applied: true },
+                Acknowledgement::Ambiguous { applied: false }
+            ]
         );
         mark.heard.set();
-        assert_eq!(fates(&journal), [Fate::Accepted, Fate::Rejected]);
+        assert_eq!(
+            acknowledgements(&journal),
+            [Acknowledgement::Accepted, Acknowledgement::Rejected]
+        );
     }
 
     #[test]
@@ -174,7 +193,7 @@ mod tests {
             at: Instant::now(),
             heard: Heard::default(),
         };
-        journal.write(&mark, Action::Send, "", &Value::Null, Fate::Accepted);
+        journal.write(&mark, Action::Send, "", &Value::Null, Acknowledgement::Accepted);
         assert!(journal.records().is_empty());
     }
 }

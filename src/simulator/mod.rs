@@ -8,12 +8,12 @@
 //! ```
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use aws_batch_delivery::simulator::{Fault, KeyType, Simulator, TableOptions};
+//! use aws_batch_delivery::simulator::{InjectedFault, KeyType, Simulator, TableOptions};
 //! use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 //!
 //! let simulator = Simulator::new(42);
 //! let orders = simulator.table("orders", TableOptions::key("id", KeyType::S));
-//! orders.script([Fault::Unprocessed(1)]);
+//! orders.script([InjectedFault::Unprocessed(1)]);
 //!
 //! let put = PutRequest::builder().item("id", AttributeValue::S("a".into())).build()?;
 //! let answer = simulator
@@ -32,7 +32,7 @@
 //! |---|---|
 //! | how much is accepted | [`Capacity`] |
 //! | how long calls take | [`Latency`], [`Simulator::set_latency`] |
-//! | what goes wrong | [`Fault`] by script, [`Faults`] at random |
+//! | what goes wrong | [`InjectedFault`] by script, [`Faults`] at random |
 //! | what happened | [`Table::items`], [`Queue::messages`], [`Statistics`], [`Record`] |
 //! | over HTTP | [`Simulator::serve`] |
 
@@ -67,8 +67,8 @@ pub use serde_json::{Value, json};
 
 pub use self::bucket::Capacity;
 pub use self::dynamo::{KeyType, Table, TableOptions};
-pub use self::fault::{Fault, Faults};
-pub use self::journal::{Action, Fate, Record};
+pub use self::fault::{Faults, InjectedFault};
+pub use self::journal::{Acknowledgement, Action, Record};
 pub use self::latency::Latency;
 #[cfg(feature = "s3-offload")]
 pub use self::s3::Bucket;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::fault::Fault;
+use super::fault::InjectedFault;
 use super::journal::Heard;
 use super::{Inner, dynamo, sqs};
 
@@ -64,7 +64,7 @@ pub(crate) enum Outcome {
     Late(Value, Duration),
     Refused(Refusal),
     /// A fault takes the place of the answer.
-    Struck(Fault),
+    Struck(InjectedFault),
 }
 
 impl From<Refusal> for Outcome {
@@ -226,14 +226,16 @@ fn refuse(simulator: &Inner, service: Service, refusal: &Refusal) -> Ending {
     )
 }
 
-fn strike(simulator: &Inner, service: Service, fault: Fault) -> Ending {
+fn strike(simulator: &Inner, service: Service, fault: InjectedFault) -> Ending {
     match fault {
-        Fault::Dropped { .. } => Ending::Dropped,
-        Fault::Hung { .. } => Ending::Hung,
-        Fault::Garbage { .. } => reply(simulator, service, 200, b"{\"Succ".to_vec(), None),
-        Fault::Throttle => refuse(simulator, service, &throttled(service)),
-        Fault::Error { status, code, .. } if code.is_empty() => reply(simulator, service, status, Vec::new(), None),
-        Fault::Error {
+        InjectedFault::Dropped { .. } => Ending::Dropped,
+        InjectedFault::Hung { .. } => Ending::Hung,
+        InjectedFault::Garbage { .. } => reply(simulator, service, 200, b"{\"Succ".to_vec(), None),
+        InjectedFault::Throttle => refuse(simulator, service, &throttled(service)),
+        InjectedFault::Error { status, code, .. } if code.is_empty() => {
+            reply(simulator, service, status, Vec::new(), None)
+        }
+        InjectedFault::Error {
             status, code, message, ..
         } => refuse(simulator, service, &Refusal::new(code, message).status(status)),
         _ => reply(simulator, service, 200, b"{}".to_vec(), None),

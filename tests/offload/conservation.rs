@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 
-use aws_batch_delivery::simulator::{Fault, Faults, QueueOptions};
+use aws_batch_delivery::simulator::{Faults, InjectedFault, QueueOptions};
 use proptest::prelude::*;
 
 use crate::entries::{Services, key, mixed, one_by_one};
 
-fn fault() -> impl Strategy<Value = Fault> {
+fn fault() -> impl Strategy<Value = InjectedFault> {
     prop_oneof![
-        6 => Just(Fault::None),
-        1 => Just(Fault::Throttle),
-        1 => any::<bool>().prop_map(Fault::internal_error),
-        1 => any::<bool>().prop_map(|applied| Fault::Dropped { applied }),
-        1 => any::<bool>().prop_map(|applied| Fault::Hung { applied }),
-        1 => Just(Fault::error(403, "AccessDenied", false)),
+        6 => Just(InjectedFault::None),
+        1 => Just(InjectedFault::Throttle),
+        1 => any::<bool>().prop_map(InjectedFault::internal_error),
+        1 => any::<bool>().prop_map(|applied| InjectedFault::Dropped { applied }),
+        1 => any::<bool>().prop_map(|applied| InjectedFault::Hung { applied }),
+        1 => Just(InjectedFault::error(403, "AccessDenied", false)),
     ]
 }
 
@@ -38,10 +38,10 @@ proptest! {
             services.queue.set_faults(
                 Faults::none()
                     .failed(shares[0], "InternalError", false)
-                    .calls(shares[1], Fault::Throttle)
-                    .calls(shares[2], Fault::Dropped { applied })
-                    .calls(shares[3], Fault::Omitted { entries: 3, applied })
-                    .calls(shares[4], Fault::failed(2, "InvalidMessageContents", true)),
+                    .calls(shares[1], InjectedFault::Throttle)
+                    .calls(shares[2], InjectedFault::Dropped { applied })
+                    .calls(shares[3], InjectedFault::Omitted { entries: 3, applied })
+                    .calls(shares[4], InjectedFault::failed(2, "InvalidMessageContents", true)),
             );
             let options = one_by_one().concurrency(concurrency);
             let options = match retries {

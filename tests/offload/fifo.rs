@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aws_batch_delivery::simulator::{Fault, QueueOptions};
+use aws_batch_delivery::simulator::{InjectedFault, QueueOptions};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn in_group(body: String, group: &impl ToString) -> SendMessageBatchRequestEntry
 #[tokio::test(start_paused = true)]
 async fn each_large_message_without_a_deduplication_id_gets_its_own() {
     let services = Services::new("orders.fifo");
-    services.queue.script([Fault::Dropped { applied: true }]);
+    services.queue.script([InjectedFault::Dropped { applied: true }]);
     let same = (0..10).map(|_| in_group(large(0), &"g"));
     services.delivery(services.offload()).deliver(same).await.unwrap();
     assert_eq!((services.queue.len(), services.bucket.len()), (10, 10));
@@ -56,7 +56,7 @@ async fn a_queue_that_deduplicates_by_content_still_looks_at_the_content() {
 #[tokio::test(start_paused = true)]
 async fn a_message_does_not_pass_one_of_its_group_whose_upload_failed() {
     let services = Services::new("orders.fifo");
-    services.bucket.script([Fault::Throttle]);
+    services.bucket.script([InjectedFault::Throttle]);
     let entries = (0..10).map(|number| in_group(mixed_body(number), &(number % 2)));
     let report = services.delivery(services.offload()).deliver(entries).await.unwrap();
     assert_eq!(report.delivered, 10);
@@ -65,12 +65,12 @@ async fn a_message_does_not_pass_one_of_its_group_whose_upload_failed() {
     assert_eq!(services.received(), [odd, even].concat());
 }
 
-fn fault() -> impl Strategy<Value = Fault> {
+fn fault() -> impl Strategy<Value = InjectedFault> {
     prop_oneof![
-        4 => Just(Fault::None),
-        1 => Just(Fault::Throttle),
-        1 => Just(Fault::internal_error(false)),
-        1 => Just(Fault::Dropped { applied: true }),
+        4 => Just(InjectedFault::None),
+        1 => Just(InjectedFault::Throttle),
+        1 => Just(InjectedFault::internal_error(false)),
+        1 => Just(InjectedFault::Dropped { applied: true }),
     ]
 }
 

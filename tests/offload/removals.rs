@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_batch_delivery::Cause;
-use aws_batch_delivery::simulator::{Fault, Latency};
+use aws_batch_delivery::simulator::{InjectedFault, Latency};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +37,7 @@ async fn the_object_of_a_refused_message_is_removed_and_the_message_comes_back_a
 async fn the_object_stays_when_its_message_may_have_been_delivered() {
     for applied in [true, false] {
         let services = Services::new("orders");
-        services.queue.script([Fault::Dropped { applied }]);
+        services.queue.script([InjectedFault::Dropped { applied }]);
         let entry = message(large(0));
         let error = services
             .delivery(services.offload())
@@ -58,7 +58,7 @@ async fn the_object_stays_when_its_message_may_have_been_delivered() {
 #[tokio::test(start_paused = true)]
 async fn an_upload_that_may_have_arrived_is_removed_too() {
     let services = Services::new("orders");
-    services.bucket.script([Fault::Dropped { applied: true }]);
+    services.bucket.script([InjectedFault::Dropped { applied: true }]);
     let error = services
         .delivery(services.offload())
         .options(one_by_one().retries(0))
@@ -72,9 +72,10 @@ async fn an_upload_that_may_have_arrived_is_removed_too() {
 #[tokio::test(start_paused = true)]
 async fn an_upload_that_may_have_arrived_is_removed_also_when_the_next_one_is_refused() {
     let services = Services::new("orders");
-    services
-        .bucket
-        .script([Fault::internal_error(true), Fault::error(403, "AccessDenied", false)]);
+    services.bucket.script([
+        InjectedFault::internal_error(true),
+        InjectedFault::error(403, "AccessDenied", false),
+    ]);
     let error = services
         .delivery(services.offload())
         .deliver([message(large(0))])
@@ -87,15 +88,15 @@ async fn an_upload_that_may_have_arrived_is_removed_also_when_the_next_one_is_re
 #[tokio::test(start_paused = true)]
 async fn a_removal_that_fails_or_hangs_holds_nothing_up() {
     for fault in [
-        Fault::error(403, "AccessDenied", false),
-        Fault::internal_error(false),
-        Fault::Hung { applied: false },
+        InjectedFault::error(403, "AccessDenied", false),
+        InjectedFault::internal_error(false),
+        InjectedFault::Hung { applied: false },
     ] {
         let services = Services::new("orders");
         services
             .queue
-            .script([Fault::failed(1, "InvalidMessageContents", true)]);
-        services.bucket.script([Fault::None, fault]);
+            .script([InjectedFault::failed(1, "InvalidMessageContents", true)]);
+        services.bucket.script([InjectedFault::None, fault]);
         let started = Instant::now();
         let error = services
             .delivery(services.offload())
@@ -145,8 +146,10 @@ async fn a_removal_takes_no_longer_than_the_grace_when_the_delivery_was_stopped(
     let services = Services::new("orders");
     services
         .queue
-        .script([Fault::error(403, "AccessDeniedException", false)]);
-    services.bucket.script([Fault::None, Fault::Hung { applied: false }]);
+        .script([InjectedFault::error(403, "AccessDeniedException", false)]);
+    services
+        .bucket
+        .script([InjectedFault::None, InjectedFault::Hung { applied: false }]);
     let started = Instant::now();
     let entry = message(large(0));
     let error = services
@@ -165,7 +168,7 @@ async fn a_message_that_comes_back_may_be_delivered_again() {
     let services = Services::new("orders");
     services
         .queue
-        .script([Fault::failed(3, "InvalidMessageContents", true)]);
+        .script([InjectedFault::failed(3, "InvalidMessageContents", true)]);
     let delivery = services.delivery(services.offload());
     let entries = (0..3).map(|number| message(large(number)));
     let error = delivery.deliver(entries).await.unwrap_err();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use aws_batch_delivery::Cause;
-use aws_batch_delivery::simulator::Fault;
+use aws_batch_delivery::simulator::InjectedFault;
 use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::operation::put_object::PutObjectError;
 use tokio::time::{Instant, timeout};
@@ -25,10 +25,10 @@ fn sorted(mut bodies: Vec<String>) -> Vec<String> {
 async fn a_message_that_is_sent_again_is_not_uploaded_again() {
     let services = Services::new("orders");
     services.queue.script([
-        Fault::Throttle,
-        Fault::internal_error(false),
-        Fault::Unprocessed(10),
-        Fault::Omitted {
+        InjectedFault::Throttle,
+        InjectedFault::internal_error(false),
+        InjectedFault::Unprocessed(10),
+        InjectedFault::Omitted {
             entries: 5,
             applied: false,
         },
@@ -42,7 +42,7 @@ async fn a_message_that_is_sent_again_is_not_uploaded_again() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_leads_to_two_pointers_to_one_object() {
     let services = Services::new("orders");
-    services.queue.script([Fault::Dropped { applied: true }]);
+    services.queue.script([InjectedFault::Dropped { applied: true }]);
     services
         .delivery(services.offload())
         .deliver([message(large(0))])
@@ -56,18 +56,18 @@ async fn a_lost_answer_leads_to_two_pointers_to_one_object() {
 #[tokio::test(start_paused = true)]
 async fn an_upload_that_fails_for_a_moment_is_tried_again_and_the_neighbours_are_delivered_meanwhile() {
     let faults = [
-        Fault::Throttle,
-        Fault::internal_error(false),
-        Fault::internal_error(true),
-        Fault::error(503, "", false),
-        Fault::error(400, "ExpiredToken", false),
-        Fault::Dropped { applied: true },
-        Fault::Hung { applied: false },
+        InjectedFault::Throttle,
+        InjectedFault::internal_error(false),
+        InjectedFault::internal_error(true),
+        InjectedFault::error(503, "", false),
+        InjectedFault::error(400, "ExpiredToken", false),
+        InjectedFault::Dropped { applied: true },
+        InjectedFault::Hung { applied: false },
     ];
     for fault in faults {
         let services = Services::new("orders");
         services.queue.keep_journal();
-        services.bucket.script([Fault::None, fault.clone()]);
+        services.bucket.script([InjectedFault::None, fault.clone()]);
         let report = services.delivery(services.offload()).deliver(mixed(10)).await.unwrap();
         assert_eq!((report.calls, report.resubmitted), (2, 1), "{fault:?}");
         assert_eq!((services.bucket.puts(), services.bucket.len()), (5, 4), "{fault:?}");
@@ -85,7 +85,7 @@ async fn an_upload_that_fails_for_a_moment_is_tried_again_and_the_neighbours_are
 #[tokio::test(start_paused = true)]
 async fn an_upload_without_an_end_is_given_up_before_the_attempt_is() {
     let services = Services::new("orders");
-    services.bucket.script([Fault::Hung { applied: false }]);
+    services.bucket.script([InjectedFault::Hung { applied: false }]);
     let offload = services.offload().upload_timeout(Duration::from_secs(3));
     let started = Instant::now();
     let error = services
@@ -103,7 +103,7 @@ async fn an_upload_without_an_end_is_given_up_before_the_attempt_is() {
 #[tokio::test(start_paused = true)]
 async fn retries_are_counted_for_uploads_too() {
     let services = Services::new("orders");
-    services.bucket.script(vec![Fault::Throttle; 4]);
+    services.bucket.script(vec![InjectedFault::Throttle; 4]);
     let error = services
         .delivery(services.offload())
         .options(one_by_one().retries(3))
@@ -118,11 +118,13 @@ async fn retries_are_counted_for_uploads_too() {
 #[tokio::test(start_paused = true)]
 async fn a_missing_bucket_or_permission_concerns_only_what_has_to_go_there() {
     let denied = Services::new("orders");
-    denied.bucket.script(vec![Fault::error(403, "AccessDenied", false); 7]);
+    denied
+        .bucket
+        .script(vec![InjectedFault::error(403, "AccessDenied", false); 7]);
     let elsewhere = Services::new("orders");
     elsewhere
         .bucket
-        .script(vec![Fault::error(301, "PermanentRedirect", false); 7]);
+        .script(vec![InjectedFault::error(301, "PermanentRedirect", false); 7]);
     let missing = Services::new("orders");
     for (services, bucket, code) in [
         (denied, "large", "AccessDenied"),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use aws_batch_delivery::simulator::{
-    Capacity, Fate, Fault, Faults, KeyType, Latency, QueueOptions, Record, Simulator, TableOptions,
+    Acknowledgement, Capacity, Faults, InjectedFault, KeyType, Latency, QueueOptions, Record, Simulator, TableOptions,
 };
 use aws_batch_delivery::{DeliveryError, DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
@@ -76,7 +76,7 @@ impl Case {
     /// The faults of a queue.
     fn queue_faults(&self) -> Faults {
         let unknown = self.shares[8];
-        self.table_faults().calls(unknown, Fault::Unknown(2))
+        self.table_faults().calls(unknown, InjectedFault::Unknown(2))
     }
 
     /// The faults of a table. It never returns a write that was not sent: that would put the whole answer in doubt.
@@ -86,13 +86,13 @@ impl Case {
         let applied = self.seed.is_multiple_of(2);
         Faults::none()
             .failed(entries, "InternalError", applied)
-            .calls(throttle, Fault::Throttle)
-            .calls(error, Fault::internal_error(applied))
-            .calls(dropped, Fault::Dropped { applied })
-            .calls(empty, Fault::Empty { applied: !applied })
-            .calls(garbage, Fault::Garbage { applied })
-            .calls(omitted, Fault::Omitted { entries: 3, applied })
-            .calls(repeated, Fault::Repeated(2))
+            .calls(throttle, InjectedFault::Throttle)
+            .calls(error, InjectedFault::internal_error(applied))
+            .calls(dropped, InjectedFault::Dropped { applied })
+            .calls(empty, InjectedFault::Empty { applied: !applied })
+            .calls(garbage, InjectedFault::Garbage { applied })
+            .calls(omitted, InjectedFault::Omitted { entries: 3, applied })
+            .calls(repeated, InjectedFault::Repeated(2))
     }
 
     fn options(&self) -> DeliveryOptions {
@@ -160,7 +160,7 @@ fn check<E: Clone + PartialEq + std::fmt::Debug>(
     // What is reported delivered is there; what is handed back without a doubt is not.
     let applied: HashSet<String> = journal
         .iter()
-        .filter(|record| record.fate().is_applied())
+        .filter(|record| record.acknowledgement().is_applied())
         .map(&identity_of)
         .collect();
     for (position, entry) in (0..).zip(input) {
@@ -185,7 +185,7 @@ fn check<E: Clone + PartialEq + std::fmt::Debug>(
         let entry = identity_of(record);
         prop_assert!(!accepted.contains(&entry), "accepted, and sent again");
         *sent.entry(entry.clone()).or_default() += 1;
-        if record.fate() == Fate::Accepted {
+        if record.acknowledgement() == Acknowledgement::Accepted {
             accepted.insert(entry);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Fault, Faults, KeyType, Record, Simulator, TableOptions};
+use aws_batch_delivery::simulator::{Faults, InjectedFault, KeyType, Record, Simulator, TableOptions};
 use aws_batch_delivery::target::dynamo::DynamoTable;
 use aws_batch_delivery::target::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
 use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits};
@@ -19,7 +19,7 @@ fn number(number: impl Into<String>) -> AttributeValue {
 
 /// The versions of what was applied, in order.
 fn applied(journal: &[Record]) -> Vec<String> {
-    let applied = journal.iter().filter(|record| record.fate().is_applied());
+    let applied = journal.iter().filter(|record| record.acknowledgement().is_applied());
     applied
         .map(|record| record.entry()["version"]["N"].as_str().unwrap_or("deleted").to_owned())
         .collect()
@@ -47,7 +47,11 @@ async fn the_same_key_twice_is_two_calls_and_the_later_value_stands() {
 async fn the_newer_write_is_not_sent_before_the_throttled_older_one_is_settled() {
     let (simulator, table) = with_table();
     table.keep_journal();
-    table.script([Fault::Unprocessed(1), Fault::Throttle, Fault::internal_error(false)]);
+    table.script([
+        InjectedFault::Unprocessed(1),
+        InjectedFault::Throttle,
+        InjectedFault::internal_error(false),
+    ]);
     let options = DeliveryOptions::default().backoff(|_: u32| Duration::from_secs(1));
     deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", versions(3), &options)
         .await
@@ -222,7 +226,7 @@ async fn fifty_groups_keep_their_order_though_a_tenth_of_the_messages_fails() {
         queue.set_faults(
             Faults::none()
                 .failed(0.1, "InternalError", false)
-                .calls(0.05, Fault::Throttle),
+                .calls(0.05, InjectedFault::Throttle),
         );
         let mut delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
         if strict {
@@ -301,7 +305,10 @@ async fn a_group_that_fails_holds_no_other_up() {
 #[tokio::test(start_paused = true)]
 async fn a_fifo_message_without_an_id_is_in_the_queue_once_though_its_answer_was_lost() {
     let (simulator, queue) = with_queue("orders.fifo");
-    queue.script([Fault::Dropped { applied: true }, Fault::internal_error(true)]);
+    queue.script([
+        InjectedFault::Dropped { applied: true },
+        InjectedFault::internal_error(true),
+    ]);
     // The third has the same content as the first, and is another message all the same.
     let messages = [1, 2, 1].map(|body: usize| {
         let message = SendMessageBatchRequestEntry::builder()
@@ -322,7 +329,7 @@ async fn a_fifo_message_without_an_id_is_in_the_queue_once_though_its_answer_was
 #[tokio::test(start_paused = true)]
 async fn an_undelivered_fifo_message_keeps_the_id_that_it_got() {
     let (simulator, queue) = with_queue("orders.fifo");
-    queue.script([Fault::Dropped { applied: true }]);
+    queue.script([InjectedFault::Dropped { applied: true }]);
     let message = SendMessageBatchRequestEntry::builder()
         .id("id")
         .message_body("1")

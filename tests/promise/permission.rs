@@ -1,6 +1,6 @@
 //! What is delivered where nobody may ask for a table's key or for a queue's attributes.
 
-use aws_batch_delivery::simulator::{Fault, Record, Simulator};
+use aws_batch_delivery::simulator::{InjectedFault, Record, Simulator};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -76,7 +76,7 @@ fn with_duplicates() -> Vec<WriteRequest> {
 }
 
 fn of_a(journal: Vec<Record>) -> Vec<Record> {
-    let of_a = |record: &Record| record.entry()["id"]["S"] == "a" && record.fate().is_applied();
+    let of_a = |record: &Record| record.entry()["id"]["S"] == "a" && record.acknowledgement().is_applied();
     journal.into_iter().filter(of_a).collect()
 }
 
@@ -109,9 +109,9 @@ async fn duplicates_that_the_service_finds_do_not_pass_one_that_is_throttled() {
         table.keep_journal();
         let faults = (0..20).map(|call| {
             if call > 0 && call % 6 == throttled {
-                Fault::Unprocessed(3)
+                InjectedFault::Unprocessed(3)
             } else {
-                Fault::None
+                InjectedFault::None
             }
         });
         table.script(faults);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use aws_batch_delivery::simulator::{Action, Capacity, Fate, Fault, Record, Simulator};
+use aws_batch_delivery::simulator::{Acknowledgement, Action, Capacity, InjectedFault, Record, Simulator};
 use aws_batch_delivery::{Cause, DeliveryOptions, Progress, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
@@ -21,7 +21,7 @@ fn sent_in(records: &[Record], call: u64) -> Vec<(Action, String)> {
 async fn leftovers_are_topped_up_with_fresh_writes() {
     let (simulator, table) = with_table();
     table.keep_journal();
-    table.script([Fault::Unprocessed(6)]);
+    table.script([InjectedFault::Unprocessed(6)]);
     let client = simulator.dynamo_client();
     let report = deliver_batch_to_dynamo(&client, "orders", puts(80), &one_by_one())
         .await
@@ -39,7 +39,7 @@ async fn leftovers_are_topped_up_with_fresh_writes() {
 async fn exactly_what_failed_is_sent_again_puts_as_puts_and_deletes_as_deletes() {
     let (simulator, table) = with_table();
     table.keep_journal();
-    table.script([Fault::Unprocessed(2)]);
+    table.script([InjectedFault::Unprocessed(2)]);
     let writes = [put("a"), delete("b"), put("c"), delete("d")];
     let client = simulator.dynamo_client();
     deliver_batch_to_dynamo(&client, "orders", writes, &one_by_one())
@@ -48,7 +48,7 @@ async fn exactly_what_failed_is_sent_again_puts_as_puts_and_deletes_as_deletes()
     let journal = table.journal();
     let rejected: Vec<_> = journal
         .iter()
-        .filter(|record| record.fate() == Fate::Rejected)
+        .filter(|record| record.acknowledgement() == Acknowledgement::Rejected)
         .cloned()
         .collect();
     assert_eq!(rejected.len(), 2);
@@ -77,11 +77,11 @@ async fn an_entry_that_tops_up_a_chunk_has_its_full_count_of_retries() {
     table.keep_journal();
     // Calls: 25, again 25 of which one is left over, that one with 24 fresh ones, these 24 again, and again.
     table.script([
-        Fault::Throttle,
-        Fault::Unprocessed(1),
-        Fault::Throttle,
-        Fault::Throttle,
-        Fault::None,
+        InjectedFault::Throttle,
+        InjectedFault::Unprocessed(1),
+        InjectedFault::Throttle,
+        InjectedFault::Throttle,
+        InjectedFault::None,
     ]);
     let client = simulator.dynamo_client();
     let error = deliver_batch_to_dynamo(&client, "orders", puts(49), &one_by_one().retries(2))
@@ -94,7 +94,7 @@ async fn an_entry_that_tops_up_a_chunk_has_its_full_count_of_retries() {
 #[tokio::test(start_paused = true)]
 async fn a_throttled_call_is_sent_again_as_a_whole() {
     let (simulator, table) = with_table();
-    table.script([Fault::Throttle]);
+    table.script([InjectedFault::Throttle]);
     let client = simulator.dynamo_client();
     let report = deliver_batch_to_dynamo(&client, "orders", puts(25), &no_rest())
         .await
@@ -105,7 +105,10 @@ async fn a_throttled_call_is_sent_again_as_a_whole() {
 #[tokio::test(start_paused = true)]
 async fn a_missing_permission_stops_the_delivery_and_what_was_delivered_stays_delivered() {
     let (simulator, table) = with_table();
-    table.script([Fault::None, Fault::error(400, "AccessDeniedException", false)]);
+    table.script([
+        InjectedFault::None,
+        InjectedFault::error(400, "AccessDeniedException", false),
+    ]);
     let client = simulator.dynamo_client();
     let error = deliver_batch_to_dynamo(&client, "orders", puts(100), &one_by_one())
         .await
@@ -146,14 +149,14 @@ async fn a_missing_table_or_queue_is_an_error_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_code_decides_and_not_whom_the_service_blames() {
     let (simulator, queue) = with_queue("orders");
-    queue.script([Fault::failed(3, "RequestThrottled", true)]);
+    queue.script([InjectedFault::failed(3, "RequestThrottled", true)]);
     let client = simulator.sqs_client();
     let report = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest())
         .await
         .unwrap();
     assert_eq!((report.calls, report.resubmitted, report.throttled), (2, 3, 3));
 
-    queue.script([Fault::failed(3, "InvalidMessageContents", false)]);
+    queue.script([InjectedFault::failed(3, "InvalidMessageContents", false)]);
     let error = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest())
         .await
         .unwrap_err();
@@ -162,7 +165,7 @@ async fn a_code_decides_and_not_whom_the_service_blames() {
 }
 
 /// Sends ten messages of which the first call meets the fault. Returns how many were sent again.
-async fn resubmitted_after(fault: Fault) -> u64 {
+async fn resubmitted_after(fault: InjectedFault) -> u64 {
     let (simulator, queue) = with_queue("orders");
     queue.script([fault]);
     let report = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), messages(10), &no_rest())
@@ -176,23 +179,23 @@ async fn resubmitted_after(fault: Fault) -> u64 {
 #[tokio::test(start_paused = true)]
 async fn what_the_answer_does_not_speak_of_is_sent_again() {
     assert_eq!(
-        resubmitted_after(Fault::Omitted {
+        resubmitted_after(InjectedFault::Omitted {
             entries: 4,
             applied: false
         })
         .await,
         4
     );
-    assert_eq!(resubmitted_after(Fault::Repeated(4)).await, 4);
-    assert_eq!(resubmitted_after(Fault::Unknown(4)).await, 0);
-    assert_eq!(resubmitted_after(Fault::Empty { applied: false }).await, 10);
-    assert_eq!(resubmitted_after(Fault::Garbage { applied: true }).await, 10);
+    assert_eq!(resubmitted_after(InjectedFault::Repeated(4)).await, 4);
+    assert_eq!(resubmitted_after(InjectedFault::Unknown(4)).await, 0);
+    assert_eq!(resubmitted_after(InjectedFault::Empty { applied: false }).await, 10);
+    assert_eq!(resubmitted_after(InjectedFault::Garbage { applied: true }).await, 10);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_cannot_be_read_leaves_its_entries_marked() {
     let (simulator, queue) = with_queue("orders");
-    queue.script([Fault::Garbage { applied: true }]);
+    queue.script([InjectedFault::Garbage { applied: true }]);
     let client = simulator.sqs_client();
     let error = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest().retries(0))
         .await
@@ -209,7 +212,7 @@ async fn an_answer_that_cannot_be_read_leaves_its_entries_marked() {
 #[tokio::test(start_paused = true)]
 async fn callers_ids_may_repeat_or_be_invalid_and_come_back_as_they_were() {
     let (simulator, queue) = with_queue("orders");
-    queue.script([Fault::failed(10, "InvalidMessageContents", true)]);
+    queue.script([InjectedFault::failed(10, "InvalidMessageContents", true)]);
     let ids = ["same", "same", "", "with space", "ö", "same", "x", "y", "z", "same"];
     let entries: Vec<_> = ids.iter().map(|id| message(*id, format!("body of {id}"))).collect();
     let client = simulator.sqs_client();
@@ -230,12 +233,12 @@ async fn callers_ids_may_repeat_or_be_invalid_and_come_back_as_they_were() {
 }
 
 /// The ways in which a call is applied and its answer lost.
-fn lost_answers() -> [Fault; 4] {
+fn lost_answers() -> [InjectedFault; 4] {
     [
-        Fault::internal_error(true),
-        Fault::Dropped { applied: true },
-        Fault::Garbage { applied: true },
-        Fault::Empty { applied: true },
+        InjectedFault::internal_error(true),
+        InjectedFault::Dropped { applied: true },
+        InjectedFault::Garbage { applied: true },
+        InjectedFault::Empty { applied: true },
     ]
 }
 
@@ -287,7 +290,7 @@ async fn codes_in_the_older_spelling_mean_the_same() {
     for older in [true, false] {
         let (simulator, queue) = with_queue("orders");
         simulator.set_query_errors(older);
-        queue.script([Fault::error(403, "RequestThrottled", false)]);
+        queue.script([InjectedFault::error(403, "RequestThrottled", false)]);
         let client = simulator.sqs_client();
         let report = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest())
             .await

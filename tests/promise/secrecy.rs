@@ -1,6 +1,6 @@
 //! No message of this crate shows what is in an entry.
 
-use aws_batch_delivery::simulator::Fault;
+use aws_batch_delivery::simulator::InjectedFault;
 use aws_batch_delivery::{DeliveryError, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_sdk_dynamodb::types::AttributeValue;
 
@@ -20,7 +20,7 @@ fn said<E>(error: &DeliveryError<E>) -> String {
 #[tokio::test(start_paused = true)]
 async fn errors_do_not_show_what_is_in_an_entry() {
     let (simulator, table) = with_table();
-    table.script([Fault::Error {
+    table.script([InjectedFault::Error {
         status: 400,
         code: "ValidationException".into(),
         message: format!("cannot be converted to a numeric value: {SECRET}").into(),
@@ -37,7 +37,7 @@ async fn errors_do_not_show_what_is_in_an_entry() {
     assert!(!said(&error).contains(SECRET), "{}", said(&error));
 
     let (simulator, queue) = with_queue("orders");
-    queue.script([Fault::failed(1, "InvalidMessageContents", true)]);
+    queue.script([InjectedFault::failed(1, "InvalidMessageContents", true)]);
     let entries = [message("a", SECRET), message("b", format!("{SECRET}\u{7}"))];
     let error = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), entries, &no_rest())
         .await

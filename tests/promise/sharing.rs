@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Responsive, Retry, Waiter};
-use aws_batch_delivery::simulator::{Capacity, Fault, Faults, KeyType, Simulator, TableOptions};
+use aws_batch_delivery::simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo};
 use tokio::task::JoinSet;
 
@@ -21,7 +21,7 @@ async fn one_wave_of_throttles_is_one_increase() {
         let strategy = Arc::new(strategy);
         let options = DeliveryOptions::default().backoff(Arc::clone(&strategy));
         let (simulator, table) = with_table();
-        table.script(vec![Fault::Throttle; WORKERS]);
+        table.script(vec![InjectedFault::Throttle; WORKERS]);
         let mut workers = JoinSet::new();
         for _ in 0..WORKERS {
             let (client, options) = (simulator.dynamo_client(), options.clone());
@@ -116,7 +116,7 @@ async fn workers_on_several_threads_that_share_one_strategy_lose_nothing() {
     table.set_faults(
         Faults::none()
             .unprocessed(0.01)
-            .calls(0.01, Fault::Dropped { applied: true }),
+            .calls(0.01, InjectedFault::Dropped { applied: true }),
     );
     let options = DeliveryOptions::default();
     let mut workers = JoinSet::new();

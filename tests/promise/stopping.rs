@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use aws_batch_delivery::simulator::Fault;
+use aws_batch_delivery::simulator::InjectedFault;
 
 use crate::entries::{ROUND_TRIP, no_rest, puts, with_table};
 
@@ -18,7 +18,11 @@ async fn deliver_until(
     stop: impl FnOnce(DeliveryOptions) -> DeliveryOptions,
 ) -> (DeliveryError<WriteRequest>, Duration) {
     let (simulator, table) = with_table();
-    table.script([Fault::None, Fault::None, Fault::Hung { applied: true }]);
+    table.script([
+        InjectedFault::None,
+        InjectedFault::None,
+        InjectedFault::Hung { applied: true },
+    ]);
     let options = stop(no_rest().concurrency(4).grace(GRACE));
     let started = Instant::now();
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", puts(1_000), &options)
@@ -91,7 +95,7 @@ async fn cancelled_before_the_start_it_sends_nothing() {
 #[tokio::test(start_paused = true)]
 async fn cancelled_while_entries_rest_it_returns_at_once() {
     let (simulator, table) = with_table();
-    table.script(vec![Fault::Throttle; 4]);
+    table.script(vec![InjectedFault::Throttle; 4]);
     let token = CancellationToken::new();
     let canceller = token.clone();
     tokio::spawn(async move {

@@ -1,6 +1,6 @@
 //! Several tables in one delivery.
 
-use aws_batch_delivery::simulator::{Fault, KeyType, Simulator, TableOptions};
+use aws_batch_delivery::simulator::{InjectedFault, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::target::dynamo::TableWrite;
 use aws_batch_delivery::{Cause, Delivery};
 
@@ -11,8 +11,8 @@ async fn calls_mix_tables_and_leftovers_return_to_their_own() {
     let simulator = Simulator::new(42);
     let orders = simulator.table("orders", TableOptions::key("id", KeyType::S));
     let customers = simulator.table("customers", TableOptions::key("id", KeyType::S));
-    orders.script([Fault::Unprocessed(3)]);
-    customers.script([Fault::Unprocessed(2)]);
+    orders.script([InjectedFault::Unprocessed(3)]);
+    customers.script([InjectedFault::Unprocessed(2)]);
     let tables = ["orders", "customers"];
     let writes = puts(30)
         .into_iter()

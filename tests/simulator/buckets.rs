@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Fault, Latency, Simulator};
+use aws_batch_delivery::simulator::{InjectedFault, Latency, Simulator};
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
@@ -61,11 +61,11 @@ async fn puts_and_deletes_meet_the_faults_of_the_script() {
     let simulator = Simulator::new(1);
     let bucket = simulator.bucket("large");
     bucket.script([
-        Fault::Throttle,
-        Fault::internal_error(true),
-        Fault::Dropped { applied: false },
-        Fault::Slow(Duration::from_secs(3)),
-        Fault::error(403, "AccessDenied", false),
+        InjectedFault::Throttle,
+        InjectedFault::internal_error(true),
+        InjectedFault::Dropped { applied: false },
+        InjectedFault::Slow(Duration::from_secs(3)),
+        InjectedFault::error(403, "AccessDenied", false),
     ]);
     let client = client(&simulator);
     assert_eq!(put(&client, "large", "a").await.unwrap_err().code(), Some("SlowDown"));

@@ -159,10 +159,10 @@ async fn the_same_seed_gives_the_same_run() {
             let _ = write(&dynamo, "orders", puts(call * 25..call * 25 + 25)).await;
         }
         let journal = orders.journal();
-        let fates = journal
+        let told = journal
             .iter()
-            .map(|record| format!("{} {:?}", record.key, record.fate()));
-        (fates.collect(), start.elapsed())
+            .map(|record| format!("{} {:?}", record.key, record.acknowledgement()));
+        (told.collect(), start.elapsed())
     }
     assert_eq!(run(7).await, run(7).await);
     assert_ne!(run(7).await, run(8).await);

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Action, Capacity, Fate, Fault, Faults, QueueOptions, Record, Simulator, Value};
+use aws_batch_delivery::simulator::{
+    Acknowledgement, Action, Capacity, Faults, InjectedFault, QueueOptions, Record, Simulator, Value,
+};
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::WriteRequest;
@@ -18,7 +20,7 @@ use crate::{by_id, delete, messages, put_of, puts, send, string, unprocessed, wr
 async fn entries_that_come_back_are_not_applied() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());
-    orders.script([Fault::Unprocessed(6), Fault::None]);
+    orders.script([InjectedFault::Unprocessed(6), InjectedFault::None]);
     let dynamo = simulator.dynamo_client();
     let output = write(&dynamo, "orders", puts(0..25)).await.unwrap();
     assert_eq!((unprocessed(&output), orders.len()), (6, 19));
@@ -46,12 +48,12 @@ async fn random_faults_keep_their_share_and_apply_what_they_report() {
 async fn faults_in_the_place_of_the_answer_apply_all_or_nothing() {
     for applied in [false, true] {
         for fault in [
-            Fault::internal_error(applied),
-            Fault::error(503, "", applied),
-            Fault::Dropped { applied },
-            Fault::Garbage { applied },
-            Fault::Hung { applied },
-            Fault::Empty { applied },
+            InjectedFault::internal_error(applied),
+            InjectedFault::error(503, "", applied),
+            InjectedFault::Dropped { applied },
+            InjectedFault::Garbage { applied },
+            InjectedFault::Hung { applied },
+            InjectedFault::Empty { applied },
         ] {
             let simulator = Simulator::new(1);
             let orders = simulator.table("orders", by_id());
@@ -64,18 +66,22 @@ async fn faults_in_the_place_of_the_answer_apply_all_or_nothing() {
             let written = timeout(limit, write(&simulator.dynamo_client(), "orders", puts(0..25))).await;
             let sent = timeout(limit, send(&simulator.sqs_client(), queue.url(), messages(0..10))).await;
             match &fault {
-                Fault::Empty { .. } => {
+                InjectedFault::Empty { .. } => {
                     assert_eq!(written.unwrap().unwrap().unprocessed_items(), None);
                     let sent = sent.unwrap().unwrap();
                     assert!(sent.successful().is_empty() && sent.failed().is_empty());
                 }
-                Fault::Hung { .. } => assert!(written.is_err() && sent.is_err(), "there is no answer"),
+                InjectedFault::Hung { .. } => assert!(written.is_err() && sent.is_err(), "there is no answer"),
                 _ => assert!(written.unwrap().is_err() && sent.unwrap().is_err(), "{fault:?}"),
             }
             assert_eq!(orders.len(), if applied { 25 } else { 0 }, "{fault:?}");
             assert_eq!(queue.len(), if applied { 10 } else { 0 }, "{fault:?}");
             for record in orders.journal().iter().chain(&queue.journal()) {
-                assert_eq!(record.fate(), Fate::Ambiguous { applied }, "{fault:?}");
+                assert_eq!(
+                    record.acknowledgement(),
+                    Acknowledgement::Ambiguous { applied },
+                    "{fault:?}"
+                );
             }
         }
     }
@@ -85,7 +91,7 @@ async fn faults_in_the_place_of_the_answer_apply_all_or_nothing() {
 async fn a_closed_connection_is_a_dispatch_failure() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());
-    orders.script([Fault::Dropped { applied: true }]);
+    orders.script([InjectedFault::Dropped { applied: true }]);
     let error = write(&simulator.dynamo_client(), "orders", puts(0..1))
         .await
         .unwrap_err();
@@ -96,7 +102,7 @@ async fn a_closed_connection_is_a_dispatch_failure() {
 async fn the_read_timeout_of_a_client_holds() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());
-    orders.script([Fault::Hung { applied: true }]);
+    orders.script([InjectedFault::Hung { applied: true }]);
     let timeouts = TimeoutConfig::builder().read_timeout(Duration::from_secs(3)).build();
     let config = simulator.dynamo_client().config().to_builder().timeout_config(timeouts);
     let dynamo = aws_sdk_dynamodb::Client::from_conf(config.build());
@@ -112,9 +118,9 @@ async fn errors_carry_their_status_and_code() {
     let orders = simulator.table("orders", by_id());
     orders.keep_journal();
     orders.script([
-        Fault::Throttle,
-        Fault::error(400, "AccessDeniedException", false),
-        Fault::internal_error(false),
+        InjectedFault::Throttle,
+        InjectedFault::error(400, "AccessDeniedException", false),
+        InjectedFault::internal_error(false),
     ]);
     let dynamo = simulator.dynamo_client();
     for (code, status) in [
@@ -126,10 +132,14 @@ async fn errors_carry_their_status_and_code() {
         assert_eq!(error.code(), Some(code));
         assert_eq!(error.raw_response().unwrap().status().as_u16(), status);
     }
-    let fates: Vec<Fate> = orders.journal().iter().map(Record::fate).collect();
+    let told: Vec<Acknowledgement> = orders.journal().iter().map(Record::acknowledgement).collect();
     assert_eq!(
-        fates,
-        [Fate::Rejected, Fate::Rejected, Fate::Ambiguous { applied: false }]
+        told,
+        [
+            Acknowledgement::Rejected,
+            Acknowledgement::Rejected,
+            Acknowledgement::Ambiguous { applied: false }
+        ]
     );
 }
 
@@ -137,7 +147,7 @@ async fn errors_carry_their_status_and_code() {
 async fn a_slow_answer_is_late_but_applied_in_time() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());
-    orders.script([Fault::Slow(Duration::from_secs(9))]);
+    orders.script([InjectedFault::Slow(Duration::from_secs(9))]);
     let dynamo = simulator.dynamo_client();
     let start = Instant::now();
     let call = tokio::spawn(async move { write(&dynamo, "orders", puts(0..1)).await });
@@ -152,14 +162,17 @@ async fn an_answer_that_was_not_waited_for_is_ambiguous() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());
     orders.keep_journal();
-    orders.script([Fault::Slow(Duration::from_secs(9))]);
+    orders.script([InjectedFault::Slow(Duration::from_secs(9))]);
     let dynamo = simulator.dynamo_client();
     assert!(
         timeout(Duration::from_secs(1), write(&dynamo, "orders", puts(0..1)))
             .await
             .is_err()
     );
-    assert_eq!(orders.journal()[0].fate(), Fate::Ambiguous { applied: true });
+    assert_eq!(
+        orders.journal()[0].acknowledgement(),
+        Acknowledgement::Ambiguous { applied: true }
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -168,17 +181,17 @@ async fn a_queue_may_fail_omit_repeat_and_invent_entries() {
     let queue = simulator.queue("orders", QueueOptions::default());
     queue.keep_journal();
     queue.script([
-        Fault::failed(3, "KMS.ThrottlingException", true),
-        Fault::Omitted {
+        InjectedFault::failed(3, "KMS.ThrottlingException", true),
+        InjectedFault::Omitted {
             entries: 4,
             applied: true,
         },
-        Fault::Omitted {
+        InjectedFault::Omitted {
             entries: 4,
             applied: false,
         },
-        Fault::Repeated(2),
-        Fault::Unknown(2),
+        InjectedFault::Repeated(2),
+        InjectedFault::Unknown(2),
     ]);
     let sqs = simulator.sqs_client();
     let mut outputs = Vec::new();
@@ -193,23 +206,23 @@ async fn a_queue_may_fail_omit_repeat_and_invent_entries() {
     let repeated: HashSet<&str> = outputs[3].failed().iter().map(BatchResultErrorEntry::id).collect();
     assert_eq!(repeated.len(), 2);
     assert!(outputs[4].failed()[0].id().starts_with("never-sent"));
-    let count = |call, fate| {
+    let count = |call, told| {
         let journal = queue.journal();
         journal
             .iter()
-            .filter(|record| record.call == call && record.fate() == fate)
+            .filter(|record| record.call == call && record.acknowledgement() == told)
             .count()
     };
-    assert_eq!(count(1, Fate::Rejected), 3);
-    assert_eq!(count(2, Fate::Ambiguous { applied: true }), 4);
-    assert_eq!(count(3, Fate::Ambiguous { applied: false }), 4);
+    assert_eq!(count(1, Acknowledgement::Rejected), 3);
+    assert_eq!(count(2, Acknowledgement::Ambiguous { applied: true }), 4);
+    assert_eq!(count(3, Acknowledgement::Ambiguous { applied: false }), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_table_may_repeat_and_invent_entries() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());
-    orders.script([Fault::Repeated(2), Fault::Unknown(3)]);
+    orders.script([InjectedFault::Repeated(2), InjectedFault::Unknown(3)]);
     let dynamo = simulator.dynamo_client();
     assert_eq!(unprocessed(&write(&dynamo, "orders", puts(0..25)).await.unwrap()), 4);
     assert_eq!(orders.len(), 23);
@@ -217,20 +230,20 @@ async fn a_table_may_repeat_and_invent_entries() {
     assert_eq!(orders.len(), 48);
 }
 
-fn any_fault() -> impl Strategy<Value = Fault> {
+fn any_fault() -> impl Strategy<Value = InjectedFault> {
     let replacing = any::<bool>().prop_flat_map(|applied| {
         prop_oneof![
-            Just(Fault::internal_error(applied)),
-            Just(Fault::Dropped { applied }),
-            Just(Fault::Empty { applied }),
-            Just(Fault::Garbage { applied }),
+            Just(InjectedFault::internal_error(applied)),
+            Just(InjectedFault::Dropped { applied }),
+            Just(InjectedFault::Empty { applied }),
+            Just(InjectedFault::Garbage { applied }),
         ]
     });
     prop_oneof![
-        3 => Just(Fault::None),
-        3 => (0_usize..10).prop_map(Fault::Unprocessed),
-        1 => (0_usize..10).prop_map(Fault::Repeated),
-        1 => Just(Fault::Throttle),
+        3 => Just(InjectedFault::None),
+        3 => (0_usize..10).prop_map(InjectedFault::Unprocessed),
+        1 => (0_usize..10).prop_map(InjectedFault::Repeated),
+        1 => Just(InjectedFault::Throttle),
         3 => replacing,
     ]
 }
@@ -242,7 +255,7 @@ fn id_of(write: &WriteRequest) -> String {
 }
 
 /// Whatever happens, the journal alone tells what the table has, and each answer tells what the journal tells.
-async fn the_journal_agrees(seed: u64, calls: Vec<(Fault, Vec<(u8, bool)>)>) {
+async fn the_journal_agrees(seed: u64, calls: Vec<(InjectedFault, Vec<(u8, bool)>)>) {
     let simulator = Simulator::new(seed);
     let capacity = Capacity::per_second(1.0).burst(40.0).starts_full();
     let orders = simulator.table("orders", by_id().capacity(capacity));
@@ -260,24 +273,35 @@ async fn the_journal_agrees(seed: u64, calls: Vec<(Fault, Vec<(u8, bool)>)>) {
         });
         let answer = write(&dynamo, "orders", writes.collect()).await;
         let journal = orders.journal();
-        let of_call: Vec<Fate> = journal
+        let of_call: Vec<Acknowledgement> = journal
             .iter()
             .filter(|record| record.call == number as u64 + 1)
-            .map(Record::fate)
+            .map(Record::acknowledgement)
             .collect();
         if let Ok(output) = &answer
             && let Some(unprocessed) = output.unprocessed_items()
         {
-            let rejected = of_call.iter().filter(|fate| **fate == Fate::Rejected).count();
+            let rejected = of_call
+                .iter()
+                .filter(|told| **told == Acknowledgement::Rejected)
+                .count();
             let back: BTreeSet<String> = unprocessed.values().flatten().map(id_of).collect();
             assert_eq!(back.len(), rejected);
-            assert!(!of_call.iter().any(|fate| matches!(fate, Fate::Ambiguous { .. })));
+            assert!(
+                !of_call
+                    .iter()
+                    .any(|told| matches!(told, Acknowledgement::Ambiguous { .. }))
+            );
         } else {
-            assert!(!of_call.contains(&Fate::Accepted));
+            assert!(!of_call.contains(&Acknowledgement::Accepted));
         }
     }
     let mut expected = BTreeMap::new();
-    for record in orders.journal().iter().filter(|record| record.fate().is_applied()) {
+    for record in orders
+        .journal()
+        .iter()
+        .filter(|record| record.acknowledgement().is_applied())
+    {
         match record.action {
             Action::Put => expected.insert(record.key.to_string(), record.entry()),
             _ => expected.remove(&*record.key),

@@ -1,6 +1,6 @@
 //! The simulator over HTTP.
 
-use aws_batch_delivery::simulator::{Fault, QueueOptions, Server, Simulator};
+use aws_batch_delivery::simulator::{InjectedFault, QueueOptions, Server, Simulator};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_smithy_http_client::Builder;
 
@@ -28,7 +28,7 @@ async fn tables_and_queues_are_served_over_http() {
     let orders = simulator.table("orders", by_id());
     let queue = simulator.queue("orders", QueueOptions::default());
     let server = simulator.serve("127.0.0.1:0").await.unwrap();
-    orders.script([Fault::Unprocessed(5)]);
+    orders.script([InjectedFault::Unprocessed(5)]);
     let output = write(&dynamo(&simulator, &server), "orders", puts(0..25))
         .await
         .unwrap();
@@ -48,7 +48,7 @@ async fn a_dropped_connection_is_closed() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());
     let server = simulator.serve("127.0.0.1:0").await.unwrap();
-    orders.script([Fault::Dropped { applied: true }]);
+    orders.script([InjectedFault::Dropped { applied: true }]);
     let dynamo = dynamo(&simulator, &server);
     let error = write(&dynamo, "orders", puts(0..25)).await.unwrap_err();
     assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");

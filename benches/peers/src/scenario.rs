@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Capacity, Fault, Faults};
+use aws_batch_delivery::simulator::{Capacity, InjectedFault, Faults};
 
 use crate::Offered;
 
@@ -144,16 +144,16 @@ impl Scenario {
             Trouble::None | Trouble::Capacity(_) | Trouble::Poison(_) => Faults::none(),
             Trouble::Unprocessed(share) => Faults::none().unprocessed(share),
             Trouble::Errors(share) => Faults::none()
-                .calls(share / 2.0, Fault::internal_error(false))
-                .calls(share / 2.0, Fault::internal_error(true)),
+                .calls(share / 2.0, InjectedFault::internal_error(false))
+                .calls(share / 2.0, InjectedFault::internal_error(true)),
             Trouble::Silent(share) => {
-                let omitted = Fault::Omitted {
+                let omitted = InjectedFault::Omitted {
                     entries: 2,
                     applied: false,
                 };
                 Faults::none()
                     .calls(share, omitted)
-                    .calls(share, Fault::Empty { applied: false })
+                    .calls(share, InjectedFault::Empty { applied: false })
             }
             Trouble::Blamed(share) => Faults::none().failed(share, "RequestThrottled", true),
         }

@@ -9,9 +9,9 @@ use super::request::{Part, Write, check, split};
 use super::table::Table;
 use super::throughput_exceeded_at;
 use crate::simulator::Inner;
-use crate::simulator::fault::Fault;
+use crate::simulator::fault::InjectedFault;
 use crate::simulator::gate::{Passage, Strike};
-use crate::simulator::journal::{CallMark, Fate, Heard};
+use crate::simulator::journal::{Acknowledgement, CallMark, Heard};
 use crate::simulator::wire::Outcome;
 
 /// A part of the call that arrived, and what goes wrong with it.
@@ -50,21 +50,21 @@ pub(super) fn write(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> O
 }
 
 /// A fault takes the place of the answer; the writes may be applied all the same.
-fn answer_with(fault: Fault, arrivals: &[Arrival]) -> Outcome {
-    let is_throttle = fault == Fault::Throttle;
+fn answer_with(fault: InjectedFault, arrivals: &[Arrival]) -> Outcome {
+    let is_throttle = fault == InjectedFault::Throttle;
     for Arrival { part, mark, strike } in arrivals {
         let Part { table, writes, .. } = part;
         if fault.replaces_answer() == Some(true) {
-            table.apply(writes, mark, strike, |passage| Fate::Ambiguous {
+            table.apply(writes, mark, strike, |passage| Acknowledgement::Ambiguous {
                 applied: passage.is_applied(),
             });
         } else {
-            let fate = if fault.is_clear_refusal() {
-                Fate::Rejected
+            let acknowledgement = if fault.is_clear_refusal() {
+                Acknowledgement::Rejected
             } else {
-                Fate::Ambiguous { applied: false }
+                Acknowledgement::Ambiguous { applied: false }
             };
-            table.skip(writes, mark, fate);
+            table.skip(writes, mark, acknowledgement);
         }
         table.count(|statistics| {
             let entries = writes.len() as u64;
@@ -95,9 +95,9 @@ fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
             let Arrival { part, mark, strike } = &arrival;
             let (passages, units) = part.table.apply(&part.writes, mark, strike, |passage| {
                 if passage.is_applied() {
-                    Fate::Accepted
+                    Acknowledgement::Accepted
                 } else {
-                    Fate::Rejected
+                    Acknowledgement::Rejected
                 }
             });
             consumed.push(json!({"TableName": part.name, "CapacityUnits": units}));
@@ -129,9 +129,9 @@ fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
             .map(|(write, _)| write.into_request())
             .collect();
         match strike.fault {
-            Fault::Repeated(_) => rest.extend_from_within(..),
-            Fault::Unknown(count) => rest.extend((0..count).map(|number| never_sent(&part.table, number))),
-            Fault::Slow(delay) => late = late.max(Some(delay)),
+            InjectedFault::Repeated(_) => rest.extend_from_within(..),
+            InjectedFault::Unknown(count) => rest.extend((0..count).map(|number| never_sent(&part.table, number))),
+            InjectedFault::Slow(delay) => late = late.max(Some(delay)),
             _ => {}
         }
         if !rest.is_empty() {

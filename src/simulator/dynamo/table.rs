@@ -13,9 +13,9 @@ use super::key::Schema;
 use super::options::TableOptions;
 use super::request::Write;
 use crate::simulator::bucket::Capacity;
-use crate::simulator::fault::{Fault, Faults};
+use crate::simulator::fault::{Faults, InjectedFault};
 use crate::simulator::gate::{Gate, Passage, Strike, Toll};
-use crate::simulator::journal::{Action, CallMark, Fate, Heard, Record};
+use crate::simulator::journal::{Acknowledgement, Action, CallMark, Heard, Record};
 use crate::simulator::predicate::Predicate;
 use crate::simulator::statistics::Statistics;
 use crate::simulator::{ACCOUNT, REGION, lock};
@@ -98,7 +98,7 @@ impl Table {
 
     /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
     /// left of an earlier script. A call that is refused for its contents takes its step of the script, too.
-    pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
+    pub fn script(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.state().gate.set_script(faults);
     }
 
@@ -200,8 +200,8 @@ impl Table {
     pub(super) fn strike(&self, heard: &Heard) -> (CallMark, Strike) {
         let mut state = self.state();
         let mut strike = state.gate.strike();
-        if let Fault::Omitted { .. } = strike.fault {
-            strike.fault = Fault::None;
+        if let InjectedFault::Omitted { .. } = strike.fault {
+            strike.fault = InjectedFault::None;
         }
         let mark = CallMark {
             call: state.gate.statistics.calls,
@@ -221,7 +221,7 @@ impl Table {
         writes: &[Write],
         mark: &CallMark,
         strike: &Strike,
-        fate: impl Fn(&Passage) -> Fate,
+        acknowledgement: impl Fn(&Passage) -> Acknowledgement,
     ) -> (Vec<Passage>, f64) {
         let hot: Vec<bool> = writes.iter().map(|write| self.inner.hot.holds(&write.entry)).collect();
         let mut state = self.state();
@@ -241,17 +241,17 @@ impl Table {
             if passage.is_applied() && !self.inner.is_forgetful {
                 state.store(write);
             }
-            state.note(mark, write, fate(passage));
+            state.note(mark, write, acknowledgement(passage));
         }
         (passages, units)
     }
 
     /// Notes writes that are not applied at all.
-    pub(super) fn skip(&self, writes: &[Write], mark: &CallMark, fate: Fate) {
+    pub(super) fn skip(&self, writes: &[Write], mark: &CallMark, acknowledgement: Acknowledgement) {
         let mut state = self.state();
         state.gate.statistics.entries += writes.len() as u64;
         for write in writes {
-            state.note(mark, write, fate);
+            state.note(mark, write, acknowledgement);
         }
     }
 
@@ -302,10 +302,12 @@ impl State {
         self.bytes = self.bytes + write.size - old.map_or(0, |old| old.size);
     }
 
-    fn note(&mut self, mark: &CallMark, write: &Write, fate: Fate) {
+    fn note(&mut self, mark: &CallMark, write: &Write, acknowledgement: Acknowledgement) {
         if self.gate.journal.is_on() {
             let action = if write.is_put { Action::Put } else { Action::Delete };
-            self.gate.journal.write(mark, action, &write.key, &write.entry, fate);
+            self.gate
+                .journal
+                .write(mark, action, &write.key, &write.entry, acknowledgement);
         }
     }
 }

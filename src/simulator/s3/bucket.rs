@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 
-use crate::simulator::fault::Fault;
+use crate::simulator::fault::InjectedFault;
 use crate::simulator::lock;
 
 /// A bucket of the simulator. Clones are handles to the same one.
@@ -23,7 +23,7 @@ struct Inner {
 #[derive(Default)]
 struct State {
     objects: BTreeMap<String, Bytes>,
-    script: VecDeque<Fault>,
+    script: VecDeque<InjectedFault>,
     puts: u64,
     deletes: u64,
 }
@@ -37,7 +37,7 @@ impl Bucket {
 
     /// What happens to the next puts and deletes, in this order; after them nothing goes wrong. Replaces what is left of an
     /// earlier script. Faults of single entries are for batches: here nothing goes wrong then.
-    pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
+    pub fn script(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.state().script = faults.into_iter().collect();
     }
 
@@ -84,7 +84,7 @@ impl Bucket {
     }
 
     /// Puts an object, unless the fault that it met keeps it from it.
-    pub(super) fn put(&self, key: String, body: Bytes) -> Fault {
+    pub(super) fn put(&self, key: String, body: Bytes) -> InjectedFault {
         let mut state = self.state();
         state.puts += 1;
         let fault = state.next_fault();
@@ -95,7 +95,7 @@ impl Bucket {
     }
 
     /// Deletes an object, unless the fault that it met keeps it from it.
-    pub(super) fn delete(&self, key: &str) -> Fault {
+    pub(super) fn delete(&self, key: &str) -> InjectedFault {
         let mut state = self.state();
         state.deletes += 1;
         let fault = state.next_fault();
@@ -111,8 +111,8 @@ impl Bucket {
 }
 
 impl State {
-    fn next_fault(&mut self) -> Fault {
-        self.script.pop_front().unwrap_or(Fault::None)
+    fn next_fault(&mut self) -> InjectedFault {
+        self.script.pop_front().unwrap_or(InjectedFault::None)
     }
 }
 

@@ -10,7 +10,7 @@ use bytes::Bytes;
 pub use self::bucket::Bucket;
 use self::path::Path;
 use super::Inner;
-use super::fault::Fault;
+use super::fault::InjectedFault;
 use super::wire::{Ending, Reply, Request, request_id};
 
 /// Answers one request, and says how much longer than usual the answer takes.
@@ -41,14 +41,14 @@ fn get(simulator: &Inner, bucket: &Bucket, key: &str) -> Ending {
 }
 
 /// The answer to a put or a delete that met the fault.
-fn done_unless(fault: Fault, simulator: &Inner, status: u16) -> (Ending, Duration) {
+fn done_unless(fault: InjectedFault, simulator: &Inner, status: u16) -> (Ending, Duration) {
     let done = || reply(simulator, status, "application/xml", Vec::new());
     let ending = match fault {
-        Fault::Throttle => refuse(simulator, 503, "SlowDown"),
-        Fault::Error { status, code, .. } => refuse(simulator, status, &code),
-        Fault::Dropped { .. } => Ending::Dropped,
-        Fault::Hung { .. } => Ending::Hung,
-        Fault::Slow(delay) => return (done(), delay),
+        InjectedFault::Throttle => refuse(simulator, 503, "SlowDown"),
+        InjectedFault::Error { status, code, .. } => refuse(simulator, status, &code),
+        InjectedFault::Dropped { .. } => Ending::Dropped,
+        InjectedFault::Hung { .. } => Ending::Hung,
+        InjectedFault::Slow(delay) => return (done(), delay),
         _ => done(),
     };
     (ending, Duration::ZERO)

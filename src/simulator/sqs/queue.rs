@@ -13,9 +13,9 @@ use super::options::QueueOptions;
 use super::request::Envelope;
 use super::store::{Store, Stored};
 use crate::simulator::bucket::Capacity;
-use crate::simulator::fault::{Fault, Faults};
+use crate::simulator::fault::{Faults, InjectedFault};
 use crate::simulator::gate::{Gate, Passage, Strike, Toll};
-use crate::simulator::journal::{Action, CallMark, Fate, Heard, Record};
+use crate::simulator::journal::{Acknowledgement, Action, CallMark, Heard, Record};
 use crate::simulator::predicate::Predicate;
 use crate::simulator::statistics::Statistics;
 use crate::simulator::{ACCOUNT, REGION, lock};
@@ -122,7 +122,7 @@ impl Queue {
 
     /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
     /// left of an earlier script. A call that is refused for its contents takes its step of the script, too.
-    pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
+    pub fn script(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.state().gate.set_script(faults);
     }
 
@@ -247,7 +247,7 @@ impl Queue {
         envelopes: &[&Envelope],
         mark: &CallMark,
         strike: &Strike,
-        fate: impl Fn(&Passage) -> Fate,
+        acknowledgement: impl Fn(&Passage) -> Acknowledgement,
     ) -> Vec<(Passage, u64)> {
         let tolls: Vec<Toll> = envelopes
             .iter()
@@ -261,7 +261,7 @@ impl Queue {
         let passages = state.gate.sift(mark.at, strike, &tolls);
         let mut sequences = Vec::with_capacity(envelopes.len());
         for (envelope, passage) in envelopes.iter().zip(passages) {
-            state.note(mark, envelope, fate(&passage));
+            state.note(mark, envelope, acknowledgement(&passage));
             let sequence = if passage.is_applied() {
                 state.enqueue(envelope, mark.at, &self.inner.options)
             } else {
@@ -274,11 +274,16 @@ impl Queue {
     }
 
     /// Notes messages that are not enqueued at all.
-    pub(super) fn skip<'a>(&self, envelopes: impl IntoIterator<Item = &'a Envelope>, mark: &CallMark, fate: Fate) {
+    pub(super) fn skip<'a>(
+        &self,
+        envelopes: impl IntoIterator<Item = &'a Envelope>,
+        mark: &CallMark,
+        acknowledgement: Acknowledgement,
+    ) {
         let mut state = self.state();
         for envelope in envelopes {
             state.gate.statistics.entries += 1;
-            state.note(mark, envelope, fate);
+            state.note(mark, envelope, acknowledgement);
         }
     }
 
@@ -309,12 +314,12 @@ impl State {
         self.sent
     }
 
-    fn note(&mut self, mark: &CallMark, envelope: &Envelope, fate: Fate) {
+    fn note(&mut self, mark: &CallMark, envelope: &Envelope, acknowledgement: Acknowledgement) {
         if self.gate.journal.is_on() {
             let group = envelope.group().unwrap_or_default();
             self.gate
                 .journal
-                .write(mark, Action::Send, group, &envelope.entry, fate);
+                .write(mark, Action::Send, group, &envelope.entry, acknowledgement);
         }
     }
 }

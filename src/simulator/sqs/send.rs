@@ -8,9 +8,9 @@ use super::queue::Queue;
 use super::request::{Envelope, check};
 use super::{named_queue, request_throttled};
 use crate::simulator::Inner;
-use crate::simulator::fault::Fault;
+use crate::simulator::fault::InjectedFault;
 use crate::simulator::gate::{Passage, Strike};
-use crate::simulator::journal::{CallMark, Fate, Heard};
+use crate::simulator::journal::{Acknowledgement, CallMark, Heard};
 use crate::simulator::wire::Outcome;
 
 pub(super) fn send(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Outcome {
@@ -36,22 +36,22 @@ pub(super) fn send(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Ou
 fn answer_with(applied: bool, queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: Strike) -> Outcome {
     let (good, bad): (Vec<&Envelope>, Vec<&Envelope>) =
         envelopes.iter().partition(|envelope| envelope.failure.is_none());
-    let fate = if strike.fault.is_clear_refusal() {
-        Fate::Rejected
+    let acknowledgement = if strike.fault.is_clear_refusal() {
+        Acknowledgement::Rejected
     } else {
-        Fate::Ambiguous { applied: false }
+        Acknowledgement::Ambiguous { applied: false }
     };
     let lost = if applied {
-        queue.apply(&good, mark, &strike, |passage| Fate::Ambiguous {
+        queue.apply(&good, mark, &strike, |passage| Acknowledgement::Ambiguous {
             applied: passage.is_applied(),
         });
-        queue.skip(bad.iter().copied(), mark, fate);
+        queue.skip(bad.iter().copied(), mark, acknowledgement);
         bad.len()
     } else {
-        queue.skip(envelopes, mark, fate);
+        queue.skip(envelopes, mark, acknowledgement);
         envelopes.len()
     };
-    let is_throttle = strike.fault == Fault::Throttle;
+    let is_throttle = strike.fault == InjectedFault::Throttle;
     queue.count(|statistics| {
         if is_throttle {
             statistics.throttled_calls += 1;
@@ -72,11 +72,11 @@ fn answer(queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: &Strik
     let (good, bad): (Vec<&Envelope>, Vec<&Envelope>) =
         envelopes.iter().partition(|envelope| envelope.failure.is_none());
     let passages = queue.apply(&good, mark, strike, |passage| match passage {
-        Passage::Passed => Fate::Accepted,
-        Passage::Omitted { applied } => Fate::Ambiguous { applied: *applied },
-        Passage::Throttled { .. } | Passage::Failed { .. } => Fate::Rejected,
+        Passage::Passed => Acknowledgement::Accepted,
+        Passage::Omitted { applied } => Acknowledgement::Ambiguous { applied: *applied },
+        Passage::Throttled { .. } | Passage::Failed { .. } => Acknowledgement::Rejected,
     });
-    queue.skip(bad.iter().copied(), mark, Fate::Rejected);
+    queue.skip(bad.iter().copied(), mark, Acknowledgement::Rejected);
     queue.count(|statistics| statistics.failed += bad.len() as u64);
     let is_throttled = |(passage, _): &(Passage, u64)| matches!(passage, Passage::Throttled { .. });
     if bad.is_empty() && passages.iter().all(is_throttled) {
@@ -97,8 +97,8 @@ fn answer(queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: &Strik
         }
     }
     match strike.fault {
-        Fault::Repeated(_) => failed.extend_from_within(..),
-        Fault::Unknown(count) => {
+        InjectedFault::Repeated(_) => failed.extend_from_within(..),
+        InjectedFault::Unknown(count) => {
             for number in 0..count {
                 let id = format!("never-sent-{number}");
                 successful.push(json!({"Id": id, "MessageId": message_id(0), "MD5OfMessageBody": ""}));
@@ -109,7 +109,7 @@ fn answer(queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: &Strik
     }
     let answer = json!({"Successful": successful, "Failed": failed});
     match strike.fault {
-        Fault::Slow(delay) => Outcome::Late(answer, delay),
+        InjectedFault::Slow(delay) => Outcome::Late(answer, delay),
         _ => Outcome::Success(answer),
     }
 }

@@ -80,7 +80,7 @@ fn tally_of_table(table: &Table, offered: &Offered) -> Tally {
     let mut applied: HashMap<usize, usize> = HashMap::new();
     let mut keys: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for record in table.journal() {
-        if !record.fate().is_applied() {
+        if !record.acknowledgement().is_applied() {
             continue;
         }
         let number = record.entry()["n"]["N"].as_str().and_then(|number| number.parse().ok());

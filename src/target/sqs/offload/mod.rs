@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use crate::delivery::Delivery;
     use crate::options::DeliveryOptions;
-    use crate::simulator::{Fault, QueueOptions, Simulator};
+    use crate::simulator::{InjectedFault, QueueOptions, Simulator};
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_remembered_of_messages_whose_fate_is_known() {
@@ -279,9 +279,9 @@ mod tests {
             .oversize(offload)
             .options(DeliveryOptions::default().retries(0));
         queue.script([
-            Fault::failed(3, "InvalidMessageContents", true),
-            Fault::Dropped { applied: true },
-            Fault::Throttle,
+            InjectedFault::failed(3, "InvalidMessageContents", true),
+            InjectedFault::Dropped { applied: true },
+            InjectedFault::Throttle,
         ]);
         let entries = (0..100).map(|_| message("body").build().unwrap());
         let error = delivery.deliver(entries).await.unwrap_err();
