@@ -1,11 +1,12 @@
 //! How much a table or a queue takes: a token bucket.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// `DynamoDB` banks up to 300 seconds of unused capacity.
-const BANKED_SECONDS: f64 = 300.0;
+/// `DynamoDB` banks up to 300 seconds of unused capacity. From the developer guide, "Burst capacity".
+const BANKED: Duration = Duration::from_mins(5);
 /// A bucket that banks its default is at least one full batch write deep.
 const SHALLOWEST_DEFAULT: f64 = 25.0;
 /// Refills are sums of floating-point numbers: a level this close to a unit counts as the unit.
@@ -24,9 +25,17 @@ const ROUNDING: f64 = 1e-6;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
     rate: f64,
-    burst: f64,
+    burst: Burst,
     starts_full: bool,
     whole_calls: bool,
+}
+
+/// How much unused capacity is banked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Burst {
+    Units(f64),
+    /// What the rate comes to in this time, and at least [`SHALLOWEST_DEFAULT`].
+    Time(Duration),
 }
 
 impl Capacity {
@@ -45,7 +54,7 @@ impl Capacity {
         let rate = rate.max(0.0);
         Self {
             rate,
-            burst: (rate * BANKED_SECONDS).max(SHALLOWEST_DEFAULT),
+            burst: Burst::Time(BANKED),
             starts_full: false,
             whole_calls: false,
         }
@@ -54,8 +63,23 @@ impl Capacity {
     /// How many units the bucket holds at most. At least 1.
     #[must_use]
     pub fn burst(mut self, units: f64) -> Self {
-        self.burst = units.max(1.0);
+        self.burst = Burst::Units(units.max(1.0));
         self
+    }
+
+    /// The unused capacity of how much time is banked at most, whatever the rate becomes.
+    pub(crate) fn burst_of(mut self, time: Duration) -> Self {
+        self.burst = Burst::Time(time);
+        self
+    }
+
+    /// The same with another rate.
+    pub(crate) fn at_rate(self, rate: f64) -> Self {
+        Self {
+            rate: rate.max(0.0),
+            starts_full: false,
+            ..self
+        }
     }
 
     /// The bucket is full at the start. When the capacity is changed while running, it fills the bucket.
@@ -86,7 +110,11 @@ impl Capacity {
     }
 
     fn depth(&self) -> f64 {
-        if self.is_unlimited() { f64::INFINITY } else { self.burst }
+        match self.burst {
+            _ if self.is_unlimited() => f64::INFINITY,
+            Burst::Units(units) => units,
+            Burst::Time(time) => (self.rate * time.as_secs_f64()).max(SHALLOWEST_DEFAULT),
+        }
     }
 }
 
@@ -103,7 +131,7 @@ impl From<f64> for Capacity {
 }
 
 /// The level of a [`Capacity`] over time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bucket {
     capacity: Capacity,
     level: f64,
@@ -133,6 +161,12 @@ impl Bucket {
         self.replace(capacity);
     }
 
+    /// Another rate from now on. What is scheduled remains so.
+    pub(crate) fn set_rate(&mut self, rate: f64, now: Instant) {
+        self.fill(now);
+        self.replace(self.capacity.at_rate(rate));
+    }
+
     /// Changes the capacity at these moments, and at no others that were scheduled before.
     pub(crate) fn schedule(&mut self, steps: impl IntoIterator<Item = (Instant, Capacity)>, now: Instant) {
         self.fill(now);
@@ -148,6 +182,11 @@ impl Bucket {
             self.level.min(capacity.depth())
         };
         self.capacity = capacity;
+    }
+
+    /// Units that are there, below zero where there is a debt.
+    pub(crate) fn level(&self) -> f64 {
+        self.level
     }
 
     /// Refills up to now, at the rate that held at each moment.
@@ -197,8 +236,6 @@ fn starting_level(capacity: &Capacity) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proptest::prelude::*;
 
     use super::*;

@@ -9,15 +9,16 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use tokio::time::Instant;
 
+use super::admission::{AdmissionControl, Demand, Throttle, ThroughputLimit};
 use super::bucket::{Bucket, Capacity};
 use super::fault::{Faults, InjectedFault};
 use super::journal::Journal;
 use super::statistics::Statistics;
 
 /// What an entry costs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Toll {
-    pub(crate) units: f64,
+    pub(crate) demand: Demand,
     /// The entry belongs to the key range that has a limit of its own.
     pub(crate) hot: bool,
 }
@@ -26,9 +27,7 @@ pub(crate) struct Toll {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Passage {
     Passed,
-    Throttled {
-        hot: bool,
-    },
+    Throttled(Throttle),
     Failed {
         code: Cow<'static, str>,
         sender_fault: bool,
@@ -51,8 +50,14 @@ pub(crate) struct Strike {
     scripted: bool,
 }
 
+/// The key range that has a limit of its own is used up.
+const HOT: Throttle = Throttle {
+    index: None,
+    limit: ThroughputLimit::KeyRange,
+};
+
 pub(crate) struct Gate {
-    bucket: Bucket,
+    control: AdmissionControl,
     hot: Option<Bucket>,
     faults: Faults,
     script: VecDeque<InjectedFault>,
@@ -62,9 +67,9 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(crate) fn new(capacity: Capacity, seed: u64) -> Self {
+    pub(crate) fn new(control: AdmissionControl, seed: u64) -> Self {
         Self {
-            bucket: Bucket::new(capacity, Instant::now()),
+            control,
             hot: None,
             faults: Faults::none(),
             script: VecDeque::new(),
@@ -75,16 +80,12 @@ impl Gate {
     }
 
     pub(crate) fn set_capacity(&mut self, capacity: Capacity) {
-        self.bucket.change(capacity, Instant::now());
+        self.control.change(capacity, Instant::now());
     }
 
     /// Changes the capacity later, each time so long after now.
     pub(crate) fn schedule_capacity<C: Into<Capacity>>(&mut self, steps: impl IntoIterator<Item = (Duration, C)>) {
-        let now = Instant::now();
-        let steps = steps
-            .into_iter()
-            .map(|(after, capacity)| (now + after, capacity.into()));
-        self.bucket.schedule(steps, now);
+        self.control.schedule(steps, Instant::now());
     }
 
     pub(crate) fn set_hot(&mut self, capacity: Option<Capacity>) {
@@ -101,8 +102,7 @@ impl Gate {
 
     /// Capacity that someone else uses.
     pub(crate) fn drain(&mut self, units: f64) -> f64 {
-        self.bucket.fill(Instant::now());
-        self.bucket.drain(units)
+        self.control.drain(units, Instant::now())
     }
 
     /// Counts a batch call and says what goes wrong with it.
@@ -164,18 +164,17 @@ impl Gate {
     }
 
     fn charge(&mut self, now: Instant, tolls: &[Toll], order: &[usize], passages: &mut [Passage]) {
-        self.bucket.fill(now);
+        self.control.advance(now);
         if let Some(hot) = &mut self.hot {
             hot.fill(now);
         }
-        if self.bucket.capacity().takes_whole_calls() {
-            let passing = tolls
-                .iter()
-                .zip(passages.iter())
-                .filter(|(_, passage)| passage.is_applied());
-            if !self.bucket.fits(passing.map(|(toll, _)| toll.units).sum()) {
+        let whole = self.control.takes_whole_calls();
+        if whole {
+            let passing = tolls.iter().zip(passages.iter());
+            let passing = passing.filter(|(_, passage)| passage.is_applied());
+            if let Err(throttle) = self.control.fits(now, passing.map(|(toll, _)| &toll.demand)) {
                 for passage in passages.iter_mut().filter(|passage| passage.is_applied()) {
-                    *passage = Passage::Throttled { hot: false };
+                    *passage = Passage::Throttled(throttle);
                 }
                 return;
             }
@@ -184,17 +183,22 @@ impl Gate {
             if !passages[index].is_applied() {
                 continue;
             }
-            let Toll { units, hot } = tolls[index];
-            let range = self.hot.as_mut().filter(|_| hot);
-            if range.as_ref().is_some_and(|range| !range.fits(units)) {
-                passages[index] = Passage::Throttled { hot: true };
-            } else if self.bucket.fits(units) || self.bucket.capacity().takes_whole_calls() {
-                self.bucket.take(units);
-                if let Some(range) = range {
-                    range.take(units);
-                }
+            let Toll { demand, hot } = &tolls[index];
+            let range = self.hot.as_mut().filter(|_| *hot);
+            if range.as_ref().is_some_and(|range| !range.fits(demand.units)) {
+                passages[index] = Passage::Throttled(HOT);
+                continue;
+            }
+            let taken = if whole {
+                self.control.charge(demand);
+                Ok(())
             } else {
-                passages[index] = Passage::Throttled { hot: false };
+                self.control.take(now, demand)
+            };
+            match (taken, range) {
+                (Err(throttle), _) => passages[index] = Passage::Throttled(throttle),
+                (Ok(()), Some(range)) => range.take(demand.units),
+                (Ok(()), None) => {}
             }
         }
     }
@@ -206,9 +210,9 @@ impl Gate {
             match passage {
                 Passage::Passed | Passage::Omitted { applied: true } => {
                     statistics.applied += 1;
-                    statistics.units += toll.units;
+                    statistics.units += toll.demand.units;
                 }
-                Passage::Throttled { .. } => statistics.throttled += 1,
+                Passage::Throttled(_) => statistics.throttled += 1,
                 Passage::Failed { .. } | Passage::Omitted { applied: false } => statistics.failed += 1,
             }
         }
@@ -226,8 +230,25 @@ fn internal_error() -> Passage {
 mod tests {
     use super::*;
 
-    const ONE: Toll = Toll { units: 1.0, hot: false };
-    const HOT: Toll = Toll { units: 1.0, hot: true };
+    const ONE: Toll = toll(false);
+    const HOT_ONE: Toll = toll(true);
+
+    const fn toll(hot: bool) -> Toll {
+        let place = crate::simulator::Place {
+            partition_key: 0,
+            sort_key: 0,
+        };
+        let demand = Demand {
+            place,
+            units: 1.0,
+            indexes: Vec::new(),
+        };
+        Toll { demand, hot }
+    }
+
+    fn gate(capacity: Capacity) -> Gate {
+        Gate::new(AdmissionControl::new(capacity, Instant::now(), 3), 3)
+    }
 
     fn sift(gate: &mut Gate, tolls: &[Toll]) -> Vec<Passage> {
         let strike = gate.strike();
@@ -240,7 +261,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_is_accepted_as_far_as_the_level_goes_in_random_order() {
-        let mut gate = Gate::new(Capacity::per_second(10.0).burst(10.0).starts_full(), 3);
+        let mut gate = gate(Capacity::per_second(10.0).burst(10.0).starts_full());
         let passages = sift(&mut gate, &[ONE; 25]);
         assert_eq!(passed(&passages), 10);
         assert_ne!(passed(&passages[..10]), 10, "not the first ten");
@@ -248,7 +269,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whole_calls_are_accepted_or_not() {
-        let mut gate = Gate::new(Capacity::per_second(10.0).burst(30.0).starts_full().whole_calls(), 3);
+        let mut gate = gate(Capacity::per_second(10.0).burst(30.0).starts_full().whole_calls());
         assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 25);
         assert_eq!(passed(&sift(&mut gate, &[ONE; 6])), 0);
         assert_eq!(passed(&sift(&mut gate, &[ONE; 5])), 5);
@@ -256,18 +277,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_hot_range_has_a_limit_of_its_own() {
-        let mut gate = Gate::new(Capacity::unlimited(), 3);
+        let mut gate = gate(Capacity::unlimited());
         gate.set_hot(Some(Capacity::none()));
-        let passages = sift(&mut gate, &[ONE, HOT, ONE]);
-        assert_eq!(
-            passages,
-            [Passage::Passed, Passage::Throttled { hot: true }, Passage::Passed]
-        );
+        let passages = sift(&mut gate, &[ONE, HOT_ONE, ONE]);
+        assert_eq!(passages, [Passage::Passed, Passage::Throttled(HOT), Passage::Passed]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_script_comes_before_the_random_faults() {
-        let mut gate = Gate::new(Capacity::unlimited(), 3);
+        let mut gate = gate(Capacity::unlimited());
         gate.set_faults(Faults::none().unprocessed(1.0));
         gate.set_script([InjectedFault::Unprocessed(6), InjectedFault::None]);
         assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 19);
@@ -277,7 +295,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_others_use_is_missing() {
-        let mut gate = Gate::new(Capacity::per_second(10.0).burst(10.0).starts_full(), 3);
+        let mut gate = gate(Capacity::per_second(10.0).burst(10.0).starts_full());
         assert!((gate.drain(4.0) - 4.0).abs() < 1e-9);
         assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 6);
         assert!(gate.drain(4.0) < 1e-9);
@@ -285,7 +303,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn every_entry_is_counted_once() {
-        let mut gate = Gate::new(Capacity::per_second(10.0).burst(10.0).starts_full(), 3);
+        let mut gate = gate(Capacity::per_second(10.0).burst(10.0).starts_full());
         gate.set_script([InjectedFault::Unprocessed(6)]);
         sift(&mut gate, &[ONE; 25]);
         let Statistics {

@@ -36,6 +36,7 @@
 //! | what happened | [`Table::items`], [`Queue::messages`], [`Statistics`], [`Record`] |
 //! | over HTTP | [`Simulator::serve`] |
 
+mod admission;
 mod bucket;
 mod connector;
 mod dynamo;
@@ -65,6 +66,9 @@ use tokio::time::sleep;
 
 pub use serde_json::{Value, json};
 
+pub use self::admission::{
+    AdmissionControl, AutoScaling, Demand, IndexDemand, OnDemand, Place, Tenant, Throttle, Throughput, ThroughputLimit,
+};
 pub use self::bucket::Capacity;
 pub use self::dynamo::{KeyType, Table, TableOptions};
 pub use self::fault::{Faults, InjectedFault};

@@ -9,6 +9,7 @@ use super::request::{Part, Write, check, split};
 use super::table::Table;
 use super::throughput_exceeded_at;
 use crate::simulator::Inner;
+use crate::simulator::admission::{Throttle, ThroughputLimit};
 use crate::simulator::fault::InjectedFault;
 use crate::simulator::gate::{Passage, Strike};
 use crate::simulator::journal::{Acknowledgement, CallMark, Heard};
@@ -82,7 +83,13 @@ fn answer_with(fault: InjectedFault, arrivals: &[Arrival]) -> Outcome {
         });
     }
     match (is_throttle, arrivals.first()) {
-        (true, Some(arrival)) => throughput_exceeded_at(&arrival.part.table, false).into(),
+        (true, Some(arrival)) => {
+            let throttle = Throttle {
+                index: None,
+                limit: ThroughputLimit::Provisioned,
+            };
+            throughput_exceeded_at(&arrival.part.table, throttle).into()
+        }
         _ => Outcome::Struck(fault),
     }
 }
@@ -106,15 +113,18 @@ fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
         .collect();
 
     let mut passages = sifted.iter().flat_map(|(_, passages)| passages);
-    if passages.all(|passage| matches!(passage, Passage::Throttled { .. })) {
+    if passages.all(|passage| matches!(passage, Passage::Throttled(_))) {
         for (arrival, _) in &sifted {
             arrival.part.table.count(|statistics| statistics.throttled_calls += 1);
         }
-        if let Some((arrival, passages)) = sifted.first() {
-            let hot = passages
-                .iter()
-                .all(|passage| *passage == Passage::Throttled { hot: true });
-            return throughput_exceeded_at(&arrival.part.table, hot).into();
+        let first = sifted.first().and_then(|(arrival, passages)| {
+            let Passage::Throttled(throttle) = passages.first()? else {
+                return None;
+            };
+            Some(throughput_exceeded_at(&arrival.part.table, *throttle))
+        });
+        if let Some(refusal) = first {
+            return refusal.into();
         }
     }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Inner;
+use super::admission::Throttle;
 use super::journal::Heard;
 use super::wire::{Outcome, Refusal, unknown_operation};
 
@@ -41,12 +42,8 @@ pub(crate) fn throughput_exceeded() -> Refusal {
 }
 
 /// The same, with AWS's reason and the table it holds for.
-fn throughput_exceeded_at(table: &Table, hot: bool) -> Refusal {
-    let reason = if hot {
-        "TableWriteKeyRangeThroughputExceeded"
-    } else {
-        "TableWriteProvisionedThroughputExceeded"
-    };
+fn throughput_exceeded_at(table: &Table, throttle: Throttle) -> Refusal {
+    let reason = throttle.reason();
     throughput_exceeded().with(
         "ThrottlingReasons",
         json!([{"reason": reason, "resource": table.arn()}]),

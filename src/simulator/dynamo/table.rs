@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::key::Schema;
 use super::options::TableOptions;
 use super::request::Write;
+use crate::simulator::admission::{AdmissionControl, Demand, Place};
 use crate::simulator::bucket::Capacity;
 use crate::simulator::fault::{Faults, InjectedFault};
 use crate::simulator::gate::{Gate, Passage, Strike, Toll};
@@ -172,7 +173,7 @@ impl Table {
 impl Table {
     pub(crate) fn new(name: &str, options: TableOptions, seed: u64) -> Self {
         let state = State {
-            gate: Gate::new(options.capacity, seed),
+            gate: Gate::new(AdmissionControl::new(options.capacity, Instant::now(), seed), seed),
             items: BTreeMap::new(),
             bytes: 0,
         };
@@ -230,7 +231,7 @@ impl Table {
             .iter()
             .zip(hot)
             .map(|(write, hot)| Toll {
-                units: state.units(write),
+                demand: Demand::new(Place::default(), state.units(write)),
                 hot,
             })
             .collect();

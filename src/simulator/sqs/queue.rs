@@ -12,6 +12,7 @@ use super::dedup::Dedup;
 use super::options::QueueOptions;
 use super::request::Envelope;
 use super::store::{Store, Stored};
+use crate::simulator::admission::{AdmissionControl, Demand, Place};
 use crate::simulator::bucket::Capacity;
 use crate::simulator::fault::{Faults, InjectedFault};
 use crate::simulator::gate::{Gate, Passage, Strike, Toll};
@@ -192,7 +193,7 @@ impl Queue {
 impl Queue {
     pub(crate) fn new(name: &str, options: QueueOptions, seed: u64) -> Self {
         let state = State {
-            gate: Gate::new(options.capacity, seed),
+            gate: Gate::new(AdmissionControl::new(options.capacity, Instant::now(), seed), seed),
             store: Store::new(is_fifo(name)),
             dedup: Dedup::default(),
             sent: 0,
@@ -252,7 +253,7 @@ impl Queue {
         let tolls: Vec<Toll> = envelopes
             .iter()
             .map(|envelope| Toll {
-                units: 1.0,
+                demand: Demand::new(Place::default(), 1.0),
                 hot: self.inner.hot.holds(&envelope.entry),
             })
             .collect();

@@ -74,11 +74,11 @@ fn answer(queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: &Strik
     let passages = queue.apply(&good, mark, strike, |passage| match passage {
         Passage::Passed => Acknowledgement::Accepted,
         Passage::Omitted { applied } => Acknowledgement::Ambiguous { applied: *applied },
-        Passage::Throttled { .. } | Passage::Failed { .. } => Acknowledgement::Rejected,
+        Passage::Throttled(_) | Passage::Failed { .. } => Acknowledgement::Rejected,
     });
     queue.skip(bad.iter().copied(), mark, Acknowledgement::Rejected);
     queue.count(|statistics| statistics.failed += bad.len() as u64);
-    let is_throttled = |(passage, _): &(Passage, u64)| matches!(passage, Passage::Throttled { .. });
+    let is_throttled = |(passage, _): &(Passage, u64)| matches!(passage, Passage::Throttled(_));
     if bad.is_empty() && passages.iter().all(is_throttled) {
         queue.count(|statistics| statistics.throttled_calls += 1);
         return request_throttled().into();
@@ -89,7 +89,7 @@ fn answer(queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: &Strik
     for (envelope, (passage, sequence)) in good.into_iter().zip(passages) {
         match passage {
             Passage::Passed => successful.push(success(queue, envelope, sequence)),
-            Passage::Throttled { .. } => failed.push(failure(envelope, "RequestThrottled", true, "Rate exceeded")),
+            Passage::Throttled(_) => failed.push(failure(envelope, "RequestThrottled", true, "Rate exceeded")),
             Passage::Failed { code, sender_fault } => {
                 failed.push(failure(envelope, &code, sender_fault, "Simulated failure"));
             }

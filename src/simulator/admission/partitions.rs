@@ -1,0 +1,100 @@
+//! The partitions of a table: ranges of its keys.
+
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use tokio::time::Instant;
+
+use super::PARTITION_LIMIT;
+use super::demand::Place;
+use super::partition::{Partition, healthy, limited};
+
+/// More partitions than any table of a simulation needs.
+const MOST: usize = 1 << 16;
+
+#[derive(Debug, Clone)]
+pub(super) struct Partitions {
+    /// In the order of their places. The first one starts at the first place.
+    ranges: Vec<Partition>,
+    splits_after: Option<Duration>,
+}
+
+impl Partitions {
+    /// So many, of equal parts of the hashes.
+    pub(super) fn new(count: usize, splits_after: Option<Duration>, now: Instant) -> Self {
+        let count = count.clamp(1, MOST);
+        let start = |index: usize| {
+            let hash = (index as u128) << 64;
+            u64::try_from(hash / count as u128).unwrap_or(u64::MAX)
+        };
+        Self {
+            ranges: (0..count)
+                .map(|index| Partition::new(Place::new(start(index), 0), now))
+                .collect(),
+            splits_after,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Which one a place belongs to.
+    pub(super) fn index_of(&self, place: Place) -> usize {
+        self.ranges.partition_point(|range| range.start <= place) - 1
+    }
+
+    /// Whether the partition takes so many units now.
+    pub(super) fn fits(&mut self, index: usize, place: Place, units: f64, now: Instant, random: &mut SmallRng) -> bool {
+        let partition = &mut self.ranges[index];
+        partition.bucket.fill(now);
+        let fits = partition.bucket.fits(units);
+        if let Some(after) = self.splits_after {
+            if !fits {
+                partition.throttled(now);
+            }
+            partition.asked(place, random);
+            if let Some(middle) = partition.parts_at(after, now) {
+                let upper = partition.from(middle);
+                self.ranges.insert(index + 1, upper);
+            }
+        }
+        fits
+    }
+
+    pub(super) fn take(&mut self, index: usize, units: f64) {
+        self.ranges[index].bucket.take(units);
+    }
+
+    pub(super) fn level(&mut self, index: usize, now: Instant) -> f64 {
+        let bucket = &mut self.ranges[index].bucket;
+        bucket.fill(now);
+        bucket.level()
+    }
+
+    /// Every partition becomes two until all together can take so many units a second.
+    pub(super) fn carry(&mut self, units: f64) {
+        #[expect(clippy::cast_precision_loss, reason = "a number of partitions")]
+        while (self.len() as f64) * PARTITION_LIMIT < units && self.len() < MOST {
+            let ends: Vec<u128> = self.ranges.iter().skip(1).map(|range| range.start.number()).collect();
+            let ends = ends.into_iter().chain([u128::MAX]);
+            let halves = self.ranges.drain(..).zip(ends).flat_map(|(lower, end)| {
+                let upper = lower.from(lower.start.between(end));
+                [lower, upper]
+            });
+            self.ranges = halves.collect();
+        }
+    }
+
+    /// The partition takes so many units a second, each time so long after now; infinitely many: what a healthy one takes.
+    pub(super) fn schedule(&mut self, index: usize, steps: impl IntoIterator<Item = (Duration, f64)>, now: Instant) {
+        let Some(partition) = self.ranges.get_mut(index) else {
+            return;
+        };
+        let steps = steps.into_iter().map(|(after, units)| {
+            let units = units.min(healthy().rate());
+            (now + after, limited(units))
+        });
+        partition.bucket.schedule(steps, now);
+    }
+}

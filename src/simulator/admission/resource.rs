@@ -1,0 +1,91 @@
+//! A table or an index: its pool, its partitions and its other clients.
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use tokio::time::Instant;
+
+use super::demand::Place;
+use super::partitions::Partitions;
+use super::pool::Pool;
+use super::tenant::{CALL, Calls};
+use super::throttle::ThroughputLimit;
+use super::throughput::Throughput;
+
+#[derive(Debug, Clone)]
+pub(super) struct Resource {
+    pub(super) pool: Pool,
+    pub(super) partitions: Option<Partitions>,
+    tenants: Vec<Calls>,
+    random: SmallRng,
+}
+
+impl Resource {
+    pub(super) fn new(throughput: &Throughput, now: Instant, seed: u64) -> Self {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let tenants = throughput.tenants.iter();
+        Self {
+            pool: Pool::new(throughput, now),
+            partitions: throughput
+                .partitions
+                .map(|count| Partitions::new(count, throughput.splits_after, now)),
+            tenants: tenants.map(|tenant| Calls::new(*tenant, now, &mut random)).collect(),
+            random,
+        }
+    }
+
+    /// Lets all happen that happens up to now, in its order.
+    pub(super) fn advance(&mut self, now: Instant) {
+        loop {
+            let tenant = (0..self.tenants.len()).min_by_key(|index| {
+                let next = self.tenants[*index].next;
+                (next.is_none(), next)
+            });
+            let call = tenant.and_then(|index| Some((self.tenants[index].next?, index)));
+            let event = self.pool.next_event();
+            match (call, event) {
+                (Some((at, index)), _) if at <= now && event.is_none_or(|event| at <= event) => {
+                    self.serve_tenant(at);
+                    self.tenants[index].step(&mut self.random);
+                }
+                (_, Some(at)) if at <= now => {
+                    self.pool.handle(at);
+                    let needs = self.pool.needs();
+                    if let Some(partitions) = &mut self.partitions {
+                        partitions.carry(needs);
+                    }
+                }
+                _ => break,
+            }
+        }
+        self.pool.fill(now);
+    }
+
+    fn serve_tenant(&mut self, now: Instant) {
+        self.pool.fill(now);
+        for _ in 0..CALL {
+            let place = Place::new(self.random.random(), self.random.random());
+            if self.refusal(place, 1.0, now).is_none() {
+                self.take(place, 1.0);
+            }
+        }
+    }
+
+    /// Which limit is in the way of so many units at this place. To be asked after [`advance`](Self::advance).
+    pub(super) fn refusal(&mut self, place: Place, units: f64, now: Instant) -> Option<ThroughputLimit> {
+        if let Some(partitions) = &mut self.partitions {
+            let index = partitions.index_of(place);
+            if !partitions.fits(index, place, units, now, &mut self.random) {
+                return Some(ThroughputLimit::KeyRange);
+            }
+        }
+        (!self.pool.fits(units)).then(|| self.pool.limit())
+    }
+
+    pub(super) fn take(&mut self, place: Place, units: f64) {
+        self.pool.take(units);
+        if let Some(partitions) = &mut self.partitions {
+            let index = partitions.index_of(place);
+            partitions.take(index, units);
+        }
+    }
+}
