@@ -14,6 +14,7 @@ mod history;
 mod loopback;
 mod model;
 mod peers;
+mod real;
 mod run;
 mod scenario;
 mod simulated;
@@ -34,6 +35,9 @@ use scenario::Scenario;
 use strategies::Make;
 use table::Line;
 
+/// Seeds of a check.
+const FRESH: u64 = 5;
+
 /// How close the strategies come to the physical minimum.
 #[derive(Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of a command line")]
@@ -44,6 +48,9 @@ struct Arguments {
     /// Adaptive without each of its rules in turn.
     #[arg(long)]
     ablate: bool,
+    /// Tables as they really are: partitions, indexes, growth, live traffic, throttles at random. With --check after the others.
+    #[arg(long)]
+    real: bool,
     /// Only scenarios whose name contains this.
     #[arg(long)]
     scenario: Option<String>,
@@ -60,7 +67,8 @@ struct Arguments {
     #[arg(long)]
     loopback: bool,
     /// Seeds, as in 0..20. The rules and constants were chosen on seeds below 1640; the default ones were run for the first time when
-    /// all were fixed. Default: 1640..1660; 400..403 with --units, 400..401 with --loopback.
+    /// all were fixed. Default: 1640..1660; 1640..1645 with --real, 400..403 with --units, 400..401 with --loopback; five fresh
+    /// ones, which are printed, with --check.
     #[arg(long, value_parser = seeds)]
     seeds: Option<Range<u64>>,
     /// How many random cases. Default: 1000 with --check.
@@ -90,6 +98,7 @@ impl Arguments {
         let usual = match self {
             Self { loopback: true, .. } => 400..401,
             Self { units: true, .. } => 400..403,
+            Self { real: true, .. } => 1640..1645,
             _ => 1640..1660,
         };
         self.seeds.clone().unwrap_or(usual)
@@ -97,6 +106,19 @@ impl Arguments {
 
     fn first_case(&self) -> u64 {
         self.first_case.unwrap_or(self.seeds().start * 1_000_000)
+    }
+
+    /// What is compared on real tables.
+    fn contestants(&self) -> Vec<(String, real::Contestant)> {
+        let with = |(name, make)| (name, real::Contestant::Engine(make));
+        let mut all = vec![with(strategies::adaptive())];
+        if self.ablate {
+            all = strategies::ablations().into_iter().map(with).collect();
+        } else if !self.check {
+            all.extend(strategies::on_real_tables().into_iter().map(with));
+            all.push(("SDK + backon".to_owned(), real::Contestant::Loop));
+        }
+        all
     }
 
     fn strategies(&self) -> Vec<strategies::Named> {
@@ -126,8 +148,15 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 }
 
 fn main() -> std::io::Result<()> {
-    let arguments = Arguments::parse();
-    let lines = if arguments.stack {
+    let mut arguments = Arguments::parse();
+    if arguments.check && arguments.seeds.is_none() {
+        let first = u64::from(rand::random::<u32>());
+        println!("--seeds {first}..{}", first + FRESH);
+        arguments.seeds = Some(first..first + FRESH);
+    }
+    let lines = if arguments.real {
+        Vec::new()
+    } else if arguments.stack {
         compared(&arguments, stack::scenarios(), &stack::run)
     } else if arguments.units {
         compared(&arguments, units::scenarios(), &units::run)
@@ -142,7 +171,10 @@ fn main() -> std::io::Result<()> {
         .filter(|line| ["Adaptive", units::BY_UNITS].contains(&line.strategy.as_str()))
         .map(|line| line.missed().len())
         .sum();
-    let modelled = !arguments.stack && !arguments.units && !arguments.loopback;
+    let modelled = !arguments.stack && !arguments.units && !arguments.loopback && !arguments.real;
+    if arguments.real || (arguments.check && modelled) {
+        missed += real_tables(&arguments);
+    }
     let most = if arguments.check && modelled && arguments.scenario.is_none() {
         1000
     } else {
@@ -162,6 +194,42 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Runs the scenarios of real tables with all contestants, and tells how many targets the default strategy misses.
+fn real_tables(arguments: &Arguments) -> usize {
+    let mut contestants = arguments.contestants();
+    if let Some(part) = &arguments.strategy {
+        contestants.retain(|(name, _)| name.contains(part));
+    }
+    let (names, contestants): (Vec<String>, Vec<real::Contestant>) = contestants.into_iter().unzip();
+    let mut missed = 0;
+    println!("{}", real::HEADER);
+    for scenario in real::scenarios() {
+        if !arguments
+            .scenario
+            .as_ref()
+            .is_none_or(|name| scenario.name.contains(name))
+        {
+            continue;
+        }
+        let seeds: Vec<u64> = arguments.seeds().collect();
+        let runs = run_all(&seeds, &|seed| real::compare(&scenario, *seed, &contestants));
+        for (place, name) in names.iter().enumerate() {
+            let of_one = runs.iter().map(|run| run[place].clone()).collect();
+            let line = real::Line::new(name, &scenario, of_one);
+            line.print();
+            if arguments.each {
+                for (seed, run) in seeds.iter().zip(&line.runs) {
+                    println!("    {seed}: {run}");
+                }
+            }
+            if line.contestant == "Adaptive" {
+                missed += line.missed().len();
+            }
+        }
+    }
+    missed
+}
+
 /// How a scenario is run.
 type Run = dyn Fn(&Scenario, u64, &Make) -> Measured + Sync;
 
@@ -172,7 +240,11 @@ fn compared(arguments: &Arguments, scenarios: impl IntoIterator<Item = Scenario>
         for (name, make) in &arguments.strategies() {
             let drawn = |seed| (catalog::draw(&scenario, seed), seed);
             let cases: Vec<(Scenario, u64)> = arguments.seeds().map(drawn).collect();
-            let line = Line::new(name, &scenario, run_all(&cases, make, run));
+            let line = Line::new(
+                name,
+                &scenario,
+                run_all(&cases, &|(scenario, seed)| run(scenario, *seed, make)),
+            );
             line.print();
             if arguments.each {
                 for ((_, seed), run) in cases.iter().zip(&line.runs) {
@@ -212,7 +284,7 @@ fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> usize {
     let cases: Vec<(Scenario, u64)> = (first..first + count)
         .map(|seed| (catalog::random(seed), seed))
         .collect();
-    let runs = run_all(&cases, make, &run);
+    let runs = run_all(&cases, &|(scenario, seed)| run(scenario, *seed, make));
     if arguments.each {
         let mut worst: Vec<_> = cases.iter().zip(&runs).collect();
         for of in [|run: &Measured| run.time, |run: &Measured| run.rejected] {
@@ -235,32 +307,24 @@ fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> usize {
 }
 
 /// Runs all cases, on as many threads as there are cores.
-fn run_all(cases: &[(Scenario, u64)], make: &Make, run: &Run) -> Vec<Measured> {
+fn run_all<C: Sync, M: Send>(cases: &[C], run: &(dyn Fn(&C) -> M + Sync)) -> Vec<M> {
     let next = AtomicUsize::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let mut measured = vec![Measured::default(); cases.len()];
-    let done: Vec<(usize, Measured)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut done = Vec::new();
-                    loop {
-                        let index = next.fetch_add(1, Relaxed);
-                        let Some((scenario, seed)) = cases.get(index) else {
-                            return done;
-                        };
-                        done.push((index, run(scenario, *seed, make)));
-                    }
-                })
-            })
-            .collect();
-        workers
-            .into_iter()
-            .flat_map(|worker| worker.join().expect("a run does not panic"))
-            .collect()
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Relaxed);
+            let Some(case) = cases.get(index) else {
+                return done;
+            };
+            done.push((index, run(case)));
+        }
+    };
+    let mut done: Vec<(usize, M)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let done = workers.into_iter().map(thread::ScopedJoinHandle::join);
+        done.flat_map(|done| done.expect("a run does not panic")).collect()
     });
-    for (index, result) in done {
-        measured[index] = result;
-    }
-    measured
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, measured)| measured).collect()
 }

@@ -7,7 +7,7 @@ use aws_batch_delivery::backoff::{
     Rule, Schedule,
 };
 
-use super::peers::{FlinkAimd, SdkAdaptive, VectorConcurrency};
+use super::peers::{Aimd, FlinkAimd, SdkAdaptive, VectorConcurrency};
 use super::scenario::Scenario;
 
 /// Makes a strategy for a scenario, from a seed.
@@ -46,6 +46,14 @@ pub(crate) fn others() -> Vec<Named> {
         named("Decorrelated", |seed| DecorrelatedJitter::default().seed(seed)),
         named("Schedule", |seed| Schedule::default().seed(seed)),
         named("Responsive", |seed| Responsive::brisk().seed(seed)),
+    ]
+}
+
+/// What the default is compared with on real tables.
+pub(crate) fn on_real_tables() -> Vec<Named> {
+    vec![
+        named("FullJitter", |seed| FullJitter::default().seed(seed)),
+        named("AIMD", |_| Aimd::default()),
     ]
 }
 

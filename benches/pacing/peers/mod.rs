@@ -5,11 +5,13 @@
 //! waits. Topping up leftovers with fresh entries is this crate's; where theirs does not, their calls are fewer here than at
 //! home.
 
+mod aimd;
 mod answered;
 mod flink;
 mod sdk;
 mod vector;
 
+pub(crate) use aimd::Aimd;
 pub(crate) use flink::FlinkAimd;
 pub(crate) use sdk::SdkAdaptive;
 pub(crate) use vector::VectorConcurrency;

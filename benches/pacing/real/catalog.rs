@@ -1,0 +1,160 @@
+//! The scenarios, each with its targets.
+
+use std::time::Duration;
+
+use aws_batch_delivery::simulator::{AutoScaling, OnDemand, Throughput};
+
+use super::scenario::{AtRandom, Best, Outage, Scenario};
+use super::workload::{Hot, Workload};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+pub(crate) fn scenarios() -> Vec<Scenario> {
+    [even(), ordered(), skewed(), live(), at_random(), changing()].concat()
+}
+
+/// A table of so many partitions with so many units a second each, and a burst of one second, as one that has been busy.
+fn shared(partitions: u32, units: f64) -> Throughput {
+    let all = f64::from(partitions) * units;
+    Throughput::provisioned(all)
+        .partitions(partitions as usize)
+        .burst(SECOND)
+}
+
+/// Every key is written once, in no order: the table is what limits.
+fn even() -> Vec<Scenario> {
+    let unique = |name, throughput: Throughput, entries| {
+        Scenario::new(name, throughput, Workload::Unique, entries).within(1.01, 1.0)
+    };
+    let idle = Throughput::provisioned(1000.0)
+        .partitions(4)
+        .burst(60 * SECOND)
+        .starts_full();
+    let growth = OnDemand::default().grows_after(15 * SECOND);
+    let scaling = AutoScaling::within(1000.0..=4000.0).period(2 * SECOND).delay(SECOND);
+    vec![
+        unique("4 x 1000", shared(4, 1000.0), 120_000),
+        unique("10 x 400", shared(10, 400.0), 120_000),
+        unique("on demand", Throughput::on_demand(growth), 160_000),
+        unique("index at half", shared(4, 1000.0), 80_000).with(|it| it.index = Some(shared(4, 500.0))),
+        unique(
+            "auto scaling",
+            Throughput::provisioned(1000.0)
+                .partitions(4)
+                .burst(SECOND)
+                .auto_scaling(scaling),
+            100_000,
+        ),
+        unique("burst", idle, 100_000),
+        unique("80 ms away", shared(4, 1000.0), 120_000).with(|it| it.trip = 0.080),
+        unique("two processes", shared(4, 1000.0), 160_000).with(|it| {
+            it.processes = 2;
+            it.workers = 32;
+        }),
+    ]
+}
+
+/// The input comes in an order that heats one partition after the other.
+fn ordered() -> Vec<Scenario> {
+    let input = |name, workload, entries| Scenario::new(name, shared(10, 1000.0), workload, entries);
+    vec![
+        input("sorted, 5000 items a key", Workload::Sorted(5000), 500_000).within(1.55, 5.0),
+        input("sorted, 500 items a key", Workload::Sorted(500), 300_000).within(1.2, 5.0),
+        // One input in the order of the hashes keeps one partition busy at a time, whatever the pace: nothing is asked.
+        input("scan order", Workload::Scanned(1), 200_000),
+        input("scan order, 10 inputs in turn", Workload::Scanned(10), 200_000).within(1.02, 2.0),
+    ]
+}
+
+/// Some keys or items are larger than others.
+fn skewed() -> Vec<Scenario> {
+    let zipf = |name| {
+        Scenario::new(name, shared(10, 400.0), Workload::Zipf(100), 120_000)
+            .within(1.02, 1.0)
+            .waits(50.0)
+    };
+    vec![
+        zipf("Zipf on 10 x 400"),
+        zipf("Zipf, two processes").with(|it| {
+            it.processes = 2;
+            it.workers = 32;
+        }),
+        Scenario::new("sizes 0.5 to 50 KB", shared(4, 1000.0), Workload::Sizes, 15_000)
+            .within(1.01, 2.0)
+            .waits(500.0),
+    ]
+}
+
+/// 3,000 entries a second arrive at a table that takes 10,000.
+fn live() -> Vec<Scenario> {
+    let arriving = |name, seconds, hot| {
+        let live = Workload::Live {
+            rate: 3000.0,
+            seconds,
+            hot,
+        };
+        Scenario::new(name, shared(10, 1000.0), live, 0)
+    };
+    let hot = |rate, until| {
+        let time = 5.0..until;
+        Some(Hot { time, rate })
+    };
+    vec![
+        arriving("live, 27% over for 30 s", 50.0, hot(1270.0, 35.0)).waits(50.0),
+        arriving("live, 38% over for 60 s", 100.0, hot(1380.0, 65.0)).waits(50.0),
+        arriving("live, a partition out for 30 s", 50.0, None)
+            .waits(200.0)
+            .with(|it| {
+                it.outage = Some(Outage {
+                    partition: 3,
+                    from: 5.0,
+                    until: 35.0,
+                });
+                it.targets.rejected = 5.0;
+                it.targets.mean = 50.0;
+            }),
+    ]
+}
+
+/// Calls and entries are throttled whatever the pace.
+fn at_random() -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    for (share, slower) in [(0.02, 1.5), (0.05, 1.6), (0.10, 1.8), (0.20, 2.2), (0.30, 3.0)] {
+        let calls = AtRandom {
+            calls: share,
+            entries: 0.0,
+        };
+        let entries = AtRandom {
+            calls: 0.0,
+            entries: share,
+        };
+        for (what, at_random) in [("calls", calls), ("entries", entries)] {
+            let percent = 100.0 * share;
+            let scenario = |limit, throughput: Throughput, entries| {
+                let name = format!("{percent:.0}% of the {what}{limit}");
+                Scenario::new(&name, throughput, Workload::Unique, entries).with(|it| {
+                    it.at_random = at_random;
+                    it.workers = 32;
+                    it.trip = 0.005;
+                })
+            };
+            scenarios.push(
+                scenario("", Throughput::default(), 20_000)
+                    .within(slower, f64::INFINITY)
+                    .with(|it| it.best = Best::WithoutFaults),
+            );
+            scenarios.push(scenario(", 1000/s", shared(1, 1000.0), 20_000).within(1.02, 3.0));
+        }
+    }
+    scenarios
+}
+
+/// The capacity falls to a tenth and comes back twentyfold.
+fn changing() -> Vec<Scenario> {
+    let throughput = Throughput::provisioned(1000.0).burst(SECOND);
+    vec![
+        Scenario::new("1000/s, 100/s, 2000/s", throughput, Workload::Unique, 10_000)
+            .within(1.05, 2.0)
+            .with(|it| it.steps = vec![(5.0, 100.0), (15.0, 2000.0)]),
+    ]
+}

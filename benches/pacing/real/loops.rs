@@ -1,0 +1,60 @@
+//! Who delivers: the engine with a strategy, or what applications write by hand.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::super::strategies::Make;
+use super::service::{CHUNK, Service};
+
+/// The first upper bound of the wait, and the last one, in milliseconds.
+const WAITS: (u64, u64) = (50, 5000);
+
+/// What delivers the entries.
+#[derive(Clone)]
+pub(crate) enum Contestant {
+    /// The engine.
+    Engine(Make),
+    /// A loop around the SDK: a call, then its leftovers after a wait by full jitter, until nothing is left; as `SDK + backon`
+    /// among the peers. So many of them side by side as calls may be in flight.
+    Loop,
+}
+
+/// Delivers the entries by loops.
+pub(crate) async fn by_loops(service: &Service, entries: impl Iterator<Item = u32> + Send + 'static, seed: u64) {
+    let entries = Arc::new(Mutex::new(entries));
+    let mut loops = JoinSet::new();
+    for number in 0..service.scenario.workers {
+        let (service, entries) = (service.clone(), Arc::clone(&entries));
+        let mut random = SmallRng::seed_from_u64(seed ^ number as u64);
+        loops.spawn(async move {
+            loop {
+                let next = || -> Vec<u32> {
+                    let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+                    entries.by_ref().take(CHUNK).collect()
+                };
+                let mut chunk = next();
+                if chunk.is_empty() {
+                    return;
+                }
+                let mut most = WAITS.0;
+                loop {
+                    if let Some(accepted) = service.call(&chunk).await {
+                        let mut accepted = accepted.iter();
+                        chunk.retain(|_| !accepted.next().is_some_and(|accepted| *accepted));
+                    }
+                    if chunk.is_empty() {
+                        break;
+                    }
+                    sleep(Duration::from_millis(random.random_range(0..=most))).await;
+                    most = (2 * most).min(WAITS.1);
+                }
+            }
+        });
+    }
+    loops.join_all().await;
+}

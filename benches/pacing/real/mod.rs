@@ -1,0 +1,21 @@
+//! Tables and queues as they really are: partitions that share a table's capacity, indexes, growth, live traffic, and calls that
+//! are throttled whatever the pace.
+//!
+//! The service is the simulator's [`AdmissionControl`](aws_batch_delivery::simulator::AdmissionControl), without the wire and
+//! without the SDK. The time of a run is compared with that of an oracle, which sees what every partition has left and takes
+//! the entries in whatever order is best.
+
+mod catalog;
+mod latency;
+mod loops;
+mod oracle;
+mod run;
+mod scenario;
+mod service;
+mod table;
+mod workload;
+
+pub(crate) use catalog::scenarios;
+pub(crate) use loops::Contestant;
+pub(crate) use run::compare;
+pub(crate) use table::{HEADER, Line};

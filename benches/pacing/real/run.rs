@@ -1,0 +1,147 @@
+//! One run in virtual time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use futures::stream;
+use tokio::task::JoinSet;
+use tokio::time::{sleep_until, timeout};
+
+use super::super::scenario::Scenario as OneBucket;
+use super::latency::Waits;
+use super::loops::{Contestant, by_loops};
+use super::oracle::Oracle;
+use super::scenario::{AtRandom, Best, Scenario};
+use super::service::{CHUNK, Service, World};
+use super::workload::Item;
+
+/// A run is cut off after this many times the best possible, and so many seconds more.
+const CUT_OFF: (f64, f64) = (12.0, 60.0);
+
+/// What one run came to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Measured {
+    /// Over the best possible; infinite when the run was cut off.
+    pub(crate) time: f64,
+    /// The best possible, in seconds.
+    pub(crate) best: f64,
+    pub(crate) rejected: f64,
+    pub(crate) calls: f64,
+    pub(crate) attempts: u32,
+    pub(crate) lost: usize,
+    /// From when an entry that is not hot left for the first time, or was due, until it was accepted.
+    pub(crate) cold: Waits,
+    /// The same of those that are hot.
+    pub(crate) hot: Waits,
+    /// From when any entry was read, or was due.
+    pub(crate) read: Waits,
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "time {:.4} of {:.2} s, ", self.time, self.best)?;
+        write!(out, "rejected {:.2}%, calls {:.3}, ", self.rejected, self.calls)?;
+        write!(out, "cold {:.0}/{:.0} ms, ", self.cold.median, self.cold.p99)?;
+        write!(out, "hot {:.0}/{:.0} ms, ", self.hot.median, self.hot.p99)?;
+        write!(out, "attempts {}", self.attempts)
+    }
+}
+
+/// Runs a scenario with all contestants, on the same entries.
+pub(crate) fn compare(scenario: &Scenario, seed: u64, contestants: &[Contestant]) -> Vec<Measured> {
+    let items = Arc::new(scenario.workload.items(scenario.entries, seed));
+    let oracle = Oracle::of(scenario, &items, seed);
+    let runs = contestants.iter().map(|contestant| {
+        let mut best = oracle.end;
+        if scenario.best == Best::WithoutFaults {
+            let calm = scenario.clone().with(|it| it.at_random = AtRandom::default());
+            best = run(&calm, &items, seed, contestant, oracle.end).0;
+        }
+        let (end, service) = run(scenario, &items, seed, contestant, best.max(oracle.end));
+        measure(scenario, &service.world(), &oracle, best, end)
+    });
+    runs.collect()
+}
+
+/// How long a run takes.
+fn run(scenario: &Scenario, items: &Arc<Vec<Item>>, seed: u64, contestant: &Contestant, best: f64) -> (f64, Service) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime can be made");
+    runtime.block_on(async {
+        let service = Service::new(&Arc::new(scenario.clone()), Arc::clone(items), seed);
+        let mut processes = JoinSet::new();
+        for process in 0..scenario.processes {
+            processes.spawn(deliver(service.clone(), process, seed, contestant.clone()));
+        }
+        let limit = Duration::from_secs_f64(CUT_OFF.0 * best + CUT_OFF.1);
+        let in_time = timeout(limit, processes.join_all()).await.is_ok();
+        (if in_time { service.now() } else { f64::INFINITY }, service)
+    })
+}
+
+/// Delivers the part of a process: every so many-th entry.
+async fn deliver(service: Service, process: usize, seed: u64, contestant: Contestant) {
+    let scenario = Arc::clone(&service.scenario);
+    let numbers = (process..service.items.len()).step_by(scenario.processes);
+    let entries = numbers.map(|number| number as u32);
+    let seed = seed.wrapping_mul(1000) + process as u64;
+    let make = match contestant {
+        Contestant::Engine(make) => make,
+        Contestant::Loop => return by_loops(&service, entries, seed).await,
+    };
+    let shape = OneBucket::new("", 0.0, 0).with(|it| it.workers = scenario.workers);
+    let options = DeliveryOptions::default()
+        .backoff(make(&shape, seed))
+        .concurrency(scenario.workers)
+        .give_up_after(Duration::MAX);
+    let delivery = Delivery::new(service.clone()).options(options);
+    if scenario.workload.is_live() {
+        let arrivals = stream::unfold((service, entries), |(service, mut entries)| async {
+            let entry = entries.next()?;
+            let due = Duration::from_secs_f64(service.items[entry as usize].due);
+            sleep_until(service.started + due).await;
+            Some((entry, (service, entries)))
+        });
+        let _ = delivery.deliver_stream(arrivals).await;
+    } else {
+        let _ = delivery.deliver(entries).await;
+    }
+}
+
+fn measure(scenario: &Scenario, world: &World, oracle: &Oracle, best: f64, end: f64) -> Measured {
+    let live = scenario.workload.is_live();
+    let now = if end.is_finite() {
+        end
+    } else {
+        CUT_OFF.0 * best + CUT_OFF.1
+    };
+    let all = || world.times.iter().zip(&oracle.hot);
+    // What is not accepted at the end has waited until then.
+    let waits = |hot: bool| {
+        Waits::of(all().filter(|(_, is_hot)| **is_hot == hot).filter_map(|(times, _)| {
+            let from = if live { Some(times.read) } else { times.sent };
+            Some(times.accepted.unwrap_or(now) - from?)
+        }))
+    };
+    Measured {
+        time: end / best,
+        best,
+        rejected: 100.0 * world.rejected as f64 / world.sent.max(1) as f64,
+        calls: world.calls as f64 / world.times.len().div_ceil(CHUNK) as f64,
+        attempts: world.times.iter().map(|times| times.attempts).max().unwrap_or(0),
+        lost: all().filter(|(times, _)| times.accepted.is_none()).count(),
+        cold: waits(false),
+        hot: waits(true),
+        read: Waits::of(
+            world
+                .times
+                .iter()
+                .map(|times| times.accepted.unwrap_or(now) - times.read),
+        ),
+    }
+}

@@ -1,0 +1,113 @@
+//! What a run is like, and what is expected of it.
+
+use aws_batch_delivery::simulator::Throughput;
+
+use super::workload::Workload;
+
+/// What a scenario must reach; infinite where nothing is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Targets {
+    /// Time over the best possible, on average.
+    pub(crate) time: f64,
+    /// Rejected entries in percent of those sent, beyond the share that is rejected at random.
+    pub(crate) rejected: f64,
+    /// Milliseconds that entries of keys that are not hot wait: 99 of 100, and on average.
+    pub(crate) p99: f64,
+    pub(crate) mean: f64,
+}
+
+pub(crate) const NOTHING: Targets = Targets {
+    time: f64::INFINITY,
+    rejected: f64::INFINITY,
+    p99: f64::INFINITY,
+    mean: f64::INFINITY,
+};
+
+/// Throttles that do not depend on the pace, as shares from 0 to 1.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AtRandom {
+    pub(crate) calls: f64,
+    pub(crate) entries: f64,
+}
+
+/// A partition that takes nothing for a while.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outage {
+    pub(crate) partition: usize,
+    pub(crate) from: f64,
+    pub(crate) until: f64,
+}
+
+/// What the time of a run is compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Best {
+    /// The oracle's time.
+    Oracle,
+    /// The time of a run with the same seed and without the throttles at random.
+    WithoutFaults,
+}
+
+/// One kind of run.
+#[derive(Debug, Clone)]
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    pub(crate) throughput: Throughput,
+    pub(crate) index: Option<Throughput>,
+    /// Seconds after which the table has another capacity.
+    pub(crate) steps: Vec<(f64, f64)>,
+    pub(crate) outage: Option<Outage>,
+    pub(crate) at_random: AtRandom,
+    pub(crate) workload: Workload,
+    pub(crate) entries: usize,
+    /// Deliveries that share nothing, each with an equal part of the entries.
+    pub(crate) processes: usize,
+    /// Calls in flight of each process.
+    pub(crate) workers: usize,
+    /// Median round trip in seconds.
+    pub(crate) trip: f64,
+    pub(crate) best: Best,
+    pub(crate) targets: Targets,
+}
+
+impl Scenario {
+    pub(crate) fn new(name: &str, throughput: impl Into<Throughput>, workload: Workload, entries: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            throughput: throughput.into(),
+            index: None,
+            steps: Vec::new(),
+            outage: None,
+            at_random: AtRandom::default(),
+            workload,
+            entries,
+            processes: 1,
+            workers: 64,
+            trip: 0.008,
+            best: Best::Oracle,
+            targets: NOTHING,
+        }
+    }
+
+    /// The targets: time over the best possible, and rejected percent.
+    pub(crate) fn within(mut self, time: f64, rejected: f64) -> Self {
+        (self.targets.time, self.targets.rejected) = (time, rejected);
+        self
+    }
+
+    /// The target of the wait of entries that are not hot: milliseconds of 99 in 100.
+    pub(crate) fn waits(mut self, p99: f64) -> Self {
+        self.targets.p99 = p99;
+        self
+    }
+
+    pub(crate) fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
+
+    /// Percent of the entries sent that are rejected whatever anybody does.
+    pub(crate) fn unavoidable(&self) -> f64 {
+        let AtRandom { calls, entries } = self.at_random;
+        100.0 * (1.0 - (1.0 - calls) * (1.0 - entries))
+    }
+}

@@ -1,0 +1,144 @@
+//! What is written, in which order, and when it arrives.
+
+use std::ops::Range;
+
+use aws_batch_delivery::simulator::Place;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+
+/// Kilobytes of the smallest and the largest item of mixed sizes. Their logarithm is uniform.
+const KILOBYTES: (f64, f64) = (0.5, 50.0);
+/// Hashes of one of ten partitions.
+const TENTH: u64 = u64::MAX / 10;
+
+/// The order and the keys of the entries.
+#[derive(Debug, Clone)]
+pub(crate) enum Workload {
+    /// Every item has a partition key of its own, in no order.
+    Unique,
+    /// The same, with items of 0.5 to 50 KB.
+    Sizes,
+    /// Sorted by partition key and sort key, so many items a key.
+    Sorted(usize),
+    /// In the order of the hashes, as a table scan or an export comes; cut into so many segments that are read in turn.
+    Scanned(usize),
+    /// So many keys whose frequencies fall as 1, 1/2, 1/3 …
+    Zipf(usize),
+    /// Entries arrive at a rate, for so many seconds.
+    Live { rate: f64, seconds: f64, hot: Option<Hot> },
+}
+
+/// The first of ten key ranges gets more than its part for a while, most of it for one key.
+#[derive(Debug, Clone)]
+pub(crate) struct Hot {
+    pub(crate) time: Range<f64>,
+    /// Entries a second in the range.
+    pub(crate) rate: f64,
+}
+
+/// One entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Item {
+    pub(crate) place: Place,
+    /// Where it is in the index.
+    pub(crate) index: Place,
+    pub(crate) units: u32,
+    /// When it arrives, in seconds. Zero: it is there from the start.
+    pub(crate) due: f64,
+}
+
+impl Workload {
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self, Self::Live { .. })
+    }
+
+    /// The number of the partition that gets more than its part.
+    pub(crate) fn heats(&self) -> Option<usize> {
+        matches!(self, Self::Live { hot: Some(_), .. }).then_some(0)
+    }
+
+    /// The entries, in their order.
+    pub(crate) fn items(&self, count: usize, seed: u64) -> Vec<Item> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xda7a);
+        match self {
+            Self::Unique => (0..count).map(|_| unique(&mut random)).collect(),
+            Self::Sizes => {
+                let (least, most) = KILOBYTES;
+                let units = |random: &mut Xoshiro256PlusPlus| least * (most / least).powf(random.random::<f64>());
+                let sized = |_| {
+                    let units = units(&mut random).ceil() as u32;
+                    Item {
+                        units,
+                        ..unique(&mut random)
+                    }
+                };
+                (0..count).map(sized).collect()
+            }
+            Self::Sorted(items) => {
+                let keys: Vec<u64> = (0..count.div_ceil(*items)).map(|_| random.random()).collect();
+                (0..count)
+                    .map(|number| item(Place::new(keys[number / items], (number % items) as u64), &mut random))
+                    .collect()
+            }
+            Self::Scanned(segments) => {
+                let mut all: Vec<Item> = (0..count).map(|_| unique(&mut random)).collect();
+                all.sort_unstable_by_key(|item| item.place);
+                let length = count.div_ceil(*segments);
+                let turns = (0..length * segments).map(|turn| (turn % segments) * length + turn / segments);
+                turns.filter_map(|index| all.get(index).copied()).collect()
+            }
+            Self::Zipf(keys) => zipf(*keys, count, &mut random),
+            Self::Live { rate, seconds, hot } => live(*rate, *seconds, hot.as_ref(), &mut random),
+        }
+    }
+}
+
+fn item(place: Place, random: &mut Xoshiro256PlusPlus) -> Item {
+    Item {
+        place,
+        index: Place::new(random.random(), 0),
+        units: 1,
+        due: 0.0,
+    }
+}
+
+fn unique(random: &mut Xoshiro256PlusPlus) -> Item {
+    item(Place::new(random.random(), 0), random)
+}
+
+fn zipf(keys: usize, count: usize, random: &mut Xoshiro256PlusPlus) -> Vec<Item> {
+    let sum: f64 = (1..=keys).map(|rank| 1.0 / rank as f64).sum();
+    let places: Vec<u64> = (0..keys).map(|_| random.random()).collect();
+    let mut all = Vec::with_capacity(count);
+    for (rank, place) in (1..=keys).zip(places) {
+        let share = count as f64 / (rank as f64 * sum);
+        let number = if rank == keys {
+            count - all.len()
+        } else {
+            share as usize
+        };
+        all.extend((0..number as u64).map(|sort| item(Place::new(place, sort), random)));
+    }
+    all.shuffle(random);
+    all
+}
+
+fn live(rate: f64, seconds: f64, hot: Option<&Hot>, random: &mut Xoshiro256PlusPlus) -> Vec<Item> {
+    (0..(rate * seconds) as u64)
+        .map(|number| {
+            let due = number as f64 / rate;
+            let place = match hot.filter(|hot| hot.time.contains(&due)) {
+                // The other keys bring a tenth of theirs to the range.
+                Some(hot) if random.random::<f64>() < (hot.rate - rate / 10.0) / (rate - rate / 10.0) => {
+                    Place::new(TENTH / 2, number)
+                }
+                _ => Place::new(random.random(), 0),
+            };
+            Item {
+                due,
+                ..item(place, random)
+            }
+        })
+        .collect()
+}
