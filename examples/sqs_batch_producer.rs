@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         Ok(report) => println!("{report}"),
         Err(error) => {
             // Each of them is here, to be tried again or kept elsewhere.
-            for undelivered in &error.undelivered {
+            for undelivered in error.undelivered() {
                 eprintln!("message {}: {}", undelivered.entry.id(), undelivered.cause);
             }
             return Err(error.into());

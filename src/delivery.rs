@@ -1,6 +1,7 @@
 //! The ways in: a delivery to one table or queue, and the two functions for a single batch.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
@@ -8,7 +9,7 @@ use futures::{Stream, StreamExt};
 use crate::engine;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
-use crate::report::{DeliveryError, Report, StreamError};
+use crate::report::{DeliveryError, Report};
 use crate::target::BatchTarget;
 #[cfg(feature = "dynamodb")]
 use crate::target::dynamo::{DynamoTable, DynamoTables};
@@ -102,29 +103,27 @@ impl<T: BatchTarget> Delivery<T> {
     where
         S: Stream<Item = T::Entry>,
     {
-        match self.try_deliver_stream(stream.map(Ok::<_, Infallible>)).await {
-            Ok(report) => Ok(report),
-            Err(StreamError::Delivery(error)) => Err(error),
-            Err(StreamError::Stream { error, .. }) => match error {},
-        }
+        self.try_deliver_stream(stream.map(Ok::<_, Infallible>)).await
     }
 
     /// Delivers every entry of a stream that may fail, or hands it back.
     ///
-    /// As [`deliver_stream`](Self::deliver_stream). The first error ends the stream; what came before it is delivered.
+    /// As [`deliver_stream`](Self::deliver_stream). The first error ends the stream; what came before it is delivered. The error
+    /// may be of any type that converts into a boxed one: an error of your own, `anyhow::Error`, `Box<dyn Error + Send + Sync>`.
     ///
     /// # Errors
-    /// When the stream failed, or any entry was not delivered.
-    pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, StreamError<T::Entry, X>>
+    /// When any entry was not delivered, or the stream failed: then the error has a
+    /// [`stream_error`](DeliveryError::stream_error) beside the entries.
+    pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<T::Entry>>
     where
         S: Stream<Item = Result<T::Entry, X>>,
+        X: Into<Box<dyn Error + Send + Sync>>,
     {
         let mut input = engine::Streamed::new(stream);
         let delivered = engine::deliver(Arc::clone(&self.target), &mut input, self.options.clone()).await;
-        let delivery = delivered.into_result();
         match input.error {
-            Some(error) => Err(StreamError::Stream { error, delivery }),
-            None => delivery.map_err(StreamError::Delivery),
+            Some(error) => Err(delivered.into_error_of_stream(error.into())),
+            None => delivered.into_result(),
         }
     }
 

@@ -34,7 +34,7 @@
 //! let options = DeliveryOptions::default().backoff(FullJitter::default()).concurrency(4).retries(5);
 //! let orders = Delivery::to_dynamo(dynamo, "orders").options(options);
 //! if let Err(error) = orders.deliver(writes).await {
-//!     for undelivered in error.undelivered {
+//!     for undelivered in error.undelivered() {
 //!         eprintln!("entry {}: {}", undelivered.position, undelivered.cause);
 //!     }
 //! }
@@ -64,7 +64,7 @@
 //! - [`Delivery`]: the same, reusable, and for any [target]; from a stream, too.
 //! - [`Producer`]: single entries of many tasks; [`Receipt`], [`Fate`]: what becomes of one of them.
 //! - [`DeliveryOptions`]: pace, concurrency and patience.
-//! - [`Report`], [`DeliveryError`], [`StreamError`], [`Undelivered`], [`Cause`]: what it came to.
+//! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: what it came to.
 //! - [`Progress`]: live figures.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] tells how the pacing works.
 //! - [`target`]: DynamoDB, SQS, and the trait for other services.
@@ -79,6 +79,7 @@
 //! | `dynamodb` | yes | [`deliver_batch_to_dynamo`] |
 //! | `sqs` | yes | [`deliver_batch_to_sqs`] |
 //! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS go through S3 |
+//! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
 //! | `simulator` | no | an in-process AWS for tests |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
@@ -95,6 +96,8 @@ mod options;
 mod producer;
 mod progress;
 mod report;
+#[cfg(feature = "serde")]
+mod seconds;
 #[cfg(feature = "simulator")]
 pub mod simulator;
 pub mod target;
@@ -108,4 +111,4 @@ pub use invalid::InvalidEntry;
 pub use options::DeliveryOptions;
 pub use producer::{Fate, Producer, Receipt};
 pub use progress::{Progress, Snapshot};
-pub use report::{Cause, DeliveryError, Report, StreamError, Undelivered};
+pub use report::{Cause, DeliveryError, Report, Undelivered};

@@ -22,7 +22,10 @@ pub struct Progress {
 }
 
 /// The figures at one moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// With the feature `serde` it can be serialized and deserialized; the delay is `delay_seconds`, a number.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
     /// Entries that the service accepted.
@@ -44,6 +47,7 @@ pub struct Snapshot {
     /// Entries delivered per second since the last snapshot; 0 in the first one.
     pub rate: f64,
     /// How long the call that left last came after the answer to the one before it, in the same slot.
+    #[cfg_attr(feature = "serde", serde(rename = "delay_seconds", with = "crate::seconds"))]
     pub delay: Duration,
 }
 
@@ -97,5 +101,24 @@ impl Figures {
         } else {
             0.0
         }
+    }
+}
+
+#[cfg(all(test, feature = "serde"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_comes_back_as_it_was_serialized() {
+        let progress = Progress::default();
+        progress.figures().delivered.store(7, Relaxed);
+        progress.figures().delay_nanos.store(2_500_000, Relaxed);
+        let snapshot = progress.snapshot();
+        let value = serde_json::to_value(snapshot).unwrap();
+        assert_eq!(
+            (&value["delivered"], &value["delay_seconds"]),
+            (&7.into(), &0.0025.into())
+        );
+        assert_eq!(serde_json::from_value::<Snapshot>(value).unwrap(), snapshot);
     }
 }

@@ -1,5 +1,7 @@
 //! What a delivery came to.
 
+use std::error::Error;
+
 use crate::report::{DeliveryError, Report, Undelivered};
 use crate::target::Fault;
 
@@ -31,10 +33,12 @@ impl<E> Delivered<E> {
         if undelivered.is_empty() && stopped.is_none() {
             return Ok(report);
         }
-        Err(DeliveryError {
-            report,
-            undelivered,
-            stopped,
-        })
+        Err(DeliveryError::new(report, undelivered, stopped))
+    }
+    /// The stream that the entries came from failed.
+    pub(crate) fn into_error_of_stream(self, error: Box<dyn Error + Send + Sync>) -> DeliveryError<E> {
+        let mut failed = DeliveryError::new(self.report, self.undelivered, self.stopped);
+        failed.stream_error = Some(error);
+        failed
     }
 }

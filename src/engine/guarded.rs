@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use crate::target::Fault;
 
@@ -25,9 +24,3 @@ pub(crate) fn panicked(whose: &'static str, panic: &(dyn Any + Send)) -> Fault {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Panicked(String);
-
-impl From<Panicked> for Arc<dyn std::error::Error + Send + Sync> {
-    fn from(panicked: Panicked) -> Self {
-        Arc::new(panicked)
-    }
-}

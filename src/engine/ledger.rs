@@ -92,7 +92,7 @@ impl<E> Ledger<E> {
         self.report.undelivered += 1;
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
         let undelivered = Undelivered {
-            entry,
+            entry: Box::new(entry),
             position: ticket.position,
             cause,
             attempts: ticket.attempts(),

@@ -86,10 +86,18 @@ impl Fault {
         self
     }
 
-    /// The original error. Entries of one call share it.
+    /// The original error: any error, or a text. Entries of one call share it.
+    ///
+    /// ```
+    /// # use aws_batch_delivery::target::Fault;
+    /// # fn fault(error: std::io::Error) -> Fault {
+    /// Fault::new("connection failed").caused_by(error)
+    /// # }
+    /// let fault = Fault::new("MappingError").caused_by("the field is not known");
+    /// ```
     #[must_use]
-    pub fn caused_by(mut self, source: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
-        Arc::make_mut(&mut self.0).source = Some(source.into());
+    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Arc::make_mut(&mut self.0).source = Some(Arc::from(source.into()));
         self
     }
 

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::error::Error;
-use std::sync::Arc;
 
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::{ConnectorError, DispatchFailure, SdkError};
@@ -186,8 +185,7 @@ where
         // The SDK may tell more kinds of failure apart one day. Sending again loses nothing.
         _ => (Meaning::Unclear(Rejection::Transient), "unknown failure".into()),
     };
-    let source: Arc<dyn Error + Send + Sync> = Arc::new(error);
-    (meaning, Fault::new(code).caused_by(source))
+    (meaning, Fault::new(code).caused_by(error))
 }
 
 /// Whether the request had a connection, so that it may have reached the service. A connection that closed instead of an
@@ -210,7 +208,7 @@ pub(crate) fn of_entry(code: &str, sender_fault: bool, message: Option<&str>) ->
     });
     let mut fault = Fault::new(code.to_owned());
     if let Some(message) = message {
-        fault = fault.caused_by(Box::<dyn Error + Send + Sync>::from(message));
+        fault = fault.caused_by(message);
     }
     match meaning {
         Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),

@@ -24,14 +24,18 @@ async fn a_panic_in_the_target_loses_no_entry_and_is_reported() {
         .await
         .unwrap_err();
     assert_eq!(error.report.delivered, 4);
-    let entries: Vec<_> = error.undelivered.iter().map(|undelivered| undelivered.entry).collect();
+    let entries: Vec<_> = error
+        .undelivered()
+        .iter()
+        .map(|undelivered| *undelivered.entry)
+        .collect();
     assert_eq!(entries, [5, 6, 7, 8, 9, 10]);
-    let Cause::Stopped(fault) = &error.undelivered[0].cause else {
-        panic!("{:?}", error.undelivered[0].cause)
+    let Cause::Stopped(fault) = &error.undelivered()[0].cause else {
+        panic!("{:?}", error.undelivered()[0].cause)
     };
     assert_eq!(std::error::Error::source(fault).unwrap().to_string(), "out of ink");
-    assert!(error.undelivered[0].may_have_been_delivered);
-    assert!(!error.undelivered[5].may_have_been_delivered);
+    assert!(error.undelivered()[0].may_have_been_delivered);
+    assert!(!error.undelivered()[5].may_have_been_delivered);
 }
 
 #[tokio::test(start_paused = true)]
@@ -73,10 +77,10 @@ async fn a_call_that_cannot_be_made_is_tried_again_only_three_times() {
         .unwrap_err();
     // Ten calls are in flight together, and fail together; each time they rest for a second.
     assert_eq!(calls.lock().unwrap().len(), 40);
-    assert_eq!(error.undelivered.len(), 40);
+    assert_eq!(error.undelivered().len(), 40);
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "no credentials"))
     );

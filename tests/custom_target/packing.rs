@@ -102,9 +102,9 @@ async fn an_entry_larger_than_a_call_is_handed_back_unsent() {
     let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
     let error = Delivery::new(target).deliver([1, 101, 2]).await.unwrap_err();
     assert_eq!((error.report.delivered, error.report.undelivered), (2, 1));
-    let undelivered = &error.undelivered[0];
+    let undelivered = &error.undelivered()[0];
     assert_eq!(
-        (undelivered.entry, undelivered.position, undelivered.attempts),
+        (*undelivered.entry, undelivered.position, undelivered.attempts),
         (101, 1, 0)
     );
     assert_eq!(

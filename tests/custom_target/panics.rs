@@ -103,13 +103,13 @@ impl BackoffStrategy for Nervous {
 
 /// All of 0..100 is accounted for, and what stopped the delivery is told.
 fn assert_nothing_is_lost(error: &DeliveryError<usize>, whose: &str) {
-    let handed_back = error.undelivered.len() as u64;
+    let handed_back = error.undelivered().len() as u64;
     assert_eq!(error.report.undelivered, handed_back);
     assert_eq!(error.report.delivered + error.report.superseded + handed_back, 100);
     let stopped = error.stopped.as_ref().unwrap();
     assert_eq!(stopped.code(), format!("{whose} panicked"));
     assert_eq!(stopped.source().unwrap().to_string(), "out of ink");
-    for undelivered in &error.undelivered {
+    for undelivered in error.undelivered() {
         assert!(matches!(undelivered.cause, Cause::Stopped(_)), "{undelivered:?}");
     }
 }
@@ -134,7 +134,7 @@ async fn a_panic_over_the_only_entry_ends_the_delivery_too() {
     for place in [Place::Check, Place::Complete, Place::Lane] {
         let delivery = Delivery::new(Clumsy(place)).options(no_rest());
         let delivered = timeout(Duration::from_mins(1), delivery.deliver([7])).await;
-        assert_eq!(delivered.unwrap().unwrap_err().undelivered[0].entry, 7);
+        assert_eq!(*delivered.unwrap().unwrap_err().undelivered()[0].entry, 7);
 
         let producer = delivery.producer();
         let undelivered = producer.send(7).await.unwrap_err();

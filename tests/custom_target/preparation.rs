@@ -83,17 +83,17 @@ async fn a_delivery_that_ends_while_its_target_is_prepared_hands_everything_back
         .await
         .unwrap_err();
     assert_eq!(started.elapsed(), Duration::from_millis(500));
-    assert_eq!((error.undelivered.len(), target.preparations.load(Relaxed)), (10, 0));
-    assert!(matches!(error.undelivered[0].cause, Cause::DeadlineReached(None)));
+    assert_eq!((error.undelivered().len(), target.preparations.load(Relaxed)), (10, 0));
+    assert!(matches!(error.undelivered()[0].cause, Cause::DeadlineReached(None)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_the_preparation_loses_no_entry() {
     let error = Delivery::new(Prepared::new(true)).deliver(0..10).await.unwrap_err();
-    assert_eq!(error.undelivered.len(), 10);
+    assert_eq!(error.undelivered().len(), 10);
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::Stopped(_)) && undelivered.attempts == 0)
     );
@@ -115,5 +115,5 @@ async fn an_entry_is_completed_once_and_stays_so() {
             .iter()
             .all(|entry| (1_001..=1_005).contains(entry))
     );
-    assert!(error.undelivered.iter().all(|undelivered| undelivered.entry > 1_000));
+    assert!(error.undelivered().iter().all(|undelivered| *undelivered.entry > 1_000));
 }

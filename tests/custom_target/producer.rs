@@ -65,7 +65,7 @@ async fn sending_after_the_close_hands_the_entry_back() {
     producer.close().await.unwrap();
     let undelivered = other.send(7).await.unwrap_err();
     assert!(matches!(undelivered.cause, Cause::Closed));
-    assert_eq!((undelivered.entry, undelivered.attempts), (7, 0));
+    assert_eq!((*undelivered.entry, undelivered.attempts), (7, 0));
     assert_eq!(
         undelivered.to_string(),
         "the entry was not delivered: not sent: the producer is closed"
@@ -86,7 +86,7 @@ async fn each_caller_learns_the_fate_of_its_own_entry() {
         match fate.unwrap() {
             Ok(fate) => assert!(number % 2 == 0 && fate == Fate::Delivered),
             Err(undelivered) => {
-                assert_eq!(undelivered.entry, number);
+                assert_eq!(*undelivered.entry, number);
                 assert!(number % 2 == 1 && matches!(undelivered.cause, Cause::Refused(_)));
             }
         }
@@ -104,7 +104,11 @@ async fn what_nobody_waits_for_is_handed_back_at_the_close() {
         drop(producer.enqueue(number).await.unwrap());
     }
     let error = producer.close().await.unwrap_err();
-    let mut entries: Vec<_> = error.undelivered.iter().map(|undelivered| undelivered.entry).collect();
+    let mut entries: Vec<_> = error
+        .undelivered()
+        .iter()
+        .map(|undelivered| *undelivered.entry)
+        .collect();
     entries.sort_unstable();
     assert_eq!(entries, [1, 3, 5, 7, 9]);
     assert_eq!(error.report.delivered, 5);
@@ -163,7 +167,7 @@ async fn whoever_sends_more_than_there_is_room_for_waits() {
     assert_eq!(taken, 5, "the delivery has read nothing yet");
     assert!(matches!(refused.cause, Cause::BufferFull));
     // There is room again as soon as the delivery reads.
-    producer.send(refused.entry).await.unwrap();
+    producer.send(*refused.entry).await.unwrap();
     assert_eq!(producer.close().await.unwrap().delivered, 6);
 }
 

@@ -1,9 +1,12 @@
 //! Entries that come with time.
 
+use std::error::Error;
+use std::io;
 use std::time::Duration;
 
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, StreamError};
-use futures::{FutureExt, StreamExt, stream};
+use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Verdict};
+use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions};
+use futures::{FutureExt, Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +22,7 @@ fn lingering(linger: Duration) -> DeliveryOptions {
 }
 
 /// A number after each of the delays.
-fn numbers_after(delays: impl IntoIterator<Item = u64>) -> impl futures::Stream<Item = usize> {
+fn numbers_after(delays: impl IntoIterator<Item = u64>) -> impl Stream<Item = usize> {
     stream::iter(delays).enumerate().then(|(number, delay)| async move {
         sleep(ms(delay)).await;
         number + 1
@@ -113,11 +116,66 @@ async fn what_was_read_before_the_stream_failed_is_delivered_and_reported() {
     let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
     let stream = stream::iter([Ok(1), Ok(2), Ok(3), Err("torn"), Ok(4)]);
     let error = Delivery::new(target).try_deliver_stream(stream).await.unwrap_err();
-    let StreamError::Stream { error, delivery } = error else {
-        panic!("{error:?}")
-    };
-    assert_eq!((error, delivery.unwrap().delivered), ("torn", 3));
+    assert_eq!(error.to_string(), "the stream failed after 3 entries");
+    assert_eq!(error.stream_error.as_ref().unwrap().to_string(), "torn");
+    assert_eq!((error.report.delivered, error.undelivered().len()), (3, 0));
     assert_eq!(*calls.lock().unwrap(), [vec![1, 2, 3]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_delivered_is_handed_back_also_when_the_stream_fails() {
+    let (target, _) = Numbers::answering(|_, chunk| {
+        let verdict = |number: &usize| match number {
+            2 => Verdict::Refused(Fault::new("never")),
+            _ => Verdict::Accepted,
+        };
+        Answer::Each(chunk.iter().map(verdict).collect())
+    });
+    let stream = stream::iter([Ok(1), Ok(2), Ok(3), Err("torn")]);
+    let mut error = Delivery::new(target).try_deliver_stream(stream).await.unwrap_err();
+    let told = "the stream failed after 3 entries; 1 of 3 entries was not delivered: 1 × refused: never";
+    assert_eq!(error.to_string(), told);
+    let handed_back: Vec<_> = error.take_undelivered().into_iter().map(|one| *one.entry).collect();
+    assert_eq!((handed_back, error.to_string()), (vec![2], told.to_owned()));
+}
+
+/// A stream of lines whose error is what most programs use for errors.
+fn torn<X>(error: X) -> impl Stream<Item = Result<usize, X>> {
+    stream::iter([Ok(1), Err(error)])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streams_error_of_any_kind_goes_through_the_question_mark() {
+    async fn with_anyhow(delivery: &Delivery<impl BatchTarget<Entry = usize>>) -> anyhow::Result<()> {
+        let context = anyhow::anyhow!("torn").context("line 2");
+        delivery.try_deliver_stream(torn(context)).await?;
+        Ok(())
+    }
+    async fn with_boxes(
+        delivery: &Delivery<impl BatchTarget<Entry = usize>>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        delivery
+            .try_deliver_stream(torn(Box::<dyn Error + Send + Sync>::from("torn")))
+            .await?;
+        Ok(())
+    }
+    async fn with_its_own(delivery: &Delivery<impl BatchTarget<Entry = usize>>) -> Result<(), DeliveryError<usize>> {
+        delivery
+            .try_deliver_stream(torn(io::Error::from(io::ErrorKind::UnexpectedEof)))
+            .await?;
+        Ok(())
+    }
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target);
+    let error = with_anyhow(&delivery).await.unwrap_err();
+    assert_eq!(format!("{error:#}"), "the stream failed after 1 entry: line 2: torn");
+    let error = with_boxes(&delivery).await.unwrap_err();
+    assert_eq!(error.source().unwrap().to_string(), "torn");
+    let error = with_its_own(&delivery).await.unwrap_err().stream_error.unwrap();
+    assert_eq!(
+        error.downcast::<io::Error>().unwrap().kind(),
+        io::ErrorKind::UnexpectedEof
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,12 +198,12 @@ async fn a_cancelled_delivery_leaves_the_rest_to_the_stream() {
     let delivered = usize::try_from(error.report.delivered).unwrap();
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::Cancelled(_)))
     );
     let left = stream.count().await;
-    assert_eq!(delivered + error.undelivered.len() + left, 1_000);
+    assert_eq!(delivered + error.undelivered().len() + left, 1_000);
     assert!(left > 900, "{left}");
 }
 

@@ -53,7 +53,7 @@ impl BatchTarget for Marking {
 
     async fn take_back(&self, undelivered: &mut [Undelivered<usize>]) {
         for undelivered in &mut *undelivered {
-            undelivered.entry %= 1_000;
+            *undelivered.entry %= 1_000;
         }
         let positions = undelivered.iter().map(|undelivered| undelivered.position).collect();
         self.taken_back.lock().unwrap().push(positions);
@@ -80,7 +80,11 @@ async fn what_is_handed_back_is_taken_back_once_and_nothing_else_is() {
     delivery.deliver([1]).await.unwrap();
     assert!(target.taken_back.lock().unwrap().is_empty());
     let error = delivery.deliver([5, 3]).await.unwrap_err();
-    let entries: Vec<usize> = error.undelivered.iter().map(|undelivered| undelivered.entry).collect();
+    let entries: Vec<usize> = error
+        .undelivered()
+        .iter()
+        .map(|undelivered| *undelivered.entry)
+        .collect();
     assert_eq!(entries, [5, 3]);
     let mut taken_back = target.taken_back.lock().unwrap();
     assert_eq!(taken_back.len(), 1);
@@ -98,7 +102,7 @@ async fn a_target_that_panics_or_hangs_as_it_takes_back_loses_no_entry() {
             .deliver([3, 5])
             .await
             .unwrap_err();
-        assert_eq!(error.undelivered.len(), 2);
+        assert_eq!(error.undelivered().len(), 2);
         assert!(started.elapsed() <= Duration::from_secs(7));
     }
 }
@@ -113,7 +117,7 @@ async fn after_an_early_end_it_has_the_grace() {
         .deliver([3, 5])
         .await
         .unwrap_err();
-    assert_eq!((error.undelivered.len(), started.elapsed()), (2, GRACE));
+    assert_eq!((error.undelivered().len(), started.elapsed()), (2, GRACE));
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,10 +125,10 @@ async fn whoever_waits_for_an_entry_gets_it_as_it_was() {
     let target = Marking::new(End::Returns);
     let producer = Delivery::new(target.clone()).options(no_rest().retries(2)).producer();
     let undelivered = producer.send(3).await.unwrap_err();
-    assert_eq!((undelivered.entry, undelivered.attempts), (3, 3));
+    assert_eq!((*undelivered.entry, undelivered.attempts), (3, 3));
     // Nobody waits for this one.
     drop(producer.enqueue(3).await.unwrap());
     let error = producer.close().await.unwrap_err();
-    assert_eq!(error.undelivered[0].entry, 3);
+    assert_eq!(*error.undelivered()[0].entry, 3);
     assert_eq!(*target.taken_back.lock().unwrap(), [[0], [1]]);
 }

@@ -34,8 +34,8 @@ async fn a_throttled_entry_of_a_refused_call_holds_no_other_up() {
             .await
             .unwrap_err();
         assert_eq!(handed_back(&error), [3, 9, 20]);
-        assert!(matches!(error.undelivered[1].cause, Cause::DeadlineReached(_)));
-        assert!(matches!(error.undelivered[2].cause, Cause::Refused(_)));
+        assert!(matches!(error.undelivered()[1].cause, Cause::DeadlineReached(_)));
+        assert!(matches!(error.undelivered()[2].cause, Cause::Refused(_)));
     }
 }
 

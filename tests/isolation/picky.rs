@@ -112,5 +112,9 @@ pub(crate) fn allowed(n: usize) -> u64 {
 
 /// The entries that were handed back, in the order of the input.
 pub(crate) fn handed_back(error: &DeliveryError<usize>) -> Vec<usize> {
-    error.undelivered.iter().map(|undelivered| undelivered.entry).collect()
+    error
+        .undelivered()
+        .iter()
+        .map(|undelivered| *undelivered.entry)
+        .collect()
 }

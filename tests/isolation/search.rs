@@ -25,8 +25,8 @@ async fn one_poisoned_entry_among_five_thousand_is_handed_back_alone() {
     let extra = error.report.calls - 200;
     assert!(extra <= allowed(ENTRIES), "{extra} extra calls");
 
-    let undelivered = &error.undelivered[0];
-    assert_eq!((undelivered.entry, undelivered.position), (1_234, 1_234));
+    let undelivered = &error.undelivered()[0];
+    assert_eq!((*undelivered.entry, undelivered.position), (1_234, 1_234));
     assert!(!undelivered.may_have_been_delivered);
     let Cause::Refused(fault) = &undelivered.cause else {
         panic!("{:?}", undelivered.cause)
@@ -71,8 +71,8 @@ async fn a_call_that_stops_the_delivery_is_not_halved() {
         .await
         .unwrap_err();
     assert_eq!(calls.lock().unwrap().len(), 1);
-    assert_eq!(error.undelivered.len(), 100);
-    assert!(matches!(error.undelivered[99].cause, Cause::Stopped(_)));
+    assert_eq!(error.undelivered().len(), 100);
+    assert!(matches!(error.undelivered()[99].cause, Cause::Stopped(_)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,17 +87,17 @@ async fn an_innocent_entry_keeps_all_its_retries() {
         .await
         .unwrap_err();
     let three = error
-        .undelivered
+        .undelivered()
         .iter()
-        .find(|undelivered| undelivered.entry == 3)
+        .find(|undelivered| *undelivered.entry == 3)
         .unwrap();
     assert!(matches!(three.cause, Cause::RetriesUsedUp(_)));
     // The refused call, and then one attempt and four retries.
     assert_eq!(three.attempts, 1 + 5);
     let seven = error
-        .undelivered
+        .undelivered()
         .iter()
-        .find(|undelivered| undelivered.entry == 7)
+        .find(|undelivered| *undelivered.entry == 7)
         .unwrap();
     assert!(matches!(seven.cause, Cause::Refused(_)));
 }
@@ -161,7 +161,7 @@ async fn a_refused_call_at_the_end_of_the_time_is_handed_back_and_not_lost() {
         .await
         .unwrap_err();
     let positions: Vec<u64> = error
-        .undelivered
+        .undelivered()
         .iter()
         .map(|undelivered| undelivered.position)
         .collect();
@@ -179,10 +179,10 @@ async fn what_is_not_found_in_time_is_given_up() {
         .give_up_after(Duration::from_secs(10));
     let started = Instant::now();
     let error = Delivery::new(target).options(options).deliver(0..25).await.unwrap_err();
-    assert_eq!(error.undelivered.len(), 25);
+    assert_eq!(error.undelivered().len(), 25);
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::TimeUsedUp(_)))
     );
@@ -208,7 +208,7 @@ proptest! {
         let options = no_rest().concurrency(concurrency);
         let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {
             Ok(report) => (report, Vec::new()),
-            Err(error) => (error.report, error.undelivered),
+            Err(error) => (error.report, error.into_undelivered()),
         };
         prop_assert_eq!(undelivered.len(), guilty);
         prop_assert_eq!(report.delivered, (entries - guilty) as u64);

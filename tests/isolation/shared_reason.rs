@@ -27,7 +27,7 @@ async fn a_delivery_of_which_every_entry_is_refused_stops() {
         .deliver(0..100_000)
         .await
         .unwrap_err();
-    assert_eq!(error.undelivered.len(), 100_000);
+    assert_eq!(error.undelivered().len(), 100_000);
     assert!(
         error.report.calls <= HOPELESS + 16 + searched(16),
         "{} calls",
@@ -35,7 +35,7 @@ async fn a_delivery_of_which_every_entry_is_refused_stops() {
     );
     let refused = |cause: &Cause| matches!(cause, Cause::Refused(fault) if fault.code() == "ValidationException");
     let stopped = |cause: &Cause| matches!(cause, Cause::Stopped(fault) if fault.code() == "ValidationException");
-    let causes = || error.undelivered.iter().map(|undelivered| &undelivered.cause);
+    let causes = || error.undelivered().iter().map(|undelivered| &undelivered.cause);
     assert!(causes().all(|cause| refused(cause) || stopped(cause)));
     let tried = causes().filter(|cause| refused(cause)).count() as u64;
     assert!((HOPELESS..=HOPELESS + 16).contains(&tried), "{tried} tried");
@@ -54,7 +54,7 @@ async fn where_all_are_guilty_each_costs_one_call() {
     assert_eq!(handed_back(&error), (0..500).collect::<Vec<_>>());
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::Refused(_)))
     );
@@ -70,7 +70,7 @@ async fn a_good_entry_after_a_call_of_bad_ones_is_delivered() {
             .deliver(0..=good)
             .await
             .unwrap_err();
-        assert_eq!((error.report.delivered, error.undelivered.len()), (1, good));
+        assert_eq!((error.report.delivered, error.undelivered().len()), (1, good));
     }
 }
 
@@ -85,7 +85,7 @@ async fn a_delivery_that_has_delivered_something_is_not_stopped() {
     assert_eq!(handed_back(&error), (25..5_025).collect::<Vec<_>>());
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::Refused(_)))
     );

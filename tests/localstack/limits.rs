@@ -170,7 +170,7 @@ async fn the_largest_message_is_as_large_here_as_there() {
     let error = deliver_batch_to_sqs(&queue.client, &queue.url, [larger], &options())
         .await
         .unwrap_err();
-    assert_eq!((error.report.calls, error.undelivered.len()), (0, 1), "{refused}");
+    assert_eq!((error.report.calls, error.undelivered().len()), (0, 1), "{refused}");
     queue.remove().await;
 }
 

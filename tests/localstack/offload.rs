@@ -209,11 +209,11 @@ async fn without_the_bucket_all_small_messages_arrive_and_the_large_ones_come_ba
         .deliver((0..20).map(|number| message(body(number))))
         .await
         .unwrap_err();
-    assert_eq!((error.report.delivered, error.undelivered.len()), (16, 4));
-    for undelivered in error.undelivered {
+    assert_eq!((error.report.delivered, error.undelivered().len()), (16, 4));
+    for undelivered in error.undelivered() {
         assert!(matches!(&undelivered.cause, Cause::Refused(fault) if fault.code() == "NoSuchBucket"));
         let number = usize::try_from(undelivered.position).unwrap();
-        assert!(undelivered.entry == message(large(number)), "the message has changed");
+        assert!(*undelivered.entry == message(large(number)), "the message has changed");
     }
     let sent: Vec<String> = (0..20).filter(|number| number % 5 != 0).map(numbered).collect();
     assert_eq!(queue.bodies().await, sent);
@@ -234,8 +234,8 @@ async fn the_object_of_a_message_that_sqs_refuses_is_removed() {
         .deliver([entry.clone()])
         .await
         .unwrap_err();
-    assert!(matches!(&error.undelivered[0].cause, Cause::Stopped(_)));
-    assert!(error.undelivered[0].entry == entry, "the message has changed");
+    assert!(matches!(&error.undelivered()[0].cause, Cause::Stopped(_)));
+    assert!(*error.undelivered()[0].entry == entry, "the message has changed");
     assert!(bucket.objects().await.is_empty());
     queue.remove().await;
     bucket.remove().await;

@@ -165,7 +165,7 @@ async fn one_poisoned_put_is_handed_back_alone_with_the_words_of_the_service() {
         .unwrap_err();
     assert_eq!(error.report.delivered, 500);
     assert!(error.report.calls <= 21 + 11, "{} calls", error.report.calls);
-    let [guilty] = &error.undelivered[..] else {
+    let [guilty] = error.undelivered() else {
         panic!("{error:?}")
     };
     assert_eq!(guilty.position, 234);
@@ -181,7 +181,7 @@ async fn one_poisoned_put_is_handed_back_alone_with_the_words_of_the_service() {
         .await
         .unwrap_err();
     assert_eq!((error.report.delivered, error.report.calls), (500, 20));
-    assert!(matches!(error.undelivered[0].cause, Cause::Invalid(_)));
+    assert!(matches!(error.undelivered()[0].cause, Cause::Invalid(_)));
     table.remove().await;
 }
 

@@ -167,11 +167,14 @@ async fn a_delivery_that_ends_while_the_table_is_away_tells_what_is_there() {
     drop(killed);
 
     assert_eq!(error.report.delivered + error.report.undelivered, WRITES as u64);
-    assert_eq!(error.undelivered.len() as u64, error.report.undelivered);
+    assert_eq!(error.undelivered().len() as u64, error.report.undelivered);
     assert_tells_what_is_there(&error, &table.ids().await);
 
     // What was handed back can be delivered again.
-    let entries = error.undelivered.into_iter().map(|undelivered| undelivered.entry);
+    let entries = error
+        .into_undelivered()
+        .into_iter()
+        .map(|undelivered| *undelivered.entry);
     let delivery = Delivery::to_dynamo(table.client.clone(), &table.name);
     delivery.deliver(entries).await.unwrap();
     assert!(table.ids().await == all_ids());
@@ -182,7 +185,7 @@ async fn a_delivery_that_ends_while_the_table_is_away_tells_what_is_there() {
 fn assert_tells_what_is_there(error: &DeliveryError<WriteRequest>, stored: &[String]) {
     let stored: BTreeSet<&String> = stored.iter().collect();
     let mut expected: BTreeSet<String> = all_ids().into_iter().collect();
-    for undelivered in &error.undelivered {
+    for undelivered in error.undelivered() {
         let id = id_of(&undelivered.entry);
         let there = stored.contains(&id);
         assert!(undelivered.may_have_been_delivered || !there, "{undelivered:?}");
@@ -210,8 +213,8 @@ async fn a_queue_that_comes_back_without_its_memory_stops_the_delivery() {
     // came later, and all of that is handed back.
     let error = underway.task.await.unwrap().unwrap_err();
     assert_eq!(error.report.delivered, before);
-    assert_eq!(error.undelivered.len() as u64, MESSAGES as u64 - before);
-    for undelivered in &error.undelivered {
+    assert_eq!(error.undelivered().len() as u64, MESSAGES as u64 - before);
+    for undelivered in error.undelivered() {
         assert!(
             matches!(undelivered.cause, Cause::Stopped(_)),
             "{:?}",
@@ -221,9 +224,9 @@ async fn a_queue_that_comes_back_without_its_memory_stops_the_delivery() {
 
     let queue = Queue::create(&emulators, "killed").await;
     let entries: Vec<_> = error
-        .undelivered
+        .into_undelivered()
         .into_iter()
-        .map(|undelivered| undelivered.entry)
+        .map(|undelivered| *undelivered.entry)
         .collect();
     let mut bodies: Vec<String> = entries.iter().map(|entry| entry.message_body().to_owned()).collect();
     bodies.sort_unstable();

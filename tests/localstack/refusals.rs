@@ -72,7 +72,7 @@ async fn a_message_that_the_queue_refuses_is_handed_back_and_not_sent_again() {
         ),
         (11, 1, 0)
     );
-    let [undelivered] = &error.undelivered[..] else {
+    let [undelivered] = error.undelivered() else {
         panic!("{error:?}")
     };
     assert_eq!((undelivered.position, undelivered.attempts), (4, 1));
@@ -102,7 +102,7 @@ async fn every_malformed_message_is_handed_back_unsent_with_its_own_cause_and_th
         .await
         .unwrap_err();
     let told: Vec<(u64, u32, String)> = error
-        .undelivered
+        .undelivered()
         .iter()
         .map(|undelivered| {
             (
@@ -148,8 +148,8 @@ async fn a_fifo_message_without_a_group_takes_no_neighbour_down_though_the_queue
     let error = deliver_batch_to_sqs(&queue.client, &queue.url, entries, &DeliveryOptions::default())
         .await
         .unwrap_err();
-    assert!(matches!(error.undelivered[0].cause, Cause::Invalid(_)));
-    assert_eq!((error.undelivered[0].position, error.report.delivered), (1, 2));
+    assert!(matches!(error.undelivered()[0].cause, Cause::Invalid(_)));
+    assert_eq!((error.undelivered()[0].position, error.report.delivered), (1, 2));
     assert_eq!(queue.bodies().await, [numbered(0), numbered(1)]);
     queue.remove().await;
 }
@@ -191,10 +191,10 @@ fn options() -> DeliveryOptions {
 }
 
 fn assert_all_stopped<E>(error: &DeliveryError<E>, count: usize, took: Duration) {
-    assert_eq!((error.report.delivered, error.undelivered.len()), (0, count));
+    assert_eq!((error.report.delivered, error.undelivered().len()), (0, count));
     assert!(error.report.calls <= CONCURRENCY, "{error:?}");
     assert_eq!(error.report.resubmitted, 0);
-    for undelivered in &error.undelivered {
+    for undelivered in error.undelivered() {
         assert!(
             matches!(undelivered.cause, Cause::Stopped(_)),
             "{:?}",

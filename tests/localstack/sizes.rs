@@ -34,7 +34,11 @@ async fn an_item_of_409_600_bytes_is_delivered_and_one_byte_more_is_refused_what
         let error = deliver_batch_to_dynamo(&table.client, &table.name, [put_item(item)], &options())
             .await
             .unwrap_err();
-        assert_eq!((error.report.calls, error.undelivered.len()), (0, 1), "{id}: {refused}");
+        assert_eq!(
+            (error.report.calls, error.undelivered().len()),
+            (0, 1),
+            "{id}: {refused}"
+        );
     }
     table.remove().await;
 }
@@ -51,7 +55,7 @@ async fn the_neighbours_of_an_item_that_is_too_large_are_delivered() {
         .await
         .unwrap_err();
     assert_eq!((error.report.delivered, error.report.calls), (24, 1));
-    let [undelivered] = &error.undelivered[..] else {
+    let [undelivered] = error.undelivered() else {
         panic!("{error:?}")
     };
     assert_eq!((undelivered.position, undelivered.attempts), (7, 0));

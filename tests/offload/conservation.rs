@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use aws_batch_delivery::DeliveryError;
 use aws_batch_delivery::simulator::{Faults, InjectedFault, QueueOptions};
 use proptest::prelude::*;
 
@@ -50,9 +51,9 @@ proptest! {
             };
             let entries = mixed(count);
             let ended = services.delivery(services.offload()).options(options).deliver(entries.clone()).await;
-            let undelivered = ended.map_or_else(|error| error.undelivered, |_| Vec::new());
+            let undelivered = ended.map_or_else(DeliveryError::into_undelivered, |_| Vec::new());
             for undelivered in &undelivered {
-                assert_eq!(undelivered.entry, entries[usize::try_from(undelivered.position).unwrap()]);
+                assert_eq!(*undelivered.entry, entries[usize::try_from(undelivered.position).unwrap()]);
             }
 
             // Panics where a pointer has no object.

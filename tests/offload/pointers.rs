@@ -123,7 +123,7 @@ async fn what_cannot_be_offloaded_is_handed_back_as_it_was_and_nothing_is_upload
         .await
         .unwrap_err();
     let causes: Vec<String> = error
-        .undelivered
+        .undelivered()
         .iter()
         .map(|undelivered| undelivered.cause.to_string())
         .collect();
@@ -139,14 +139,14 @@ async fn what_cannot_be_offloaded_is_handed_back_as_it_was_and_nothing_is_upload
     );
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::Invalid(_)))
     );
     let handed_back: Vec<_> = error
-        .undelivered
+        .into_undelivered()
         .into_iter()
-        .map(|undelivered| undelivered.entry)
+        .map(|undelivered| *undelivered.entry)
         .collect();
     assert_eq!(handed_back, entries[..3]);
     assert_eq!((services.queue.len(), services.bucket.puts()), (2, 2));
@@ -165,7 +165,7 @@ async fn attributes_that_are_too_large_by_themselves_are_no_matter_of_the_body()
         .deliver([entry])
         .await
         .unwrap_err();
-    let cause = error.undelivered[0].cause.to_string();
+    let cause = error.undelivered()[0].cause.to_string();
     assert!(
         cause.starts_with("not sent: the message without its offloaded body has 1048"),
         "{cause}"
@@ -189,7 +189,7 @@ async fn s3_keeps_characters_that_sqs_does_not_take() {
         .deliver([message(&large), message(&small)])
         .await
         .unwrap_err();
-    assert_eq!((error.report.delivered, error.undelivered[0].position), (1, 1));
+    assert_eq!((error.report.delivered, error.undelivered()[0].position), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]

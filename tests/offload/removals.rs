@@ -21,11 +21,11 @@ async fn the_object_of_a_refused_message_is_removed_and_the_message_comes_back_a
         .deliver(entries.clone())
         .await
         .unwrap_err();
-    assert_eq!((error.report.delivered, error.undelivered.len()), (13, 7));
-    for undelivered in error.undelivered {
+    assert_eq!((error.report.delivered, error.undelivered().len()), (13, 7));
+    for undelivered in error.undelivered() {
         assert!(matches!(undelivered.cause, Cause::Refused(_)));
         assert_eq!(
-            undelivered.entry,
+            *undelivered.entry,
             entries[usize::try_from(undelivered.position).unwrap()]
         );
     }
@@ -45,8 +45,8 @@ async fn the_object_stays_when_its_message_may_have_been_delivered() {
             .deliver([entry.clone()])
             .await
             .unwrap_err();
-        assert!(error.undelivered[0].may_have_been_delivered);
-        assert_eq!(error.undelivered[0].entry, entry);
+        assert!(error.undelivered()[0].may_have_been_delivered);
+        assert_eq!(*error.undelivered()[0].entry, entry);
         assert_eq!((services.bucket.len(), services.bucket.deletes()), (1, 0));
         assert_eq!(
             services.queue.messages().iter().filter_map(key).count(),
@@ -65,7 +65,7 @@ async fn an_upload_that_may_have_arrived_is_removed_too() {
         .deliver([message(large(0))])
         .await
         .unwrap_err();
-    assert!(!error.undelivered[0].may_have_been_delivered);
+    assert!(!error.undelivered()[0].may_have_been_delivered);
     assert!(services.bucket.is_empty());
 }
 
@@ -81,7 +81,7 @@ async fn an_upload_that_may_have_arrived_is_removed_also_when_the_next_one_is_re
         .deliver([message(large(0))])
         .await
         .unwrap_err();
-    assert!(matches!(error.undelivered[0].cause, Cause::Refused(_)));
+    assert!(matches!(error.undelivered()[0].cause, Cause::Refused(_)));
     assert!(services.bucket.is_empty());
 }
 
@@ -103,7 +103,7 @@ async fn a_removal_that_fails_or_hangs_holds_nothing_up() {
             .deliver([message(large(0))])
             .await
             .unwrap_err();
-        assert_eq!((error.undelivered.len(), services.bucket.len()), (1, 1));
+        assert_eq!((error.undelivered().len(), services.bucket.len()), (1, 1));
         assert!(started.elapsed() < Duration::from_secs(31));
     }
 }
@@ -132,9 +132,9 @@ async fn what_was_not_sent_when_the_delivery_ended_is_as_it_was_and_leaves_nothi
     assert!(cancelled.elapsed() <= GRACE);
     let handed_back: Vec<_> = ended
         .unwrap_err()
-        .undelivered
+        .into_undelivered()
         .into_iter()
-        .map(|one| one.entry)
+        .map(|one| *one.entry)
         .collect();
     assert_eq!(handed_back, entries);
     assert!(services.bucket.is_empty(), "{} objects", services.bucket.len());
@@ -158,8 +158,8 @@ async fn a_removal_takes_no_longer_than_the_grace_when_the_delivery_was_stopped(
         .deliver([entry.clone()])
         .await
         .unwrap_err();
-    assert!(matches!(error.undelivered[0].cause, Cause::Stopped(_)));
-    assert_eq!(error.undelivered[0].entry, entry);
+    assert!(matches!(error.undelivered()[0].cause, Cause::Stopped(_)));
+    assert_eq!(*error.undelivered()[0].entry, entry);
     assert!(started.elapsed() < GRACE * 2);
 }
 
@@ -173,7 +173,12 @@ async fn a_message_that_comes_back_may_be_delivered_again() {
     let entries = (0..3).map(|number| message(large(number)));
     let error = delivery.deliver(entries).await.unwrap_err();
     delivery
-        .deliver(error.undelivered.into_iter().map(|undelivered| undelivered.entry))
+        .deliver(
+            error
+                .into_undelivered()
+                .into_iter()
+                .map(|undelivered| *undelivered.entry),
+        )
         .await
         .unwrap();
     assert_eq!(services.received(), (0..3).map(large).collect::<Vec<_>>());

@@ -94,9 +94,9 @@ async fn an_upload_without_an_end_is_given_up_before_the_attempt_is() {
         .deliver(mixed(10))
         .await
         .unwrap_err();
-    assert_eq!((error.report.delivered, error.undelivered[0].position), (9, 0));
-    assert!(!error.undelivered[0].may_have_been_delivered);
-    assert!(matches!(&error.undelivered[0].cause, Cause::RetriesUsedUp(fault) if fault.code() == "upload timeout"));
+    assert_eq!((error.report.delivered, error.undelivered()[0].position), (9, 0));
+    assert!(!error.undelivered()[0].may_have_been_delivered);
+    assert!(matches!(&error.undelivered()[0].cause, Cause::RetriesUsedUp(fault) if fault.code() == "upload timeout"));
     assert!(started.elapsed() < Duration::from_secs(4));
 }
 
@@ -110,8 +110,8 @@ async fn retries_are_counted_for_uploads_too() {
         .deliver(vec![message(large(0))])
         .await
         .unwrap_err();
-    assert!(matches!(&error.undelivered[0].cause, Cause::RetriesUsedUp(fault) if fault.code() == "SlowDown"));
-    assert_eq!((error.undelivered[0].attempts, services.bucket.puts()), (4, 4));
+    assert!(matches!(&error.undelivered()[0].cause, Cause::RetriesUsedUp(fault) if fault.code() == "SlowDown"));
+    assert_eq!((error.undelivered()[0].attempts, services.bucket.puts()), (4, 4));
     assert_eq!(services.queue.calls(), 0);
 }
 
@@ -137,11 +137,11 @@ async fn a_missing_bucket_or_permission_concerns_only_what_has_to_go_there() {
             .deliver(entries.clone())
             .await
             .unwrap_err();
-        assert_eq!((error.report.delivered, error.undelivered.len()), (13, 7), "{code}");
+        assert_eq!((error.report.delivered, error.undelivered().len()), (13, 7), "{code}");
         assert_eq!(services.bucket.deletes(), 0, "there is nothing to remove");
-        for undelivered in error.undelivered {
+        for undelivered in error.undelivered() {
             let position = usize::try_from(undelivered.position).unwrap();
-            assert_eq!(undelivered.entry, entries[position]);
+            assert_eq!(*undelivered.entry, entries[position]);
             assert!(!undelivered.may_have_been_delivered);
             assert!(
                 matches!(&undelivered.cause, Cause::Refused(fault) if fault.code() == code),

@@ -289,7 +289,7 @@ async fn what_is_held_is_handed_back_at_the_end_of_the_time() {
         .await
         .unwrap_err();
     let positions: Vec<u64> = error
-        .undelivered
+        .undelivered()
         .iter()
         .map(|undelivered| undelivered.position)
         .collect();

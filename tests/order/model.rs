@@ -21,7 +21,7 @@ fn is_delivered_in_order(scenario: &Scenario) -> Result<(), TestCaseError> {
     });
     let (report, undelivered) = match result {
         Ok(report) => (report, Vec::new()),
-        Err(error) => (error.report, error.undelivered),
+        Err(error) => (error.report, error.into_undelivered()),
     };
     let seen = seen.lock().unwrap();
     prop_assert_eq!(&seen.violations, &[""; 0]);
@@ -37,7 +37,7 @@ fn is_delivered_in_order(scenario: &Scenario) -> Result<(), TestCaseError> {
     prop_assert_eq!(handed_back.len(), undelivered.len());
     for undelivered in &undelivered {
         prop_assert_eq!(undelivered.position, undelivered.entry.number as u64);
-        prop_assert_eq!(&undelivered.entry, &input.writes[undelivered.entry.number]);
+        prop_assert_eq!(&*undelivered.entry, &input.writes[undelivered.entry.number]);
         has_its_cause(scenario, &input, undelivered)?;
     }
     let drops = scenario.last_write_wins && scenario.order == Order::Exclusive;

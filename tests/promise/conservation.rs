@@ -142,7 +142,7 @@ fn check<E: Clone + PartialEq + std::fmt::Debug>(
 ) -> Result<(), TestCaseError> {
     let (report, undelivered) = match result {
         Ok(report) => (report, Vec::new()),
-        Err(error) => (error.report, error.undelivered),
+        Err(error) => (error.report, error.into_undelivered()),
     };
 
     // Delivered and undelivered make up the input, entry for entry.
@@ -152,7 +152,7 @@ fn check<E: Clone + PartialEq + std::fmt::Debug>(
     prop_assert_eq!(positions.len(), undelivered.len());
     for undelivered in &undelivered {
         prop_assert_eq!(
-            &undelivered.entry,
+            &*undelivered.entry,
             &input[usize::try_from(undelivered.position).unwrap()]
         );
     }

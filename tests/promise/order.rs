@@ -126,7 +126,7 @@ async fn a_write_without_its_key_is_handed_back_unsent() {
         .unwrap_err();
     assert_eq!((table.len(), table.statistics().refused_calls), (2, 0));
     let causes: Vec<String> = error
-        .undelivered
+        .undelivered()
         .iter()
         .map(|undelivered| undelivered.cause.to_string())
         .collect();
@@ -192,8 +192,8 @@ async fn one_poisoned_put_among_five_thousand_is_handed_back_alone() {
         .unwrap_err();
     assert_eq!((error.report.delivered, table.len()), (4_999, 4_999));
     assert!(error.report.calls <= 200 + 11, "{} calls", error.report.calls);
-    let [guilty] = &error.undelivered[..] else {
-        panic!("{:?}", error.undelivered)
+    let [guilty] = error.undelivered() else {
+        panic!("{:?}", error.undelivered())
     };
     assert_eq!(guilty.position, 1_234);
     assert!(matches!(&guilty.cause, Cause::Refused(fault) if fault.code() == "ValidationException"));
@@ -336,8 +336,11 @@ async fn an_undelivered_fifo_message_keeps_the_id_that_it_got() {
         .message_group_id("g");
     let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest().retries(0));
     let error = delivery.deliver([message.build().unwrap()]).await.unwrap_err();
-    assert!(error.undelivered[0].may_have_been_delivered);
-    let again = error.undelivered.into_iter().map(|undelivered| undelivered.entry);
+    assert!(error.undelivered()[0].may_have_been_delivered);
+    let again = error
+        .into_undelivered()
+        .into_iter()
+        .map(|undelivered| *undelivered.entry);
     delivery.deliver(again).await.unwrap();
     assert_eq!(by_group(&queue)["g"], [1]);
 }
@@ -366,7 +369,7 @@ async fn a_body_that_sqs_does_not_take_arrives_encoded() {
     let body = "bell \u{7}";
     let plain = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
     let refused = plain.deliver([message("id", body)]).await.unwrap_err();
-    assert!(matches!(refused.undelivered[0].cause, Cause::Invalid(_)));
+    assert!(matches!(refused.undelivered()[0].cause, Cause::Invalid(_)));
     let encoding = plain.encode_invalid_characters();
     encoding
         .deliver([message("id", body), message("id", "plain")])

@@ -154,14 +154,14 @@ async fn messages_without_the_ids_that_the_queue_wants_stop_the_delivery() {
         .deliver(messages)
         .await
         .unwrap_err();
-    assert_eq!((error.undelivered.len(), queue.len()), (20_000, 0));
+    assert_eq!((error.undelivered().len(), queue.len()), (20_000, 0));
     // A thousand that were tried, and the calls in which the reason was looked for.
     assert!(error.report.calls < 1_200, "{} calls", error.report.calls);
     let code = |cause: &Cause| match cause {
         Cause::Refused(fault) | Cause::Stopped(fault) => fault.code().to_owned(),
         other => panic!("{other:?}"),
     };
-    let mut causes = error.undelivered.iter().map(|undelivered| &undelivered.cause);
+    let mut causes = error.undelivered().iter().map(|undelivered| &undelivered.cause);
     assert!(causes.clone().all(|cause| code(cause) == "InvalidParameterValue"));
     assert!(matches!(causes.next_back(), Some(Cause::Stopped(_))));
 }
@@ -180,7 +180,7 @@ async fn messages_with_an_id_are_delivered_whatever_others_lack() {
     assert_eq!((error.report.delivered, queue.len()), (expected as u64, expected));
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::Refused(_)))
     );
@@ -200,7 +200,9 @@ async fn a_call_that_every_table_write_is_refused_for_stops_the_delivery() {
     let error = deliver_batch_to_dynamo(&client, "orders", crate::entries::puts(30_000), &no_rest())
         .await
         .unwrap_err();
-    assert_eq!(error.undelivered.len(), 30_000);
+    assert_eq!(error.undelivered().len(), 30_000);
     assert!(error.report.calls < 1_300, "{} calls", error.report.calls);
-    assert!(matches!(&error.undelivered[29_999].cause, Cause::Stopped(fault) if fault.code() == "ValidationException"));
+    assert!(
+        matches!(&error.undelivered()[29_999].cause, Cause::Stopped(fault) if fault.code() == "ValidationException")
+    );
 }

@@ -63,8 +63,8 @@ async fn ten_retries_are_eleven_attempts() {
     let error = deliver_batch_to_dynamo(&client, "orders", puts(25), &no_rest().retries(10))
         .await
         .unwrap_err();
-    assert_eq!((table.statistics().calls, error.undelivered.len()), (11, 25));
-    for undelivered in &error.undelivered {
+    assert_eq!((table.statistics().calls, error.undelivered().len()), (11, 25));
+    for undelivered in error.undelivered() {
         assert!(matches!(&undelivered.cause, Cause::RetriesUsedUp(_)), "{undelivered:?}");
         assert_eq!(undelivered.attempts, 11);
         assert!(!undelivered.may_have_been_delivered);
@@ -87,7 +87,7 @@ async fn an_entry_that_tops_up_a_chunk_has_its_full_count_of_retries() {
     let error = deliver_batch_to_dynamo(&client, "orders", puts(49), &one_by_one().retries(2))
         .await
         .unwrap_err();
-    assert_eq!((error.undelivered.len(), error.undelivered[0].attempts), (1, 3));
+    assert_eq!((error.undelivered().len(), error.undelivered()[0].attempts), (1, 3));
     assert_eq!((error.report.delivered, error.report.calls), (48, 5));
 }
 
@@ -115,7 +115,7 @@ async fn a_missing_permission_stops_the_delivery_and_what_was_delivered_stays_de
         .unwrap_err();
     assert_eq!((error.report.delivered, error.report.undelivered), (25, 75));
     assert_eq!((table.len(), table.statistics().calls), (25, 2));
-    for undelivered in &error.undelivered {
+    for undelivered in error.undelivered() {
         assert!(matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "AccessDeniedException"));
         assert!(
             undelivered.cause.source().and_then(Error::source).is_some(),
@@ -132,9 +132,9 @@ async fn a_missing_table_or_queue_is_an_error_at_once() {
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "nowhere", puts(100), &options)
         .await
         .unwrap_err();
-    assert_eq!((error.undelivered.len(), error.report.calls), (100, 1));
+    assert_eq!((error.undelivered().len(), error.report.calls), (100, 1));
     assert!(
-        matches!(&error.undelivered[0].cause, Cause::Stopped(fault) if fault.code() == "ResourceNotFoundException")
+        matches!(&error.undelivered()[0].cause, Cause::Stopped(fault) if fault.code() == "ResourceNotFoundException")
     );
 
     let (simulator, queue) = with_queue("orders");
@@ -142,8 +142,8 @@ async fn a_missing_table_or_queue_is_an_error_at_once() {
     let error = deliver_batch_to_sqs(&simulator.sqs_client(), url, messages(100), &options)
         .await
         .unwrap_err();
-    assert_eq!((error.undelivered.len(), error.report.calls), (100, 1));
-    assert!(matches!(&error.undelivered[0].cause, Cause::Stopped(_)));
+    assert_eq!((error.undelivered().len(), error.report.calls), (100, 1));
+    assert!(matches!(&error.undelivered()[0].cause, Cause::Stopped(_)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,8 +160,8 @@ async fn a_code_decides_and_not_whom_the_service_blames() {
     let error = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest())
         .await
         .unwrap_err();
-    assert_eq!((error.report.calls, error.undelivered.len()), (1, 3));
-    assert!(matches!(&error.undelivered[0].cause, Cause::Refused(fault) if fault.code() == "InvalidMessageContents"));
+    assert_eq!((error.report.calls, error.undelivered().len()), (1, 3));
+    assert!(matches!(&error.undelivered()[0].cause, Cause::Refused(fault) if fault.code() == "InvalidMessageContents"));
 }
 
 /// Sends ten messages of which the first call meets the fault. Returns how many were sent again.
@@ -200,10 +200,10 @@ async fn an_answer_that_cannot_be_read_leaves_its_entries_marked() {
     let error = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest().retries(0))
         .await
         .unwrap_err();
-    assert_eq!(error.undelivered.len(), 10);
+    assert_eq!(error.undelivered().len(), 10);
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| undelivered.may_have_been_delivered)
     );
@@ -220,9 +220,9 @@ async fn callers_ids_may_repeat_or_be_invalid_and_come_back_as_they_were() {
         .await
         .unwrap_err();
     let handed_back: Vec<_> = error
-        .undelivered
+        .into_undelivered()
         .into_iter()
-        .map(|undelivered| undelivered.entry)
+        .map(|undelivered| *undelivered.entry)
         .collect();
     assert_eq!(handed_back, entries);
 
@@ -281,8 +281,8 @@ async fn without_retries_each_chunk_is_sent_once() {
     let error = deliver_batch_to_dynamo(&client, "orders", puts(100), &no_rest().retries(0))
         .await
         .unwrap_err();
-    assert_eq!((table.statistics().calls, error.undelivered.len()), (4, 100));
-    assert!(error.undelivered.iter().all(|undelivered| undelivered.attempts == 1));
+    assert_eq!((table.statistics().calls, error.undelivered().len()), (4, 100));
+    assert!(error.undelivered().iter().all(|undelivered| undelivered.attempts == 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,7 +11,7 @@ const SECRET: &str = "hunter2";
 /// Everything that the error says of itself, `Display` and `Debug`.
 fn said<E>(error: &DeliveryError<E>) -> String {
     let causes = error
-        .undelivered
+        .undelivered()
         .iter()
         .map(|undelivered| format!("{undelivered:?} {}", undelivered.cause));
     format!("{error} {error:?} {}", causes.collect::<String>())
@@ -33,7 +33,7 @@ async fn errors_do_not_show_what_is_in_an_entry() {
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", writes, &no_rest())
         .await
         .unwrap_err();
-    assert_eq!(error.undelivered.len(), 2);
+    assert_eq!(error.undelivered().len(), 2);
     assert!(!said(&error).contains(SECRET), "{}", said(&error));
 
     let (simulator, queue) = with_queue("orders");
@@ -42,6 +42,6 @@ async fn errors_do_not_show_what_is_in_an_entry() {
     let error = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), entries, &no_rest())
         .await
         .unwrap_err();
-    assert_eq!(error.undelivered.len(), 2);
+    assert_eq!(error.undelivered().len(), 2);
     assert!(!said(&error).contains(SECRET), "{}", said(&error));
 }

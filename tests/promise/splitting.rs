@@ -97,7 +97,7 @@ async fn an_item_of_409_600_bytes_is_delivered_and_one_byte_more_is_handed_back_
         .await
         .unwrap_err();
     assert_eq!((error.report.delivered, table.len()), (3, 3));
-    let [undelivered] = &error.undelivered[..] else {
+    let [undelivered] = error.undelivered() else {
         panic!("{error:?}")
     };
     assert_eq!((undelivered.position, undelivered.attempts), (2, 0));
@@ -150,7 +150,7 @@ async fn every_malformed_message_is_handed_back_unsent_with_its_own_cause() {
         .await
         .unwrap_err();
     let causes: Vec<_> = error
-        .undelivered
+        .undelivered()
         .iter()
         .map(|undelivered| {
             (
@@ -200,7 +200,7 @@ async fn a_fifo_message_without_a_group_is_handed_back_and_takes_no_neighbour_do
     let error = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), entries, &options)
         .await
         .unwrap_err();
-    assert!(matches!(error.undelivered[0].cause, Cause::Invalid(_)));
-    assert_eq!((error.undelivered[0].position, error.report.delivered), (1, 2));
+    assert!(matches!(error.undelivered()[0].cause, Cause::Invalid(_)));
+    assert_eq!((error.undelivered()[0].position, error.report.delivered), (1, 2));
     assert_eq!(queue.messages().len(), 2);
 }

@@ -31,14 +31,14 @@ async fn deliver_until(
     let took = started.elapsed();
 
     assert_eq!(error.report.delivered + error.report.undelivered, 1_000);
-    assert_eq!(error.undelivered.len() as u64, error.report.undelivered);
+    assert_eq!(error.undelivered().len() as u64, error.report.undelivered);
     // The hung call was applied, although nobody was told.
     assert_eq!(table.len() as u64, error.report.delivered + 25);
     (error, took)
 }
 
 fn assert_what_was_in_flight_is_marked(error: &DeliveryError<WriteRequest>) {
-    for undelivered in &error.undelivered {
+    for undelivered in error.undelivered() {
         let hung = (50..75).contains(&undelivered.position);
         assert_eq!(undelivered.may_have_been_delivered, hung, "{}", undelivered.position);
         assert_eq!(undelivered.attempts, u32::from(hung));
@@ -58,7 +58,7 @@ async fn cancelled_in_the_middle_it_returns_within_the_grace() {
     assert_eq!(took, after + GRACE);
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::Cancelled(_)))
     );
@@ -72,7 +72,7 @@ async fn at_the_deadline_it_returns_within_the_grace() {
     assert_eq!(took, after + GRACE);
     assert!(
         error
-            .undelivered
+            .undelivered()
             .iter()
             .all(|undelivered| matches!(undelivered.cause, Cause::DeadlineReached(_)))
     );
@@ -88,7 +88,7 @@ async fn cancelled_before_the_start_it_sends_nothing() {
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", puts(100), &options)
         .await
         .unwrap_err();
-    assert_eq!((error.undelivered.len(), error.report.calls), (100, 0));
+    assert_eq!((error.undelivered().len(), error.report.calls), (100, 0));
     assert_eq!(table.statistics().calls, 0);
 }
 
@@ -110,7 +110,7 @@ async fn cancelled_while_entries_rest_it_returns_at_once() {
         .await
         .unwrap_err();
     assert_eq!(started.elapsed(), Duration::from_secs(1));
-    let causes = error.undelivered.iter().map(|undelivered| &undelivered.cause);
+    let causes = error.undelivered().iter().map(|undelivered| &undelivered.cause);
     assert_eq!(
         causes
             .filter(|cause| matches!(cause, Cause::Cancelled(Some(_))))

@@ -55,6 +55,6 @@ async fn a_write_to_another_table_is_handed_back_unsent() {
         .deliver(writes)
         .await
         .unwrap_err();
-    assert_eq!((error.report.delivered, error.undelivered.len()), (1, 1));
-    assert!(matches!(error.undelivered[0].cause, Cause::Invalid(_)));
+    assert_eq!((error.report.delivered, error.undelivered().len()), (1, 1));
+    assert!(matches!(error.undelivered()[0].cause, Cause::Invalid(_)));
 }

@@ -285,7 +285,7 @@ mod tests {
         ]);
         let entries = (0..100).map(|_| message("body").build().unwrap());
         let error = delivery.deliver(entries).await.unwrap_err();
-        assert!(error.undelivered.len() > 3 && error.report.delivered > 0, "{error}");
+        assert!(error.undelivered().len() > 3 && error.report.delivered > 0, "{error}");
         assert_eq!(uploads.len(), 0);
     }
 

@@ -53,7 +53,7 @@ fn told<E>(result: Result<Report, DeliveryError<E>>, numbers: impl Fn(&E) -> Vec
     match result {
         Ok(_) => Told::success(),
         Err(error) => {
-            let undelivered = error.undelivered.iter();
+            let undelivered = error.undelivered().iter();
             Told::undelivered(
                 undelivered
                     .flat_map(|undelivered| numbers(&undelivered.entry))

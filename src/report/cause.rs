@@ -1,0 +1,76 @@
+//! Why an entry was not delivered.
+
+use crate::invalid::InvalidEntry;
+use crate::target::Fault;
+
+/// Why an entry was not delivered.
+///
+/// The source of a cause is the [`Fault`] of the last attempt, and the source of that is the original error.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The service would refuse it; it was not sent.
+    #[error("not sent: {0}")]
+    Invalid(#[source] InvalidEntry),
+    /// The service refused it for good.
+    #[error("refused: {0}")]
+    Refused(#[source] Fault),
+    /// It was rejected as often as [`retries`](crate::DeliveryOptions::retries) allows.
+    #[error("retries used up: {0}")]
+    RetriesUsedUp(#[source] Fault),
+    /// It could not be delivered within [`give_up_after`](crate::DeliveryOptions::give_up_after).
+    #[error("time used up: {0}")]
+    TimeUsedUp(#[source] Fault),
+    /// A call failed for a reason that every later call shares, so that the delivery stopped: the table is missing, the
+    /// permission is not given; or the first 1,000 entries were refused, each in a call of its own, and none was accepted.
+    #[error("the delivery stopped: {0}")]
+    Stopped(#[source] Fault),
+    /// The [`deadline`](crate::DeliveryOptions::deadline) came first.
+    #[error("the deadline was reached")]
+    DeadlineReached(#[source] Option<Fault>),
+    /// The delivery was [cancelled](crate::DeliveryOptions::cancellation).
+    #[error("the delivery was cancelled")]
+    Cancelled(#[source] Option<Fault>),
+    /// The [`Producer`](crate::Producer) takes no more entries.
+    #[error("not sent: the producer is closed")]
+    Closed,
+    /// The [buffer](crate::DeliveryOptions::buffer) of the [`Producer`](crate::Producer) has no room at the moment.
+    #[error("not sent: the producer's buffer is full")]
+    BufferFull,
+}
+
+impl Cause {
+    /// Whether the entry itself is at fault, so that sending it again cannot help: it is [invalid](Self::Invalid) or was
+    /// [refused](Self::Refused). Such an entry belongs into a dead letter place.
+    ///
+    /// All other causes say nothing against the entry: it may be delivered another time, after a
+    /// [stop](Self::Stopped) when its reason is cured.
+    pub fn is_permanent(&self) -> bool {
+        matches!(self, Self::Invalid(_) | Self::Refused(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_wrong_with_the_entry_itself_is_permanent() {
+        let fault = || Fault::new("ValidationException");
+        let invalid = InvalidEntry::Missing { part: "message body" };
+        for cause in [Cause::Invalid(invalid), Cause::Refused(fault())] {
+            assert!(cause.is_permanent(), "{cause}");
+        }
+        for cause in [
+            Cause::RetriesUsedUp(fault()),
+            Cause::TimeUsedUp(fault()),
+            Cause::Stopped(fault()),
+            Cause::DeadlineReached(Some(fault())),
+            Cause::Cancelled(None),
+            Cause::Closed,
+            Cause::BufferFull,
+        ] {
+            assert!(!cause.is_permanent(), "{cause}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What a delivery that failed hands back.
+
+use std::error::Error;
+use std::fmt;
+
+use super::{Cause, Report, Undelivered};
+use crate::target::Fault;
+
+/// How many causes an error message tells; the rest is counted.
+const CAUSES_TOLD: usize = 3;
+
+/// Some entries could not be delivered, or the stream that they came from failed.
+///
+/// It carries every entry that was not delivered, so that `?` loses none. It is the same error for all ways to deliver: what
+/// keeps its entries works for a batch, for a stream and for a producer.
+///
+/// ```
+/// # use aws_batch_delivery::DeliveryError;
+/// /// Keeps what the service will never take, and returns what may be delivered another time.
+/// fn sort<E>(error: &mut DeliveryError<E>, dead_letters: &mut Vec<E>) -> Vec<E> {
+///     let (dead, alive): (Vec<_>, Vec<_>) =
+///         error.take_undelivered().into_iter().partition(|undelivered| undelivered.cause.is_permanent());
+///     dead_letters.extend(dead.into_iter().map(|undelivered| *undelivered.entry));
+///     alive.into_iter().map(|undelivered| *undelivered.entry).collect()
+/// }
+/// ```
+///
+/// Neither `Display` nor `Debug` shows an entry's content.
+#[non_exhaustive]
+pub struct DeliveryError<E> {
+    /// The figures, among them how many were delivered all the same.
+    pub report: Report,
+    /// Why the delivery stopped before the end of the input, if a fault stopped it: one that every later call shares, or a
+    /// panic of the input, the target or the backoff strategy.
+    pub stopped: Option<Fault>,
+    /// The error that the stream yielded, if that is why the input ended. What came before it was delivered, or is among the
+    /// undelivered.
+    pub stream_error: Option<Box<dyn Error + Send + Sync>>,
+    entries: Box<Entries<E>>,
+}
+
+/// Kept apart, so that the error is small.
+struct Entries<E> {
+    undelivered: Vec<Undelivered<E>>,
+    /// What there is to say of the entries that were taken.
+    taken: Causes,
+}
+
+/// Each cause that reads differently, with the number of entries that have it, in the order of their first entry.
+#[derive(Clone, Default)]
+struct Causes {
+    told: Vec<(Cause, usize)>,
+    others: usize,
+}
+
+impl<E> DeliveryError<E> {
+    pub(crate) fn new(report: Report, undelivered: Vec<Undelivered<E>>, stopped: Option<Fault>) -> Self {
+        let taken = Causes::default();
+        Self {
+            report,
+            stopped,
+            stream_error: None,
+            entries: Box::new(Entries { undelivered, taken }),
+        }
+    }
+
+    /// Every entry that was not delivered, in the order of the input.
+    pub fn undelivered(&self) -> &[Undelivered<E>] {
+        &self.entries.undelivered
+    }
+
+    /// Takes the entries out, in the order of the input. The error keeps its figures and goes on naming the causes.
+    pub fn take_undelivered(&mut self) -> Vec<Undelivered<E>> {
+        if self.entries.taken.told.is_empty() {
+            self.entries.taken = Causes::of(&self.entries.undelivered);
+        }
+        std::mem::take(&mut self.entries.undelivered)
+    }
+
+    /// The entries alone, in the order of the input.
+    pub fn into_undelivered(self) -> Vec<Undelivered<E>> {
+        self.entries.undelivered
+    }
+
+    fn causes(&self) -> Causes {
+        if self.entries.undelivered.is_empty() {
+            self.entries.taken.clone()
+        } else {
+            Causes::of(&self.entries.undelivered)
+        }
+    }
+}
+
+impl Causes {
+    fn of<E>(undelivered: &[Undelivered<E>]) -> Self {
+        let mut causes = Self::default();
+        let mut words: Vec<String> = Vec::new();
+        for Undelivered { cause, .. } in undelivered {
+            let these = cause.to_string();
+            if let Some(known) = words.iter().position(|known| *known == these) {
+                causes.told[known].1 += 1;
+            } else if words.len() < CAUSES_TOLD {
+                causes.told.push((cause.clone(), 1));
+                words.push(these);
+            } else {
+                causes.others += 1;
+            }
+        }
+        causes
+    }
+}
+
+impl fmt::Display for Causes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for (cause, count) in &self.told {
+            write!(f, "{separator}{count} × {cause}")?;
+            separator = "; ";
+        }
+        match self.others {
+            0 => Ok(()),
+            others => write!(f, "{separator}{others} × other causes"),
+        }
+    }
+}
+
+fn counted(entries: u64) -> String {
+    match entries {
+        1 => "1 entry".to_owned(),
+        _ => format!("{entries} entries"),
+    }
+}
+
+impl<E> fmt::Display for DeliveryError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report {
+            delivered,
+            undelivered,
+            superseded,
+            ..
+        } = self.report;
+        let total = delivered + undelivered + superseded;
+        if self.stream_error.is_some() {
+            write!(f, "the stream failed after {}", counted(total))?;
+            if undelivered == 0 && self.stopped.is_none() {
+                return Ok(());
+            }
+            f.write_str("; ")?;
+        }
+        let were = if undelivered == 1 { "was" } else { "were" };
+        write!(f, "{undelivered} of {} {were} not delivered", counted(total))?;
+        let causes = self.causes();
+        match &self.stopped {
+            _ if !causes.told.is_empty() => write!(f, ": {causes}"),
+            Some(fault) => write!(f, ": the delivery stopped: {fault}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<E> fmt::Debug for DeliveryError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeliveryError")
+            .field("report", &self.report)
+            .field("causes", &format_args!("{}", self.causes()))
+            .field("stream_error", &self.stream_error)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E> Error for DeliveryError<E> {
+    /// The stream's error, or the cause of the first entry, or what stopped the delivery.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        if let Some(error) = &self.stream_error {
+            return Some(&**error);
+        }
+        let here = self.entries.undelivered.first().map(|undelivered| &undelivered.cause);
+        let taken = || self.entries.taken.told.first().map(|(cause, _)| cause);
+        let cause = here.or_else(taken).map(|cause| cause as _);
+        cause.or_else(|| self.stopped.as_ref().map(|fault| fault as _))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(causes: impl IntoIterator<Item = Cause>) -> DeliveryError<[u64; 64]> {
+        let undelivered = (0..)
+            .zip(causes)
+            .map(|(position, cause)| Undelivered::unsent([7; 64], position, cause));
+        let undelivered: Vec<_> = undelivered.collect();
+        let report = Report {
+            delivered: 5,
+            undelivered: undelivered.len() as u64,
+            ..Report::default()
+        };
+        DeliveryError::new(report, undelivered, None)
+    }
+
+    fn refused(code: &'static str) -> Cause {
+        Cause::Refused(Fault::new(code))
+    }
+
+    fn told(error: &DeliveryError<[u64; 64]>) -> (String, String, Option<String>) {
+        (
+            error.to_string(),
+            format!("{error:?}"),
+            error.source().map(ToString::to_string),
+        )
+    }
+
+    #[test]
+    fn a_message_names_the_causes_and_how_many_entries_have_them() {
+        let error = error([
+            refused("A"),
+            Cause::Closed,
+            refused("A"),
+            refused("B"),
+            refused("C"),
+            refused("D"),
+        ]);
+        assert_eq!(
+            error.to_string(),
+            "6 of 11 entries were not delivered: 2 × refused: A; 1 × not sent: the producer is closed; 1 × refused: B; 2 × \
+             other causes"
+        );
+        assert_eq!(error.source().unwrap().to_string(), "refused: A");
+    }
+
+    #[test]
+    fn taking_the_entries_leaves_the_causes_in_the_message() {
+        let mut error = error([refused("A"), Cause::Closed]);
+        let before = told(&error);
+        assert_eq!(error.take_undelivered().len(), 2);
+        assert_eq!(told(&error), before);
+        assert!(error.take_undelivered().is_empty());
+        assert_eq!(told(&error), before);
+        assert!(error.into_undelivered().is_empty());
+    }
+
+    #[test]
+    fn the_error_of_the_stream_comes_first() {
+        let mut error = error([refused("A")]);
+        error.stream_error = Some("torn".into());
+        assert_eq!(
+            error.to_string(),
+            "the stream failed after 6 entries; 1 of 6 entries was not delivered: 1 × refused: A"
+        );
+        assert_eq!(error.source().unwrap().to_string(), "torn");
+    }
+
+    /// Clippy's `result_large_err` warns from 128 bytes on.
+    #[test]
+    fn errors_are_small_whatever_the_entry_is() {
+        assert!(size_of::<DeliveryError<[u64; 64]>>() < 128);
+        assert!(size_of::<Undelivered<[u64; 64]>>() < 128);
+    }
+}

@@ -1,0 +1,101 @@
+//! What a delivery came to.
+
+mod cause;
+mod error;
+mod undelivered;
+
+use std::fmt;
+use std::time::Duration;
+
+pub use self::cause::Cause;
+pub use self::error::DeliveryError;
+pub use self::undelivered::Undelivered;
+
+/// The figures of a delivery.
+///
+/// With the feature `serde` it can be serialized and deserialized; the time is `elapsed_seconds`, a number.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Entries that the service accepted.
+    pub delivered: u64,
+    /// Entries that were handed back.
+    pub undelivered: u64,
+    /// Entries that were dropped since a newer one writes the same key, under
+    /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins). Together with the two above: the whole input.
+    pub superseded: u64,
+    /// Calls made, failed ones included.
+    pub calls: u64,
+    /// Times that an entry was sent again.
+    pub resubmitted: u64,
+    /// Times that an entry was rejected for lack of capacity.
+    pub throttled: u64,
+    /// From the start of the delivery to its end.
+    #[cfg_attr(feature = "serde", serde(rename = "elapsed_seconds", with = "crate::seconds"))]
+    pub elapsed: Duration,
+}
+
+impl Report {
+    /// Another delivery followed.
+    pub(crate) fn add(&mut self, next: &Self) {
+        self.delivered += next.delivered;
+        self.undelivered += next.undelivered;
+        self.superseded += next.superseded;
+        self.calls += next.calls;
+        self.resubmitted += next.resubmitted;
+        self.throttled += next.throttled;
+        self.elapsed += next.elapsed;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} delivered, {} undelivered, ", self.delivered, self.undelivered)?;
+        if self.superseded > 0 {
+            write!(f, "{} superseded, ", self.superseded)?;
+        }
+        write!(
+            f,
+            "{} calls, {} resubmitted, in {:.3} s",
+            self.calls,
+            self.resubmitted,
+            self.elapsed.as_secs_f64()
+        )
+    }
+}
+
+#[cfg(all(test, feature = "serde"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_report_comes_back_as_it_was_serialized(delivered: u64, calls: u64, nanos in 0..u64::from(u32::MAX) * 1_000_000) {
+            let elapsed = Duration::from_nanos(nanos);
+            let report = Report { delivered, calls, elapsed, ..Report::default() };
+            let text = serde_json::to_string(&report).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
+        }
+    }
+
+    #[test]
+    fn times_are_numbers_and_figures_that_are_not_there_are_zero() {
+        let elapsed = Duration::from_millis(1_500);
+        let report = Report {
+            delivered: 3,
+            elapsed,
+            ..Report::default()
+        };
+        let value = serde_json::to_value(report).unwrap();
+        assert_eq!(
+            (&value["delivered"], &value["elapsed_seconds"]),
+            (&3.into(), &1.5.into())
+        );
+        let of_an_older_version = r#"{"delivered":3,"elapsed_seconds":1.5}"#;
+        assert_eq!(serde_json::from_str::<Report>(of_an_older_version).unwrap(), report);
+        assert!(serde_json::from_str::<Report>(r#"{"elapsed_seconds":-1}"#).is_err());
+    }
+}
