@@ -1,11 +1,10 @@
 //! The emulators that the environment points to.
 
 use std::env;
-use std::io::{Write, stderr};
 use std::path::PathBuf;
+use std::process;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::UNIX_EPOCH;
-use std::{process, thread};
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -16,9 +15,6 @@ const ENDPOINTS: [&str; 3] = [
     "AWS_ENDPOINT_URL_DYNAMODB",
     "AWS_ENDPOINT_URL_S3",
 ];
-
-/// Makes a test fail that would be skipped.
-const REQUIRED: &str = "AWS_BATCH_DELIVERY_REQUIRE_LOCALSTACK";
 
 /// The folder with the emulators' process ids. `localstack/up` prints it.
 const RUN: &str = "AWS_BATCH_DELIVERY_LOCALSTACK_RUN";
@@ -39,23 +35,26 @@ enum Turn {
 }
 
 impl Emulators {
-    /// The emulators, or nothing when there are none: the test is then skipped.
-    pub(crate) async fn find() -> Option<Self> {
-        if is_missing() {
-            return None;
-        }
-        Some(Self::with(Turn::Shared(TURNS.read().await)).await)
+    /// The emulators.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub(crate) async fn find() -> Self {
+        Self::with(Turn::Shared(TURNS.read().await)).await
     }
 
     /// The same, and no other test meanwhile.
-    pub(crate) async fn find_alone() -> Option<Self> {
-        if is_missing() {
-            return None;
-        }
-        Some(Self::with(Turn::Alone(TURNS.write().await)).await)
+    pub(crate) async fn find_alone() -> Self {
+        Self::with(Turn::Alone(TURNS.write().await)).await
     }
 
     async fn with(turn: Turn) -> Self {
+        for name in ENDPOINTS {
+            assert!(
+                env::var_os(name).is_some(),
+                "{name} is not set; localstack/test runs these tests, see localstack/README.md"
+            );
+        }
         Self {
             config: aws_config::load_defaults(BehaviorVersion::latest()).await,
             _turn: turn,
@@ -75,31 +74,9 @@ impl Emulators {
     }
 }
 
-fn is_missing() -> bool {
-    let Some(missing) = ENDPOINTS.into_iter().find(|name| env::var_os(name).is_none()) else {
-        return false;
-    };
-    let why = format!("{missing} is not set; localstack/test runs these tests, see localstack/README.md");
-    assert!(env::var_os(REQUIRED).is_none_or(|value| value != "1"), "{why}");
-    skip(&why);
-    true
-}
-
-/// Says that this test is skipped and why. Written around the test harness, which keeps what passing tests print, and in one
-/// piece, since others write as well.
-pub(crate) fn skip(why: &str) {
-    let test = thread::current().name().unwrap_or("a test").to_owned();
-    let _ = stderr().write_all(format!("{test} was skipped: {why}\n").as_bytes());
-}
-
 /// The folder with what `localstack/up` knows of the emulators, if it has started them.
 pub(crate) fn run_folder() -> Option<PathBuf> {
     env::var_os(RUN).map(PathBuf::from)
-}
-
-/// Whether the emulators are in a container.
-pub(crate) fn in_docker() -> bool {
-    run_folder().is_some_and(|run| run.join("docker").exists())
 }
 
 /// A name that no other test uses, nor another run of this one.

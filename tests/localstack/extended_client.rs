@@ -8,8 +8,6 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use crate::emulators::skip;
-
 /// The Python that has the library. `localstack/up` prints it.
 const PYTHON: &str = "AWS_BATCH_DELIVERY_PYTHON";
 
@@ -27,15 +25,16 @@ pub(crate) struct ExtendedClient {
 }
 
 impl ExtendedClient {
-    /// The library, or nothing when it is not installed: the test is then skipped.
-    pub(crate) fn find() -> Option<Self> {
-        let Some(python) = env::var_os(PYTHON).filter(|python| !python.is_empty()) else {
-            skip(
-                "it takes the Extended Client Library for Python, which localstack/up installs where there is no Docker",
-            );
-            return None;
-        };
-        Some(Self { python: python.into() })
+    /// The library.
+    ///
+    /// # Panics
+    /// When it is not installed.
+    pub(crate) fn find() -> Self {
+        let python = env::var_os(PYTHON).filter(|python| !python.is_empty());
+        let python = python.expect(
+            "it takes the Extended Client Library for Python, which localstack/up installs where there is no Docker",
+        );
+        Self { python: python.into() }
     }
 
     /// Receives all messages, and deletes them and their objects.

@@ -40,10 +40,9 @@ async fn deliver_to_queue(queue: &Queue, entries: Vec<SendMessageBatchRequestEnt
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn a_hundred_and_one_puts_take_five_calls() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let table = Table::with_id(&emulators, "puts").await;
     let report = deliver_to_table(&table, puts(101)).await;
     assert_eq!(report.calls, 5);
@@ -52,10 +51,9 @@ async fn a_hundred_and_one_puts_take_five_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn deletes_and_puts_share_their_calls() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let table = Table::with_id(&emulators, "mixed").await;
     deliver_to_table(&table, puts(50)).await;
 
@@ -76,20 +74,18 @@ async fn deletes_and_puts_share_their_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn large_binary_items_share_a_call_as_base64() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let value = |number| AttributeValue::B(Blob::new(vec![u8::try_from(number).unwrap(); LARGE]));
     // 25 times 520 KB of base64.
     assert_eq!(calls_for_large_items(&emulators, value).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn large_texts_of_quotes_are_split_by_their_escapes() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     // 780 KB each with the backslashes, of which 21 fit into 16 MiB.
     assert_eq!(calls_for_large_items(&emulators, |_| text("\"".repeat(LARGE))).await, 2);
 }
@@ -112,10 +108,9 @@ async fn calls_for_large_items(emulators: &Emulators, value: impl Fn(usize) -> A
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn eleven_messages_with_one_id_take_two_calls() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "eleven").await;
     for id in ["same", "", "not an id!"] {
         let mut entries = messages(11);
@@ -130,10 +125,9 @@ async fn eleven_messages_with_one_id_take_two_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn a_batch_of_exactly_the_limit_takes_one_call_and_one_byte_more_takes_two() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "limit").await;
     for (bytes, calls) in [(MAX_BATCH_BYTES, 1), (MAX_BATCH_BYTES + 1, 2)] {
         // Two bytes a letter, so that bytes and letters do not agree.
@@ -150,10 +144,9 @@ async fn a_batch_of_exactly_the_limit_takes_one_call_and_one_byte_more_takes_two
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn the_largest_message_is_as_large_here_as_there() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "largest").await;
     let largest = with_attributes(MAX_BATCH_BYTES);
     let body = largest.message_body.clone();

@@ -1,7 +1,7 @@
 //! What the crate promises, proved on the wire: against LocalStack and DynamoDB Local, as an application would use it.
 //!
-//! `localstack/test` brings them up and runs these tests. Run otherwise they use the emulators that the environment points
-//! to, and a test that finds none says so and passes. With `AWS_BATCH_DELIVERY_REQUIRE_LOCALSTACK=1` it fails instead.
+//! `localstack/test` brings them up and runs these tests, which plain `cargo test` lists as ignored. Run by
+//! `cargo test --test localstack -- --ignored` they use the emulators that the environment points to.
 
 mod bucket;
 mod emulators;

@@ -49,10 +49,9 @@ fn seen(body: String, label: &str, group: Option<String>) -> Message {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn the_library_receives_small_and_large_messages_alike() {
-    let (Some(emulators), Some(client)) = (Emulators::find().await, ExtendedClient::find()) else {
-        return;
-    };
+    let (emulators, client) = (Emulators::find().await, ExtendedClient::find());
     let queue = Queue::create(&emulators, "offload").await;
     let bucket = Bucket::create(&emulators, "offload").await;
     let entries = (0..50).map(|number| with_attribute(message(body(number)), "größe"));
@@ -77,10 +76,9 @@ async fn the_library_receives_small_and_large_messages_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn the_library_receives_groups_in_their_order() {
-    let (Some(emulators), Some(client)) = (Emulators::find().await, ExtendedClient::find()) else {
-        return;
-    };
+    let (emulators, client) = (Emulators::find().await, ExtendedClient::find());
     let queue = Queue::create(&emulators, "offload.fifo").await;
     let bucket = Bucket::create(&emulators, "offload-fifo").await;
     let entries = (0..40).map(|number| {
@@ -103,10 +101,9 @@ async fn the_library_receives_groups_in_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_queue_that_deduplicates_by_content_takes_equal_large_messages_once() {
-    let (Some(emulators), Some(client)) = (Emulators::find().await, ExtendedClient::find()) else {
-        return;
-    };
+#[ignore = "needs the emulators without Docker: localstack/test"]
+async fn the_library_receives_equal_large_messages_once_where_the_queue_deduplicates_by_content() {
+    let (emulators, client) = (Emulators::find().await, ExtendedClient::find());
     let queue = Queue::create(&emulators, "by-content.fifo").await;
     let by_content = aws_sdk_sqs::types::QueueAttributeName::ContentBasedDeduplication;
     let set = queue.client.set_queue_attributes().queue_url(&queue.url);
@@ -129,10 +126,9 @@ async fn a_queue_that_deduplicates_by_content_takes_equal_large_messages_once() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn the_library_reads_characters_that_sqs_does_not_take() {
-    let (Some(emulators), Some(client)) = (Emulators::find().await, ExtendedClient::find()) else {
-        return;
-    };
+    let (emulators, client) = (Emulators::find().await, ExtendedClient::find());
     let queue = Queue::create(&emulators, "characters").await;
     let bucket = Bucket::create(&emulators, "characters").await;
     let body = large(0) + "\0\u{1}\u{FFFE}\u{FFFF}";
@@ -173,10 +169,9 @@ fn without_key(body: &str) -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn a_message_of_the_library_is_the_one_of_this_crate() {
-    let (Some(emulators), Some(client)) = (Emulators::find().await, ExtendedClient::find()) else {
-        return;
-    };
+    let (emulators, client) = (Emulators::find().await, ExtendedClient::find());
     let queue = Queue::create(&emulators, "pointer").await;
     let bucket = Bucket::create(&emulators, "pointer").await;
     client.send(&queue.url, &bucket.name, &seen(large(7), "ü", None));
@@ -198,10 +193,9 @@ async fn a_message_of_the_library_is_the_one_of_this_crate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn without_the_bucket_all_small_messages_arrive_and_the_large_ones_come_back() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "no-bucket").await;
     let nowhere = Offload::to_s3(emulators.s3(), "there-is-no-such-bucket");
     let error = delivery(&queue, nowhere)
@@ -221,10 +215,9 @@ async fn without_the_bucket_all_small_messages_arrive_and_the_large_ones_come_ba
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn the_object_of_a_message_that_sqs_refuses_is_removed() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "refused").await;
     let bucket = Bucket::create(&emulators, "refused").await;
     let url = queue.url.clone() + "-of-nobody";

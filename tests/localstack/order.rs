@@ -41,10 +41,9 @@ impl BatchTarget for KeyUnknown {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn writes_of_a_key_arrive_in_order_however_its_numbers_are_spelled() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let key = [("id", ScalarAttributeType::S), ("at", ScalarAttributeType::N)];
     let table = Table::create(&emulators, "order", &key).await;
     let write = |id: &str, at: &str, version: usize| {
@@ -71,10 +70,9 @@ async fn writes_of_a_key_arrive_in_order_however_its_numbers_are_spelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn the_same_key_twice_takes_two_calls_and_the_later_value_stands() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let table = Table::with_id(&emulators, "twice").await;
     let writes = [put("a", text("older")), put("a", text("newer"))];
     let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options())
@@ -86,10 +84,9 @@ async fn the_same_key_twice_takes_two_calls_and_the_later_value_stands() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn keys_that_look_alike_when_joined_are_different_and_share_a_call() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let key = [("id", ScalarAttributeType::S), ("at", ScalarAttributeType::S)];
     let table = Table::create(&emulators, "joined", &key).await;
     let write = |id: &str, at: &str| {
@@ -111,10 +108,9 @@ async fn keys_that_look_alike_when_joined_are_different_and_share_a_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn under_last_write_wins_older_writes_that_wait_are_dropped_and_the_last_one_stands() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let table = Table::with_id(&emulators, "last").await;
     let writes = (0..1_000).map(|version| put(numbered(version % 3), number(&version.to_string())));
     let report = deliver_batch_to_dynamo(&table.client, &table.name, writes, &options().last_write_wins())
@@ -130,10 +126,9 @@ async fn under_last_write_wins_older_writes_that_wait_are_dropped_and_the_last_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn duplicates_that_only_the_service_finds_are_written_one_after_the_other() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let table = Table::with_id(&emulators, "duplicates").await;
     let mut writes = puts(15);
     writes.extend((0..5).map(|version| put("a", number(&version.to_string()))));
@@ -149,10 +144,9 @@ async fn duplicates_that_only_the_service_finds_are_written_one_after_the_other(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn one_poisoned_put_is_handed_back_alone_with_the_words_of_the_service() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let table = Table::with_id(&emulators, "poison").await;
     let mut writes = puts(500);
     let keyless = Item::from([("name", text("nobody"))].map(|(name, value)| (name.to_owned(), value)));
@@ -186,10 +180,9 @@ async fn one_poisoned_put_is_handed_back_alone_with_the_words_of_the_service() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn calls_mix_tables() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let one = Table::with_id(&emulators, "one").await;
     let other = Table::with_id(&emulators, "other").await;
     let tables = [&one.name, &other.name];
@@ -208,10 +201,9 @@ async fn calls_mix_tables() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn messages_of_a_group_arrive_in_order_without_ids_of_the_callers() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "groups.fifo").await;
     // Each body comes ten times, and is a message of its own each time.
     let messages = (0..1_000).map(|number| {

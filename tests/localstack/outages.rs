@@ -85,11 +85,10 @@ fn all_ids() -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn a_table_that_stands_still_gets_every_write_in_the_end() {
-    let Some(emulators) = Emulators::find_alone().await else {
-        return;
-    };
-    let Some(process) = Process::dynamodb() else { return };
+    let emulators = Emulators::find_alone().await;
+    let process = Process::dynamodb();
     let table = Table::with_id(&emulators, "standstill").await;
     let delivery = Delivery::to_dynamo(table.client.clone(), &table.name);
     let underway = start(delivery, puts(WRITES), options()).await;
@@ -103,11 +102,10 @@ async fn a_table_that_stands_still_gets_every_write_in_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn a_queue_that_stands_still_gets_every_message_in_the_end() {
-    let Some(emulators) = Emulators::find_alone().await else {
-        return;
-    };
-    let Some(process) = Process::localstack() else { return };
+    let emulators = Emulators::find_alone().await;
+    let process = Process::localstack();
     let queue = Queue::create(&emulators, "standstill").await;
     let delivery = Delivery::to_sqs(queue.client.clone(), &queue.url);
     let underway = start(delivery, messages(MESSAGES), options()).await;
@@ -124,13 +122,10 @@ async fn a_queue_that_stands_still_gets_every_message_in_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn a_table_that_comes_back_gets_every_write_in_the_end() {
-    let Some(emulators) = Emulators::find_alone().await else {
-        return;
-    };
-    let Some(process) = Process::lasting_dynamodb() else {
-        return;
-    };
+    let emulators = Emulators::find_alone().await;
+    let process = Process::lasting_dynamodb();
     let table = Table::with_id(&emulators, "killed").await;
     let delivery = Delivery::to_dynamo(table.client.clone(), &table.name);
     let underway = start(delivery, puts(WRITES), options()).await;
@@ -149,13 +144,10 @@ async fn a_table_that_comes_back_gets_every_write_in_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn a_delivery_that_ends_while_the_table_is_away_tells_what_is_there() {
-    let Some(emulators) = Emulators::find_alone().await else {
-        return;
-    };
-    let Some(process) = Process::lasting_dynamodb() else {
-        return;
-    };
+    let emulators = Emulators::find_alone().await;
+    let process = Process::lasting_dynamodb();
     let table = Table::with_id(&emulators, "cancelled").await;
     let delivery = Delivery::to_dynamo(table.client.clone(), &table.name);
     let token = CancellationToken::new();
@@ -196,11 +188,10 @@ fn assert_tells_what_is_there(error: &DeliveryError<WriteRequest>, stored: &[Str
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators without Docker: localstack/test"]
 async fn a_queue_that_comes_back_without_its_memory_stops_the_delivery() {
-    let Some(emulators) = Emulators::find_alone().await else {
-        return;
-    };
-    let Some(process) = Process::localstack() else { return };
+    let emulators = Emulators::find_alone().await;
+    let process = Process::localstack();
     let queue = Queue::create(&emulators, "killed").await;
     let delivery = Delivery::to_sqs(queue.client.clone(), &queue.url);
     let underway = start(delivery, messages(MESSAGES), options()).await;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::emulators::{run_folder, skip};
+use crate::emulators::run_folder;
 
 pub(crate) struct Process {
     /// The leader of its process group.
@@ -18,37 +18,37 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// LocalStack, unless it is in a container or somebody else has started it: the test is then skipped.
-    pub(crate) fn localstack() -> Option<Self> {
+    /// LocalStack.
+    ///
+    /// # Panics
+    /// When it is in a container, or was not started by `localstack/up`.
+    pub(crate) fn localstack() -> Self {
         Self::find("localstack", "AWS_ENDPOINT_URL_SQS")
     }
 
     /// What stands for DynamoDB, on the same conditions.
-    pub(crate) fn dynamodb() -> Option<Self> {
+    pub(crate) fn dynamodb() -> Self {
         Self::find("dynamodb", "AWS_ENDPOINT_URL_DYNAMODB")
     }
 
-    /// DynamoDB, if besides its tables outlive a kill.
-    pub(crate) fn lasting_dynamodb() -> Option<Self> {
-        let process = Self::dynamodb()?;
-        if !run_folder()?.join("tables").exists() {
-            skip("this emulator of DynamoDB forgets its tables when it is killed");
-            return None;
-        }
-        Some(process)
+    /// DynamoDB, whose tables outlive a kill.
+    ///
+    /// # Panics
+    /// When they do not, besides.
+    pub(crate) fn lasting_dynamodb() -> Self {
+        let lasts = run_folder().is_some_and(|run| run.join("tables").exists());
+        assert!(lasts, "this emulator of DynamoDB forgets its tables when it is killed");
+        Self::dynamodb()
     }
 
-    fn find(name: &str, endpoint: &str) -> Option<Self> {
+    fn find(name: &str, endpoint: &str) -> Self {
         let id = run_folder().and_then(|run| fs::read_to_string(run.join(name).with_extension("pid")).ok());
-        let Some(id) = id else {
-            skip("it stops an emulator, which takes one that localstack/up has started without Docker");
-            return None;
-        };
+        let id = id.expect("it stops an emulator, which takes one that localstack/up has started without Docker");
         let endpoint = env::var(endpoint).unwrap();
-        Some(Self {
+        Self {
             id: id.trim().to_owned(),
             address: endpoint.trim_start_matches("http://").to_owned(),
-        })
+        }
     }
 
     /// Stands still until the guard is dropped.

@@ -40,10 +40,9 @@ impl BatchTarget for Unchecked {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn a_message_that_the_queue_refuses_is_handed_back_and_not_sent_again() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "refused").await;
     // LocalStack does not blame the sender, which alone would mean that sending again may help.
     let call = queue
@@ -88,10 +87,9 @@ async fn a_message_that_the_queue_refuses_is_handed_back_and_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn every_malformed_message_is_handed_back_unsent_with_its_own_cause_and_the_rest_is_delivered() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "malformed").await;
     let mut delayed = message("late");
     delayed.delay_seconds = Some(901);
@@ -129,10 +127,9 @@ async fn every_malformed_message_is_handed_back_unsent_with_its_own_cause_and_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn a_fifo_message_without_a_group_takes_no_neighbour_down_though_the_queue_would_refuse_the_call() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "stray.fifo").await;
     let in_group = |number| {
         let mut entry = message(numbered(number));
@@ -155,10 +152,9 @@ async fn a_fifo_message_without_a_group_takes_no_neighbour_down_though_the_queue
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn a_missing_queue_is_an_error_at_once() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "missing").await;
     let (client, url) = (queue.client.clone(), queue.url.clone());
     queue.remove().await;
@@ -173,10 +169,9 @@ async fn a_missing_queue_is_an_error_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the emulators: localstack/test"]
 async fn a_missing_table_is_an_error_at_once() {
-    let Some(emulators) = Emulators::find().await else {
-        return;
-    };
+    let emulators = Emulators::find().await;
     let started = Instant::now();
     let error = deliver_batch_to_dynamo(&emulators.dynamo(), unique("missing"), puts(250), &options())
         .await
