@@ -34,8 +34,8 @@ use crate::target::sqs::SqsQueue;
 /// ```
 #[derive(Debug)]
 pub struct Delivery<T> {
-    target: Arc<T>,
-    options: DeliveryOptions,
+    pub(crate) target: Arc<T>,
+    pub(crate) options: DeliveryOptions,
 }
 
 impl<T> Clone for Delivery<T> {
@@ -121,10 +121,7 @@ impl<T: BatchTarget> Delivery<T> {
     {
         let mut input = engine::Streamed::new(stream);
         let delivered = engine::deliver(Arc::clone(&self.target), &mut input, self.options.clone()).await;
-        match input.error {
-            Some(error) => Err(delivered.into_error_of_stream(error.into())),
-            None => delivered.into_result(),
-        }
+        delivered.into_result_of_stream(input.error)
     }
 
     /// A handle for many tasks that send single entries. It starts a task of the current tokio runtime, which ends when the

@@ -1,5 +1,9 @@
 //! What is wrong with an entry, told with the limit and the value.
 
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
 /// An entry that the service would refuse, found before anything was sent.
 ///
 /// It names the part and the limit, and the value where that is a size, a count or a number; never the entry's content.
@@ -62,4 +66,52 @@ pub enum InvalidEntry {
         /// The number of bytes before it.
         position: usize,
     },
+    /// A value could not be made into an entry. The error may quote the value; so it is the source, and not in the message.
+    #[error("{type_name} could not be made into an entry")]
+    Unconvertible {
+        /// The type of the value, with its path: `shop::Order`.
+        type_name: &'static str,
+        /// What went wrong.
+        #[source]
+        error: ConversionError,
+    },
 }
+
+/// Why a value could not be made into an entry.
+///
+/// `Display` shows the error, which may quote the value; `Debug` shows nothing of it.
+#[derive(Clone)]
+pub struct ConversionError(Arc<dyn Error + Send + Sync>);
+
+impl ConversionError {
+    pub(crate) fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(Arc::from(error.into()))
+    }
+}
+
+impl fmt::Display for ConversionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for ConversionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConversionError").finish_non_exhaustive()
+    }
+}
+
+impl Error for ConversionError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Two are equal if they are the same one.
+impl PartialEq for ConversionError {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ConversionError {}

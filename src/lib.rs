@@ -62,6 +62,7 @@
 //! # Where things are
 //! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one call of a function.
 //! - [`Delivery`]: the same, reusable, and for any [target]; from a stream, too.
+//! - [`TypedDelivery`]: values of your own, which come back as such: `put_items`, `delete_keys`, `texts`, `json`.
 //! - [`Producer`]: single entries of many tasks; [`Receipt`], [`Fate`]: what becomes of one of them.
 //! - [`DeliveryOptions`]: pace, concurrency and patience.
 //! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: what it came to.
@@ -78,6 +79,8 @@
 //! |---|---|---|
 //! | `dynamodb` | yes | [`deliver_batch_to_dynamo`] |
 //! | `sqs` | yes | [`deliver_batch_to_sqs`] |
+//! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from anything that serializes |
+//! | `sqs-serde` | no | `Delivery::json`: messages from anything that serializes |
 //! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS go through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
 //! | `simulator` | no | an in-process AWS for tests |
@@ -101,14 +104,16 @@ mod seconds;
 #[cfg(feature = "simulator")]
 pub mod simulator;
 pub mod target;
+mod typed;
 
 pub use delivery::Delivery;
 #[cfg(feature = "dynamodb")]
 pub use delivery::deliver_batch_to_dynamo;
 #[cfg(feature = "sqs")]
 pub use delivery::deliver_batch_to_sqs;
-pub use invalid::InvalidEntry;
+pub use invalid::{ConversionError, InvalidEntry};
 pub use options::DeliveryOptions;
 pub use producer::{Fate, Producer, Receipt};
 pub use progress::{Progress, Snapshot};
 pub use report::{Cause, DeliveryError, Report, Undelivered};
+pub use typed::TypedDelivery;

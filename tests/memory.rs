@@ -1,10 +1,13 @@
 //! Neither retries nor long streams cost memory. A binary of its own, since it counts what the whole process allocates.
 
-use std::sync::Mutex;
+use std::convert::Infallible;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
-use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
+use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry, Report};
 use futures::stream;
 use peak_alloc::PeakAlloc;
 
@@ -82,24 +85,49 @@ impl BatchTarget for Greedy {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_length_of_a_stream_costs_no_memory() {
-    const ENTRIES: usize = 1_000_000;
-    let _alone = ALONE.lock().await;
-    let mut early = 0;
-    let entries = (0..ENTRIES).map(|number| {
+const ENTRIES: usize = 1_000_000;
+
+/// The most that was allocated in the first tenth of a stream, and in all of it.
+async fn peaks<F: Future<Output = Report>>(
+    deliver: impl FnOnce(Box<dyn Iterator<Item = Vec<u8>>>) -> F,
+) -> (usize, usize) {
+    let early = Arc::new(AtomicUsize::new(0));
+    let noted = Arc::clone(&early);
+    let entries = (0..ENTRIES).map(move |number| {
         if number == ENTRIES / 10 {
-            early = ALLOCATED.peak_usage();
+            noted.store(ALLOCATED.peak_usage(), Relaxed);
         }
         vec![0; 100]
     });
     ALLOCATED.reset_peak_usage();
-    // All calls are in flight from the start.
-    let options = DeliveryOptions::default().backoff(|_: u32| Duration::ZERO);
-    let delivery = Delivery::new(Greedy).options(options);
-    let report = delivery.deliver_stream(stream::iter(entries)).await.unwrap();
+    let report = deliver(Box::new(entries)).await;
     assert_eq!(report.delivered, ENTRIES as u64);
-    let peak = ALLOCATED.peak_usage();
+    (early.load(Relaxed), ALLOCATED.peak_usage())
+}
+
+/// All calls are in flight from the start.
+fn greedy() -> Delivery<Greedy> {
+    Delivery::new(Greedy).options(DeliveryOptions::default().backoff(|_: u32| Duration::ZERO))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_length_of_a_stream_costs_no_memory() {
+    let _alone = ALONE.lock().await;
+    let (early, peak) = peaks(async |entries| greedy().deliver_stream(stream::iter(entries)).await.unwrap()).await;
+    assert!(
+        peak <= early + early / 10,
+        "{peak} bytes at the end, {early} after a tenth"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_length_of_a_stream_of_values_costs_no_memory() {
+    let _alone = ALONE.lock().await;
+    let (early, peak) = peaks(async |entries| {
+        let values = greedy().entries_from(|value: &Vec<u8>| Ok::<_, Infallible>(value.clone()));
+        values.deliver_stream(stream::iter(entries)).await.unwrap()
+    })
+    .await;
     assert!(
         peak <= early + early / 10,
         "{peak} bytes at the end, {early} after a tenth"

@@ -18,7 +18,7 @@ pub(super) enum Item<E> {
 }
 
 /// The end of the line at which entries are read.
-pub(super) struct Line<E> {
+pub(crate) struct Line<E> {
     items: mpsc::Receiver<Item<E>>,
     /// Entries read.
     read: u64,

@@ -12,11 +12,12 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, OwnedPermit};
 
 use self::epoch::Epochs;
-use self::line::{Item, Line};
+use self::line::Item;
+pub(crate) use self::line::Line;
 use self::outcome::Outcome;
-pub(crate) use self::receipt::Confirmation;
+pub(crate) use self::receipt::{Confirmation, Hears};
 pub use self::receipt::{Fate, Receipt};
-use crate::engine::Incoming;
+use crate::engine::{self, Delivered, Incoming};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
 use crate::target::BatchTarget;
@@ -58,6 +59,17 @@ pub struct Producer<E> {
     outcome: Arc<Outcome<E>>,
 }
 
+/// Delivers what stands in line, until the line is closed or the delivery stops.
+pub(crate) trait Delivers<E>: Send + Sync + 'static {
+    fn deliver(&self, line: &mut Line<E>, options: DeliveryOptions) -> impl Future<Output = Delivered<E>> + Send;
+}
+
+impl<T: BatchTarget> Delivers<T::Entry> for Arc<T> {
+    async fn deliver(&self, line: &mut Line<T::Entry>, options: DeliveryOptions) -> Delivered<T::Entry> {
+        engine::deliver(Self::clone(self), line, options).await
+    }
+}
+
 impl<E> Clone for Producer<E> {
     fn clone(&self) -> Self {
         Self {
@@ -70,13 +82,13 @@ impl<E> Clone for Producer<E> {
 
 impl<E: Send + Sync + 'static> Producer<E> {
     /// Starts a delivery as a task of the current runtime.
-    pub(crate) fn start<T: BatchTarget<Entry = E>>(target: Arc<T>, options: DeliveryOptions) -> Self {
+    pub(crate) fn start(delivers: impl Delivers<E>, options: DeliveryOptions) -> Self {
         let (sender, receiver) = mpsc::channel(options.buffer);
         let line = Line::new(receiver);
         Self {
             line: sender,
             epochs: Arc::default(),
-            outcome: Arc::new(Outcome::of(tokio::spawn(outcome::deliver(target, line, options)))),
+            outcome: Arc::new(Outcome::of(tokio::spawn(outcome::deliver(delivers, line, options)))),
         }
     }
 

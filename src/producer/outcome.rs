@@ -1,7 +1,6 @@
 //! What a producer's delivery comes to.
 
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use tokio::sync::Mutex;
@@ -9,23 +8,20 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::warn;
 
+use super::Delivers;
 use super::line::Line;
-use crate::engine::{self, Delivered};
+use crate::engine::Delivered;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
-use crate::target::BatchTarget;
 
 /// Delivers all that stand in line, until the line is closed.
-pub(super) async fn deliver<T>(
-    target: Arc<T>,
-    mut line: Line<T::Entry>,
+pub(super) async fn deliver<E: Send + Sync + 'static>(
+    delivers: impl Delivers<E>,
+    mut line: Line<E>,
     options: DeliveryOptions,
-) -> Delivered<T::Entry>
-where
-    T: BatchTarget,
-{
+) -> Delivered<E> {
     let started = Instant::now();
-    let mut outcome = engine::deliver(Arc::clone(&target), &mut line, options.clone()).await;
+    let mut outcome = delivers.deliver(&mut line, options.clone()).await;
     loop {
         let end = if options.cancellation.is_cancelled() {
             Some(Cause::Cancelled(None))
@@ -47,7 +43,7 @@ where
             break;
         }
         // What stopped it may be cured by the time of the next entry.
-        outcome.add(engine::deliver(Arc::clone(&target), &mut line, options.clone()).await);
+        outcome.add(delivers.deliver(&mut line, options.clone()).await);
     }
     outcome.report.elapsed = started.elapsed();
     if !outcome.undelivered.is_empty() {

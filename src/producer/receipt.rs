@@ -1,5 +1,6 @@
 //! The fate of a single entry.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -39,27 +40,63 @@ impl<E> Future for Receipt<E> {
     }
 }
 
-/// The other end of a [`Receipt`]: what tells the fate.
-#[derive(Debug)]
-pub(crate) struct Confirmation<E> {
+/// What travels with an entry and hears its fate.
+///
+/// It takes no more room than a pointer to it, since every entry has room for one.
+pub(crate) struct Confirmation<E>(Box<dyn Hears<E>>);
+
+/// What a [`Confirmation`] tells the fate to.
+pub(crate) trait Hears<E>: Send + Sync {
+    /// A good end.
+    fn good(self: Box<Self>, fate: Fate);
+
+    /// The entry is handed back. Returned if it is not waited for any more.
+    fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> Option<Undelivered<E>>;
+}
+
+impl<E> fmt::Debug for Confirmation<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Confirmation").finish_non_exhaustive()
+    }
+}
+
+impl<E> Confirmation<E> {
+    pub(crate) fn to(hears: impl Hears<E> + 'static) -> Self {
+        Self(Box::new(hears))
+    }
+
+    /// Tells a good end. Whether it is still waited for does not matter.
+    pub(crate) fn good(self, fate: Fate) {
+        self.0.good(fate);
+    }
+
+    /// Hands an entry back. Returns it when it is not waited for any more.
+    pub(crate) fn hand_back(self, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
+        self.0.hand_back(undelivered)
+    }
+}
+
+/// The other end of a [`Receipt`].
+struct Promise<E> {
     fate: oneshot::Sender<Result<Fate, Undelivered<E>>>,
     /// Held until the fate is told.
     _epoch: Arc<Epoch>,
 }
 
-impl<E> Confirmation<E> {
+impl<E: Send + Sync + 'static> Confirmation<E> {
+    /// A confirmation that a receipt hears of.
     pub(super) fn new(epoch: Arc<Epoch>) -> (Self, Receipt<E>) {
         let (fate, receipt) = oneshot::channel();
-        (Self { fate, _epoch: epoch }, Receipt(receipt))
+        (Self::to(Promise { fate, _epoch: epoch }), Receipt(receipt))
     }
+}
 
-    /// Tells a good end. Whether anybody still waits for it does not matter.
-    pub(crate) fn good(self, fate: Fate) {
+impl<E: Send + Sync> Hears<E> for Promise<E> {
+    fn good(self: Box<Self>, fate: Fate) {
         let _ = self.fate.send(Ok(fate));
     }
 
-    /// Hands an entry back. Returns it when nobody waits for it any more.
-    pub(crate) fn hand_back(self, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
+    fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
         self.fate.send(Err(undelivered)).err()?.err()
     }
 }

@@ -1,0 +1,163 @@
+//! Deliveries of values: what becomes an entry, and is handed back as the value that it was.
+
+#[cfg(feature = "dynamodb-serde")]
+mod dynamo;
+#[cfg(feature = "sqs")]
+mod sqs;
+mod values;
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt};
+
+use self::values::Convert;
+use crate::delivery::Delivery;
+use crate::engine::{Batch, Delivered, Streamed};
+use crate::options::DeliveryOptions;
+use crate::producer::{Delivers, Line, Producer};
+use crate::report::{DeliveryError, Report};
+use crate::target::BatchTarget;
+
+/// A [`Delivery`] of values that are made into entries as they are read: of orders to a table, of events to a queue.
+///
+/// A value that was not delivered is handed back as the value, in its place of the input. One that cannot be made into an entry is handed
+/// back alone, as [`Unconvertible`](crate::InvalidEntry::Unconvertible); its neighbours go on.
+///
+/// Each value is made into an entry once, and is kept beside it until its fate is known: what a delivery holds in memory grows by
+/// the values under way. They are as many as are in flight, wait to be sent again, or were read ahead for the next calls.
+///
+/// It is made by [`Delivery::entries_from`]; with the feature `dynamodb-serde` by `put_items` and `delete_keys` of a delivery to
+/// a table, by `texts` of a delivery to a queue, and with `sqs-serde` by `json`.
+pub struct TypedDelivery<T: BatchTarget, V> {
+    parts: Parts<T, V>,
+    options: DeliveryOptions,
+}
+
+/// What a value needs to become an entry and to be sent.
+struct Parts<T: BatchTarget, V> {
+    target: Arc<T>,
+    convert: Arc<Convert<V, T::Entry>>,
+}
+
+impl<T: BatchTarget, V> Clone for Parts<T, V> {
+    fn clone(&self) -> Self {
+        Self {
+            target: Arc::clone(&self.target),
+            convert: Arc::clone(&self.convert),
+        }
+    }
+}
+
+impl<T: BatchTarget, V: Send + Sync + 'static> Delivers<V> for Parts<T, V> {
+    async fn deliver(&self, line: &mut Line<V>, options: DeliveryOptions) -> Delivered<V> {
+        values::deliver(Arc::clone(&self.target), line, &*self.convert, options).await
+    }
+}
+
+impl<T: BatchTarget> Delivery<T> {
+    /// Delivers values of another type, each of which `entry` makes into an entry.
+    ///
+    /// ```
+    /// # use aws_batch_delivery::{Delivery, TypedDelivery, target::sqs::SqsQueue};
+    /// # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+    /// # use aws_sdk_sqs::error::BuildError;
+    /// # struct Event { account: String, text: String }
+    /// # fn example(client: aws_sdk_sqs::Client, queue_url: &str) -> TypedDelivery<SqsQueue, Event> {
+    /// // Messages of one account arrive in their order.
+    /// Delivery::to_sqs(client, queue_url).entries_from(|event: &Event| {
+    ///     SendMessageBatchRequestEntry::builder()
+    ///         .id("")
+    ///         .message_body(&event.text)
+    ///         .message_group_id(&event.account)
+    ///         .build()
+    /// })
+    /// # }
+    /// ```
+    pub fn entries_from<V, X>(
+        self,
+        entry: impl Fn(&V) -> Result<T::Entry, X> + Send + Sync + 'static,
+    ) -> TypedDelivery<T, V>
+    where
+        X: Into<Box<dyn Error + Send + Sync>>,
+    {
+        TypedDelivery {
+            parts: Parts {
+                target: self.target,
+                convert: Arc::new(move |value| entry(value).map_err(Into::into)),
+            },
+            options: self.options,
+        }
+    }
+}
+
+impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
+    /// Delivers every value, or hands it back. As [`Delivery::deliver`].
+    ///
+    /// # Errors
+    /// When any value was not delivered. The error carries all of them, each with its cause.
+    pub async fn deliver<I>(&self, values: I) -> Result<Report, DeliveryError<V>>
+    where
+        I: IntoIterator<Item = V>,
+    {
+        let input = Batch(values.into_iter());
+        let target = Arc::clone(&self.parts.target);
+        let delivered = values::deliver(target, input, &*self.parts.convert, self.options.clone()).await;
+        delivered.into_result()
+    }
+
+    /// Delivers every value of a stream, or hands it back. As [`Delivery::deliver_stream`].
+    ///
+    /// # Errors
+    /// When any value was not delivered. The error carries all of them, each with its cause.
+    pub async fn deliver_stream<S>(&self, stream: S) -> Result<Report, DeliveryError<V>>
+    where
+        S: Stream<Item = V>,
+    {
+        self.try_deliver_stream(stream.map(Ok::<_, Infallible>)).await
+    }
+
+    /// Delivers every value of a stream that may fail, or hands it back. As [`Delivery::try_deliver_stream`].
+    ///
+    /// # Errors
+    /// When any value was not delivered, or the stream failed: then the error has a
+    /// [`stream_error`](DeliveryError::stream_error) beside the values.
+    pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<V>>
+    where
+        S: Stream<Item = Result<V, X>>,
+        X: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let mut input = Streamed::new(stream);
+        let target = Arc::clone(&self.parts.target);
+        let delivered = values::deliver(target, &mut input, &*self.parts.convert, self.options.clone()).await;
+        delivered.into_result_of_stream(input.error)
+    }
+
+    /// A handle for many tasks that send single values. As [`Delivery::producer`].
+    ///
+    /// # Panics
+    /// When there is no current tokio runtime.
+    pub fn producer(&self) -> Producer<V> {
+        Producer::start(self.parts.clone(), self.options.clone())
+    }
+}
+
+impl<T: BatchTarget, V> Clone for TypedDelivery<T, V> {
+    fn clone(&self) -> Self {
+        Self {
+            parts: self.parts.clone(),
+            options: self.options.clone(),
+        }
+    }
+}
+
+impl<T: BatchTarget + fmt::Debug, V> fmt::Debug for TypedDelivery<T, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedDelivery")
+            .field("target", &self.parts.target)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

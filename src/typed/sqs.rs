@@ -1,0 +1,47 @@
+//! Messages from texts and from anything that serializes.
+
+use aws_sdk_sqs::error::BuildError;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+
+use super::TypedDelivery;
+use crate::delivery::Delivery;
+use crate::target::sqs::SqsQueue;
+
+impl Delivery<SqsQueue> {
+    /// Delivers texts, each as the body of a message: `String`, `&'static str`, `Arc<str>` …
+    ///
+    /// ```no_run
+    /// # async fn example(client: aws_sdk_sqs::Client, queue_url: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// # use aws_batch_delivery::Delivery;
+    /// let report = Delivery::to_sqs(client, queue_url).texts().deliver(["one", "two"]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The messages have no attributes and no group. For those, and for FIFO queues, there is
+    /// [`entries_from`](Self::entries_from).
+    #[must_use]
+    pub fn texts<V: AsRef<str> + Send + Sync + 'static>(self) -> TypedDelivery<SqsQueue, V> {
+        self.entries_from(|text: &V| message(text.as_ref()))
+    }
+
+    /// Delivers values that serialize, each as a message whose body is its JSON.
+    ///
+    /// As [`texts`](Self::texts), made by [`serde_json::to_string`]: the keys of a map have to be texts or numbers, and floats that
+    /// are no numbers become `null`.
+    #[cfg(feature = "sqs-serde")]
+    #[must_use]
+    pub fn json<V: serde::Serialize + Send + Sync + 'static>(self) -> TypedDelivery<SqsQueue, V> {
+        self.entries_from(|value: &V| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
+            Ok(message(serde_json::to_string(value)?)?)
+        })
+    }
+}
+
+/// The ids of a call are the target's own.
+fn message(body: impl Into<String>) -> Result<SendMessageBatchRequestEntry, BuildError> {
+    SendMessageBatchRequestEntry::builder()
+        .id("")
+        .message_body(body)
+        .build()
+}

@@ -1,0 +1,229 @@
+//! Values as the input of a delivery: each becomes an entry as it is read.
+
+use std::any::type_name;
+use std::error::Error;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use crate::engine::{self, Delivered, Incoming, Input};
+use crate::invalid::{ConversionError, InvalidEntry};
+use crate::options::DeliveryOptions;
+use crate::producer::{Confirmation, Fate, Hears};
+use crate::progress::Progress;
+use crate::report::{Cause, Undelivered};
+use crate::target::{BatchTarget, Fault};
+
+/// Makes an entry of a value.
+pub(super) type Convert<V, E> = dyn Fn(&V) -> Result<E, Box<dyn Error + Send + Sync>> + Send + Sync;
+
+/// Values that are converted in one go at most, when none of them becomes an entry.
+const AT_ONCE: usize = 128;
+
+/// Delivers every value of the input, or hands it back.
+pub(super) async fn deliver<T, V, I>(
+    target: Arc<T>,
+    values: I,
+    convert: &Convert<V, T::Entry>,
+    options: DeliveryOptions,
+) -> Delivered<V>
+where
+    T: BatchTarget,
+    V: Send + Sync + 'static,
+    I: Input<Entry = V>,
+{
+    let mut values = Values::new(values, convert, options.progress.clone());
+    let delivered = engine::deliver(target, &mut values, options).await;
+    values.into_delivered(delivered)
+}
+
+struct Values<'a, I, V, E> {
+    input: I,
+    convert: &'a Convert<V, E>,
+    /// The place of the next value in the input.
+    position: u64,
+    /// Values so far that became no entry.
+    unconvertible: u64,
+    hurried: u64,
+    /// The one that is being converted. It is still here when that panicked.
+    current: Option<Incoming<V>>,
+    returned: Returned<V>,
+    progress: Progress,
+}
+
+/// Values that are handed back and not waited for.
+type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
+
+impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
+    fn new(input: I, convert: &'a Convert<V, E>, progress: Progress) -> Self {
+        Self {
+            position: input.first_position(),
+            hurried: input.hurried(),
+            unconvertible: 0,
+            current: None,
+            returned: Returned::default(),
+            input,
+            convert,
+            progress,
+        }
+    }
+
+    /// The entry that the value becomes. `None` when it becomes none: then it is handed back.
+    fn entry(&mut self, incoming: Incoming<V>) -> Option<Incoming<E>> {
+        let value = &self.current.insert(incoming).entry;
+        let converted = (self.convert)(value);
+        let Incoming { entry, confirmation } = self.current.take()?;
+        let position = self.position;
+        self.position += 1;
+        let beside = Beside {
+            value: Box::new(entry),
+            position,
+            confirmation,
+            returned: Arc::clone(&self.returned),
+        };
+        match converted {
+            Ok(entry) => Some(Incoming {
+                entry,
+                confirmation: Some(Confirmation::to(beside)),
+            }),
+            Err(error) => {
+                self.unconvertible += 1;
+                beside.unsent(Cause::Invalid(InvalidEntry::Unconvertible {
+                    type_name: type_name::<V>(),
+                    error: ConversionError::new(error),
+                }));
+                None
+            }
+        }
+    }
+
+    /// What the delivery of the entries comes to for the values.
+    fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
+        if let Some(Incoming { entry, confirmation }) = self.current.take() {
+            let fault = delivered
+                .stopped
+                .get_or_insert_with(|| Fault::new("the input panicked"));
+            self.unconvertible += 1;
+            let beside = Beside {
+                value: Box::new(entry),
+                position: self.position,
+                confirmation,
+                returned: Arc::clone(&self.returned),
+            };
+            beside.unsent(Cause::Stopped(fault.clone()));
+        }
+        delivered.report.undelivered += self.unconvertible;
+        self.progress
+            .figures()
+            .undelivered
+            .fetch_add(self.unconvertible, Relaxed);
+        let mut undelivered = std::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
+        undelivered.sort_by_key(|undelivered| undelivered.position);
+        Delivered {
+            report: delivered.report,
+            undelivered,
+            stopped: delivered.stopped,
+        }
+    }
+}
+
+impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_, I, V, E> {
+    type Entry = E;
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
+        for _ in 0..AT_ONCE {
+            let hurried = self.input.hurried();
+            let next = self.input.poll_next(context);
+            // Entries are counted without the values that become none.
+            if self.input.hurried() > hurried {
+                self.hurried = self.input.hurried().saturating_sub(self.unconvertible);
+            }
+            match ready!(next) {
+                None => return Poll::Ready(None),
+                Some(incoming) => {
+                    if let Some(entry) = self.entry(incoming) {
+                        return Poll::Ready(Some(entry));
+                    }
+                }
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn unread(&mut self) -> Option<Incoming<E>> {
+        loop {
+            let incoming = self.input.unread()?;
+            if let Some(entry) = self.entry(incoming) {
+                return Some(entry);
+            }
+        }
+    }
+
+    fn known(&self) -> usize {
+        self.input.known()
+    }
+
+    fn first_position(&self) -> u64 {
+        self.input.first_position()
+    }
+
+    fn hurried(&self) -> u64 {
+        self.hurried
+    }
+}
+
+/// The value that an entry was made of, kept beside the entry until its fate is known.
+///
+/// To make the entry anew for each attempt would take less memory while it waits. But the entry may have been completed, by
+/// a deduplication id or a key in S3, which must be the same in each attempt.
+struct Beside<V> {
+    value: Box<V>,
+    position: u64,
+    /// What waits for the fate of the value.
+    confirmation: Option<Confirmation<V>>,
+    returned: Returned<V>,
+}
+
+impl<V> Beside<V> {
+    /// The value is handed back without an attempt.
+    fn unsent(self, cause: Cause) {
+        let attempts = 0;
+        self.hand_back(cause, attempts, false);
+    }
+
+    fn hand_back(self, cause: Cause, attempts: u32, may_have_been_delivered: bool) {
+        let undelivered = Undelivered {
+            entry: self.value,
+            position: self.position,
+            cause,
+            attempts,
+            may_have_been_delivered,
+        };
+        let left = match self.confirmation {
+            Some(confirmation) => confirmation.hand_back(undelivered),
+            None => Some(undelivered),
+        };
+        let mut returned = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
+        returned.extend(left);
+    }
+}
+
+impl<V: Send + Sync + 'static, E> Hears<E> for Beside<V> {
+    fn good(self: Box<Self>, fate: Fate) {
+        if let Some(confirmation) = self.confirmation {
+            confirmation.good(fate);
+        }
+    }
+
+    fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
+        let Undelivered {
+            cause,
+            attempts,
+            may_have_been_delivered,
+            ..
+        } = undelivered;
+        (*self).hand_back(cause, attempts, may_have_been_delivered);
+        None
+    }
+}
