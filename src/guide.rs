@@ -54,3 +54,21 @@
 //! published picture, with five successes and 0.6: requests fail until the delay has reached 291.9 ms, and later whenever it
 //! is not above 60 ms.
 #![doc = include_str!("../docs/pictures/responsive.svg")]
+//!
+//! # Cookbook
+//! Whole programs, in `examples/` of the package. All but the last two run without an account, against the
+//! simulator: `cargo run --example load_with_dead_letters`.
+//!
+//! | example | what it shows |
+//! |---|---|
+//! | `load_with_dead_letters` | a file of JSON lines into a table; lines that the table refuses are kept; Ctrl-C, and where to go on |
+//! | `web_service` | an axum service whose requests share a producer; which status for which cause; a bounded farewell |
+//! | `lambda_handler` | a batch of messages in, `batchItemFailures` out, within the invocation's time |
+//! | `metrics` | live figures at `/metrics` |
+//! | `own_strategy` | a strategy: a fixed number of entries a second, by all workers together |
+//! | `own_target` | a target: documents for an index with a `_bulk` API |
+//! | `testing_with_simulator` | tests of a program that delivers: outages, refusals, lost answers, in paused time |
+//! | `from_batch_writer` | in place of boto3's `batch_writer` |
+//! | `from_own_loop` | in place of a loop around `BatchWriteItem` |
+//! | `quickstart` | many workers, one pace, a live line |
+//! | `dynamo_bulk_writer`, `sqs_batch_producer` | against AWS or an emulator, by the standard environment |

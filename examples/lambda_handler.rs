@@ -1,0 +1,122 @@
+//! A handler as Lambda calls it for a batch of a queue: it puts the orders of the messages into a table, and reports those that
+//! failed, so that only they are delivered to it again.
+//!
+//! It reads an event from the standard input. Without one it takes an example, whose second message is no order; the table is
+//! simulated and leaves one of the writes unprocessed, more often than the handler has time to try.
+//!
+//! ```text
+//! cargo run --example lambda_handler < /dev/null
+//! ```
+
+use std::io::{IsTerminal, Read};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use aws_batch_delivery::simulator::{KeyType, Simulator, TableOptions};
+use aws_batch_delivery::target::dynamo::DynamoTable;
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+#[derive(Deserialize)]
+struct SqsEvent {
+    #[serde(rename = "Records")]
+    records: Vec<Record>,
+}
+
+#[derive(Deserialize)]
+struct Record {
+    #[serde(rename = "messageId")]
+    message_id: String,
+    body: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Order {
+    id: String,
+    cents: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BatchResponse {
+    batch_item_failures: Vec<BatchItemFailure>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BatchItemFailure {
+    item_identifier: String,
+}
+
+/// Time that is kept back to answer.
+const RESERVE: Duration = Duration::from_millis(500);
+
+/// The invocation has `left` to go. `table` and `options` are made once, outside the handler: so all invocations share a pace.
+async fn handle(
+    event: SqsEvent,
+    left: Duration,
+    table: &Delivery<DynamoTable>,
+    options: &DeliveryOptions,
+) -> BatchResponse {
+    let options = options
+        .clone()
+        .deadline(Instant::now() + left.saturating_sub(RESERVE))
+        .grace(RESERVE / 2);
+    let orders = table.clone().options(options).entries_from(put_of);
+    let undelivered = match orders.deliver(event.records).await {
+        Ok(_) => Vec::new(),
+        Err(error) => {
+            eprintln!("{error}");
+            error.into_undelivered()
+        }
+    };
+    // Messages that are no orders fail again and again, until the queue's redrive policy moves them away.
+    let failures = undelivered.into_iter().map(|undelivered| BatchItemFailure {
+        item_identifier: undelivered.entry.message_id,
+    });
+    BatchResponse {
+        batch_item_failures: failures.collect(),
+    }
+}
+
+/// What is delivered are the messages, so that they come back when their orders were not written.
+fn put_of(record: &Record) -> Result<WriteRequest> {
+    let order: Order = serde_json::from_str(&record.body)?;
+    let put = PutRequest::builder()
+        .set_item(Some(serde_dynamo::to_item(order)?))
+        .build()?;
+    Ok(WriteRequest::builder().put_request(put).build())
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let simulator = Simulator::new(1);
+    let orders = simulator.table("orders", TableOptions::key("id", KeyType::S));
+    orders.reject_while(|item| item["id"]["S"] == "order-3");
+    // With AWS: Client::new(&aws_config::load_defaults(BehaviorVersion::latest()).await)
+    let table = Delivery::to_dynamo(simulator.dynamo_client(), "orders").key("id");
+
+    let mut input = String::new();
+    if !std::io::stdin().is_terminal() {
+        std::io::stdin().read_to_string(&mut input)?;
+    }
+    if input.trim().is_empty() {
+        let message = |number: u64, body: &str| json!({"messageId": format!("message-{number}"), "body": body});
+        let order = |number: u64| json!({"id": format!("order-{number}"), "cents": number * 37}).to_string();
+        let records = [
+            message(1, &order(1)),
+            message(2, "hello"),
+            message(3, &order(3)),
+            message(4, &order(4)),
+        ];
+        input = json!({"Records": records}).to_string();
+    }
+    // Lambda tells by the `deadline` of the context.
+    let left = Duration::from_secs(3);
+    let response = handle(serde_json::from_str(&input)?, left, &table, &DeliveryOptions::default()).await;
+    println!("{}", serde_json::to_string_pretty(&response)?);
+    println!("{} orders in the table", orders.len());
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Loads a file of JSON lines into a table, keeps the lines that the table refuses, and goes on where Ctrl-C stopped it.
+//!
+//! Without a file it makes one of 20,000 orders. The table is simulated and takes 1,000 writes/s; press Ctrl-C and start it
+//! again.
+//!
+//! ```text
+//! cargo run --example load_with_dead_letters -- target/orders.jsonl
+//! ```
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use aws_batch_delivery::simulator::{Capacity, KeyType, Simulator, TableOptions};
+use aws_batch_delivery::{Delivery, DeliveryOptions, Report};
+use aws_sdk_dynamodb::Client;
+use futures::stream;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+#[derive(Serialize, Deserialize)]
+struct Order {
+    id: String,
+    cents: u64,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let file = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "target/orders.jsonl".to_owned());
+    if !Path::new(&file).exists() {
+        make(&file)?;
+    }
+    let stop = CancellationToken::new();
+    let by_ctrl_c = stop.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            by_ctrl_c.cancel();
+        }
+    });
+    // With AWS: Client::new(&aws_config::load_defaults(BehaviorVersion::latest()).await)
+    let report = load(simulated(), &file, stop).await?;
+    println!("{report}");
+    Ok(())
+}
+
+async fn load(client: Client, file: &str, stop: CancellationToken) -> Result<Report> {
+    let (position_file, dead_letters) = (format!("{file}.position"), format!("{file}.dead"));
+    let done: u64 = fs::read_to_string(&position_file).map_or(Ok(0), |text| text.trim().parse())?;
+    let lines = BufReader::new(File::open(file)?).lines().skip(usize::try_from(done)?);
+    let orders = lines
+        .zip(done + 1..)
+        .map(|(line, number)| serde_json::from_str::<Order>(&line?).with_context(|| format!("{file}, line {number}")));
+
+    let table = Delivery::to_dynamo(client, "orders").options(DeliveryOptions::default().cancellation(stop));
+    let ended = table.put_items().try_deliver_stream(stream::iter(orders)).await;
+    let Err(mut error) = ended else {
+        let report = ended?;
+        fs::write(position_file, (done + report.delivered).to_string())?;
+        return Ok(report);
+    };
+    // What the table may take another time is loaded again from the first such line on: to put an order twice does no harm.
+    // What it will never take is kept, as far as it is not read again.
+    let read = error.report.delivered + error.report.undelivered;
+    let (dead, alive): (Vec<_>, Vec<_>) = error
+        .take_undelivered()
+        .into_iter()
+        .partition(|undelivered| undelivered.cause.is_permanent());
+    let position = alive.first().map_or(read, |undelivered| undelivered.position);
+    let mut letters = OpenOptions::new().create(true).append(true).open(dead_letters)?;
+    for letter in dead.iter().take_while(|letter| letter.position < position) {
+        let (line, cause) = (done + letter.position + 1, letter.cause.to_string());
+        writeln!(
+            letters,
+            "{}",
+            json!({"line": line, "cause": cause, "order": letter.entry})
+        )?;
+    }
+    fs::write(position_file, (done + position).to_string())?;
+    println!("{}, to be continued at line {}", error.report, done + position + 1);
+    Err(error.into())
+}
+
+/// 20,000 orders, of which every 5,000th has no id.
+fn make(file: &str) -> Result<()> {
+    let mut lines = String::new();
+    for number in 0..20_000_u64 {
+        let id = if number % 5_000 == 4_999 {
+            String::new()
+        } else {
+            format!("order-{number}")
+        };
+        lines += &serde_json::to_string(&Order { id, cents: number * 37 })?;
+        lines.push('\n');
+    }
+    Ok(fs::write(file, lines)?)
+}
+
+fn simulated() -> Client {
+    let simulator = Simulator::new(1);
+    let options = TableOptions::key("id", KeyType::S).capacity(Capacity::per_second(1_000.0));
+    simulator.table("orders", options);
+    simulator.dynamo_client()
+}

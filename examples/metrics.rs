@@ -1,0 +1,110 @@
+//! Live figures at `/metrics`, for Prometheus and its like, while a simulated table is loaded.
+//!
+//! ```text
+//! cargo run --example metrics
+//! curl http://127.0.0.1:3001/metrics
+//! ```
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use anyhow::Result;
+use aws_batch_delivery::backoff::Adaptive;
+use aws_batch_delivery::simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
+use aws_batch_delivery::{Delivery, DeliveryOptions, Progress};
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use serde::Serialize;
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+#[derive(Serialize)]
+struct Order {
+    id: u64,
+}
+
+#[derive(Clone)]
+struct Watched {
+    progress: Progress,
+    strategy: Arc<Adaptive>,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let watched = Watched {
+        progress: Progress::default(),
+        strategy: Arc::default(),
+    };
+    let options = DeliveryOptions::default()
+        .backoff(Arc::clone(&watched.strategy))
+        .progress(&watched.progress);
+    let orders = Delivery::to_dynamo(simulated(), "orders").options(options).put_items();
+    let loading = tokio::spawn(async move { orders.deliver((0..60_000).map(|id| Order { id })).await });
+
+    let listener = TcpListener::bind("127.0.0.1:3001").await?;
+    println!(
+        "figures at http://{}/metrics, for about a minute",
+        listener.local_addr()?
+    );
+    let service = Router::new().route("/metrics", get(metrics)).with_state(watched);
+    tokio::select! {
+        served = axum::serve(listener, service) => served?,
+        loaded = loading => println!("{}", loaded??),
+    }
+    Ok(())
+}
+
+/// All in the text format of Prometheus. A rate is left to its `rate()`, since several may scrape.
+async fn metrics(State(Watched { progress, strategy }): State<Watched>) -> String {
+    let now = progress.snapshot();
+    let mut text = String::new();
+    for (name, help, value) in [
+        ("delivered", "Entries that the service accepted.", now.delivered),
+        ("undelivered", "Entries that were handed back.", now.undelivered),
+        (
+            "throttled",
+            "Times that an entry was rejected for lack of capacity.",
+            now.throttled,
+        ),
+        ("resubmitted", "Times that an entry was sent again.", now.resubmitted),
+        ("calls", "Calls answered.", now.calls),
+    ] {
+        let name = format!("batch_delivery_{name}_total");
+        _ = writeln!(
+            text,
+            "# HELP {name} {help}\n# TYPE {name} counter\n{name}{{table=\"orders\"}} {value}"
+        );
+    }
+    for (name, help, value) in [
+        (
+            "in_flight",
+            "Entries in calls that are not answered yet.",
+            now.in_flight,
+        ),
+        ("waiting", "Rejected entries that wait to be sent again.", now.waiting),
+    ] {
+        let name = format!("batch_delivery_{name}");
+        _ = writeln!(
+            text,
+            "# HELP {name} {help}\n# TYPE {name} gauge\n{name}{{table=\"orders\"}} {value}"
+        );
+    }
+    if let Some(capacity) = strategy.capacity() {
+        let name = "batch_delivery_capacity";
+        let help = "Entries per second that the service takes, as measured.";
+        _ = writeln!(
+            text,
+            "# HELP {name} {help}\n# TYPE {name} gauge\n{name}{{table=\"orders\"}} {capacity:.0}"
+        );
+    }
+    text
+}
+
+fn simulated() -> aws_sdk_dynamodb::Client {
+    let simulator = Simulator::new(1);
+    simulator.set_latency(Latency::lognormal(Duration::from_millis(8), 0.4));
+    let options = TableOptions::key("id", KeyType::N).capacity(Capacity::per_second(1_000.0));
+    simulator.table("orders", options);
+    simulator.dynamo_client()
+}

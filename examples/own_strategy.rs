@@ -1,0 +1,76 @@
+//! A strategy of one's own: never more than a fixed number of entries a second, however many workers share it, and a
+//! rejected entry rests for a second.
+//!
+//! A strategy has no clock and does no I/O: it is told the time, and what each call came to. It paces a simulated table that takes
+//! 1,000 writes/s.
+//!
+//! ```text
+//! cargo run --example own_strategy
+//! ```
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Retry, Waiter};
+use aws_batch_delivery::simulator::{Capacity, KeyType, Simulator, TableOptions};
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use serde::Serialize;
+
+/// So many entries a second, evenly.
+struct FixedRate {
+    interval: Duration,
+    /// When the next entry may leave.
+    next_at: Mutex<Option<Instant>>,
+}
+
+impl FixedRate {
+    fn per_second(entries: u32) -> Self {
+        Self {
+            interval: Duration::from_secs(1) / entries,
+            next_at: Mutex::default(),
+        }
+    }
+}
+
+impl BackoffStrategy for FixedRate {
+    fn rest(&self, _: Retry) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    /// Asked for the worker that has waited longest, and again when the time that it names has come.
+    fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
+        match *self.next_at.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(next_at) if next_at > now => Admission::WaitUntil(next_at),
+            _ => Admission::Go(waiter.entries),
+        }
+    }
+
+    /// The entries that leave take their time, so that the next call has to wait for it.
+    fn depart(&self, now: Instant, entries: usize) {
+        let entries = u32::try_from(entries).unwrap_or(u32::MAX);
+        *self.next_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(now + self.interval * entries);
+    }
+}
+
+#[derive(Serialize)]
+struct Order {
+    id: u32,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let simulator = Simulator::new(1);
+    let options = TableOptions::key("id", KeyType::N).capacity(Capacity::per_second(1_000.0).burst(100.0));
+    simulator.table("orders", options);
+
+    for rate in [500, 2_000] {
+        let options = DeliveryOptions::default().backoff(FixedRate::per_second(rate));
+        let orders = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
+            .options(options)
+            .put_items();
+        let report = orders.deliver((0..2_000).map(|id| Order { id })).await?;
+        println!("{rate} a second: {report}, {} throttled", report.throttled);
+    }
+    Ok(())
+}

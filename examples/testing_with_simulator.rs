@@ -1,0 +1,125 @@
+//! How to test a program that delivers: against the simulator, in paused time, with the failures that AWS has.
+//!
+//! The simulator stands in the place of the SDK's HTTP client, so that the program under test has the client that it always
+//! has. An hour of throttling takes no time.
+//!
+//! ```text
+//! cargo test --example testing_with_simulator
+//! ```
+
+use anyhow::Result;
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_sdk_dynamodb::Client;
+use serde::Serialize;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Order {
+    id: String,
+    cents: u64,
+}
+
+/// What is to be tested: archives orders, and returns those that the table will never take.
+async fn archive(client: Client, orders: Vec<Order>, options: DeliveryOptions) -> Result<Vec<Order>> {
+    let table = Delivery::to_dynamo(client, "archive").options(options).put_items();
+    let Err(mut error) = table.deliver(orders).await else {
+        return Ok(Vec::new());
+    };
+    let (dead, alive): (Vec<_>, Vec<_>) = error
+        .take_undelivered()
+        .into_iter()
+        .partition(|undelivered| undelivered.cause.is_permanent());
+    if alive.is_empty() {
+        Ok(dead.into_iter().map(|undelivered| *undelivered.entry).collect())
+    } else {
+        Err(error.into())
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let simulator = aws_batch_delivery::simulator::Simulator::new(1);
+    let archived = archive(simulator.dynamo_client(), Vec::new(), DeliveryOptions::default()).await?;
+    println!(
+        "{} refused; the tests are run by: cargo test --example testing_with_simulator",
+        archived.len()
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use aws_batch_delivery::simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, Table, TableOptions};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn orders(count: u64) -> Vec<Order> {
+        let order = |number| Order {
+            id: format!("order-{number}"),
+            cents: number,
+        };
+        (0..count).map(order).collect()
+    }
+
+    fn simulated() -> (Simulator, Table) {
+        let simulator = Simulator::new(42);
+        let table = simulator.table("archive", TableOptions::key("id", KeyType::S));
+        (simulator, table)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_hour_without_capacity_is_outlasted() {
+        let (simulator, table) = simulated();
+        table.set_capacity(Capacity::none());
+        table.schedule_capacity([(Duration::from_hours(1), Capacity::per_second(100.0))]);
+        let started = Instant::now();
+        let options = DeliveryOptions::default().give_up_after(Duration::from_hours(2));
+        let refused = archive(simulator.dynamo_client(), orders(100), options).await.unwrap();
+        assert_eq!((refused, table.len()), (Vec::new(), 100));
+        assert!(started.elapsed() > Duration::from_hours(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_table_refuses_is_returned_alone() {
+        let (simulator, table) = simulated();
+        table.poison(|item| item["id"]["S"] == "order-7");
+        let refused = archive(simulator.dynamo_client(), orders(1_000), DeliveryOptions::default())
+            .await
+            .unwrap();
+        assert_eq!((refused, table.len()), (vec![orders(8)[7].clone()], 999));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_lost_whatever_goes_wrong() {
+        let (simulator, table) = simulated();
+        table.set_faults(
+            Faults::none()
+                .unprocessed(0.1)
+                .calls(0.05, InjectedFault::Throttle)
+                .calls(0.05, InjectedFault::internal_error(true))
+                .calls(0.05, InjectedFault::Dropped { applied: true }),
+        );
+        let refused = archive(simulator.dynamo_client(), orders(5_000), DeliveryOptions::default())
+            .await
+            .unwrap();
+        assert_eq!((refused, table.len()), (Vec::new(), 5_000));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_table_that_stays_away_is_an_error() {
+        let (simulator, table) = simulated();
+        table.set_capacity(Capacity::none());
+        let options = DeliveryOptions::default().give_up_after(Duration::from_mins(1));
+        let error = archive(simulator.dynamo_client(), orders(3), options)
+            .await
+            .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("time used up: ProvisionedThroughputExceededException"),
+            "{error}"
+        );
+    }
+}
