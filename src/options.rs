@@ -128,7 +128,8 @@ impl DeliveryOptions {
     /// How often one entry may be sent again after it was rejected; 0 never. Default: as often as there is time for.
     ///
     /// Each entry has its own count. A fresh one that tops up a chunk of leftovers starts at zero. A call that is refused as
-    /// a whole says nothing of a single entry, and does not count when its halves are sent again.
+    /// a whole says nothing of a single entry, and does not count when its halves are sent again. Nor does a call that could
+    /// not be made, as long as it is known that nothing was sent.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);
@@ -140,6 +141,8 @@ impl DeliveryOptions {
     /// An entry that would have to rest for longer than it has time left is handed back at once. One that is held behind an
     /// older one of its key or group has not been sent yet, so its time has not begun; the [`deadline`](Self::deadline) is
     /// what limits the whole.
+    ///
+    /// When no call can be made for this long, since there are no credentials or no connection, all entries are handed back.
     #[must_use]
     pub fn give_up_after(mut self, patience: Duration) -> Self {
         self.give_up_after = patience;

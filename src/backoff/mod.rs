@@ -195,6 +195,9 @@ pub struct Outcome {
     pub throttled: usize,
     /// Entries that failed for a passing reason that is not the pace: internal errors, lost connections.
     pub failed: usize,
+    /// Of these, the ones whose call could not be made, so that they say nothing of the service: no credentials, no
+    /// connection.
+    pub unsent: usize,
     /// Entries that the service will never accept.
     pub refused: usize,
     /// Of all these, the ones that were never rejected before.
@@ -224,6 +227,7 @@ impl Outcome {
             accepted: 0,
             throttled: 0,
             failed: 0,
+            unsent: 0,
             refused: 0,
             fresh: Tally::default(),
         }
@@ -250,6 +254,15 @@ impl Outcome {
     pub fn with_failed(mut self, count: usize) -> Self {
         self.failed += count;
         self.sent += count;
+        self
+    }
+
+    /// The same call, of whose failed entries `count` more were never sent.
+    ///
+    /// They are counted as [failed](Self::with_failed) apart from this.
+    #[must_use]
+    pub fn with_unsent(mut self, count: usize) -> Self {
+        self.unsent += count;
         self
     }
 

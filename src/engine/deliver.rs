@@ -50,7 +50,7 @@ where
     delivery.rounds.close().await;
     delivery.take_back(ending.is_some()).await;
     let stopped = match ending {
-        Some(Ending::Stopped(fault)) => Some(fault),
+        Some(Ending::Stopped(fault) | Ending::OutOfTime(fault)) => Some(fault),
         _ => delivery.fresh.fault().cloned(),
     };
     delivery.ledger.close(started.elapsed(), stopped)
@@ -83,7 +83,9 @@ where
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
             }
-            if queued_up.is_none() {
+            if !self.setup.may_leave(now) {
+                queued_up = None;
+            } else if queued_up.is_none() {
                 queued_up = self.send_what_may_go(now);
             }
             if self.is_done() {
@@ -115,6 +117,7 @@ where
                     self.waiting.wake_all(|lane| self.lanes.board(lane));
                     self.cases.wake_all();
                     self.slots.wake_all();
+                    self.setup.wake(Instant::now());
                 }
                 Some(()) = next_event => {}
             }
@@ -143,8 +146,11 @@ where
         if let Some(fault) = self.fault.get().or(self.options.gate.fault()) {
             return Some(Ending::Stopped(fault.clone()));
         }
-        let reached = self.options.deadline.is_some_and(|deadline| deadline <= now);
-        reached.then_some(Ending::DeadlineReached)
+        if self.options.deadline.is_some_and(|deadline| deadline <= now) {
+            return Some(Ending::DeadlineReached);
+        }
+        let out_of_time = self.setup.out_of_time(now, self.options.give_up_after);
+        out_of_time.map(|fault| Ending::OutOfTime(fault.clone()))
     }
 
     /// Makes ready who has rested, unless the strategy holds it for longer. Nobody is held beyond the time it has.
@@ -205,7 +211,8 @@ where
 
     /// Who wants to send, if there is anything to send, and a slot and somebody for it.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
-        let is_free = self.rounds.have_room() && self.slots.has_free(now) && self.lingers_until(now).is_none();
+        let may_leave = self.setup.may_leave(now) && self.lingers_until(now).is_none();
+        let is_free = may_leave && self.rounds.have_room() && self.slots.has_free(now);
         (self.next_len() > 0 && is_free).then(|| self.wanted())
     }
 
@@ -230,12 +237,17 @@ where
     /// How many entries the next call would like to carry.
     fn next_len(&self) -> usize {
         let entries = self.cases.next_len().unwrap_or_else(|| self.sendable());
-        entries.min(self.refusals.most())
+        entries.min(self.most())
+    }
+
+    /// How many entries a call may carry at most, by what the last ones came to.
+    fn most(&self) -> usize {
+        self.refusals.most().min(self.setup.most())
     }
 
     /// Delivers the next chunk in the slot that goes next.
     fn send(&mut self, turn: Turn) {
-        let most = turn.entries().min(self.refusals.most());
+        let most = turn.entries().min(self.most());
         let (chunk, case) = match self.cases.next(most) {
             Some((chunk, case)) => (chunk, Some(case)),
             None => (self.pack(most), None),
@@ -248,6 +260,7 @@ where
                 .and_then(|slot| slot.idle_since)
                 .map(|since| since.elapsed());
             self.ledger.call_leaves(&chunk, delay.unwrap_or_default());
+            self.setup.leaves();
             self.deliver(chunk, case, departure);
         }
     }
@@ -269,10 +282,19 @@ where
         let case_expiry = self.cases.next_expiry(|ticket| ticket.expiry(patience));
         let has_entries = self.waiting.ready() + self.fresh.len() > 0 || self.cases.next_len().is_some();
         let next_free = self.slots.next_free().filter(|_| has_entries);
+        let next_probe = self.setup.next_probe().filter(|_| has_entries);
+        let setup_expiry = self.setup.expiry(patience).filter(|_| has_entries);
         let next_wake = [self.waiting.next_wake(), self.cases.next_wake()];
         next_wake
             .into_iter()
-            .chain([next_expiry, case_expiry, next_free, self.lingers_until(now)])
+            .chain([
+                next_expiry,
+                case_expiry,
+                next_free,
+                next_probe,
+                setup_expiry,
+                self.lingers_until(now),
+            ])
             .flatten()
             // A slot that has rested may still have to wait for the strategy; that wait ends otherwise.
             .filter(|event| *event > now)

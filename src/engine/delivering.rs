@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::OptionFuture;
-use tokio::time::sleep_until;
+use tokio::time::{sleep_until, timeout};
 
 use super::cases::Cases;
 use super::ending::Ending;
@@ -18,7 +18,7 @@ use super::lanes::Lanes;
 use super::ledger::Ledger;
 use super::refusals::Refusals;
 use super::rounds::Rounds;
-use super::setup::SetupFailures;
+use super::setup::Setup;
 use super::slots::Slots;
 use super::ticket::Chunk;
 use super::waiting::Waiting;
@@ -39,7 +39,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     /// Chunks whose entries have arrived, for the next ones.
     pub(super) emptied: Vec<Chunk<T::Entry>>,
     pub(super) rounds: Rounds<T>,
-    pub(super) setup_failures: SetupFailures,
+    pub(super) setup: Setup,
     /// That the target panicked outside of a call, if it did.
     pub(super) fault: OnceLock<Fault>,
     pub(super) refusals: Refusals,
@@ -65,7 +65,7 @@ where
             cases: Cases::new(),
             slots: Slots::new(options.concurrency),
             emptied: Vec::new(),
-            setup_failures: SetupFailures::default(),
+            setup: Setup::new(),
             fault: OnceLock::new(),
             refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone()),
@@ -78,6 +78,8 @@ where
     /// Lets the target get ready, if there is anything to deliver. Returns why the delivery ends before it began.
     pub(super) async fn prepare(&mut self) -> Option<Ending> {
         let deadline = OptionFuture::from(self.options.deadline.map(sleep_until));
+        // A single call may take as long as an attempt, however little time its entry has for retries.
+        let patience = self.options.give_up_after.max(self.options.attempt_timeout);
         let preparation = async {
             while !self.fresh.has_next() {
                 if self.fresh.has_ended() {
@@ -85,9 +87,13 @@ where
                 }
                 poll_fn(|context| self.fresh.poll_news(context)).await;
             }
-            self.limits = guarded("the target", || self.target.limits())?;
-            let prepared = AssertUnwindSafe(self.target.prepare()).catch_unwind().await;
-            prepared.map_err(|panic| panicked("the target", &*panic))
+            self.limits = guarded("the target's `limits`", || self.target.limits())?;
+            let prepared = AssertUnwindSafe(self.target.prepare()).catch_unwind();
+            match timeout(patience, prepared).await {
+                Ok(prepared) => prepared.map_err(|panic| panicked("the target's `prepare`", &*panic)),
+                // The first call says what is wrong.
+                Err(_) => Ok(()),
+            }
         };
         tokio::select! {
             biased;

@@ -18,6 +18,8 @@ pub(crate) enum Ending {
     Cancelled,
     DeadlineReached,
     Stopped(Fault),
+    /// No call could be made for as long as an entry may be tried.
+    OutOfTime(Fault),
 }
 
 impl Ending {
@@ -27,6 +29,7 @@ impl Ending {
             Self::Cancelled => Cause::Cancelled(last),
             Self::DeadlineReached => Cause::DeadlineReached(last),
             Self::Stopped(fault) => Cause::Stopped(fault.clone()),
+            Self::OutOfTime(fault) => Cause::TimeUsedUp(last.unwrap_or_else(|| fault.clone())),
         }
     }
 }

@@ -66,6 +66,11 @@ impl<E> Ledger<E> {
         figures.throttled.fetch_add(throttled, Relaxed);
     }
 
+    /// How many entries were delivered so far.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.report.delivered
+    }
+
     /// An entry waits to be sent again.
     pub(crate) fn waits(&mut self) {
         self.waiting += 1;

@@ -12,7 +12,6 @@ use super::input::Input;
 use super::rests::Rests;
 use super::rounds::KEPT;
 use super::settle::Settled;
-use super::setup;
 use super::slots::{Slot, later};
 use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
@@ -29,7 +28,7 @@ where
         self.book(&settled);
         let stop = settled.stop.clone();
         let stop = stop
-            .or_else(|| self.setup_fault(&settled, now))
+            .or_else(|| self.hear_of_setup(&settled, now))
             .or_else(|| self.shared_fault(&settled));
         if let Some(fault) = stop {
             let ending = Ending::Stopped(fault);
@@ -53,12 +52,12 @@ where
         let mut again = Vec::with_capacity(settled.rejected.len());
         for (entry, rejection) in settled.rejected.drain(..) {
             let retry = entry.ticket.retry();
-            let least = if rejection == Rejection::Setup {
-                setup::REST
-            } else {
+            let rest = if rejection.is_unsent() {
+                // All entries wait for the next probe.
                 Duration::ZERO
+            } else {
+                rests.before(retry, |retry| self.options.gate.rest(retry))
             };
-            let rest = rests.before(retry, |retry| self.options.gate.rest(retry).max(least));
             again.extend(self.try_again(entry, rest, now));
         }
         let nothing_accepted = settled.outcome.accepted == 0;
@@ -90,14 +89,20 @@ where
         self.ledger.call_ended(outcome);
     }
 
-    /// The fault, when calls could not be made once too often.
-    fn setup_fault(&mut self, settled: &Settled<T::Entry>, now: Instant) -> Option<Fault> {
-        let Some(fault) = settled.setup_fault() else {
-            self.setup_failures.succeeded();
-            return None;
-        };
+    /// Learns whether calls can be made. Returns the fault, when none can.
+    ///
+    /// A delivery that has delivered something has been configured well, so that it waits.
+    fn hear_of_setup(&mut self, settled: &Settled<T::Entry>, now: Instant) -> Option<Fault> {
         let sent_at = settled.outcome.sent_at.into();
-        self.setup_failures.failed(sent_at, now).then(|| fault.clone())
+        match settled.first_rejection() {
+            Some((Rejection::Unconfigured, fault)) if self.ledger.delivered() == 0 => return Some(fault.clone()),
+            Some((rejection, fault)) if rejection.is_unsent() => self.setup.failed(sent_at, now, fault),
+            // A call without an answer may not have been made, and tells only that the next one has to find out.
+            Some((Rejection::Connection, fault)) if self.setup.most() == 1 => self.setup.failed(sent_at, now, fault),
+            Some((Rejection::Connection, _)) => {}
+            _ => self.setup.made(sent_at),
+        }
+        None
     }
 
     /// The fault, when so many entries were refused alone that all the others would be as well.

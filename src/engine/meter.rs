@@ -50,6 +50,7 @@ impl Meter {
         counted.accepted = told.map_or_else(|| scaled(outcome.accepted, charge), rounded);
         counted.throttled = scaled(outcome.throttled, charge);
         counted.failed = scaled(outcome.failed, charge);
+        counted.unsent = scaled(outcome.unsent, charge);
         counted.refused = scaled(outcome.refused, charge);
         counted.fresh.sent = scaled(outcome.fresh.sent, charge);
         counted.fresh.throttled = scaled(outcome.fresh.throttled, charge);

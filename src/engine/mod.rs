@@ -21,7 +21,7 @@
 //! - `round`: one call and its answer; `rounds`: the calls in flight; `orders`: those that wait for a task.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
-//! - `setup`: how often a call may fail before it is even made.
+//! - `setup`: whether calls can be made at all, and the probes that find out.
 //! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
 //! - `farewell`: what happens to undelivered entries before they are handed back.

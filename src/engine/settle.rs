@@ -96,7 +96,15 @@ impl<E> Settled<E> {
                 } else {
                     self.count(Outcome::with_failed, cost);
                 }
-                entry.ticket.rejected(sent_at, fault);
+                if rejection.is_unsent() {
+                    self.count(Outcome::with_unsent, cost);
+                }
+                // What is known not to have arrived says nothing of the entry, and is no rejection of it.
+                if rejection.is_unsent() && !fault.is_ambiguous() {
+                    entry.ticket.failed(sent_at, fault);
+                } else {
+                    entry.ticket.rejected(sent_at, fault);
+                }
                 self.rejected.push((entry, rejection));
             }
             Verdict::Refused(fault) => {
@@ -150,12 +158,11 @@ impl<E> Settled<E> {
         self.disputed = Some(chunk);
     }
 
-    /// Why the call could not be made, if it could not.
-    pub(crate) fn setup_fault(&self) -> Option<&Fault> {
-        match self.rejected.first()? {
-            (entry, Rejection::Setup) => entry.ticket.history.as_ref()?.fault.as_ref(),
-            _ => None,
-        }
+    /// Why the first of its entries was rejected, if none was accepted.
+    pub(crate) fn first_rejection(&self) -> Option<(Rejection, &Fault)> {
+        let (entry, rejection) = self.rejected.first().filter(|_| self.outcome.accepted == 0)?;
+        let fault = entry.ticket.history.as_ref()?.fault.as_ref()?;
+        Some((*rejection, fault))
     }
 }
 

@@ -22,7 +22,7 @@ pub enum Cause {
     #[error("time used up: {0}")]
     TimeUsedUp(#[source] Fault),
     /// A call failed for a reason that every later call shares, so that the delivery stopped: the table is missing, the
-    /// permission is not given; or the first 1,000 entries were refused, each in a call of its own, and none was accepted.
+    /// permission is not given, there is no region or are no credentials at all; or the first 1,000 entries were refused, each in a call of its own, and none was accepted.
     #[error("the delivery stopped: {0}")]
     Stopped(#[source] Fault),
     /// The [`deadline`](crate::DeliveryOptions::deadline) came first.

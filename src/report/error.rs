@@ -30,8 +30,9 @@ const CAUSES_TOLD: usize = 3;
 pub struct DeliveryError<E> {
     /// The figures, among them how many were delivered all the same.
     pub report: Report,
-    /// Why the delivery stopped before the end of the input, if a fault stopped it: one that every later call shares, or a
-    /// panic of the input, the target or the backoff strategy.
+    /// Why the delivery stopped before the end of the input, if a fault stopped it: one that every later call shares, calls
+    /// that could not be made for as long as an entry may be tried, or a panic of the input, the target or the backoff
+    /// strategy.
     pub stopped: Option<Fault>,
     /// The error that the stream yielded, if that is why the input ended. What came before it was delivered, or is among the
     /// undelivered.

@@ -21,7 +21,10 @@ pub struct Undelivered<E> {
     pub cause: Cause,
     /// How often it was sent.
     pub attempts: u32,
-    /// The service may have it all the same: an answer was lost, or could not be read, or said nothing of this entry.
+    /// The service may have it all the same: an answer was lost, or could not be read, or said nothing of this entry, or
+    /// came from something else than the service.
+    ///
+    /// `false` is certain: the entry never left, or each time that it did the service itself refused it or handed it back.
     pub may_have_been_delivered: bool,
 }
 

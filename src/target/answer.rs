@@ -42,13 +42,22 @@ pub enum Rejection {
     Transient,
     /// The connection failed or the attempt took too long.
     Connection,
-    /// The call could not be made: credentials, endpoint or signing failed. Tried again only a few times.
+    /// The call could not be made at the moment: the credentials could not be fetched, no connection was established, the
+    /// clock was wrong. It is a failure of all entries, so that only one call at a time finds out whether it is over.
     Setup,
+    /// The call could not be made, and no call can with this configuration: no region, no credentials, a malformed endpoint.
+    /// It stops a delivery, unless that has delivered something before; then it is as [`Setup`](Self::Setup).
+    Unconfigured,
     /// The service answered, but said nothing of this entry.
     Unanswered,
 }
 
 impl Rejection {
+    /// Whether the call could not be made, so that the service said nothing of any entry.
+    pub(crate) fn is_unsent(self) -> bool {
+        matches!(self, Self::Setup | Self::Unconfigured)
+    }
+
     /// Whether it speaks of the service's capacity, so that going slower may help.
     pub fn is_throttle(self) -> bool {
         matches!(self, Self::Throttled | Self::Unprocessed)
@@ -83,6 +92,13 @@ impl Fault {
     #[must_use]
     pub fn may_have_been_applied(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = true;
+        self
+    }
+
+    /// The service does not have the entry after all.
+    #[cfg(feature = "s3-offload")]
+    pub(crate) fn was_not_applied(mut self) -> Self {
+        Arc::make_mut(&mut self.0).may_have_been_applied = false;
         self
     }
 

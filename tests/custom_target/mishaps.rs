@@ -66,33 +66,111 @@ async fn a_call_that_takes_too_long_is_made_again() {
     assert_eq!(started.elapsed(), Duration::from_secs(3));
 }
 
+/// Answers that no call can be made, until that moment.
+fn unmade_until(moment: Instant) -> impl Fn(usize, &[usize]) -> Answer {
+    move |_, chunk| {
+        if Instant::now() < moment {
+            Answer::Whole(Verdict::Rejected(Rejection::Setup, Fault::new("no credentials")))
+        } else {
+            accept(chunk)
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_call_that_cannot_be_made_is_tried_again_only_three_times() {
-    let (target, calls) =
-        Numbers::answering(|_, _| Answer::Whole(Verdict::Rejected(Rejection::Setup, Fault::new("no credentials"))));
-    let error = Delivery::new(target)
-        .options(no_rest())
-        .deliver(vec![1; 40])
+async fn one_call_with_one_entry_at_a_time_finds_out_whether_calls_can_be_made_again() {
+    let hiccup = Duration::from_mins(1);
+    let started = Instant::now();
+    let (target, calls) = Numbers::answering(unmade_until(started + hiccup));
+    let report = Delivery::new(target)
+        .options(no_rest().retries(0))
+        .deliver(vec![1; 10_000])
         .await
-        .unwrap_err();
-    // Ten calls are in flight together, and fail together; each time they rest for a second.
-    assert_eq!(calls.lock().unwrap().len(), 40);
-    assert_eq!(error.undelivered().len(), 40);
+        .unwrap();
+    assert_eq!(report.delivered, 10_000);
+    let took = started.elapsed();
+    assert!(took < hiccup + Duration::from_secs(20), "{took:?}");
+    let calls = calls.lock().unwrap();
+    let alone = calls.iter().take_while(|call| call.len() == 4).count();
+    assert_eq!(alone, 16, "those in flight together fail together");
+    let probes = calls[alone..].iter().take_while(|call| call.len() == 1).count();
+    assert!((20..60).contains(&probes), "{probes} probes");
+    // All of that are probes, and then all others.
+    assert_eq!(calls.len(), alone + probes + (10_000 - 1usize).div_ceil(4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_cannot_be_made_for_as_long_as_an_entry_has_hand_all_entries_back() {
+    let (target, calls) = Numbers::answering(unmade_until(Instant::now() + Duration::from_hours(1)));
+    let patience = Duration::from_secs(20);
+    let started = Instant::now();
+    let delivery = Delivery::new(target).options(one_at_a_time().give_up_after(patience));
+    let error = delivery.deliver(vec![1; 10_000]).await.unwrap_err();
+    assert_eq!(error.undelivered().len(), 10_000);
+    assert!(error.undelivered().iter().all(|undelivered| {
+        matches!(&undelivered.cause, Cause::TimeUsedUp(fault) if fault.code() == "no credentials")
+            && !undelivered.may_have_been_delivered
+    }));
+    assert!(error.stopped.is_some());
+    let took = started.elapsed();
+    assert!(took >= patience && took < patience + Duration::from_secs(1), "{took:?}");
+    assert!(calls.lock().unwrap().len() < 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_holds_while_calls_cannot_be_made() {
+    let (target, _) = Numbers::answering(unmade_until(Instant::now() + Duration::from_hours(1)));
+    let deadline = Instant::now() + Duration::from_secs(7);
+    let delivery = Delivery::new(target).options(no_rest().deadline(deadline));
+    let error = delivery.deliver(vec![1; 100]).await.unwrap_err();
+    assert_eq!(error.undelivered().len(), 100);
+    assert!(Instant::now() <= deadline + Duration::from_secs(1));
     assert!(
-        error
-            .undelivered()
-            .iter()
-            .all(|undelivered| matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "no credentials"))
+        matches!(&error.undelivered()[0].cause, Cause::DeadlineReached(Some(fault)) if fault.code() == "no credentials")
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_cannot_be_made_rest_for_a_second_also_when_there_are_fresh_entries() {
-    let (target, calls) =
-        Numbers::answering(|_, _| Answer::Whole(Verdict::Rejected(Rejection::Setup, Fault::new("no credentials"))));
-    let started = Instant::now();
-    let delivery = Delivery::new(target).options(one_at_a_time());
-    delivery.deliver(vec![1; 10_000]).await.unwrap_err();
-    assert_eq!(calls.lock().unwrap().len(), 4);
-    assert_eq!(started.elapsed(), Duration::from_millis(3 * 1_000 + 4 * 8));
+async fn what_no_call_can_be_made_with_stops_a_delivery_that_has_delivered_nothing() {
+    let unconfigured = || Answer::Whole(Verdict::Rejected(Rejection::Unconfigured, Fault::new("no region")));
+    let (target, calls) = Numbers::answering(move |_, _| unconfigured());
+    let error = Delivery::new(target)
+        .options(one_at_a_time())
+        .deliver(vec![1; 100])
+        .await
+        .unwrap_err();
+    assert_eq!((error.undelivered().len(), calls.lock().unwrap().len()), (100, 1));
+    assert!(matches!(&error.undelivered()[99].cause, Cause::Stopped(fault) if fault.code() == "no region"));
+
+    let (target, _) = Numbers::answering(move |number, chunk| {
+        if (2..10).contains(&number) {
+            unconfigured()
+        } else {
+            accept(chunk)
+        }
+    });
+    let report = Delivery::new(target)
+        .options(one_at_a_time())
+        .deliver(vec![1; 100])
+        .await;
+    assert_eq!(report.unwrap().delivered, 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_is_counted_when_a_call_that_failed_may_have_arrived() {
+    let doubtful = |_: usize, _: &[usize]| {
+        let fault = Fault::new("HTTP 404").may_have_been_applied();
+        Answer::Whole(Verdict::Rejected(Rejection::Setup, fault))
+    };
+    let (target, _) = Numbers::answering(doubtful);
+    let error = Delivery::new(target)
+        .options(one_at_a_time().retries(0))
+        .deliver(vec![1; 8])
+        .await
+        .unwrap_err();
+    assert!(error.undelivered().iter().all(|undelivered| {
+        matches!(undelivered.cause, Cause::RetriesUsedUp(_))
+            && undelivered.attempts == 1
+            && undelivered.may_have_been_delivered
+    }));
 }

@@ -85,9 +85,9 @@ impl Interval {
 }
 
 /// Something was throttled, or nothing got through. A call of which a part failed for another reason than the pace is no
-/// failure: going slower would not have helped.
+/// failure: going slower would not have helped. Nor is one that could not be made.
 fn is_failure(outcome: &Outcome) -> bool {
-    outcome.throttled > 0 || (outcome.failed > 0 && outcome.accepted == 0)
+    outcome.throttled > 0 || (outcome.failed > outcome.unsent && outcome.accepted == 0)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use super::{BackoffStrategy, Outcome, Retry, growth};
 ///
 /// - A call is a *failure* when any of its entries was throttled, or when some failed for a passing reason and none was
 ///   accepted. It is a *success* when it is no failure and something was accepted. A call of refused entries alone is
-///   neither.
+///   neither, and nor is one that could not be made.
 /// - After each answer a worker waits for the interval before it makes its next call.
 /// - A rejected entry goes with the next call that may leave. It does not rest on its own: the wait of the workers is the
 ///   whole wait.
