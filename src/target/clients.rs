@@ -13,6 +13,7 @@ macro_rules! clients {
         struct Clients {
             callers: $sdk::Client,
             changes: $sdk::config::Builder,
+            transmission: $crate::target::transmission::Transmission,
             learnt: std::sync::Arc<std::sync::OnceLock<$crate::target::kept::Kept>>,
             derived: std::sync::Arc<std::sync::OnceLock<$sdk::Client>>,
             needs_input: std::sync::Arc<std::sync::atomic::AtomicBool>,
@@ -21,8 +22,10 @@ macro_rules! clients {
         impl Clients {
             fn new(callers: $sdk::Client) -> Self {
                 let is_watched = callers.config().interceptors().next().is_some();
+                let transmission = $crate::target::transmission::Transmission::default();
                 Self {
-                    changes: Self::changed($sdk::Config::builder(), callers.config()),
+                    changes: Self::changed($sdk::Config::builder(), callers.config(), &transmission),
+                    transmission,
                     callers,
                     learnt: std::sync::Arc::default(),
                     derived: std::sync::Arc::default(),
@@ -53,7 +56,7 @@ macro_rules! clients {
                 let kept = self.learnt.get()?;
                 let derive = || {
                     let callers = self.callers.config();
-                    let mut config = Self::changed(callers.to_builder(), callers)
+                    let mut config = Self::changed(callers.to_builder(), callers, &self.transmission)
                         .http_client(kept.http_client.clone())
                         .identity_cache(kept.identity_cache.clone())
                         .interceptor($crate::target::body::Placer)
@@ -79,13 +82,19 @@ macro_rules! clients {
 
             /// Retries underneath would multiply the attempts and hide the throttles, and the adaptive mode would pace the calls
             /// beside our own pace. What else the caller has set there holds, such as which connections are kept.
-            fn changed(config: $sdk::config::Builder, callers: &$sdk::Config) -> $sdk::config::Builder {
+            fn changed(
+                config: $sdk::config::Builder,
+                callers: &$sdk::Config,
+                transmission: &$crate::target::transmission::Transmission,
+            ) -> $sdk::config::Builder {
                 use $sdk::config::retry::{RetryConfig, RetryMode};
                 let retries = callers
                     .retry_config()
                     .cloned()
                     .unwrap_or_else(RetryConfig::standard);
-                let config = config.retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1));
+                let config = config
+                    .retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1))
+                    .interceptor(transmission.clone());
                 let crate_name =
                     $sdk::config::FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION")));
                 match crate_name {

@@ -22,6 +22,8 @@ mod recording;
 #[cfg(feature = "sqs")]
 pub mod sqs;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod transmission;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
 pub(crate) mod verdict;
 
 pub use answer::{Answer, Fault, Rejection, Verdict};

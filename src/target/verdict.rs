@@ -2,28 +2,36 @@
 //!
 //! A code decides wherever it is known. What else an error says of itself (the HTTP status, SQS's `SenderFault`) is asked
 //! only for codes that are not: SQS reports throttles as the sender's fault.
+//!
+//! Whether the service may have the entries is a question of its own. It has not if the request is known not to have left, or
+//! if the service says so: by a code, with a status of 4xx. Whatever else happens leaves it in doubt.
 
 use std::borrow::Cow;
 use std::error::Error;
 
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
-use aws_smithy_runtime_api::client::result::{ConnectorError, DispatchFailure, SdkError};
+use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
-use aws_smithy_types::retry::ErrorKind;
 
 use super::answer::{Answer, Fault, Rejection, Verdict};
+use super::transmission::{is_skewed, is_unconnected, unsent};
 
 /// What a code means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// Nothing was applied; the entries are sent again.
+    /// The entries are sent again.
     Rejected(Rejection),
-    /// The entries may have been applied; they are sent again.
-    Unclear(Rejection),
     /// Sending the same entries again cannot help.
     Refused,
     /// No call can succeed, whatever it carries.
     Stop,
+}
+
+/// Whether the service may have applied the entries all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    None,
+    Applied,
 }
 
 /// Too much at the moment, and nothing of the call or entry was applied. Thrown by DynamoDB only if it could process
@@ -31,12 +39,15 @@ enum Meaning {
 const THROTTLES: &[&str] = &[
     "BandwidthLimitExceeded",
     "KMS.ThrottlingException",
+    "KMSThrottling",
+    "KMSThrottlingException",
     "KmsThrottled",
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "RequestThrottled",
     "RequestThrottledException",
     "SlowDown",
+    "Throttled",
     "ThrottledException",
     "Throttling",
     "ThrottlingException",
@@ -74,7 +85,8 @@ const SETUPS: &[&str] = &[
     "SignatureDoesNotMatch",
 ];
 
-/// The entries themselves are at fault, or their number and sum.
+/// The entries themselves are at fault, or their number and sum. `UnsupportedOperation` also speaks of an operation that the
+/// queue does not know, and then no entry is accepted.
 const REFUSALS: &[&str] = &[
     "BatchEntryIdsNotDistinct",
     "BatchRequestTooLong",
@@ -90,16 +102,15 @@ const REFUSALS: &[&str] = &[
     "RequestEntityTooLarge",
     "SerializationException",
     "TooManyEntriesInBatchRequest",
+    "UnsupportedOperation",
     "ValidationException",
 ];
 
 /// The same for every call: no permission, no such table or queue, credentials that never were valid.
-///
-/// `UnsupportedOperation` is among them since it speaks of the operation on this queue and not of the entries: looking for a
-/// guilty entry would cost calls and find none.
 const STOPS: &[&str] = &[
     "AccessDenied",
     "AccessDeniedException",
+    "AuthFailure",
     "IncompleteSignature",
     "IncompleteSignatureException",
     "InvalidAction",
@@ -118,17 +129,20 @@ const STOPS: &[&str] = &[
     "ResourceNotFoundException",
     "UnknownOperationException",
     "UnrecognizedClientException",
-    "UnsupportedOperation",
 ];
+
+/// Of these, the ones that a wrong signing time may be the reason of. The SDK tries them again as well, beside those that are
+/// listed with [`SETUPS`]: `CLOCK_SKEW_ERROR_CODES` in `aws-runtime`.
+const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "AuthFailure"];
 
 /// The key that encrypts the queue: disabled, deleted, not permitted. SQS spells its codes both ways.
 const KEY_PREFIXES: &[&str] = &["KMS.", "Kms"];
 
 const MEANINGS: &[(&[&str], Meaning)] = &[
     (THROTTLES, Meaning::Rejected(Rejection::Throttled)),
-    (FAILURES, Meaning::Unclear(Rejection::Transient)),
+    (FAILURES, Meaning::Rejected(Rejection::Transient)),
     (CONFLICTS, Meaning::Rejected(Rejection::Transient)),
-    (CONNECTIONS, Meaning::Unclear(Rejection::Connection)),
+    (CONNECTIONS, Meaning::Rejected(Rejection::Connection)),
     (SETUPS, Meaning::Rejected(Rejection::Setup)),
     (REFUSALS, Meaning::Refused),
     (STOPS, Meaning::Stop),
@@ -142,7 +156,6 @@ where
     let (meaning, fault) = of_error(error);
     match meaning {
         Meaning::Rejected(rejection) => Answer::Whole(Verdict::Rejected(rejection, fault)),
-        Meaning::Unclear(rejection) => Answer::Whole(Verdict::Rejected(rejection, fault.may_have_been_applied())),
         Meaning::Refused => Answer::Whole(Verdict::Refused(fault)),
         Meaning::Stop => Answer::Stop(fault),
     }
@@ -158,10 +171,11 @@ where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,
 {
     let (meaning, fault) = of_error(error);
+    let fault = fault.was_not_applied();
     match meaning {
+        Meaning::Rejected(Rejection::Unconfigured) | Meaning::Refused | Meaning::Stop => Verdict::Refused(fault),
         Meaning::Rejected(Rejection::Setup) => Verdict::Rejected(Rejection::Transient, fault),
-        Meaning::Rejected(rejection) | Meaning::Unclear(rejection) => Verdict::Rejected(rejection, fault),
-        Meaning::Refused | Meaning::Stop => Verdict::Refused(fault),
+        Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),
     }
 }
 
@@ -169,91 +183,135 @@ fn of_error<E>(error: SdkError<E, HttpResponse>) -> (Meaning, Fault)
 where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,
 {
-    let (meaning, code) = match &error {
-        SdkError::ConstructionFailure(_) => (Meaning::Stop, "request not built".into()),
-        SdkError::TimeoutError(_) => (Meaning::Unclear(Rejection::Connection), "timeout".into()),
-        SdkError::DispatchFailure(failure) if failure.is_timeout() => {
-            (Meaning::Unclear(Rejection::Connection), "connection timeout".into())
+    let (meaning, doubt, code) = match &error {
+        SdkError::ServiceError(answer) => {
+            let code = answer.err().code();
+            of_service(code, answer.raw().status().as_u16(), is_skewed(answer.raw()))
         }
-        SdkError::DispatchFailure(failure) if failure.is_user() => (Meaning::Stop, "request not valid".into()),
-        SdkError::DispatchFailure(failure) if failure.is_io() || had_connection(failure) => {
-            (Meaning::Unclear(Rejection::Connection), "connection failed".into())
+        SdkError::ConstructionFailure(_) => (
+            Meaning::Rejected(Rejection::Unconfigured),
+            Doubt::None,
+            "request not built".into(),
+        ),
+        other => {
+            let (rejection, doubt, code) = of_failure(other);
+            (Meaning::Rejected(rejection), doubt, code.into())
         }
-        SdkError::DispatchFailure(_) => (Meaning::Rejected(Rejection::Setup), "request not sent".into()),
-        SdkError::ResponseError(_) => (Meaning::Unclear(Rejection::Connection), "answer cut short".into()),
-        SdkError::ServiceError(answer) => of_service(answer.err().code(), answer.raw().status().as_u16()),
-        // The SDK may tell more kinds of failure apart one day. Sending again loses nothing.
-        _ => (Meaning::Unclear(Rejection::Transient), "unknown failure".into()),
     };
-    (meaning, Fault::new(code).caused_by(error))
+    let fault = Fault::new(code).caused_by(error);
+    match doubt {
+        Doubt::None => (meaning, fault),
+        Doubt::Applied => (meaning, fault.may_have_been_applied()),
+    }
 }
 
-/// Whether the request had a connection, so that it may have reached the service. A connection that closed instead of an
-/// answer is for the HTTP client neither I/O nor a timeout but something other, of a passing kind.
-fn had_connection(failure: &DispatchFailure) -> bool {
-    let connection = failure
-        .as_connector_error()
-        .and_then(ConnectorError::connection_metadata);
-    failure.as_other() == Some(ErrorKind::TransientError) || connection.is_some()
+/// What it means that there is no answer.
+///
+/// An HTTP client may report anything after it has sent, so that only what is known is taken for not sent.
+fn of_failure<E>(error: &SdkError<E, HttpResponse>) -> (Rejection, Doubt, &'static str)
+where
+    E: Error + 'static,
+{
+    if let Some(unsent) = unsent(error) {
+        let rejection = if unsent.is_passing {
+            Rejection::Setup
+        } else {
+            Rejection::Unconfigured
+        };
+        return (rejection, Doubt::None, "request not sent");
+    }
+    if is_unconnected(error) {
+        return (Rejection::Setup, Doubt::None, "no connection");
+    }
+    let code = match error {
+        SdkError::TimeoutError(_) => "timeout",
+        SdkError::DispatchFailure(failure) if failure.is_timeout() => "connection timeout",
+        SdkError::DispatchFailure(_) => "connection failed",
+        SdkError::ResponseError(_) => "answer cut short",
+        // The SDK may tell more kinds of failure apart one day. Sending again loses nothing.
+        _ => "unknown failure",
+    };
+    (Rejection::Connection, Doubt::Applied, code)
 }
 
 /// What SQS's `Failed` means for one entry.
 #[cfg(feature = "sqs")]
 pub(crate) fn of_entry(code: &str, sender_fault: bool, message: Option<&str>) -> Verdict {
     let code = short(code);
-    let meaning = known(code).unwrap_or(if sender_fault {
-        Meaning::Refused
+    let (meaning, doubt) = known(code).unwrap_or(if sender_fault {
+        (Meaning::Refused, Doubt::None)
     } else {
-        Meaning::Unclear(Rejection::Transient)
+        (Meaning::Rejected(Rejection::Transient), Doubt::Applied)
     });
     let mut fault = Fault::new(code.to_owned());
     if let Some(message) = message {
         fault = fault.caused_by(message);
     }
+    if doubt == Doubt::Applied {
+        fault = fault.may_have_been_applied();
+    }
     match meaning {
         Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),
-        Meaning::Unclear(rejection) => Verdict::Rejected(rejection, fault.may_have_been_applied()),
         // What an entry is told holds for this entry: its neighbours may have been accepted by the same answer.
         Meaning::Refused | Meaning::Stop => Verdict::Refused(fault),
     }
 }
 
-/// What an error answer means, by its code or else by its HTTP status.
-fn of_service(code: Option<&str>, status: u16) -> (Meaning, Cow<'static, str>) {
+/// What an error answer means, by its code or else by its HTTP status, and whether it leaves in doubt what was applied.
+fn of_service(code: Option<&str>, status: u16, is_skewed: bool) -> (Meaning, Doubt, Cow<'static, str>) {
     let Some(code) = code.map(short).filter(|code| !code.is_empty()) else {
-        let meaning = match status {
+        let code = match status {
             // The service says "done", in words that cannot be read.
-            200..=299 => return (Meaning::Unclear(Rejection::Transient), "unreadable answer".into()),
-            400 => Meaning::Refused,
-            // The service always gives its code. This is someone before it: a proxy, a firewall, a wrong endpoint.
-            _ => by_status(status).unwrap_or(Meaning::Rejected(Rejection::Setup)),
+            200..=299 => "unreadable answer".into(),
+            _ => format!("HTTP {status}").into(),
         };
-        return (meaning, format!("HTTP {status}").into());
+        return (without_code(status), Doubt::Applied, code);
     };
-    let meaning = known(code)
-        .or_else(|| by_status(status))
-        .unwrap_or(if (400..=499).contains(&status) {
-            Meaning::Refused
-        } else {
-            Meaning::Unclear(Rejection::Transient)
-        });
-    (meaning, code.to_owned().into())
+    let (meaning, doubt) = match status {
+        400..=499 => known(code).unwrap_or_else(|| (by_status(status).unwrap_or(Meaning::Refused), Doubt::None)),
+        // Whatever it says, it is not the service that refuses with such a status.
+        500..=599 => match known(code) {
+            Some((throttled @ Meaning::Rejected(Rejection::Throttled), _)) => (throttled, Doubt::Applied),
+            _ => (Meaning::Rejected(Rejection::Transient), Doubt::Applied),
+        },
+        _ => {
+            let known = known(code).map(|(meaning, _)| meaning);
+            (known.unwrap_or_else(|| without_code(status)), Doubt::Applied)
+        }
+    };
+    let meaning = match meaning {
+        Meaning::Stop if is_skewed && FORBIDDEN.contains(&code) => Meaning::Rejected(Rejection::Setup),
+        meaning => meaning,
+    };
+    (meaning, doubt, code.to_owned().into())
 }
 
-fn known(code: &str) -> Option<Meaning> {
+fn known(code: &str) -> Option<(Meaning, Doubt)> {
     let listed = MEANINGS.iter().find(|(codes, _)| codes.contains(&code));
     let of_key = || KEY_PREFIXES.iter().any(|prefix| code.starts_with(prefix));
-    listed
-        .map(|(_, meaning)| *meaning)
-        .or_else(|| of_key().then_some(Meaning::Stop))
+    let meaning = listed.map(|(_, meaning)| *meaning);
+    let leaves_doubt = FAILURES.contains(&code) || CONNECTIONS.contains(&code);
+    let doubt = if leaves_doubt { Doubt::Applied } else { Doubt::None };
+    Some((meaning.or_else(|| of_key().then_some(Meaning::Stop))?, doubt))
+}
+
+/// What an answer without a code means. The service gives one, so this comes from something before it, such as a proxy or a
+/// firewall, from a wrong endpoint, or from a service that is out of order.
+fn without_code(status: u16) -> Meaning {
+    match status {
+        // The request is taken for malformed, which may be on account of an entry.
+        400 => Meaning::Refused,
+        200..=299 | 403 => Meaning::Rejected(Rejection::Transient),
+        _ => by_status(status).unwrap_or(Meaning::Rejected(Rejection::Setup)),
+    }
 }
 
 fn by_status(status: u16) -> Option<Meaning> {
     match status {
-        408 => Some(Meaning::Unclear(Rejection::Connection)),
+        408 => Some(Meaning::Rejected(Rejection::Connection)),
         413 => Some(Meaning::Refused),
         429 => Some(Meaning::Rejected(Rejection::Throttled)),
-        500..=599 => Some(Meaning::Unclear(Rejection::Transient)),
+        500..=599 => Some(Meaning::Rejected(Rejection::Transient)),
         _ => None,
     }
 }

@@ -1,12 +1,17 @@
 //! What the crate promises, proved against the simulator through the real SDK clients.
 
+mod answers;
 mod client;
+mod clock;
 mod conservation;
+mod doubt;
 mod entries;
 mod order;
 mod permission;
+mod raw;
 mod resubmission;
 mod secrecy;
+mod setup;
 mod sharing;
 mod splitting;
 mod stopping;

@@ -1,8 +1,11 @@
 //! Each code, status and failure, and what it means.
 
-use aws_smithy_runtime_api::client::connection::ConnectionMetadata;
+use std::io;
+
+use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::error::ErrorMetadata;
+use aws_smithy_types::retry::ErrorKind;
 
 use super::*;
 
@@ -33,6 +36,7 @@ fn told_of(verdict: &Verdict) -> String {
         Verdict::Accepted => "accepted".to_owned(),
         Verdict::Rejected(rejection, fault) if fault.is_ambiguous() => format!("{rejection:?}, perhaps applied"),
         Verdict::Rejected(rejection, _) => format!("{rejection:?}"),
+        Verdict::Refused(fault) if fault.is_ambiguous() => "refused, perhaps applied".to_owned(),
         Verdict::Refused(_) => "refused".to_owned(),
     }
 }
@@ -46,7 +50,10 @@ fn calls_are_judged_by_their_code() {
         (403, "RequestThrottled", "Throttled"),
         (400, "KMS.ThrottlingException", "Throttled"),
         (400, "com.amazonaws.sqs#KmsThrottled", "Throttled"),
-        (503, "ThrottlingException", "Throttled"),
+        (503, "ThrottlingException", "Throttled, perhaps applied"),
+        (504, "ValidationException", "Transient, perhaps applied"),
+        (502, "ResourceNotFoundException", "Transient, perhaps applied"),
+        (301, "PermanentRedirect", "stop"),
         (500, "InternalServerError", "Transient, perhaps applied"),
         (503, "ServiceUnavailable", "Transient, perhaps applied"),
         (400, "ReplicatedWriteConflictException", "Transient"),
@@ -66,7 +73,7 @@ fn calls_are_judged_by_their_code() {
         (400, "QueueDoesNotExist", "stop"),
         (400, "UnrecognizedClientException", "stop"),
         (400, "MissingAuthenticationToken", "stop"),
-        (400, "AWS.SimpleQueueService.UnsupportedOperation", "stop"),
+        (400, "AWS.SimpleQueueService.UnsupportedOperation", "refused"),
         (400, "InvalidAddress", "stop"),
         (400, "InvalidSecurity", "stop"),
         (400, "KMS.DisabledException", "stop"),
@@ -85,11 +92,14 @@ fn calls_are_judged_by_their_code() {
 fn answers_without_a_code_are_judged_by_their_status() {
     let table = [
         (200, "Transient, perhaps applied"),
-        (400, "refused"),
-        (403, "Setup"),
+        (101, "Setup, perhaps applied"),
+        (302, "Setup, perhaps applied"),
+        (400, "refused, perhaps applied"),
+        (403, "Transient, perhaps applied"),
+        (404, "Setup, perhaps applied"),
         (408, "Connection, perhaps applied"),
-        (413, "refused"),
-        (429, "Throttled"),
+        (413, "refused, perhaps applied"),
+        (429, "Throttled, perhaps applied"),
         (500, "Transient, perhaps applied"),
         (502, "Transient, perhaps applied"),
         (503, "Transient, perhaps applied"),
@@ -104,9 +114,10 @@ fn answers_without_a_code_are_judged_by_their_status() {
 fn failures_before_an_answer_are_judged_by_what_was_sent() {
     let source = || Box::<dyn Error + Send + Sync>::from("boom");
     let response = HttpResponse::new(200.try_into().unwrap(), SdkBody::empty());
-    let connection = ConnectionMetadata::builder().proxied(false).poison_fn(|| ()).build();
+    let refused = || Box::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+    let other = |kind| SdkError::dispatch_failure(ConnectorError::other(source(), kind));
     let table = [
-        (SdkError::construction_failure(source()), "stop"),
+        (SdkError::construction_failure(source()), "Unconfigured"),
         (SdkError::timeout_error(source()), "Connection, perhaps applied"),
         (
             SdkError::dispatch_failure(ConnectorError::timeout(source())),
@@ -116,28 +127,22 @@ fn failures_before_an_answer_are_judged_by_what_was_sent() {
             SdkError::dispatch_failure(ConnectorError::io(source())),
             "Connection, perhaps applied",
         ),
-        (SdkError::dispatch_failure(ConnectorError::user(source())), "stop"),
+        (SdkError::dispatch_failure(ConnectorError::io(refused())), "Setup"),
+        // What an HTTP client may also report after it has sent.
         (
-            SdkError::dispatch_failure(ConnectorError::other(source(), None)),
-            "Setup",
-        ),
-        // The connection closed before the answer came: how the HTTP client tells it, and how it tells what else goes
-        // wrong on a connection.
-        (
-            SdkError::dispatch_failure(ConnectorError::other(source(), Some(ErrorKind::TransientError))),
+            SdkError::dispatch_failure(ConnectorError::user(source())),
             "Connection, perhaps applied",
         ),
-        (
-            SdkError::dispatch_failure(ConnectorError::other(source(), None).with_connection(connection)),
-            "Connection, perhaps applied",
-        ),
+        (other(None), "Connection, perhaps applied"),
+        (other(Some(ErrorKind::ServerError)), "Connection, perhaps applied"),
+        (other(Some(ErrorKind::TransientError)), "Connection, perhaps applied"),
         (
             SdkError::response_error(source(), response),
             "Connection, perhaps applied",
         ),
     ];
     for (error, expected) in table {
-        let shown = error.to_string();
+        let shown = format!("{error:?}");
         assert_eq!(told(&failed(error)), expected, "{shown}");
     }
 }
@@ -174,6 +179,9 @@ fn entries_are_judged_by_their_code_whatever_the_sender_fault() {
         ("RequestThrottled", "Throttled"),
         ("ThrottlingException", "Throttled"),
         ("Throttling", "Throttled"),
+        ("Throttled", "Throttled"),
+        ("KMSThrottling", "Throttled"),
+        ("KMSThrottlingException", "Throttled"),
         ("KMS.ThrottlingException", "Throttled"),
         ("InternalError", "Transient, perhaps applied"),
         ("AWS.SimpleQueueService.InternalError", "Transient, perhaps applied"),

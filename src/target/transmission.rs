@@ -1,0 +1,252 @@
+//! How far a request got: whether it was handed to the HTTP client, and whether its signature had the right time.
+//!
+//! The SDK reports a request that could not be made (no credentials, no endpoint, no signature) with the same error as some
+//! failures of an HTTP client that come after the request was sent. Only the request's own way tells them apart, so it is
+//! recorded here.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::iter::successors;
+use std::mem::replace;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, SystemTime};
+
+use aws_credential_types::provider::error::CredentialsError;
+use aws_smithy_runtime_api::box_error::BoxError;
+use aws_smithy_runtime_api::client::auth::{AuthScheme, AuthSchemeId};
+use aws_smithy_runtime_api::client::dns::ResolveDnsError;
+use aws_smithy_runtime_api::client::endpoint::EndpointResolverParams;
+use aws_smithy_runtime_api::client::identity::Identity;
+use aws_smithy_runtime_api::client::interceptors::context::{
+    self, BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextRef,
+    FinalizerInterceptorContextMut,
+};
+use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
+use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::DateTime;
+use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
+use aws_smithy_types::date_time::Format;
+use aws_smithy_types::endpoint::Endpoint;
+
+/// Beyond this a difference of clocks is a reason to refuse a signature. The SDK corrects its clock from the same number on:
+/// `SKEW_DETECTION_THRESHOLD` in `aws-runtime`.
+const SKEW: Duration = Duration::from_mins(4);
+
+/// How the SDKs of DynamoDB and SQS sign.
+const SIGNATURE: AuthSchemeId = AuthSchemeId::new("sigv4");
+
+/// Records in each call of a client how far its request got.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Transmission {
+    /// The last answer had a date far from the one its request was signed with, so that the SDK has set its clock by it.
+    skew_known: Arc<AtomicBool>,
+}
+
+/// The request was handed to the HTTP client.
+#[derive(Debug)]
+struct Transmitted {
+    signed_at: Option<SystemTime>,
+    skew_known: bool,
+}
+
+impl Storable for Transmitted {
+    type Storer = StoreReplace<Self>;
+}
+
+/// The request of an answer was signed with a wrong time, and the next one is not.
+#[derive(Debug, Clone)]
+struct Skewed;
+
+/// A request that never left.
+#[derive(Debug)]
+pub(crate) struct Unsent {
+    /// Whether another request could leave without a change of the client's configuration.
+    pub(crate) is_passing: bool,
+    error: OrchestratorError<context::Error>,
+}
+
+impl fmt::Display for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the request was not sent")
+    }
+}
+
+impl Error for Unsent {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+#[dyn_dispatch_hint]
+impl Intercept for Transmission {
+    fn name(&self) -> &'static str {
+        "Transmission"
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let signed_at = context.request().headers().get("x-amz-date").and_then(signing_time);
+        bag.interceptor_state().store_put(Transmitted {
+            signed_at,
+            skew_known: self.skew_known.load(Relaxed),
+        });
+        Ok(())
+    }
+
+    fn modify_before_deserialization(
+        &self,
+        context: &mut BeforeDeserializationInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let Some(transmitted) = bag.load::<Transmitted>() else {
+            return Ok(());
+        };
+        let answered_at = context.response().headers().get("date").and_then(http_date);
+        let Some((signed_at, answered_at)) = transmitted.signed_at.zip(answered_at) else {
+            return Ok(());
+        };
+        let is_skewed = distance(signed_at, answered_at) > SKEW;
+        self.skew_known.store(is_skewed, Relaxed);
+        if is_skewed && !transmitted.skew_known {
+            context.response_mut().add_extension(Skewed);
+        }
+        Ok(())
+    }
+
+    fn modify_before_completion(
+        &self,
+        context: &mut FinalizerInterceptorContextMut<'_>,
+        components: &RuntimeComponents,
+        bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if bag.load::<Transmitted>().is_none()
+            && let Some(Err(error)) = context.output_or_error_mut()
+        {
+            let is_passing = is_passing(error, components, bag);
+            let error = replace(error, OrchestratorError::other("moved"));
+            if let Some(Err(moved)) = context.output_or_error_mut() {
+                *moved = OrchestratorError::other(Unsent { is_passing, error });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a request that could not be made could be made later, by a client with the same configuration.
+///
+/// Credentials are fetched, and what a caller's interceptor does is not known. An endpoint and a signature are computed from
+/// the configuration alone.
+fn is_passing(error: &OrchestratorError<context::Error>, components: &RuntimeComponents, bag: &ConfigBag) -> bool {
+    if error.is_interceptor_error() || error.is_timeout_error() {
+        return true;
+    }
+    if let Some(error) = chain(error).find_map(<dyn Error>::downcast_ref::<CredentialsError>) {
+        return !matches!(
+            error,
+            CredentialsError::CredentialsNotLoaded(_) | CredentialsError::InvalidConfiguration(_)
+        );
+    }
+    let params = bag.load::<EndpointResolverParams>();
+    let has_identity = bag.load::<Endpoint>().is_some() || params.is_some_and(has_identity);
+    let scheme = components.auth_scheme(SIGNATURE);
+    let may_have_identity = scheme.is_some_and(|scheme| scheme.identity_resolver(components).is_some());
+    may_have_identity && !has_identity
+}
+
+fn has_identity(params: &EndpointResolverParams) -> bool {
+    params.get_property::<Identity>().is_some()
+}
+
+/// Whether the service may have refused a signature only for its time, which the next request has right.
+pub(super) fn is_skewed(answer: &HttpResponse) -> bool {
+    answer.extension::<Skewed>().is_some()
+}
+
+/// The request that never left, if that is what the error is about.
+pub(super) fn unsent<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Unsent> {
+    chain(error).find_map(<dyn Error>::downcast_ref)
+}
+
+/// Whether an HTTP client failed to connect, by name resolution, TCP, a proxy's tunnel or TLS. Nothing was sent then.
+///
+/// The SDK's own client reports it by the error of the library that it is made of, others at least by a refused connection.
+pub(super) fn is_unconnected(error: &(dyn Error + 'static)) -> bool {
+    chain(error).any(|error| {
+        let client = error.downcast_ref::<hyper_util::client::legacy::Error>();
+        let io = error.downcast_ref::<io::Error>();
+        client.is_some_and(hyper_util::client::legacy::Error::is_connect)
+            || io.is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused)
+            || error.is::<ResolveDnsError>()
+    })
+}
+
+/// The error and those that it comes from. What an `io::Error` was made from is not its source, but what it holds.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    successors(Some(error), |&error| {
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        held.map_or_else(|| error.source(), |held| Some(held))
+    })
+}
+
+fn distance(one: SystemTime, other: SystemTime) -> Duration {
+    one.duration_since(other).unwrap_or_else(|earlier| earlier.duration())
+}
+
+/// The time of a signature, such as `20260921T141320Z`.
+fn signing_time(text: &str) -> Option<SystemTime> {
+    if !text.is_ascii() {
+        return None;
+    }
+    let (date, time) = (text.get(..8)?, text.get(9..15)?);
+    let text = format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        &date[..4],
+        &date[4..6],
+        &date[6..],
+        &time[..2],
+        &time[2..4],
+        &time[4..]
+    );
+    SystemTime::try_from(DateTime::from_str(&text, Format::DateTime).ok()?).ok()
+}
+
+fn http_date(text: &str) -> Option<SystemTime> {
+    SystemTime::try_from(DateTime::from_str(text, Format::HttpDate).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_signature_is_read() {
+        let read = signing_time("20260921T141320Z").unwrap();
+        assert_eq!(Some(read), http_date("Mon, 21 Sep 2026 14:13:20 GMT"));
+        for other in [
+            "",
+            "20260921",
+            "20260921T1413é0Z",
+            "2026é921T141320Z",
+            "20261321T141320Z",
+        ] {
+            assert_eq!(signing_time(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_an_io_error_holds_is_looked_at() {
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        let held = io::Error::other(io::Error::other(refused));
+        assert!(is_unconnected(&held));
+        assert!(!is_unconnected(&io::Error::from(io::ErrorKind::ConnectionReset)));
+        assert!(is_unconnected(&ResolveDnsError::new("no such host")));
+    }
+}

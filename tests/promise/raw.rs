@@ -1,0 +1,126 @@
+//! A service on a socket that does with each request what it is told, down to the byte.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::tcp::ReadHalf;
+use tokio::net::{TcpListener, TcpStream};
+
+/// What the service does with a request, after it has read it: it answers with some bytes, and then …
+#[derive(Debug, Clone)]
+pub(crate) struct Does {
+    pub(crate) answers: Vec<u8>,
+    pub(crate) then: Then,
+}
+
+/// … does this with the connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Then {
+    Keeps,
+    Closes,
+    Resets,
+    Hangs,
+}
+
+/// The service. It takes every request for good before it answers.
+#[derive(Clone)]
+pub(crate) struct Raw {
+    pub(crate) url: String,
+    taken: Arc<Mutex<Vec<String>>>,
+}
+
+impl Raw {
+    /// What it does with a request is chosen by the request's number, from 0, and its body. It runs in a thread of its own, so
+    /// that it outlasts any runtime of its clients.
+    pub(crate) fn serving(chosen: impl Fn(usize, &str) -> Does + Send + Sync + 'static) -> Self {
+        Self::serving_at("127.0.0.1:0".parse().unwrap(), chosen)
+    }
+
+    /// The same at a given address.
+    pub(crate) fn serving_at(
+        address: SocketAddr,
+        chosen: impl Fn(usize, &str) -> Does + Send + Sync + 'static,
+    ) -> Self {
+        let listener = std::net::TcpListener::bind(address).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let taken = Arc::default();
+        let service = Self {
+            url: format!("http://{}", listener.local_addr().unwrap()),
+            taken: Arc::clone(&taken),
+        };
+        let chosen = Arc::new(chosen);
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async move {
+                let listener = TcpListener::from_std(listener).unwrap();
+                loop {
+                    let (connection, _) = listener.accept().await.unwrap();
+                    let (taken, chosen) = (Arc::clone(&taken), Arc::clone(&chosen));
+                    tokio::spawn(async move { serve(connection, &taken, &*chosen).await });
+                }
+            });
+        });
+        service
+    }
+
+    /// The bodies of all requests that it has taken.
+    pub(crate) fn taken(&self) -> Vec<String> {
+        self.taken.lock().unwrap().clone()
+    }
+}
+
+async fn serve<F>(mut connection: TcpStream, taken: &Mutex<Vec<String>>, chosen: &F)
+where
+    F: Fn(usize, &str) -> Does + Send + Sync + 'static,
+{
+    let mut resets = false;
+    {
+        let (reader, mut writer) = connection.split();
+        let mut requests = BufReader::new(reader);
+        while let Some(body) = request(&mut requests).await {
+            let number = {
+                let mut taken = taken.lock().unwrap();
+                taken.push(body.clone());
+                taken.len() - 1
+            };
+            let Does { answers, then } = chosen(number, &body);
+            // Whoever asked may be gone already.
+            _ = writer.write_all(&answers).await;
+            _ = writer.flush().await;
+            match then {
+                Then::Keeps => {}
+                Then::Closes => break,
+                Then::Resets => {
+                    resets = true;
+                    break;
+                }
+                Then::Hangs => std::future::pending().await,
+            }
+        }
+    }
+    if resets {
+        connection.set_zero_linger().unwrap();
+    }
+}
+
+/// The body of the next request.
+async fn request(requests: &mut BufReader<ReadHalf<'_>>) -> Option<String> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if requests.read_line(&mut line).await.unwrap_or(0) == 0 {
+            return None;
+        }
+        if let Some(("content-length", value)) = line.to_lowercase().split_once(':') {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    requests.read_exact(&mut body).await.ok()?;
+    Some(String::from_utf8(body).unwrap())
+}

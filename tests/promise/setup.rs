@@ -1,0 +1,213 @@
+//! Calls that cannot be made: a delivery waits for as long as its entries have time, and stops for what never passes.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use aws_batch_delivery::simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
+use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions};
+use aws_credential_types::credential_fn::provide_credentials_fn;
+use aws_credential_types::provider::error::CredentialsError;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{
+    BehaviorVersion, Builder, Config, Credentials, IdentityCache, Region, SharedCredentialsProvider,
+};
+use aws_sdk_dynamodb::types::WriteRequest;
+use tokio::time::Instant;
+
+use crate::answers::ok;
+use crate::entries::{ROUND_TRIP, no_rest, put, puts, with_table};
+use crate::raw::{Does, Raw, Then};
+
+fn credentials() -> Credentials {
+    Credentials::new("key", "secret", None, None, "test")
+}
+
+/// Credentials that cannot be fetched for a while, and how often that was tried meanwhile.
+fn away(from: Instant, hiccup: Duration) -> (SharedCredentialsProvider, Arc<AtomicUsize>) {
+    let tried = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&tried);
+    let provider = provide_credentials_fn(move || {
+        let count = Arc::clone(&count);
+        async move {
+            if (from..from + hiccup).contains(&Instant::now()) {
+                count.fetch_add(1, Ordering::Relaxed);
+                return Err(CredentialsError::provider_error("the provider is away"));
+            }
+            Ok(credentials())
+        }
+    });
+    (SharedCredentialsProvider::new(provider), tried)
+}
+
+/// How long it takes to deliver some seconds of writes with so many calls in flight, when credentials are away after a while
+/// for some time; and how often they were asked for in vain.
+async fn taken(calls: usize, starts: Duration, hiccup: Duration) -> (Duration, usize) {
+    const WRITES: usize = 4_000;
+    let simulator = Simulator::new(42);
+    simulator.set_latency(Latency::fixed(ROUND_TRIP));
+    let capacity = Capacity::per_second(1_000.0);
+    let table = simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(capacity));
+    let started = Instant::now();
+    let (provider, tried) = away(started + starts, hiccup);
+    let client = simulator.dynamo_client();
+    let client = Client::from_conf(client.config().to_builder().credentials_provider(provider).build());
+    let options = DeliveryOptions::default().concurrency(calls);
+    let report = Delivery::to_dynamo(client, "orders")
+        .options(options)
+        .deliver(puts(WRITES))
+        .await;
+    assert_eq!(report.unwrap().delivered, WRITES as u64);
+    assert_eq!(table.items().len(), WRITES);
+    (started.elapsed(), tried.load(Ordering::Relaxed))
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_that_are_away_for_a_while_cost_that_while() {
+    for calls in [1, 4, 16, 64] {
+        let (clean, _) = taken(calls, Duration::ZERO, Duration::ZERO).await;
+        for millis in [500, 2_000, 10_000, 60_000] {
+            for starts in [Duration::ZERO, Duration::from_secs(1)] {
+                let hiccup = Duration::from_millis(millis);
+                let (took, tried) = taken(calls, starts, hiccup).await;
+                let shown = format!("{calls} calls, {hiccup:?} away after {starts:?}: {took:?}, {tried} tries");
+                assert!(took <= clean + hiccup + Duration::from_secs(5), "{shown}");
+                assert!(tried > 0, "{shown}");
+                // All that are in flight, and then a probe now and then.
+                let probes = 8 + usize::try_from(hiccup.as_secs()).unwrap();
+                assert!(tried <= calls + probes, "{shown}");
+            }
+        }
+    }
+}
+
+fn config(simulator: &Simulator) -> Builder {
+    Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(simulator.http_client())
+}
+
+async fn stopped(config: Builder) -> DeliveryError<WriteRequest> {
+    let started = Instant::now();
+    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").key("id");
+    let error = delivery.deliver(puts(1_000)).await.unwrap_err();
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    error
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_never_passes_stops_a_delivery_at_once() {
+    let (simulator, _) = with_table();
+    let region = Region::new("eu-central-1");
+    let not_loaded = || provide_credentials_fn(|| async { Err(CredentialsError::not_loaded("there are none")) });
+    let invalid = || provide_credentials_fn(|| async { Err(CredentialsError::invalid_configuration("a loop")) });
+    let config = || config(&simulator);
+    let configurations = [
+        ("no region", config().credentials_provider(credentials())),
+        (
+            "no region, but an endpoint",
+            config()
+                .credentials_provider(credentials())
+                .endpoint_url("http://localhost:1"),
+        ),
+        ("no provider of credentials", config().region(region.clone())),
+        (
+            "no credentials",
+            config().region(region.clone()).credentials_provider(not_loaded()),
+        ),
+        (
+            "a provider that is not configured",
+            config().region(region.clone()).credentials_provider(invalid()),
+        ),
+        (
+            "an endpoint that is no URL",
+            config()
+                .region(region.clone())
+                .credentials_provider(credentials())
+                .endpoint_url("no URL"),
+        ),
+    ];
+    for (name, config) in configurations {
+        let error = stopped(config).await;
+        assert_eq!(error.undelivered().len(), 1_000, "{name}");
+        for undelivered in error.undelivered() {
+            let Cause::Stopped(fault) = &undelivered.cause else {
+                panic!("{name}: {:?}", undelivered.cause);
+            };
+            assert_eq!(fault.code(), "request not sent", "{name}");
+            assert!(!undelivered.may_have_been_delivered, "{name}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_that_are_gone_do_not_stop_a_delivery_that_had_some() {
+    let (simulator, table) = with_table();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let provider = provide_credentials_fn(move || {
+        let call = calls.fetch_add(1, Ordering::Relaxed);
+        async move {
+            if (3..9).contains(&call) {
+                Err(CredentialsError::not_loaded("there are none"))
+            } else {
+                Ok(credentials())
+            }
+        }
+    });
+    let config = config(&simulator)
+        .region(Region::new("eu-central-1"))
+        .identity_cache(IdentityCache::no_cache())
+        .credentials_provider(provider);
+    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").options(no_rest().concurrency(2));
+    assert_eq!(delivery.deliver(puts(500)).await.unwrap().delivered, 500);
+    assert_eq!(table.items().len(), 500);
+}
+
+/// A client of the endpoint with the SDK's own connections.
+fn client_of(url: &str) -> Client {
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(credentials());
+    Client::from_conf(config.endpoint_url(url).build())
+}
+
+#[tokio::test]
+async fn what_never_had_a_connection_is_known_not_to_be_delivered() {
+    let plain = Raw::serving(|_, _| Does {
+        answers: b"this is no TLS".to_vec(),
+        then: Then::Closes,
+    });
+    let tls = plain.url.replace("http://", "https://");
+    for url in ["http://127.0.0.1:1", "http://no-such-host.invalid:1", &tls] {
+        let options = DeliveryOptions::default().give_up_after(Duration::from_millis(500));
+        let delivery = Delivery::to_dynamo(client_of(url), "orders").key("id").options(options);
+        let error = delivery.deliver(puts(100)).await.unwrap_err();
+        assert_eq!(error.undelivered().len(), 100);
+        for undelivered in error.undelivered() {
+            assert!(!undelivered.may_have_been_delivered, "{url}");
+            let Cause::TimeUsedUp(fault) = &undelivered.cause else {
+                panic!("{url}: {:?}", undelivered.cause);
+            };
+            assert_eq!(fault.code(), "no connection", "{url}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_up_yet_is_waited_for() {
+    let reserved = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = reserved.local_addr().unwrap();
+    drop(reserved);
+    let client = client_of(&format!("http://{address}"));
+    let delivery = Delivery::to_dynamo(client, "orders").key("id").options(no_rest());
+    let outcome = tokio::spawn(async move { delivery.deliver([put("a")]).await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let service = Raw::serving_at(address, |_, _| Does {
+        then: Then::Keeps,
+        ..ok()
+    });
+    assert_eq!(outcome.await.unwrap().unwrap().delivered, 1);
+    assert_eq!(service.taken().len(), 1);
+}
