@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Answer, Fault, Verdict};
+use super::{Answer, Fault, Rejection, Verdict};
 
 /// How often it is asked. Such calls are rarely throttled; a connection that fails three times is better reported by the
 /// delivery itself.
@@ -40,9 +40,14 @@ pub(crate) struct Asked<T> {
     in_vain: Arc<Mutex<Option<(Instant, Fault)>>>,
 }
 
+/// The longest rest while no call can be made.
+const LONGEST_REST: Duration = Duration::from_secs(3);
+
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Silence {
+    /// The call could not be made at the moment, and nor could any other.
+    Unsent(Fault),
     /// Asking again in a moment may help.
     Passing(Fault),
     /// The next delivery may ask again.
@@ -92,7 +97,7 @@ impl<T> Asked<T> {
                     Ok(None)
                 }
                 Err(Silence::ForNow(fault)) => Err(fault),
-                Err(Silence::Passing(fault)) => {
+                Err(Silence::Unsent(fault) | Silence::Passing(fault)) => {
                     *self.lock() = Some((Instant::now(), fault.clone()));
                     Err(fault)
                 }
@@ -114,20 +119,24 @@ impl<T> Asked<T> {
     }
 }
 
+/// Asks a few times, and for as long as no call can be made: nothing could be delivered meanwhile either, and what is delivered
+/// without the answer may lose its order.
 async fn patiently<T, F>(call: impl Fn() -> F) -> Result<T, Silence>
 where
     F: Future<Output = Result<T, Silence>>,
 {
+    let mut tries = 1..TRIES;
     let mut rest = REST;
-    for _ in 1..TRIES {
-        match in_time(call()).await {
-            Err(Silence::Passing(fault)) => tracing::debug!(code = fault.code(), "asked in vain, and asks again"),
+    loop {
+        let fault = match in_time(call()).await {
+            Err(Silence::Unsent(fault)) => fault,
+            Err(Silence::Passing(fault)) if tries.next().is_some() => fault,
             settled => return settled,
-        }
+        };
+        tracing::debug!(code = fault.code(), "asked in vain, and asks again");
         sleep(rest).await;
-        rest *= 2;
+        rest = (2 * rest).min(LONGEST_REST);
     }
-    in_time(call()).await
 }
 
 async fn in_time<T>(call: impl Future<Output = Result<T, Silence>>) -> Result<T, Silence> {
@@ -142,6 +151,9 @@ impl From<Answer> for Silence {
             // What is not there may be made one day, and credentials may be put right.
             Answer::Stop(fault) if !FORBIDDEN.contains(&fault.code()) => Self::ForNow(fault),
             Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => Self::ForGood(fault),
+            Answer::Whole(Verdict::Rejected(Rejection::Unconfigured, fault)) => Self::ForNow(fault),
+            // An answer that is not the service's own is no answer to wait for: what speaks for it may not know the question.
+            Answer::Whole(Verdict::Rejected(Rejection::Setup, fault)) if !fault.is_ambiguous() => Self::Unsent(fault),
             Answer::Whole(Verdict::Rejected(_, fault)) => Self::Passing(fault),
             Answer::Whole(Verdict::Accepted) | Answer::Each(_) => Self::ForNow(Fault::new("no answer")),
         }
@@ -154,7 +166,6 @@ mod tests {
     use std::future::{pending, ready};
 
     use super::*;
-    use crate::target::Rejection;
 
     /// Asks twice, and counts the calls of each.
     async fn calls(silence: impl Fn() -> Silence) -> [u32; 2] {
@@ -177,6 +188,21 @@ mod tests {
         assert_eq!(calls(|| Silence::Passing(fault())).await, [TRIES, 0]);
         assert_eq!(calls(|| Silence::ForNow(fault())).await, [1, 1]);
         assert_eq!(calls(|| Silence::ForGood(fault())).await, [1, 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_asks_for_as_long_as_no_call_can_be_made() {
+        let asked = Asked::default();
+        let outage = Duration::from_mins(1);
+        let started = Instant::now();
+        let call = || {
+            let is_over = started.elapsed() >= outage;
+            let unsent = || Silence::Unsent(Fault::new("request not sent"));
+            ready(if is_over { Ok(7) } else { Err(unsent()) })
+        };
+        assert!(asked.ask(call).await.is_none());
+        assert!(started.elapsed() <= outage + LONGEST_REST);
+        assert_eq!(asked.get(), Some(&7));
     }
 
     #[tokio::test(start_paused = true)]
