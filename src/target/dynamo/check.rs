@@ -1,7 +1,7 @@
 //! What DynamoDB would refuse in one write, as far as it can be known without the table's key.
 //!
 //! One bad request takes the whole call down, so it is found before the call. Where AWS's documents and its service disagree,
-//! or its regions do (`NULL` with the value `false`), the write passes: the service decides.
+//! the write passes: the service decides.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -14,7 +14,7 @@ use super::size::{CONTAINER, ELEMENT, value_size};
 use crate::invalid::InvalidEntry;
 
 /// Levels of a value inside an item. The attribute's own value is the first level: 31 maps around a string are accepted, 32
-/// are refused.
+/// are refused, also if the innermost is empty.
 const MAX_LEVELS: usize = 32;
 
 /// Bytes of an attribute's name: less than 64 KiB.
@@ -102,7 +102,8 @@ fn attributes(attributes: &Attributes, level: usize) -> Result<usize, InvalidEnt
 }
 
 fn value(value: &AttributeValue, level: usize) -> Result<usize, InvalidEntry> {
-    if level > MAX_LEVELS {
+    let is_container = matches!(value, AttributeValue::L(_) | AttributeValue::M(_));
+    if level + usize::from(is_container) > MAX_LEVELS {
         return Err(InvalidEntry::TooMany {
             part: "levels of nesting",
             limit: MAX_LEVELS,
@@ -112,7 +113,13 @@ fn value(value: &AttributeValue, level: usize) -> Result<usize, InvalidEntry> {
     match value {
         // Empty strings and binaries are allowed, in sets too; only keys and whole sets must not be empty.
         AttributeValue::S(text) => return Ok(text.len()),
-        AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(_) => {}
+        AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(true) => {}
+        AttributeValue::Null(false) => {
+            return Err(InvalidEntry::Malformed {
+                part: "null attribute",
+                rule: "`true`, the only value of its type",
+            });
+        }
         AttributeValue::N(number) => return Number::parse(number).map(Number::size),
         AttributeValue::Ss(texts) => set("string set", texts.iter().map(|text| Ok(text.as_str())))?,
         AttributeValue::Ns(numbers) => set("number set", numbers.iter().map(|number| Number::parse(number)))?,
@@ -152,17 +159,23 @@ fn set<T: Eq + Hash>(
     Ok(())
 }
 
-/// Levels of a value that may be nested without end, so without recursion.
+/// Levels of a value that may be nested without end, so without recursion. A list or a map has a level inside, also if that is
+/// empty.
 fn levels(value: &AttributeValue) -> usize {
     let mut deepest = 0;
     let mut waiting = vec![(value, 1)];
     while let Some((value, level)) = waiting.pop() {
-        deepest = deepest.max(level);
-        match value {
-            AttributeValue::L(values) => waiting.extend(values.iter().map(|value| (value, level + 1))),
-            AttributeValue::M(map) => waiting.extend(map.values().map(|value| (value, level + 1))),
-            _ => {}
-        }
+        deepest = deepest.max(match value {
+            AttributeValue::L(values) => {
+                waiting.extend(values.iter().map(|value| (value, level + 1)));
+                level + 1
+            }
+            AttributeValue::M(map) => {
+                waiting.extend(map.values().map(|value| (value, level + 1)));
+                level + 1
+            }
+            _ => level,
+        });
     }
     deepest
 }
@@ -185,6 +198,33 @@ mod tests {
 
     fn accepted(value: AttributeValue) -> bool {
         check(&put([("id", text("1")), ("value", value)]), MAX_ITEM_BYTES).is_ok()
+    }
+
+    /// As many maps around a value.
+    fn maps(count: usize, innermost: AttributeValue) -> AttributeValue {
+        (0..count).fold(innermost, |value, _| {
+            AttributeValue::M([("map".to_owned(), value)].into())
+        })
+    }
+
+    #[test]
+    fn an_empty_container_has_a_level_inside() {
+        for empty in [AttributeValue::L(Vec::new()), AttributeValue::M(HashMap::new())] {
+            assert!(accepted(maps(30, empty.clone())));
+            assert_eq!(
+                refused_value(maps(31, empty)),
+                "there are 33 levels of nesting, the limit is 32"
+            );
+        }
+    }
+
+    #[test]
+    fn a_null_is_true() {
+        assert!(accepted(AttributeValue::Null(true)));
+        assert_eq!(
+            refused_value(AttributeValue::Null(false)),
+            "the null attribute must be `true`, the only value of its type"
+        );
     }
 
     fn number(number: &str) -> AttributeValue {
@@ -284,13 +324,12 @@ mod tests {
     }
 
     #[test]
-    fn empty_values_and_false_nulls_are_left_to_the_service() {
+    fn empty_values_are_left_to_the_service() {
         for value in [
             text(""),
             AttributeValue::B(Blob::new([])),
             AttributeValue::L(Vec::new()),
             AttributeValue::M(HashMap::new()),
-            AttributeValue::Null(false),
         ] {
             assert!(accepted(value));
         }

@@ -10,8 +10,9 @@ const MAX_DIGITS: u32 = 38;
 const MIN_MAGNITUDE: i64 = -130;
 const MAX_MAGNITUDE: i64 = 125;
 
-/// Bytes of the largest number: one of its own, twenty for 38 digits, one for the sign.
-pub(super) const MAX_SIZE: usize = 22;
+/// Bytes of the largest number, as DynamoDB Local counts them: also of a negative one of 38 digits in twenty pairs, which would
+/// have one byte more.
+pub(super) const MAX_SIZE: usize = 21;
 
 /// A number in the one form that all its spellings share: `1`, `1.0`, `+01` and `10e-1` are the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,6 +35,8 @@ impl Number {
     };
 
     /// Reads a number: sign, digits with or without a point, exponent.
+    ///
+    /// Digits are those of ASCII. DynamoDB Local also takes others, such as `١`; they are refused here.
     pub(super) fn parse(text: &str) -> Result<Self, InvalidEntry> {
         let malformed = |rule| InvalidEntry::Malformed { part: "number", rule };
         let not_a_number = || malformed("a decimal number");
@@ -71,11 +74,16 @@ impl Number {
         if number.length > MAX_DIGITS {
             return Err(malformed("of at most 38 significant digits"));
         }
+        let last = exponent.saturating_sub(fraction);
         if number.length == 0 {
-            return Ok(Self::ZERO);
+            // DynamoDB reads into a decimal whose scale has 32 bits, before it looks at the value.
+            return match i32::try_from(last.saturating_neg()) {
+                Ok(_) => Ok(Self::ZERO),
+                Err(_) => Err(malformed("with an exponent of at most 32 bits")),
+            };
         }
         let zeros = i64::from(length - number.length);
-        number.exponent = exponent.saturating_sub(fraction).saturating_add(zeros);
+        number.exponent = last.saturating_add(zeros);
         if (MIN_MAGNITUDE..=MAX_MAGNITUDE).contains(&number.magnitude()) {
             Ok(number)
         } else {
@@ -92,7 +100,8 @@ impl Number {
         let digits = self.length as usize;
         // The first digit is alone in its pair when its power of ten is even; the last one then needs a pair as well.
         let split = digits.is_multiple_of(2) && self.magnitude() % 2 == 0;
-        1 + digits.div_ceil(2) + usize::from(split) + usize::from(self.negative)
+        let size = 1 + digits.div_ceil(2) + usize::from(split) + usize::from(self.negative);
+        size.min(MAX_SIZE)
     }
 
     /// The power of ten of the first digit.
@@ -141,7 +150,7 @@ mod tests {
     fn spellings_of_one_number_are_equal() {
         for spellings in [
             &["1", "1.0", "1e0", "+1", "01", "10e-1", "0.1E+1", "1."][..],
-            &["0", "-0", "0.000", "0e999999999999999999999", ".0"],
+            &["0", "-0", "0.000", "0e2147483647", "0e-2147483647", ".0"],
             &["-150", "-1.5E2", "-000150.00"],
             &["0.05", ".05", "5e-2", "0.0500"],
             &["1000000", "1e6", "1000000.0"],
@@ -202,6 +211,18 @@ mod tests {
     }
 
     #[test]
+    fn a_zero_has_an_exponent_of_at_most_32_bits() {
+        for text in [
+            "0e99999999999",
+            "0e-99999999999",
+            "-0.0e-2147483647",
+            "0e999999999999999999999",
+        ] {
+            assert!(Number::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn sizes_are_those_that_dynamodb_counts() {
         for (text, size) in [
             ("0", 1),
@@ -221,7 +242,10 @@ mod tests {
         ] {
             assert_eq!(number(text).size(), size, "{text}");
         }
-        assert_eq!(number(&format!("-1.{}", "1".repeat(37))).size(), MAX_SIZE);
+        for (digits, size) in [(34, 20), (35, 20), (36, 21), (37, 21), (38, 21)] {
+            let even_magnitude = format!("-1.{}", "1".repeat(digits - 1));
+            assert_eq!(number(&even_magnitude).size(), size, "{even_magnitude}");
+        }
     }
 
     proptest! {

@@ -54,7 +54,7 @@ mod tests {
         let table = [
             (text("äb"), 3),
             (AttributeValue::N("-123.4".to_owned()), 5),
-            (AttributeValue::N("not a number".to_owned()), 22),
+            (AttributeValue::N("not a number".to_owned()), 21),
             (AttributeValue::B(Blob::new([0; 5])), 5),
             (AttributeValue::Bool(false), 1),
             (AttributeValue::Null(true), 1),
