@@ -47,7 +47,7 @@ const WRITE_UNIT: usize = 1024;
 /// table's key has to be known. It is asked for by `DescribeTable`, once for all clones and before the first write, or it
 /// is given by [`key`](Self::key) or [`key_with_sort`](Self::key_with_sort). Where it is neither given nor may be asked
 /// for, a warning is logged, and writes of one key are only kept apart, in their order, when the service refuses to take both
-/// in one call.
+/// in one call: of several that are on their way together any may be the last to arrive.
 ///
 /// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
 /// holds. Its endpoint, credentials and timeouts are the caller's affair. A call without retries gives a provider of
@@ -174,13 +174,13 @@ impl BatchTarget for DynamoTable {
 
     fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
         match self.key.get() {
-            Some(key) => key.lane(&self.table, entry),
+            Some(key) => key.lane(table_name(&self.table), entry),
             None => Some(Lane::unknown()),
         }
     }
 
     fn partition_key(&self, entry: &WriteRequest) -> Option<u64> {
-        self.key.get()?.partition_key(&self.table, entry)
+        self.key.get()?.partition_key(table_name(&self.table), entry)
     }
 
     fn supersedes(&self, newer: &WriteRequest, older: &WriteRequest) -> bool {
@@ -198,6 +198,14 @@ impl BatchTarget for DynamoTable {
     async fn send_metered(&self, chunk: &[WriteRequest]) -> (Answer, Option<f64>) {
         let metered = has_room_to_ask(chunk.iter(), &BatchTarget::limits(self));
         self.call(chunk, metered).await
+    }
+}
+
+/// The name of a table that may be given by its ARN, so that one table's writes keep their order however it is spelled.
+fn table_name(table: &str) -> &str {
+    match table.strip_prefix("arn:").and_then(|arn| arn.split_once(":table/")) {
+        Some((_, name)) => name,
+        None => table,
     }
 }
 

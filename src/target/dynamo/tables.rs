@@ -34,7 +34,7 @@ impl TableWrite {
 /// Several DynamoDB tables to write to. A call carries writes to any of them.
 ///
 /// What holds for a [`DynamoTable`] holds for each of them: the order of writes to one key, how its key becomes known, the
-/// client. A missing table stops the delivery, also for the other tables.
+/// client. A table that is told of both by its name and by its ARN is one table for the order. A missing table stops the delivery, also for the other tables.
 #[derive(Clone)]
 pub struct DynamoTables {
     calls: Calls,
@@ -207,6 +207,19 @@ mod tests {
         );
         assert!(tables.supersedes(&to("orders"), &to("orders")));
         assert!(!tables.supersedes(&to("orders"), &to("customers")));
+    }
+
+    #[test]
+    fn a_table_is_one_for_the_order_however_it_is_spelled() {
+        let arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders";
+        let tables = DynamoTables::new(client(&Recorder::answering(200, "{}")), [""; 0])
+            .key("orders", "id")
+            .key(arn, "id");
+        let to = |table: &str| TableWrite::new(table, put([("id", text("a"))]));
+        assert!(tables.lane(&to("orders")).is_some());
+        assert_eq!(tables.lane(&to("orders")), tables.lane(&to(arn)));
+        // The ARN may be that of another account's table, whose writes leave something of these.
+        assert!(!tables.supersedes(&to("orders"), &to(arn)));
     }
 
     #[test]
