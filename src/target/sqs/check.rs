@@ -91,6 +91,13 @@ fn attribute_name(name: &str) -> Result<(), InvalidEntry> {
 fn attribute_value(value: &MessageAttributeValue) -> Result<(), InvalidEntry> {
     let data_type = value.data_type();
     let part = "attribute value";
+    if !value.string_list_values().is_empty() || !value.binary_list_values().is_empty() {
+        // Reserved: SQS answers `UnsupportedOperation` to the whole call.
+        return Err(InvalidEntry::Malformed {
+            part,
+            rule: "a single value and no list",
+        });
+    }
     if data_type.chars().count() > MAX_NAME_LENGTH {
         return Err(InvalidEntry::Malformed {
             part: "attribute data type",
@@ -208,6 +215,7 @@ pub(super) fn is_allowed(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_sqs::primitives::Blob;
     use aws_sdk_sqs::types::builders::SendMessageBatchRequestEntryBuilder;
 
     use super::super::MAX_MESSAGE_BYTES;
@@ -223,6 +231,19 @@ mod tests {
 
     fn refusal(message: SendMessageBatchRequestEntryBuilder) -> String {
         checked(message, STANDARD).unwrap_err()
+    }
+
+    #[test]
+    fn lists_of_values_are_reserved() {
+        let value = || MessageAttributeValue::builder().data_type("String").string_value("a");
+        let lists = [
+            value().string_list_values("b").build().unwrap(),
+            value().binary_list_values(Blob::new("b")).build().unwrap(),
+        ];
+        for list in lists {
+            let refused = refusal(message("body").message_attributes("list", list));
+            assert_eq!(refused, "the attribute value must be a single value and no list");
+        }
     }
 
     #[test]
