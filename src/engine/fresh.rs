@@ -106,7 +106,7 @@ impl<I: Input> Fresh<I> {
         let entry = &mut self.next.as_mut()?.entry;
         let mut ticket = Ticket::new(self.next_position, 0);
         ticket.arrived = Some(now);
-        let checked = guarded("the target", || {
+        let checked = guarded("the target's look at an entry", || {
             ticket.bytes = measure(entry, target, limits)?;
             target.complete(entry);
             ticket.weight = target.weight(entry, ticket.bytes);

@@ -58,7 +58,7 @@ pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::En
             ended = call => match ended {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(_)) => (lost("attempt timeout"), None),
-                Err(panic) => (Answer::Stop(panicked("the target", &*panic).may_have_been_applied()), None),
+                Err(panic) => (Answer::Stop(panicked("the target's `send`", &*panic).may_have_been_applied()), None),
             },
             () = abandoned.cancelled() => (lost("abandoned"), None),
         }

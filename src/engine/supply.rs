@@ -170,7 +170,7 @@ where
 /// Whether a newer entry leaves nothing of an older one. A target that panics over it has said no.
 fn overwrites<T: BatchTarget>(target: &T, fault: &OnceLock<Fault>) -> impl Fn(&T::Entry, &T::Entry) -> bool {
     |newer, older| {
-        guarded("the target", || target.supersedes(newer, older)).unwrap_or_else(|panicked| {
+        guarded("the target's `supersedes`", || target.supersedes(newer, older)).unwrap_or_else(|panicked| {
             fault.get_or_init(|| panicked);
             false
         })

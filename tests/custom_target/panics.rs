@@ -125,7 +125,12 @@ async fn a_target_may_panic_anywhere() {
     ] {
         let delivery = Delivery::new(Clumsy(place)).options(no_rest().last_write_wins());
         let error = delivery.deliver(0..100).await.unwrap_err();
-        assert_nothing_is_lost(&error, "the target");
+        let method = match place {
+            Place::Limits => "the target's `limits`",
+            Place::Supersedes => "the target's `supersedes`",
+            _ => "the target's look at an entry",
+        };
+        assert_nothing_is_lost(&error, method);
     }
 }
 
