@@ -52,8 +52,8 @@
 //!
 //! # Calls that are refused as a whole
 //! Such a call is halved until the entries at fault are alone: they are handed back, and the others are delivered. Each of
-//! them costs at most 2·log2(n) + 2 calls more than it takes to deliver the others, for calls of n entries. Nobody waits
-//! meanwhile but those who must not pass another.
+//! them costs at most 2·log2(n) + 2 calls more than it takes to deliver the others, for calls of n entries, and every eight of
+//! them one more for each call in flight. Only entries that must not pass another one wait meanwhile.
 //!
 //! A reason that all entries share is not searched for. After eight in a row that were refused alone, each entry goes alone,
 //! until the service accepts one: so the guilty ones cost one call each, and a good one among them is delivered. When 1,000

@@ -53,7 +53,8 @@ fn code(status: &str, code: &str) -> Does {
 
 fn with(status: &str, headers: &str, body: &str) -> Does {
     let head = format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n", body.len());
-    raw(head + body)
+    // Its length is right, so that the connection can be used again.
+    then(Then::Keeps, &(head + body))
 }
 
 /// An answer that accepts the entry, and has these headers and no other.

@@ -204,10 +204,7 @@ async fn a_service_that_is_not_up_yet_is_waited_for() {
     let delivery = Delivery::to_dynamo(client, "orders").key("id").options(no_rest());
     let outcome = tokio::spawn(async move { delivery.deliver([put("a")]).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let service = Raw::serving_at(address, |_, _| Does {
-        then: Then::Keeps,
-        ..ok()
-    });
+    let service = Raw::serving_at(address, |_, _| ok());
     assert_eq!(outcome.await.unwrap().unwrap().delivered, 1);
     assert_eq!(service.taken().len(), 1);
 }

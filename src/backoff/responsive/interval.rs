@@ -153,8 +153,10 @@ mod tests {
             call(start, 1).with_failed(3).with_accepted(1),
             call(start, 2).with_failed(3),
             call(start, 3).with_failed(3).with_refused(1),
+            // One that could not be made says nothing of the service.
+            call(start, 4).with_failed(3).with_unsent(3),
         ];
-        assert_eq!(intervals(&rules(), calls), [0, 500, 750]);
+        assert_eq!(intervals(&rules(), calls), [0, 500, 750, 750]);
     }
 
     #[test]
