@@ -45,8 +45,8 @@ fn even() -> Vec<Scenario> {
                 .auto_scaling(scaling),
             100_000,
         ),
-        unique("burst", idle, 100_000),
-        unique("80 ms away", shared(4, 1000.0), 120_000).with(|it| it.trip = 0.080),
+        unique("burst", idle, 150_000),
+        unique("80 ms away", shared(4, 1000.0), 240_000).with(|it| it.trip = 0.080),
         unique("two processes", shared(4, 1000.0), 160_000).with(|it| {
             it.processes = 2;
             it.workers = 32;
