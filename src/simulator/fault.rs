@@ -27,8 +27,12 @@ pub enum InjectedFault {
         /// Whether the service blames the sender.
         sender_fault: bool,
     },
-    /// The whole call is throttled: `ProvisionedThroughputExceededException` or `RequestThrottled`.
+    /// The whole call is throttled for lack of capacity: `ProvisionedThroughputExceededException`, of an on-demand table
+    /// `ThrottlingException`, from a queue `RequestThrottled`.
     Throttle,
+    /// The whole call is throttled for a limit of the account that others use as well, whatever the pace: `RequestLimitExceeded`
+    /// with the reason `TableWriteAccountLimitExceeded`, or `RequestThrottled`.
+    AccountLimit,
     /// The whole call fails.
     Error {
         /// The HTTP status.
@@ -104,7 +108,7 @@ impl InjectedFault {
     /// Whether the entries are applied, where this fault takes the place of the whole answer.
     pub(crate) fn replaces_answer(&self) -> Option<bool> {
         match self {
-            Self::Throttle => Some(false),
+            Self::Throttle | Self::AccountLimit => Some(false),
             Self::Error { applied, .. }
             | Self::Dropped { applied }
             | Self::Empty { applied }
@@ -114,10 +118,14 @@ impl InjectedFault {
         }
     }
 
+    pub(crate) fn is_throttle(&self) -> bool {
+        matches!(self, Self::Throttle | Self::AccountLimit)
+    }
+
     /// Whether the caller can be sure that nothing was applied.
     pub(crate) fn is_clear_refusal(&self) -> bool {
         match self {
-            Self::Throttle => true,
+            Self::Throttle | Self::AccountLimit => true,
             Self::Error { status, applied, .. } => *status < 500 && !applied,
             _ => false,
         }
@@ -183,6 +191,12 @@ impl Faults {
     pub fn calls(mut self, share: f64, fault: InjectedFault) -> Self {
         self.calls.push((share, fault));
         self
+    }
+
+    /// This share of the calls (0 to 1) is throttled as a whole, whatever the pace, as in [`InjectedFault::AccountLimit`].
+    #[must_use]
+    pub fn throttled_calls(self, share: f64) -> Self {
+        self.calls(share, InjectedFault::AccountLimit)
     }
 
     pub(crate) fn draw(&self, random: &mut SmallRng) -> InjectedFault {

@@ -9,7 +9,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use tokio::time::Instant;
 
-use super::admission::{AdmissionControl, Demand, Throttle, ThroughputLimit};
+use super::admission::{AdmissionControl, Demand, Provision, Throttle, ThroughputLimit};
 use super::bucket::{Bucket, Capacity};
 use super::fault::{Faults, InjectedFault};
 use super::journal::Journal;
@@ -86,6 +86,21 @@ impl Gate {
     /// Changes the capacity later, each time so long after now.
     pub(crate) fn schedule_capacity<C: Into<Capacity>>(&mut self, steps: impl IntoIterator<Item = (Duration, C)>) {
         self.control.schedule(steps, Instant::now());
+    }
+
+    /// What the table, or one of its indexes, says of its capacity.
+    pub(crate) fn provision(&mut self, index: Option<usize>) -> Option<Provision> {
+        self.control.provision(index, Instant::now())
+    }
+
+    /// How many partitions there are, 0 where there are none.
+    pub(crate) fn partitions(&self) -> usize {
+        self.control.partitions()
+    }
+
+    /// One partition takes so many units a second, each time so long after now.
+    pub(crate) fn schedule_partition(&mut self, index: usize, steps: impl IntoIterator<Item = (Duration, f64)>) {
+        self.control.schedule_partition(index, steps, Instant::now());
     }
 
     pub(crate) fn set_hot(&mut self, capacity: Option<Capacity>) {

@@ -30,7 +30,7 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | how much is accepted | [`Capacity`] |
+//! | how much is accepted | [`Capacity`], and as real tables do: [`TableOptions`] |
 //! | how long calls take | [`Latency`], [`Simulator::set_latency`] |
 //! | what goes wrong | [`InjectedFault`] by script, [`Faults`] at random |
 //! | what happened | [`Table::items`], [`Queue::messages`], [`Statistics`], [`Record`] |
@@ -70,7 +70,7 @@ pub use self::admission::{
     AdmissionControl, AutoScaling, Demand, IndexDemand, OnDemand, Place, Tenant, Throttle, Throughput, ThroughputLimit,
 };
 pub use self::bucket::Capacity;
-pub use self::dynamo::{KeyType, Table, TableOptions};
+pub use self::dynamo::{IndexOptions, KeyType, Table, TableOptions};
 pub use self::fault::{Faults, InjectedFault};
 pub use self::journal::{Acknowledgement, Action, Record};
 pub use self::latency::Latency;

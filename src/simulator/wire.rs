@@ -231,7 +231,7 @@ fn strike(simulator: &Inner, service: Service, fault: InjectedFault) -> Ending {
         InjectedFault::Dropped { .. } => Ending::Dropped,
         InjectedFault::Hung { .. } => Ending::Hung,
         InjectedFault::Garbage { .. } => reply(simulator, service, 200, b"{\"Succ".to_vec(), None),
-        InjectedFault::Throttle => refuse(simulator, service, &throttled(service)),
+        InjectedFault::Throttle | InjectedFault::AccountLimit => refuse(simulator, service, &throttled(service)),
         InjectedFault::Error { status, code, .. } if code.is_empty() => {
             reply(simulator, service, status, Vec::new(), None)
         }

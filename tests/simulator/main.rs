@@ -8,6 +8,7 @@ mod faults;
 mod queues;
 mod server;
 mod tables;
+mod throughput;
 
 use aws_batch_delivery::simulator::{KeyType, TableOptions};
 use aws_sdk_dynamodb::Client as Dynamo;

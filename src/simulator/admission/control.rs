@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 use tokio::time::Instant;
 
 use super::demand::{Demand, Place};
+use super::provision::Provision;
 use super::resource::Resource;
 use super::throttle::Throttle;
 use super::throughput::Throughput;
@@ -15,7 +16,32 @@ use crate::simulator::bucket::Capacity;
 
 /// Decides for each write of a table whether its capacity, its partitions and its indexes take it.
 ///
-/// It has no clock: times are handed in, and must not go back.
+/// A write takes units of four limits, and is throttled when one of them has too little left:
+///
+/// | limit | default | reason |
+/// |---|---|---|
+/// | the partition of its partition key | 1,000 units/s, whatever the table has left | `TableWriteKeyRangeThroughputExceeded` |
+/// | the table: provisioned, or what on demand has grown to | unlimited | `TableWriteProvisionedThroughputExceeded` |
+/// | the partition of each index that it is in | 1,000 units/s | `IndexWriteKeyRangeThroughputExceeded` |
+/// | each index that it is in | unlimited | `IndexWriteProvisionedThroughputExceeded` |
+///
+/// The table's units are one pool: a hot partition may use what others leave, up to its own limit. It has no
+/// clock and does no I/O: times are handed in, and must not go back. The same seed and the same calls at the same times are
+/// answered alike. The simulator's tables are made of it, and so can be targets of one's own:
+///
+/// ```
+/// use std::time::Duration;
+/// use aws_batch_delivery::simulator::{AdmissionControl, Demand, Place, Throughput};
+/// use tokio::time::Instant;
+///
+/// let now = Instant::now();
+/// let throughput = Throughput::provisioned(4_000.0).partitions(10).burst(Duration::from_secs(1)).starts_full();
+/// let mut table = AdmissionControl::new(throughput, now, 42);
+/// let hot = Demand::new(Place::new(7, 0), 1.0);
+/// let accepted = table.admit(now, &vec![hot; 2_000]);
+/// let accepted = accepted.iter().filter(|fate| fate.is_ok()).count();
+/// assert_eq!(accepted, 1_000, "the table has 4,000 units left, the partition had 1,000");
+/// ```
 #[derive(Debug, Clone)]
 pub struct AdmissionControl {
     table: Resource,
@@ -102,6 +128,16 @@ impl AdmissionControl {
     pub fn partition_level(&mut self, index: usize, now: Instant) -> f64 {
         let partitions = self.table.partitions.as_mut();
         partitions.map_or(f64::INFINITY, |partitions| partitions.level(index, now))
+    }
+
+    /// What the table, or an index by its number, says of its capacity.
+    pub(crate) fn provision(&mut self, index: Option<usize>, now: Instant) -> Option<Provision> {
+        self.advance(now);
+        let resource = match index {
+            None => Some(&self.table),
+            Some(index) => self.indexes.get(index),
+        };
+        resource.map(Resource::provision)
     }
 
     /// Lets all happen that happens up to now.

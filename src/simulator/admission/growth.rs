@@ -113,6 +113,10 @@ impl Growth {
         self.warm
     }
 
+    pub(super) fn most(&self) -> Option<f64> {
+        self.options.most
+    }
+
     /// Whether the owner's maximum is what limits.
     pub(super) fn is_at_most(&self) -> bool {
         self.options.most.is_some_and(|most| most <= self.warm)

@@ -48,7 +48,8 @@ impl Partitions {
     pub(super) fn fits(&mut self, index: usize, place: Place, units: f64, now: Instant, random: &mut SmallRng) -> bool {
         let partition = &mut self.ranges[index];
         partition.bucket.fill(now);
-        let fits = partition.bucket.fits(units);
+        // In an outage, nothing is left of what was banked.
+        let fits = partition.bucket.capacity().rate() > 0.0 && partition.bucket.fits(units);
         if let Some(after) = self.splits_after {
             if !fits {
                 partition.throttled(now);

@@ -84,6 +84,10 @@ impl Pool {
         }
     }
 
+    pub(super) fn growth(&self) -> Option<&Growth> {
+        self.growth.as_ref()
+    }
+
     pub(super) fn level(&self) -> f64 {
         self.bucket.level()
     }

@@ -4,9 +4,12 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;
 
+use super::PARTITION_LIMIT;
 use super::demand::Place;
+use super::growth::Growth;
 use super::partitions::Partitions;
 use super::pool::Pool;
+use super::provision::Provision;
 use super::tenant::{CALL, Calls};
 use super::throttle::ThroughputLimit;
 use super::throughput::Throughput;
@@ -58,6 +61,27 @@ impl Resource {
             }
         }
         self.pool.fill(now);
+    }
+
+    /// What it says of its capacity. Warm is what the partitions can take, and at least what is provisioned.
+    pub(super) fn provision(&self) -> Provision {
+        let growth = self.pool.growth();
+        let rate = self.pool.capacity().rate();
+        let provisioned = (growth.is_none() && rate.is_finite()).then_some(rate);
+        #[expect(clippy::cast_precision_loss, reason = "a number of partitions")]
+        let of_partitions = self
+            .partitions
+            .as_ref()
+            .map(|partitions| partitions.len() as f64 * PARTITION_LIMIT);
+        Provision {
+            is_on_demand: growth.is_some(),
+            provisioned,
+            most_on_demand: growth.and_then(Growth::most),
+            warm: match growth {
+                Some(growth) => Some(growth.warm()),
+                None => of_partitions.into_iter().chain(provisioned).reduce(f64::max),
+            },
+        }
     }
 
     fn serve_tenant(&mut self, now: Instant) {

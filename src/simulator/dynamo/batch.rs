@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::key::KeyType;
 use super::request::{Part, Write, check, split};
 use super::table::Table;
-use super::throughput_exceeded_at;
+use super::throttling::throttled;
 use crate::simulator::Inner;
 use crate::simulator::admission::{Throttle, ThroughputLimit};
 use crate::simulator::fault::InjectedFault;
@@ -52,7 +52,7 @@ pub(super) fn write(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> O
 
 /// A fault takes the place of the answer; the writes may be applied all the same.
 fn answer_with(fault: InjectedFault, arrivals: &[Arrival]) -> Outcome {
-    let is_throttle = fault == InjectedFault::Throttle;
+    let is_throttle = fault.is_throttle();
     for Arrival { part, mark, strike } in arrivals {
         let Part { table, writes, .. } = part;
         if fault.replaces_answer() == Some(true) {
@@ -84,30 +84,32 @@ fn answer_with(fault: InjectedFault, arrivals: &[Arrival]) -> Outcome {
     }
     match (is_throttle, arrivals.first()) {
         (true, Some(arrival)) => {
-            let throttle = Throttle {
-                index: None,
-                limit: ThroughputLimit::Provisioned,
+            let limit = match fault {
+                InjectedFault::AccountLimit => ThroughputLimit::Account,
+                _ if arrival.part.table.is_on_demand() => ThroughputLimit::KeyRange,
+                _ => ThroughputLimit::Provisioned,
             };
-            throughput_exceeded_at(&arrival.part.table, throttle).into()
+            throttled(&arrival.part.table, [Throttle { index: None, limit }]).into()
         }
         _ => Outcome::Struck(fault),
     }
 }
 
 fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
+    let asked = body["ReturnConsumedCapacity"].as_str();
     let mut consumed = Vec::new();
     let sifted: Vec<(Arrival, Vec<Passage>)> = arrivals
         .into_iter()
         .map(|arrival| {
             let Arrival { part, mark, strike } = &arrival;
-            let (passages, units) = part.table.apply(&part.writes, mark, strike, |passage| {
+            let (passages, used) = part.table.apply(&part.writes, mark, strike, |passage| {
                 if passage.is_applied() {
                     Acknowledgement::Accepted
                 } else {
                     Acknowledgement::Rejected
                 }
             });
-            consumed.push(json!({"TableName": part.name, "CapacityUnits": units}));
+            consumed.push(used.told(&part.name, &part.table, asked == Some("INDEXES")));
             (arrival, passages)
         })
         .collect();
@@ -117,14 +119,12 @@ fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
         for (arrival, _) in &sifted {
             arrival.part.table.count(|statistics| statistics.throttled_calls += 1);
         }
-        let first = sifted.first().and_then(|(arrival, passages)| {
-            let Passage::Throttled(throttle) = passages.first()? else {
-                return None;
-            };
-            Some(throughput_exceeded_at(&arrival.part.table, *throttle))
-        });
-        if let Some(refusal) = first {
-            return refusal.into();
+        if let Some((arrival, passages)) = sifted.first() {
+            let throttles = passages.iter().filter_map(|passage| match passage {
+                Passage::Throttled(throttle) => Some(*throttle),
+                _ => None,
+            });
+            return throttled(&arrival.part.table, throttles).into();
         }
     }
 
@@ -149,7 +149,7 @@ fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
         }
     }
     let mut answer = json!({"UnprocessedItems": unprocessed});
-    if let Some("TOTAL" | "INDEXES") = body["ReturnConsumedCapacity"].as_str() {
+    if let Some("TOTAL" | "INDEXES") = asked {
         answer["ConsumedCapacity"] = Value::Array(consumed);
     }
     match late {

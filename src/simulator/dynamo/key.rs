@@ -1,10 +1,13 @@
 //! Primary keys.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::{Map, Value};
 
 use super::invalid;
 use super::number::Number;
 use super::value::{decode, tagged, text};
+use crate::simulator::admission::Place;
 use crate::simulator::wire::Refusal;
 
 /// Bytes of a partition key at most.
@@ -41,6 +44,35 @@ pub(super) struct Schema {
 }
 
 impl Schema {
+    /// With this partition key and no sort key.
+    pub(super) fn new(name: impl Into<String>, kind: KeyType) -> Self {
+        Self {
+            partition: (name.into(), kind),
+            sort: None,
+        }
+    }
+
+    /// Where an item belongs among the partitions; `None` when it lacks a key. Sort keys are spread by a hash as well, so that
+    /// their order plays no part.
+    pub(super) fn place(&self, item: &Map<String, Value>) -> Option<Place> {
+        let hash = |position: usize, attribute: &(String, KeyType)| {
+            let (name, kind) = attribute;
+            let (tag, content) = tagged(item.get(name)?).ok()?;
+            let mut key = String::new();
+            append(&mut key, name, *kind, content, position)
+                .ok()
+                .filter(|()| tag == kind.tag())?;
+            let mut hasher = DefaultHasher::new();
+            key.hash(&mut hasher);
+            Some(hasher.finish())
+        };
+        let sort = match &self.sort {
+            Some(sort) => hash(1, sort)?,
+            None => 0,
+        };
+        Some(Place::new(hash(0, &self.partition)?, sort))
+    }
+
     pub(super) fn attributes(&self) -> impl Iterator<Item = &(String, KeyType)> {
         std::iter::once(&self.partition).chain(&self.sort)
     }

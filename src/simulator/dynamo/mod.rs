@@ -1,53 +1,40 @@
 //! The part of `DynamoDB` that takes batches and shows what it has.
 
 mod batch;
+mod consumed;
+mod describe;
+mod index;
 mod key;
 mod number;
 mod options;
 mod read;
 mod request;
 mod table;
+mod throttling;
 mod value;
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Inner;
-use super::admission::Throttle;
 use super::journal::Heard;
 use super::wire::{Outcome, Refusal, unknown_operation};
 
+pub use self::index::IndexOptions;
 pub use self::key::KeyType;
 pub use self::options::TableOptions;
 pub use self::table::Table;
+pub(crate) use self::throttling::throughput_exceeded;
 
 pub(crate) fn operate(simulator: &Arc<Inner>, operation: &str, body: Value, heard: &Heard) -> Outcome {
     match operation {
         "BatchWriteItem" => batch::write(simulator, body, heard),
-        "DescribeTable" => read::describe(simulator, &body).into(),
+        "DescribeTable" => describe::describe(simulator, &body).into(),
         "GetItem" => read::get(simulator, &body).into(),
         "Scan" => read::scan(simulator, &body).into(),
         _ => unknown_operation().into(),
     }
-}
-
-/// The answer when nothing of a call could be processed.
-pub(crate) fn throughput_exceeded() -> Refusal {
-    Refusal::new(
-        "ProvisionedThroughputExceededException",
-        "The level of configured provisioned throughput for the table was exceeded. Consider increasing your \
-         provisioning level with the UpdateTable API.",
-    )
-}
-
-/// The same, with AWS's reason and the table it holds for.
-fn throughput_exceeded_at(table: &Table, throttle: Throttle) -> Refusal {
-    let reason = throttle.reason();
-    throughput_exceeded().with(
-        "ThrottlingReasons",
-        json!([{"reason": reason, "resource": table.arn()}]),
-    )
 }
 
 fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {

@@ -1,4 +1,4 @@
-//! `GetItem`, `Scan` and `DescribeTable`.
+//! `GetItem` and `Scan`.
 
 use serde_json::{Value, json};
 
@@ -47,30 +47,4 @@ pub(super) fn scan(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
         answer["Items"] = Value::Array(items);
     }
     Ok(answer)
-}
-
-pub(super) fn describe(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
-    let table = named_table(simulator, body)?;
-    let roles = ["HASH", "RANGE"];
-    let keys: Vec<Value> = table
-        .schema()
-        .attributes()
-        .zip(roles)
-        .map(|((name, _), role)| json!({"AttributeName": name, "KeyType": role}))
-        .collect();
-    let types: Vec<Value> = table
-        .schema()
-        .attributes()
-        .map(|(name, kind)| json!({"AttributeName": name, "AttributeType": kind.tag()}))
-        .collect();
-    Ok(json!({"Table": {
-        "TableName": table.name(),
-        "TableArn": table.arn(),
-        "TableStatus": "ACTIVE",
-        "KeySchema": keys,
-        "AttributeDefinitions": types,
-        "ItemCount": table.len(),
-        "TableSizeBytes": table.size(),
-        "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
-    }}))
 }

@@ -129,6 +129,7 @@ fn check_write(table: &Table, mut write: Value) -> Result<Write, Refusal> {
             let entry = attributes(put.get_mut("Item"), "Item")?;
             let size = weigh_item(&entry)?;
             let key = table.schema().key_of_item(&entry)?;
+            table.indexes().iter().try_for_each(|index| index.check(&entry))?;
             if size > LARGEST_ITEM {
                 return Err(invalid("Item size has exceeded the maximum allowed size"));
             }

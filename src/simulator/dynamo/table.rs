@@ -9,10 +9,12 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use super::consumed::Consumed;
+use super::index::{Index, IndexOptions};
 use super::key::Schema;
 use super::options::TableOptions;
 use super::request::Write;
-use crate::simulator::admission::{AdmissionControl, Demand, Place};
+use crate::simulator::admission::{AdmissionControl, Demand, Provision};
 use crate::simulator::bucket::Capacity;
 use crate::simulator::fault::{Faults, InjectedFault};
 use crate::simulator::gate::{Gate, Passage, Strike, Toll};
@@ -33,6 +35,7 @@ pub struct Table {
 struct Inner {
     name: String,
     schema: Schema,
+    indexes: Vec<Index>,
     is_forgetful: bool,
     state: Mutex<State>,
     poison: Predicate,
@@ -85,6 +88,17 @@ impl Table {
     /// ```
     pub fn schedule_capacity<C: Into<Capacity>>(&self, steps: impl IntoIterator<Item = (Duration, C)>) {
         self.state().gate.schedule_capacity(steps);
+    }
+
+    /// One of the partitions takes so many units a second, each time so long after now: 0 is an outage, [`f64::INFINITY`] what a
+    /// healthy one takes, 1,000. Partitions are numbered from 0. Nothing happens where there is no such partition.
+    pub fn schedule_partition(&self, number: usize, steps: impl IntoIterator<Item = (Duration, f64)>) {
+        self.state().gate.schedule_partition(number, steps);
+    }
+
+    /// How many partitions there are by now, and 0 where there are none.
+    pub fn partitions(&self) -> usize {
+        self.state().gate.partitions()
     }
 
     /// Another tenant writes: takes up to so many units from the bucket, and says how many there were.
@@ -172,8 +186,15 @@ impl Table {
 
 impl Table {
     pub(crate) fn new(name: &str, options: TableOptions, seed: u64) -> Self {
+        let now = Instant::now();
+        let mut control = AdmissionControl::new(options.throughput, now, seed);
+        let mut indexes = Vec::with_capacity(options.indexes.len());
+        for (name, IndexOptions { schema, throughput }) in options.indexes {
+            control = control.with_index(throughput, now);
+            indexes.push(Index { name, schema });
+        }
         let state = State {
-            gate: Gate::new(AdmissionControl::new(options.capacity, Instant::now(), seed), seed),
+            gate: Gate::new(control, seed),
             items: BTreeMap::new(),
             bytes: 0,
         };
@@ -181,6 +202,7 @@ impl Table {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
                 schema: options.schema,
+                indexes,
                 is_forgetful: options.is_forgetful,
                 state: Mutex::new(state),
                 poison: Predicate::default(),
@@ -191,6 +213,28 @@ impl Table {
 
     pub(super) fn schema(&self) -> &Schema {
         &self.inner.schema
+    }
+
+    pub(super) fn indexes(&self) -> &[Index] {
+        &self.inner.indexes
+    }
+
+    /// The ARN of the table, or of one of its indexes.
+    pub(super) fn arn_of(&self, index: Option<usize>) -> String {
+        let index = index.and_then(|number| self.inner.indexes.get(number));
+        match index {
+            Some(index) => format!("{}/index/{}", self.arn(), index.name),
+            None => self.arn(),
+        }
+    }
+
+    /// What the table, or one of its indexes, says of its capacity.
+    pub(super) fn provision(&self, index: Option<usize>) -> Provision {
+        self.state().gate.provision(index).unwrap_or_default()
+    }
+
+    pub(super) fn is_on_demand(&self) -> bool {
+        self.provision(None).is_on_demand
     }
 
     pub(super) fn poisons(&self, entry: &Value) -> bool {
@@ -216,14 +260,14 @@ impl Table {
         change(&mut self.state().gate.statistics);
     }
 
-    /// Writes as far as the gate lets through, and says how many units that took.
+    /// Writes as far as the gate lets through, and says what that took.
     pub(super) fn apply(
         &self,
         writes: &[Write],
         mark: &CallMark,
         strike: &Strike,
         acknowledgement: impl Fn(&Passage) -> Acknowledgement,
-    ) -> (Vec<Passage>, f64) {
+    ) -> (Vec<Passage>, Consumed) {
         let hot: Vec<bool> = writes.iter().map(|write| self.inner.hot.holds(&write.entry)).collect();
         let mut state = self.state();
         let state = &mut *state;
@@ -231,20 +275,22 @@ impl Table {
             .iter()
             .zip(hot)
             .map(|(write, hot)| Toll {
-                demand: Demand::new(Place::default(), state.units(write)),
+                demand: state.demand(&self.inner, write),
                 hot,
             })
             .collect();
-        let before = state.gate.statistics.units;
         let passages = state.gate.sift(mark.at, strike, &tolls);
-        let units = state.gate.statistics.units - before;
+        let mut consumed = Consumed::new(self.inner.indexes.len());
+        for (toll, _) in tolls.iter().zip(&passages).filter(|(_, passage)| passage.is_applied()) {
+            consumed.add(&toll.demand);
+        }
         for (write, passage) in writes.iter().zip(&passages) {
             if passage.is_applied() && !self.inner.is_forgetful {
                 state.store(write);
             }
             state.note(mark, write, acknowledgement(passage));
         }
-        (passages, units)
+        (passages, consumed)
     }
 
     /// Notes writes that are not applied at all.
@@ -283,11 +329,29 @@ impl Table {
 }
 
 impl State {
+    /// What a write takes of the table and of its indexes.
+    fn demand(&self, table: &Inner, write: &Write) -> Demand {
+        let key = write.entry.as_object();
+        let place = key.and_then(|entry| table.schema.place(entry)).unwrap_or_default();
+        let mut demand = Demand::new(place, self.units(write));
+        if table.indexes.is_empty() {
+            return demand;
+        }
+        let old = self.items.get(write.key.as_str());
+        let old = old.map(|stored| (stored.parse(), units_of(stored.size)));
+        let old = old.as_ref().map(|(item, units)| (item, *units));
+        let new = write.is_put.then(|| (&write.entry, units_of(write.size)));
+        let numbered = table.indexes.iter().enumerate();
+        demand.indexes = numbered
+            .flat_map(|(number, index)| index.demands(number, old, new))
+            .collect();
+        demand
+    }
+
     /// A put counts by the larger one of the old and the new item, a delete by the old one.
-    #[expect(clippy::cast_precision_loss, reason = "an item has at most 400 units")]
     fn units(&self, write: &Write) -> f64 {
         let old = self.items.get(write.key.as_str()).map_or(0, |stored| stored.size);
-        old.max(write.size).div_ceil(WRITE_UNIT).max(1) as f64
+        units_of(old.max(write.size))
     }
 
     fn store(&mut self, write: &Write) {
@@ -311,6 +375,11 @@ impl State {
                 .write(mark, action, &write.key, &write.entry, acknowledgement);
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an item has at most 400 units")]
+fn units_of(bytes: usize) -> f64 {
+    bytes.div_ceil(WRITE_UNIT).max(1) as f64
 }
 
 impl Stored {

@@ -44,7 +44,7 @@ fn get(simulator: &Inner, bucket: &Bucket, key: &str) -> Ending {
 fn done_unless(fault: InjectedFault, simulator: &Inner, status: u16) -> (Ending, Duration) {
     let done = || reply(simulator, status, "application/xml", Vec::new());
     let ending = match fault {
-        InjectedFault::Throttle => refuse(simulator, 503, "SlowDown"),
+        InjectedFault::Throttle | InjectedFault::AccountLimit => refuse(simulator, 503, "SlowDown"),
         InjectedFault::Error { status, code, .. } => refuse(simulator, status, &code),
         InjectedFault::Dropped { .. } => Ending::Dropped,
         InjectedFault::Hung { .. } => Ending::Hung,

@@ -51,7 +51,7 @@ fn answer_with(applied: bool, queue: &Queue, envelopes: &[Envelope], mark: &Call
         queue.skip(envelopes, mark, acknowledgement);
         envelopes.len()
     };
-    let is_throttle = strike.fault == InjectedFault::Throttle;
+    let is_throttle = strike.fault.is_throttle();
     queue.count(|statistics| {
         if is_throttle {
             statistics.throttled_calls += 1;
