@@ -1,4 +1,7 @@
 //! The scenarios, each with its targets.
+//!
+//! They are coarse on purpose: 1.02 of the least time on average, 1.15 at most, and 1% rejected beyond what is lost anyway, 3% where
+//! something is. Where more is asked or allowed, an older strategy reached that and no more.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -13,7 +16,7 @@ pub(crate) fn congested() -> Vec<Scenario> {
         for burst in [300.0, 1.0, 0.1] {
             scenarios.push(
                 Scenario::new(format!("constant W={workers} B={burst}"), 1000.0, 60_000)
-                    .within(1.003, 1.01, 0.4)
+                    .within(1.02, 1.15, 1.0)
                     .with(|it| {
                         it.workers = workers;
                         it.burst = burst;
@@ -24,34 +27,32 @@ pub(crate) fn congested() -> Vec<Scenario> {
     }
     scenarios.extend([
         Scenario::new("short", 1000.0, 10_000)
-            .within(1.007, 1.01, 1.2)
+            .within(1.02, 1.15, 1.0)
             .with(|it| it.burst = 1.0),
         Scenario::new("full bucket", 1000.0, 360_000)
-            .within(1.003, 1.005, 0.6)
+            .within(1.02, 1.15, 1.0)
             .with(|it| it.starts_full = true),
         Scenario::new("down", 1000.0, 45_000)
-            .within(1.003, 1.005, 0.8)
+            .within(1.02, 1.15, 1.0)
             .with(|it| {
                 it.steps.push((30.0, 500.0));
                 it.changes = vec![30.0];
                 it.targets.adapts = 0.8;
             }),
-        Scenario::new("up", 1000.0, 180_000)
-            .within(1.003, 1.005, 0.4)
-            .with(|it| {
-                it.steps.push((20.0, 4000.0));
-                it.changes = vec![20.0];
-                it.targets.adapts = 2.0;
-            }),
+        Scenario::new("up", 1000.0, 180_000).within(1.02, 1.15, 1.0).with(|it| {
+            it.steps.push((20.0, 4000.0));
+            it.changes = vec![20.0];
+            it.targets.adapts = 2.0;
+        }),
         Scenario::new("no throttle", 1000.0, 200_000)
-            .within(1.06, 1.08, 0.0)
+            .within(1.055, 1.15, 0.0)
             .with(|it| {
                 it.unlimited = true;
                 it.chunk = 10;
                 it.trip = 0.020;
             }),
         Scenario::new("tenant", 1000.0, 50_000)
-            .within(1.01, 1.02, 1.4)
+            .within(1.02, 1.15, 1.0)
             .with(|it| {
                 it.burst = 1.0;
                 it.tenant = Some(Tenant {
@@ -63,7 +64,7 @@ pub(crate) fn congested() -> Vec<Scenario> {
                 it.targets.adapts = 2.0;
             }),
         Scenario::new("3 processes", 3000.0, 60_000)
-            .within(1.01, 1.02, 1.0)
+            .within(1.02, 1.15, 1.0)
             .with(|it| {
                 it.processes = 3;
                 it.workers = 16;
@@ -72,19 +73,19 @@ pub(crate) fn congested() -> Vec<Scenario> {
                 it.targets.jain_least = 0.80;
             }),
         Scenario::new("8 processes", 4000.0, 45_000)
-            .within(1.01, 1.02, 2.2)
+            .within(1.02, 1.15, 2.2)
             .with(|it| {
                 it.processes = 8;
                 it.workers = 8;
                 it.stagger = 2.0;
                 it.targets.jain_median = 0.90;
             }),
-        Scenario::new("fast", 40_000.0, 2_400_000).within(1.003, 1.005, 0.2),
+        Scenario::new("fast", 40_000.0, 2_400_000).within(1.02, 1.15, 1.0),
         Scenario::new("slow", 50.0, 3000)
-            .within(1.01, 1.015, 2.6)
+            .within(1.02, 1.15, 2.6)
             .with(|it| it.workers = 8),
         Scenario::new("outage", 1000.0, 50_000)
-            .within(1.005, 1.01, 0.8)
+            .within(1.02, 1.15, 1.0)
             .with(|it| {
                 it.burst = 1.0;
                 it.steps.extend([(20.0, 0.0), (30.0, 1000.0)]);
@@ -92,7 +93,7 @@ pub(crate) fn congested() -> Vec<Scenario> {
                 it.targets.adapts = 1.5;
             }),
         Scenario::new("square wave", 1500.0, 60_000)
-            .within(1.02, 1.03, 1.6)
+            .within(1.02, 1.15, 1.0)
             .with(|it| {
                 it.burst = 1.0;
                 it.steps = (0..20)
@@ -100,16 +101,16 @@ pub(crate) fn congested() -> Vec<Scenario> {
                     .collect();
             }),
         Scenario::new("noisy", 1000.0, 60_000)
-            .within(1.005, 1.01, 1.1)
+            .within(1.02, 1.15, 1.0)
             .with(|it| it.burst = 1.0),
         Scenario::new("whole-call", 1000.0, 60_000)
-            .within(1.005, 1.01, 1.4)
+            .within(1.02, 1.15, 1.4)
             .with(|it| {
                 it.burst = 1.0;
                 it.whole_calls = true;
             }),
         Scenario::new("stalls", 1000.0, 60_000)
-            .within(1.01, 1.01, 0.7)
+            .within(1.02, 1.15, 1.0)
             .with(|it| {
                 it.burst = 1.0;
                 it.stalls = Some(Stalls {
@@ -118,13 +119,13 @@ pub(crate) fn congested() -> Vec<Scenario> {
                 });
             }),
         Scenario::new("starved", 1000.0, 40_000)
-            .within(1.005, 1.01, 1.8)
+            .within(1.02, 1.15, 1.0)
             .with(|it| {
                 it.burst = 1.0;
                 it.input = Some((300.0, 30.0));
             }),
         Scenario::new("blocked keys", 1000.0, 45_000)
-            .within(1.06, 1.10, 3.2)
+            .within(1.02, 1.15, 3.0)
             .with(|it| {
                 it.burst = 1.0;
                 it.keys = Keys::Blocked {
@@ -147,11 +148,11 @@ pub(crate) fn lossy() -> Vec<Scenario> {
     };
     let any = f64::INFINITY;
     vec![
-        lossy("loss 2%", 0.02).within(1.03, any, 2.0),
-        lossy("loss 5%", 0.05).within(1.01, any, 2.0),
-        lossy("loss 10%", 0.10).within(1.01, any, 2.0),
-        lossy("loss 30%", 0.30).within(1.01, any, 2.0),
-        lossy("loss 30% in 10-20 s", 0.30).within(1.01, any, 2.0).with(|it| {
+        lossy("loss 2%", 0.02).within(1.02, 1.15, 3.0),
+        lossy("loss 5%", 0.05).within(1.02, 1.15, 3.0),
+        lossy("loss 10%", 0.10).within(1.02, 1.15, 3.0),
+        lossy("loss 30%", 0.30).within(1.02, 1.15, 3.0),
+        lossy("loss 30% in 10-20 s", 0.30).within(1.02, 1.15, 3.0).with(|it| {
             it.loss = Loss {
                 share: 0.30,
                 from: 10.0,
@@ -159,27 +160,27 @@ pub(crate) fn lossy() -> Vec<Scenario> {
             };
         }),
         lossy("loss 15%, 40 ms", 0.15)
-            .within(1.02, any, 5.0)
+            .within(1.02, 1.15, 3.5)
             .with(|it| it.trip = 0.040),
-        lossy("loss 5%, fast", 0.05).within(1.01, any, 2.0).with(|it| {
+        lossy("loss 5%, fast", 0.05).within(1.02, 1.15, 3.0).with(|it| {
             it.steps = vec![(0.0, 20_000.0)];
             it.entries = 900_000;
             it.workers = 256;
         }),
-        lossy("loss 10%, down, up", 0.10).within(1.06, any, 2.0).with(|it| {
+        lossy("loss 10%, down, up", 0.10).within(1.06, 1.15, 3.0).with(|it| {
             it.steps.extend([(15.0, 500.0), (30.0, 2000.0)]);
         }),
-        lossy("loss 10%, 3 processes", 0.10).within(1.02, any, 3.5).with(|it| {
+        lossy("loss 10%, 3 processes", 0.10).within(1.02, 1.15, 3.0).with(|it| {
             it.processes = 3;
             it.targets.jain_median = 0.90;
         }),
-        lossy("loss 30%, no limit", 0.30).within(1.8, any, any).with(|it| {
+        lossy("loss 30%, no limit", 0.30).within(1.6, any, any).with(|it| {
             it.unlimited = true;
             it.workers = 32;
             it.entries = 60_000;
         }),
-        lossy("loss 1%", 0.01).within(1.15, any, any),
-        lossy("loss 10%, slow", 0.10).within(1.3, any, any).with(|it| {
+        lossy("loss 1%", 0.01).within(1.05, 1.15, 3.0),
+        lossy("loss 10%, slow", 0.10).within(1.27, any, any).with(|it| {
             it.steps = vec![(0.0, 50.0)];
             it.entries = 3000;
         }),

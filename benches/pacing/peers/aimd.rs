@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
 
 /// Of the rate, after a throttle.
-const DECREASE: f64 = 0.85;
+const DECREASE: f64 = 0.9;
 /// Of the rate, in each second without a throttle.
-const INCREASE: f64 = 0.1;
+const INCREASE: f64 = 0.25;
 /// At least so many entries a second more in each second.
 const LEAST_INCREASE: f64 = 25.0;
 /// The first rate: a full call in a tenth of a second.

@@ -12,6 +12,9 @@ use clap::Parser;
 use contestant::{Contestant, Programs};
 use peers::{Failure, SCENARIOS, Scenario};
 
+/// The heading of what another bench found. From there on the file stays as it is.
+const OTHERS: &str = "\n# Pacing on real tables";
+
 /// Lets every contestant do the same work at the same service, one after another.
 #[derive(Parser)]
 struct Arguments {
@@ -64,7 +67,9 @@ async fn main() -> Result<(), Failure> {
         }
     }
     if let Some(path) = arguments.write {
-        std::fs::write(path, results)?;
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        let rest = before.find(OTHERS).map_or("", |at| &before[at..]);
+        std::fs::write(&path, results + rest)?;
     }
     Ok(())
 }
