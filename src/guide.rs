@@ -55,6 +55,28 @@
 //! is not above 60 ms.
 #![doc = include_str!("../docs/pictures/responsive.svg")]
 //!
+//! # Testing
+//! The feature `simulator` is an AWS in the process of the test, with outages and refusals by script: see the example
+//! `testing_with_simulator`.
+//!
+//! A client that is mocked with `aws_smithy_mocks` panics at every call that it has no rule for. A delivery to a table asks
+//! for the table's key by `DescribeTable` before its first write: give the key, or a rule for that call as well.
+//!
+//! ```no_run
+//! # use aws_batch_delivery::Delivery;
+//! # use aws_sdk_dynamodb::types::WriteRequest;
+//! # async fn test(mocked: aws_sdk_dynamodb::Client, writes: Vec<WriteRequest>) {
+//! // `mocked` is a `mock_client!(aws_sdk_dynamodb, [&batch_write_item])`.
+//! let orders = Delivery::to_dynamo(mocked, "orders").key("id");
+//! let report = orders.deliver(writes).await.unwrap();
+//! assert_eq!(report.delivered, 2);
+//! # }
+//! ```
+//!
+//! The rule for `BatchWriteItem` answers with `unprocessed_items` set to an empty map, as DynamoDB does. A FIFO queue is asked
+//! by `GetQueueAttributes` unless `content_based_deduplication` says what it would answer. When a mock panics, the delivery [stops](crate::Cause::Stopped): the cause names the method of the
+//! target, such as `prepare`, and its source has what the mock said.
+//!
 //! # Cookbook
 //! Whole programs, in `examples/` of the package. All but the last two run without an account, against the
 //! simulator: `cargo run --example load_with_dead_letters`.

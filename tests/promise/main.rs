@@ -6,6 +6,7 @@ mod clock;
 mod conservation;
 mod doubt;
 mod entries;
+mod mocks;
 mod order;
 mod permission;
 mod raw;
