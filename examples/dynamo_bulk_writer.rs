@@ -9,9 +9,8 @@
 
 use std::error::Error;
 
-use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo};
+use aws_batch_delivery::Delivery;
 use aws_config::BehaviorVersion;
-use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -28,22 +27,13 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let config = aws_config::load_defaults(BehaviorVersion::latest()).await;
     let client = aws_sdk_dynamodb::Client::new(&config);
 
-    let writes = (0..1_000).map(write).collect::<Result<Vec<_>, _>>()?;
-    let report = deliver_batch_to_dynamo(&client, table, writes, &DeliveryOptions::default()).await?;
-    println!("{report}");
-    Ok(())
-}
-
-/// A put of the order with this number.
-fn write(number: u64) -> Result<WriteRequest, Box<dyn Error + Send + Sync>> {
-    let order = Order {
+    let orders = (0..1_000_u64).map(|number| Order {
         id: format!("order-{number}"),
         customer: format!("customer-{}", number % 97),
         cents: number * 37,
         tags: vec!["new".to_owned()],
-    };
-    let put = PutRequest::builder()
-        .set_item(Some(serde_dynamo::to_item(order)?))
-        .build()?;
-    Ok(WriteRequest::builder().put_request(put).build())
+    });
+    let report = Delivery::to_dynamo(client, table).put_items().deliver(orders).await?;
+    println!("{report}");
+    Ok(())
 }

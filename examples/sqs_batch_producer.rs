@@ -8,9 +8,8 @@
 
 use std::error::Error;
 
-use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_sqs};
+use aws_batch_delivery::Delivery;
 use aws_config::BehaviorVersion;
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -18,18 +17,13 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let config = aws_config::load_defaults(BehaviorVersion::latest()).await;
     let client = aws_sdk_sqs::Client::new(&config);
 
-    let entry = |number: u32| {
-        let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
-        entry.message_body(format!("order {number}")).build()
-    };
-    let entries = (0..1_000).map(entry).collect::<Result<Vec<_>, _>>()?;
-
-    match deliver_batch_to_sqs(&client, queue_url, entries, &DeliveryOptions::default()).await {
+    let messages = (0..1_000).map(|number| format!("order {number}"));
+    match Delivery::to_sqs(client, queue_url).texts().deliver(messages).await {
         Ok(report) => println!("{report}"),
         Err(error) => {
             // Each of them is here, to be tried again or kept elsewhere.
             for undelivered in error.undelivered() {
-                eprintln!("message {}: {}", undelivered.entry.id(), undelivered.cause);
+                eprintln!("{}: {}", undelivered.entry, undelivered.cause);
             }
             return Err(error.into());
         }

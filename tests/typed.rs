@@ -358,7 +358,7 @@ async fn each_task_of_a_producer_hears_of_its_own_value() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flush_does_not_linger_when_some_values_became_no_entries() {
+async fn a_flush_hurries_what_was_sent_before_it_also_when_some_values_became_no_entries() {
     let (_, _, delivery) = shop();
     let options = DeliveryOptions::default().linger(Duration::from_hours(1));
     let producer = delivery.options(options).put_items().producer();
@@ -369,7 +369,10 @@ async fn a_flush_does_not_linger_when_some_values_became_no_entries() {
     }
     producer.flush().await;
     assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
-    assert_eq!(producer.close().await.unwrap().delivered, 4);
+    // What comes after the flush lingers again.
+    assert_eq!(producer.send(Picky(20)).await.unwrap(), Fate::Delivered);
+    assert!(started.elapsed() >= Duration::from_hours(1), "{:?}", started.elapsed());
+    assert_eq!(producer.close().await.unwrap().delivered, 5);
 }
 
 #[tokio::test(start_paused = true)]
