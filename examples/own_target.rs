@@ -9,7 +9,9 @@
 //! ```
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
@@ -23,7 +25,7 @@ struct Document {
 
 /// An index that is written to by `_bulk`.
 struct BulkIndex {
-    server: Arc<Server>,
+    cluster: Arc<Cluster>,
 }
 
 /// A call of 5 to 15 MB is what the documentation of Elasticsearch recommends; `http.max_content_length` is 100 MB.
@@ -54,32 +56,25 @@ impl BatchTarget for BulkIndex {
     }
 
     async fn send(&self, chunk: &[Document]) -> Answer {
-        let (status, answer) = self
-            .server
-            .post_bulk(&chunk.iter().map(lines).collect::<String>())
-            .await;
-        let Some(items) = answer["items"].as_array().filter(|_| status == 200) else {
-            return Answer::Whole(verdict(status, &answer["error"]));
-        };
-        Answer::Each(
-            items
-                .iter()
-                .map(|item| verdict(item["index"]["status"].as_u64().unwrap_or(0), &item["index"]["error"]))
-                .collect(),
-        )
+        let body: String = chunk.iter().map(lines).collect();
+        let (status, answer) = self.cluster.post_bulk(&body).await;
+        match answer["items"].as_array() {
+            Some(items) => Answer::Each(items.iter().map(|item| verdict(&item["index"])).collect()),
+            None if matches!(status, 401 | 403 | 404) => Answer::Stop(Fault::new(format!("HTTP {status}"))),
+            None => Answer::Whole(verdict(&answer)),
+        }
     }
 }
 
-/// What a status says of a document or of the whole call. The reason may quote the document, so that it is only the source.
-fn verdict(status: u64, error: &Value) -> Verdict {
-    let code = error["type"]
-        .as_str()
-        .map_or_else(|| format!("HTTP {status}"), ToOwned::to_owned);
-    let fault = Fault::new(code).caused_by(error["reason"].as_str().unwrap_or_default());
-    match status {
-        200..=299 => Verdict::Accepted,
-        429 => Verdict::Rejected(Rejection::Throttled, fault),
-        400..=499 => Verdict::Refused(fault),
+/// What the answer says of a document or of the whole call. The reason may quote the document: it is the source of the fault, which
+/// no message shows.
+fn verdict(answer: &Value) -> Verdict {
+    let code = answer["error"]["type"].as_str().unwrap_or("no answer").to_owned();
+    let fault = Fault::new(code).caused_by(answer["error"]["reason"].as_str().unwrap_or_default());
+    match answer["status"].as_u64() {
+        Some(200..=299) => Verdict::Accepted,
+        Some(429) => Verdict::Rejected(Rejection::Throttled, fault),
+        Some(400..=499) => Verdict::Refused(fault),
         _ => Verdict::Rejected(Rejection::Transient, fault.may_have_been_applied()),
     }
 }
@@ -90,61 +85,57 @@ fn lines(document: &Document) -> String {
 
 /// Stands for the cluster. A program has an HTTP client here, and posts to `https://…/orders/_bulk`.
 #[derive(Default)]
-struct Server {
+struct Cluster {
     documents: Mutex<HashMap<String, Value>>,
-    asked: Mutex<usize>,
+    asked: AtomicUsize,
 }
 
-impl Server {
-    async fn post_bulk(&self, body: &str) -> (u64, Value) {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        let lines: Vec<Value> = body
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
+impl Cluster {
+    async fn post_bulk(&self, body: &str) -> (u16, Value) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let lines = body.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let lines: Vec<Value> = lines.collect();
+        let items = lines
+            .chunks_exact(2)
+            .map(|pair| json!({"index": self.write(&pair[0], &pair[1])}));
+        (200, json!({"items": items.collect::<Vec<_>>()}))
+    }
+
+    fn write(&self, action: &Value, source: &Value) -> Value {
+        if self.asked.fetch_add(1, Relaxed).is_multiple_of(50) {
+            return json!({"status": 429, "error": {"type": "es_rejected_execution_exception"}});
+        }
+        if !source["cents"].is_u64() {
+            return json!({"status": 400, "error": {"type": "document_parsing_exception"}});
+        }
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let items: Vec<Value> = lines.chunks_exact(2).map(|pair| {
-            *asked += 1;
-            if asked.is_multiple_of(50) {
-                return json!({"index": {"status": 429, "error": {"type": "es_rejected_execution_exception"}}});
-            }
-            if !pair[1]["cents"].is_u64() {
-                return json!({"index": {"status": 400, "error": {"type": "document_parsing_exception", "reason": "cents"}}});
-            }
-            documents.insert(pair[0]["index"]["_id"].to_string(), pair[1].clone());
-            json!({"index": {"status": 201}})
-        }).collect();
-        (200, json!({"errors": true, "items": items}))
+        documents.insert(action["index"]["_id"].to_string(), source.clone());
+        json!({"status": 201})
     }
 }
 
 #[tokio::main]
 async fn main() {
-    let server = Arc::new(Server::default());
+    let cluster = Arc::new(Cluster::default());
     let index = Delivery::new(BulkIndex {
-        server: Arc::clone(&server),
+        cluster: Arc::clone(&cluster),
     });
     let documents = (0..5_000).map(|number| Document {
         id: format!("order-{number}"),
-        source: if number == 1_234 {
-            json!({"cents": "a lot"})
-        } else {
-            json!({"cents": number * 37})
+        source: match number {
+            1_234 => json!({"cents": "a lot"}),
+            _ => json!({"cents": number * 37}),
         },
     });
     match index.deliver(documents).await {
         Ok(report) => println!("{report}"),
         Err(error) => {
-            println!("{}\n{error}", error.report);
-            error
-                .undelivered()
-                .iter()
-                .for_each(|one| println!("  {}: {}", one.entry.id, one.cause));
+            println!("{}", error.report);
+            for undelivered in error.undelivered() {
+                println!("{}: {}", undelivered.entry.id, undelivered.cause);
+            }
         }
     }
-    println!(
-        "{} documents in the index",
-        server.documents.lock().unwrap_or_else(PoisonError::into_inner).len()
-    );
+    let documents = cluster.documents.lock().unwrap_or_else(PoisonError::into_inner);
+    println!("{} documents in the index", documents.len());
 }
