@@ -94,8 +94,9 @@ impl<T: BatchTarget> Delivery<T> {
     ///
     /// Entries are read as they are needed, so that a stream of any length takes the memory of a few calls; what is handed
     /// back is kept until the end, though. A call that is not full leaves when its first entry has waited for the
-    /// [`linger`](DeliveryOptions::linger). When the delivery ends early, what was not read stays with the stream: deliver
-    /// `&mut stream` to keep the rest.
+    /// [`linger`](DeliveryOptions::linger). When the delivery ends early, entries that were not read stay in the stream:
+    /// deliver `&mut stream` to keep them. Whether that is so is [`Report::finished`], also of an `Ok`: a delivery that was
+    /// cancelled and has delivered all that it had read returns its report. Where to go on is [`Report::next_position`].
     ///
     /// # Errors
     /// When any entry was not delivered. The error carries all of them, each with its cause.

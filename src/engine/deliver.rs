@@ -53,7 +53,8 @@ where
         Some(Ending::Stopped(fault) | Ending::OutOfTime(fault)) => Some(fault),
         _ => delivery.fresh.fault().cloned(),
     };
-    delivery.ledger.close(started.elapsed(), stopped)
+    let finished = delivery.fresh.has_finished();
+    delivery.ledger.close(started.elapsed(), finished, stopped)
 }
 
 impl<T, I> Delivering<T, I>

@@ -35,15 +35,17 @@ impl<E> Delivered<E> {
         }
         Err(DeliveryError::new(report, undelivered, stopped))
     }
+
     /// # Errors
     /// As [`into_result`](Self::into_result), and when the stream that the entries came from failed.
-    pub(crate) fn into_result_of_stream<X>(self, error: Option<X>) -> Result<Report, DeliveryError<E>>
+    pub(crate) fn into_result_of_stream<X>(mut self, error: Option<X>) -> Result<Report, DeliveryError<E>>
     where
         X: Into<Box<dyn Error + Send + Sync>>,
     {
         let Some(error) = error else {
             return self.into_result();
         };
+        self.report.finished = false;
         let mut failed = DeliveryError::new(self.report, self.undelivered, self.stopped);
         failed.stream_error = Some(error.into());
         Err(failed)

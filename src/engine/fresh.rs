@@ -18,6 +18,8 @@ pub(crate) struct Fresh<I: Input> {
     input: I,
     /// Nothing more comes from the input.
     ended: bool,
+    /// The input said so itself: all its entries were read.
+    finished: bool,
     /// It panicked, and is not touched again.
     fault: Option<Fault>,
     /// The next one, already taken from the input.
@@ -45,6 +47,7 @@ impl<I: Input> Fresh<I> {
             next_position: input.first_position(),
             input,
             ended: false,
+            finished: false,
             fault: None,
             next: None,
             checked: Chunk::with_capacity(0),
@@ -55,6 +58,11 @@ impl<I: Input> Fresh<I> {
     /// Whether nothing more comes from the input.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Whether all entries of the input were read.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.finished
     }
 
     /// That the input panicked, if it did.
@@ -81,7 +89,10 @@ impl<I: Input> Fresh<I> {
             let hurried = self.input.hurried();
             match guarded("the input", || self.input.poll_next(context)) {
                 Ok(Poll::Pending) if self.input.hurried() > hurried => return Poll::Ready(()),
-                Ok(polled) => self.next = ready!(polled),
+                Ok(polled) => {
+                    self.next = ready!(polled);
+                    self.finished = self.next.is_none();
+                }
                 Err(fault) => self.fault = Some(fault),
             }
             self.ended = self.next.is_none();
@@ -216,7 +227,11 @@ impl<I: Input> Fresh<I> {
     pub(crate) fn pop_unread(&mut self) -> Option<Ticketed<I::Entry>> {
         if self.next.is_none() && !self.ended {
             match guarded("the input", || self.input.unread()) {
-                Ok(unread) => self.next = unread,
+                Ok(Poll::Ready(unread)) => {
+                    self.next = unread;
+                    self.finished = self.next.is_none();
+                }
+                Ok(Poll::Pending) => {}
                 Err(fault) => self.fault = Some(fault),
             }
             self.ended = self.next.is_none();

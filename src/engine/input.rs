@@ -30,9 +30,10 @@ pub(crate) trait Input {
     /// The next entry; `None` when there is none any more. Not called again after that.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<Self::Entry>>>;
 
-    /// The next of those that were handed over but not read, when the delivery ends early.
-    fn unread(&mut self) -> Option<Incoming<Self::Entry>> {
-        None
+    /// The next of those that were handed over but not read, when the delivery ends early. Pending when what was not read
+    /// stays where it is.
+    fn unread(&mut self) -> Poll<Option<Incoming<Self::Entry>>> {
+        Poll::Pending
     }
 
     /// How many entries it has at least, as far as it knows without a look.
@@ -56,11 +57,11 @@ impl<I: Iterator> Input for Batch<I> {
     type Entry = I::Item;
 
     fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<Incoming<I::Item>>> {
-        Poll::Ready(self.unread())
+        self.unread()
     }
 
-    fn unread(&mut self) -> Option<Incoming<I::Item>> {
-        self.0.next().map(Incoming::from)
+    fn unread(&mut self) -> Poll<Option<Incoming<I::Item>>> {
+        Poll::Ready(self.0.next().map(Incoming::from))
     }
 
     fn known(&self) -> usize {

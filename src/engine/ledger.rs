@@ -119,11 +119,16 @@ impl<E> Ledger<E> {
         std::mem::take(&mut self.awaited)
     }
 
-    /// Draws the line under a delivery that was stopped by that fault, if it was.
-    pub(crate) fn close(mut self, elapsed: Duration, stopped: Option<Fault>) -> Delivered<E> {
+    /// Draws the line under a delivery that was stopped by that fault, if it was, and whose input was read to its end if it
+    /// is finished.
+    pub(crate) fn close(mut self, elapsed: Duration, finished: bool, stopped: Option<Fault>) -> Delivered<E> {
         let mut undelivered = std::mem::take(&mut self.undelivered);
         undelivered.sort_by_key(|undelivered| undelivered.position);
-        let report = Report { elapsed, ..self.report };
+        let report = Report {
+            elapsed,
+            finished,
+            ..self.report
+        };
         Delivered {
             report,
             undelivered,

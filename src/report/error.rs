@@ -134,13 +134,8 @@ fn counted(entries: u64) -> String {
 
 impl<E> fmt::Display for DeliveryError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report {
-            delivered,
-            undelivered,
-            superseded,
-            ..
-        } = self.report;
-        let total = delivered + undelivered + superseded;
+        let undelivered = self.report.undelivered;
+        let total = self.report.next_position();
         if self.stream_error.is_some() {
             write!(f, "the stream failed after {}", counted(total))?;
             if undelivered == 0 && self.stopped.is_none() {
@@ -152,9 +147,14 @@ impl<E> fmt::Display for DeliveryError<E> {
         write!(f, "{undelivered} of {} {were} not delivered", counted(total))?;
         let causes = self.causes();
         match &self.stopped {
-            _ if !causes.told.is_empty() => write!(f, ": {causes}"),
-            Some(fault) => write!(f, ": the delivery stopped: {fault}"),
-            None => Ok(()),
+            _ if !causes.told.is_empty() => write!(f, ": {causes}")?,
+            Some(fault) => write!(f, ": the delivery stopped: {fault}")?,
+            None => {}
+        }
+        match self.stream_error {
+            // It was said after how many entries.
+            Some(_) => Ok(()),
+            None => self.report.write_where_it_goes_on(f),
         }
     }
 }
@@ -194,6 +194,7 @@ mod tests {
         let report = Report {
             delivered: 5,
             undelivered: undelivered.len() as u64,
+            finished: true,
             ..Report::default()
         };
         DeliveryError::new(report, undelivered, None)

@@ -23,7 +23,7 @@ pub struct Report {
     /// Entries that were handed back.
     pub undelivered: u64,
     /// Entries that were dropped since a newer one writes the same key, under
-    /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins). Together with the two above: the whole input.
+    /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins).
     pub superseded: u64,
     /// Calls made, failed ones included.
     pub calls: u64,
@@ -34,9 +34,38 @@ pub struct Report {
     /// From the start of the delivery to its end.
     #[cfg_attr(feature = "serde", serde(rename = "elapsed_seconds", with = "crate::seconds"))]
     pub elapsed: Duration,
+    /// Whether the input was read to its end. A batch always is, as what the delivery does not get to is handed back. A
+    /// stream is not when the delivery ended early, by a cancellation, a deadline or a fault, or when the stream failed:
+    /// [`next_position`](Self::next_position) tells where to go on.
+    pub finished: bool,
 }
 
 impl Report {
+    /// The position of the first entry of the input that was not read, from 0; the number of entries if all were.
+    ///
+    /// Every entry before it has ended: it was delivered, superseded, or handed back. So a load that was interrupted goes on
+    /// with the entries that were handed back, and then with the input from this position. Entries alone are counted, not
+    /// the error of a stream that failed.
+    ///
+    /// ```
+    /// # use aws_batch_delivery::{Delivery, Undelivered, target::BatchTarget};
+    /// /// Delivers the lines from that position on. Returns the position of the next run, and what it has to send again.
+    /// async fn load<T>(delivery: Delivery<T>, lines: Vec<String>, from: usize) -> (usize, Vec<Undelivered<String>>)
+    /// where
+    ///     T: BatchTarget<Entry = String>,
+    /// {
+    ///     let rest = futures::stream::iter(lines.into_iter().skip(from));
+    ///     let (report, undelivered) = match delivery.deliver_stream(rest).await {
+    ///         Ok(report) => (report, Vec::new()),
+    ///         Err(error) => (error.report, error.into_undelivered()),
+    ///     };
+    ///     (from + report.next_position() as usize, undelivered)
+    /// }
+    /// ```
+    pub fn next_position(&self) -> u64 {
+        self.delivered + self.undelivered + self.superseded
+    }
+
     /// Another delivery followed.
     pub(crate) fn add(&mut self, next: &Self) {
         self.delivered += next.delivered;
@@ -46,6 +75,21 @@ impl Report {
         self.resubmitted += next.resubmitted;
         self.throttled += next.throttled;
         self.elapsed += next.elapsed;
+        self.finished = next.finished;
+    }
+}
+
+impl Report {
+    /// Says that the input was not finished, if it was not.
+    fn write_where_it_goes_on(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.finished {
+            return Ok(());
+        }
+        write!(
+            f,
+            "; the input was not read to its end, it goes on at position {}",
+            self.next_position()
+        )
     }
 }
 
@@ -61,7 +105,8 @@ impl fmt::Display for Report {
             self.calls,
             self.resubmitted,
             self.elapsed.as_secs_f64()
-        )
+        )?;
+        self.write_where_it_goes_on(f)
     }
 }
 

@@ -151,11 +151,13 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_,
         Poll::Pending
     }
 
-    fn unread(&mut self) -> Option<Incoming<E>> {
+    fn unread(&mut self) -> Poll<Option<Incoming<E>>> {
         loop {
-            let incoming = self.input.unread()?;
+            let Some(incoming) = ready!(self.input.unread()) else {
+                return Poll::Ready(None);
+            };
             if let Some(entry) = self.entry(incoming) {
-                return Some(entry);
+                return Poll::Ready(Some(entry));
             }
         }
     }

@@ -11,6 +11,7 @@ mod order;
 mod permission;
 mod raw;
 mod resubmission;
+mod resuming;
 mod secrecy;
 mod setup;
 mod sharing;
