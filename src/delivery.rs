@@ -87,6 +87,7 @@ impl<T: BatchTarget> Delivery<T> {
     {
         let input = engine::Batch(entries.into_iter());
         let delivered = engine::deliver(Arc::clone(&self.target), input, self.options.clone()).await;
+        delivered.log(&engine::destination(&*self.target));
         delivered.into_result()
     }
 
@@ -122,7 +123,7 @@ impl<T: BatchTarget> Delivery<T> {
     {
         let mut input = engine::Streamed::new(stream);
         let delivered = engine::deliver(Arc::clone(&self.target), &mut input, self.options.clone()).await;
-        delivered.into_result_of_stream(input.error)
+        delivered.into_result_of_stream(&engine::destination(&*self.target), input.error)
     }
 
     /// A handle for many tasks that send single entries. It starts a task of the current tokio runtime, which ends when the

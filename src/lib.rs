@@ -67,6 +67,7 @@
 //! - [`DeliveryOptions`]: pace, concurrency and patience.
 //! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: what it came to.
 //! - [`Progress`]: live figures.
+//! - [`events`]: what is logged, such as a warning when nothing is accepted any more.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] tells how the pacing works.
 //! - [`target`]: DynamoDB, SQS, and the trait for other services.
 #![cfg_attr(
@@ -93,6 +94,7 @@
 pub mod backoff;
 mod delivery;
 mod engine;
+pub mod events;
 pub mod guide;
 mod invalid;
 mod options;

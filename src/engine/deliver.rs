@@ -67,6 +67,7 @@ where
         let options = self.options.clone();
         let mut cancelled = pin!(options.cancellation.cancelled());
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
+        let mut look = pin!(sleep_until(self.watch.next_look()));
         let mut resets = options.gate.resets();
         let room = self.rounds.room();
         let mut queued_up: Option<QueuedUp> = None;
@@ -121,8 +122,20 @@ where
                     self.setup.wake(Instant::now());
                 }
                 Some(()) = next_event => {}
+                () = &mut look, if self.is_underway() => look.as_mut().reset(self.look()),
             }
         }
+    }
+
+    /// Whether anything is on its way, so that it may be stalled.
+    fn is_underway(&self) -> bool {
+        self.ledger.underway() != (0, 0)
+    }
+
+    /// Looks whether it is stalled. Returns when to look again.
+    fn look(&mut self) -> Instant {
+        let (in_flight, waiting) = self.ledger.underway();
+        self.watch.look(&self.options, in_flight, waiting)
     }
 
     /// Settles a call that has ended, and others that have ended meanwhile, which share the way back to where calls leave.
@@ -255,6 +268,8 @@ where
         };
         if chunk.len() > 0 {
             let departure = turn.depart(chunk.cost);
+            let (in_flight, waiting) = self.ledger.underway();
+            self.watch.call_leaves(departure.sent_at(), in_flight, waiting);
             let delay = self
                 .slots
                 .take()

@@ -2,6 +2,9 @@
 
 use std::error::Error;
 
+use tracing::{info, warn};
+
+use crate::events::SUMMARY;
 use crate::report::{DeliveryError, Report, Undelivered};
 use crate::target::Fault;
 
@@ -22,6 +25,43 @@ impl<E> Delivered<E> {
         self.stopped = next.stopped;
     }
 
+    /// Logs what it came to, unless there was no entry.
+    pub(crate) fn log(&self, destination: &str) {
+        let report = &self.report;
+        let stopped = self
+            .stopped
+            .as_ref()
+            .map(|fault| format!("the delivery stopped: {fault}"));
+        if report.next_position() == 0 && stopped.is_none() {
+            return;
+        }
+        let first = || self.undelivered.first().map(|first| first.cause.to_string());
+        // The level of an event is known when it is compiled.
+        macro_rules! summary {
+            ($log:ident, $message:literal, $cause:expr) => {
+                $log!(
+                    target: SUMMARY,
+                    destination,
+                    cause = $cause,
+                    delivered = report.delivered,
+                    undelivered = report.undelivered,
+                    superseded = report.superseded,
+                    calls = report.calls,
+                    resubmitted = report.resubmitted,
+                    throttled = report.throttled,
+                    finished = report.finished,
+                    seconds = report.elapsed.as_secs_f64(),
+                    $message
+                )
+            };
+        }
+        if report.undelivered == 0 && stopped.is_none() {
+            summary!(info, "all entries were delivered", None::<String>);
+        } else {
+            summary!(warn, "entries were not delivered", stopped.or_else(first));
+        }
+    }
+
     /// # Errors
     /// When anything was handed back, or the delivery was stopped.
     pub(crate) fn into_result(self) -> Result<Report, DeliveryError<E>> {
@@ -36,16 +76,23 @@ impl<E> Delivered<E> {
         Err(DeliveryError::new(report, undelivered, stopped))
     }
 
+    /// Logs what it came to.
+    ///
     /// # Errors
     /// As [`into_result`](Self::into_result), and when the stream that the entries came from failed.
-    pub(crate) fn into_result_of_stream<X>(mut self, error: Option<X>) -> Result<Report, DeliveryError<E>>
+    pub(crate) fn into_result_of_stream<X>(
+        mut self,
+        destination: &str,
+        error: Option<X>,
+    ) -> Result<Report, DeliveryError<E>>
     where
         X: Into<Box<dyn Error + Send + Sync>>,
     {
+        self.report.finished &= error.is_none();
+        self.log(destination);
         let Some(error) = error else {
             return self.into_result();
         };
-        self.report.finished = false;
         let mut failed = DeliveryError::new(self.report, self.undelivered, self.stopped);
         failed.stream_error = Some(error.into());
         Err(failed)

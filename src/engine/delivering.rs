@@ -22,6 +22,7 @@ use super::setup::Setup;
 use super::slots::Slots;
 use super::ticket::Chunk;
 use super::waiting::Waiting;
+use super::watch::{Watch, destination};
 use crate::options::DeliveryOptions;
 use crate::report::Undelivered;
 use crate::target::{BatchTarget, Fault, Limits};
@@ -44,6 +45,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) fault: OnceLock<Fault>,
     pub(super) refusals: Refusals,
     pub(super) ledger: Ledger<T::Entry>,
+    pub(super) watch: Watch,
     pub(super) farewells: Farewells<T::Entry>,
     /// What was handed back and nobody waited for any more.
     pub(super) unheard: Vec<Undelivered<T::Entry>>,
@@ -58,6 +60,7 @@ where
         Self {
             limits: Limits::new(0, 0),
             rounds: Rounds::new(Arc::clone(&target), options.attempt_timeout),
+            watch: Watch::new(destination(&*target)),
             target,
             fresh: Fresh::new(input),
             waiting: Waiting::new(),
@@ -88,8 +91,8 @@ where
                 poll_fn(|context| self.fresh.poll_news(context)).await;
             }
             self.limits = guarded("the target's `limits`", || self.target.limits())?;
-            let prepared = AssertUnwindSafe(self.target.prepare()).catch_unwind();
-            match timeout(patience, prepared).await {
+            let preparing = AssertUnwindSafe(self.target.prepare()).catch_unwind();
+            match timeout(patience, self.watch.over(&self.options, preparing)).await {
                 Ok(prepared) => prepared.map_err(|panic| panicked("the target's `prepare`", &*panic)),
                 // The first call says what is wrong.
                 Err(_) => Ok(()),

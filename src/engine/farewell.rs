@@ -11,6 +11,8 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use super::watch::destination;
+use crate::events::CLEANUP;
 use crate::producer::Confirmation;
 use crate::report::Undelivered;
 use crate::target::BatchTarget;
@@ -88,11 +90,12 @@ pub(crate) async fn take_back<T: BatchTarget>(
         return;
     }
     let taking = AssertUnwindSafe(target.take_back(undelivered)).catch_unwind();
-    match timeout(patience, taking).await {
-        Ok(Ok(())) => {}
-        Ok(Err(_)) => warn!("the target panicked as it took entries back"),
-        Err(_) => warn!("there was no time to take back all that was done for undelivered entries"),
-    }
+    let failure = match timeout(patience, taking).await {
+        Ok(Ok(())) => return,
+        Ok(Err(_)) => "the target panicked as it took entries back",
+        Err(_) => "there was no time to take back all that was done for undelivered entries",
+    };
+    warn!(target: CLEANUP, destination = destination(target), "{failure}");
 }
 
 /// What a task of the delivery came to. It catches the panics of the target, so that one that comes through is a fault of this

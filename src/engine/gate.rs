@@ -12,6 +12,7 @@ use super::guarded::guarded;
 use super::meter::{Meter, scaled};
 use super::queue::Queue;
 use super::turn::Turn;
+use super::watch::Warnings;
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
 use crate::target::Fault;
 
@@ -29,6 +30,7 @@ pub(crate) struct Gate {
     fault: OnceLock<Fault>,
     queue: Mutex<Queue>,
     resets: watch::Sender<u64>,
+    warnings: Warnings,
 }
 
 impl Gate {
@@ -39,6 +41,7 @@ impl Gate {
             fault: OnceLock::new(),
             queue: Mutex::new(Queue::new()),
             resets: watch::Sender::new(0),
+            warnings: Warnings::default(),
         }
     }
 
@@ -124,6 +127,11 @@ impl Gate {
 
     pub(crate) fn resets(&self) -> watch::Receiver<u64> {
         self.resets.subscribe()
+    }
+
+    /// When the deliveries that share the strategy warned last.
+    pub(super) fn warnings(&self) -> &Warnings {
+        &self.warnings
     }
 
     /// The waiter's turn, if nobody waits and the strategy lets it go at once.

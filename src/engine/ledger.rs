@@ -39,6 +39,11 @@ impl<E> Ledger<E> {
         }
     }
 
+    /// Entries in calls that are not answered yet, and entries that wait to be sent again.
+    pub(crate) fn underway(&self) -> (u64, u64) {
+        (self.in_flight, self.waiting)
+    }
+
     /// A call leaves, this long after the one before it was answered.
     pub(crate) fn call_leaves(&mut self, chunk: &Chunk<E>, delay: Duration) {
         let again = chunk.tickets.iter().filter(|ticket| ticket.history.is_some()).count() as u64;

@@ -14,6 +14,7 @@ use super::rounds::KEPT;
 use super::settle::Settled;
 use super::slots::{Slot, later};
 use super::ticket::{Chunk, Ticketed};
+use crate::events::CALL;
 use crate::report::Cause;
 use crate::target::{BatchTarget, Fault, Rejection};
 
@@ -79,6 +80,8 @@ where
     pub(super) fn book(&mut self, settled: &Settled<T::Entry>) {
         let outcome = &settled.outcome;
         debug!(
+            target: CALL,
+            destination = self.watch.destination(),
             sent = outcome.sent,
             accepted = outcome.accepted,
             throttled = outcome.throttled,
@@ -87,6 +90,7 @@ where
             "call answered"
         );
         self.ledger.call_ended(outcome);
+        self.watch.call_ended(settled);
     }
 
     /// Learns whether calls can be made. Returns the fault, when none can.
@@ -184,7 +188,8 @@ where
 
     /// A call was refused as a whole: looks for the entries that are at fault.
     fn dispute(&mut self, chunk: Chunk<T::Entry>, mut case: Case<T::Entry>) {
-        debug!(entries = chunk.len(), "call refused as a whole: halved");
+        let destination = self.watch.destination();
+        debug!(target: CALL, destination, entries = chunk.len(), "call refused as a whole: halved");
         (0..chunk.len()).for_each(|_| self.ledger.waits());
         case.halve(chunk);
         self.cases.put(case, None);

@@ -25,6 +25,7 @@
 //! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
 //! - `farewell`: what happens to undelivered entries before they are handed back.
+//! - `watch`: notices that nothing is accepted, and logs it.
 //! - `delivering`: all of that together; `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
 //! It knows no AWS: the service is a [`BatchTarget`](crate::target::BatchTarget). It has no clock but tokio's, so that
@@ -61,8 +62,10 @@ mod supply;
 mod ticket;
 mod turn;
 mod waiting;
+mod watch;
 
 pub(crate) use deliver::deliver;
 pub(crate) use delivered::Delivered;
 pub(crate) use gate::Gate;
 pub(crate) use input::{Batch, Incoming, Input, Streamed};
+pub(crate) use watch::destination;

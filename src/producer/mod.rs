@@ -62,11 +62,18 @@ pub struct Producer<E> {
 /// Delivers what stands in line, until the line is closed or the delivery stops.
 pub(crate) trait Delivers<E>: Send + Sync + 'static {
     fn deliver(&self, line: &mut Line<E>, options: DeliveryOptions) -> impl Future<Output = Delivered<E>> + Send;
+
+    /// What it is called in the log.
+    fn destination(&self) -> String;
 }
 
 impl<T: BatchTarget> Delivers<T::Entry> for Arc<T> {
     async fn deliver(&self, line: &mut Line<T::Entry>, options: DeliveryOptions) -> Delivered<T::Entry> {
         engine::deliver(Self::clone(self), line, options).await
+    }
+
+    fn destination(&self) -> String {
+        engine::destination(&**self)
     }
 }
 

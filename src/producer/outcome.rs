@@ -2,6 +2,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -11,8 +12,12 @@ use tracing::warn;
 use super::Delivers;
 use super::line::Line;
 use crate::engine::Delivered;
+use crate::events::{STOPPED, UNCLAIMED};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
+
+/// How long a fault that stops each delivery is not logged again.
+const QUIET: Duration = Duration::from_mins(1);
 
 /// Delivers all that stand in line, until the line is closed.
 pub(super) async fn deliver<E: Send + Sync + 'static>(
@@ -21,6 +26,8 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
     options: DeliveryOptions,
 ) -> Delivered<E> {
     let started = Instant::now();
+    let destination = delivers.destination();
+    let mut warned = None;
     let mut outcome = delivers.deliver(&mut line, options.clone()).await;
     loop {
         let end = if options.cancellation.is_cancelled() {
@@ -39,16 +46,24 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
                 .fetch_add(outcome.report.undelivered - handed_back, Relaxed);
             break;
         }
-        if outcome.stopped.is_none() {
+        let Some(fault) = &outcome.stopped else {
             break;
+        };
+        if warned.is_none_or(|warned: Instant| warned.elapsed() >= QUIET) {
+            warned = Some(Instant::now());
+            let (destination, code) = (&*destination, fault.code());
+            warn!(target: STOPPED, destination, code, "the delivery stopped: the next entry is a new try");
         }
         // What stopped it may be cured by the time of the next entry.
         outcome.add(delivers.deliver(&mut line, options.clone()).await);
     }
     outcome.report.elapsed = started.elapsed();
+    // What was not read was handed back.
+    outcome.report.finished = true;
+    outcome.log(&destination);
     if !outcome.undelivered.is_empty() {
         let entries = outcome.undelivered.len();
-        warn!(entries, "entries were not delivered, and nobody waited for their fate");
+        warn!(target: UNCLAIMED, destination, entries, "entries were not delivered, and no receipt told it");
     }
     outcome
 }

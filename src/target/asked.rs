@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
+use tracing::debug;
 
 use super::{Answer, Fault, Rejection, Verdict};
+use crate::events::LOOKUP;
 
 /// How often it is asked. Such calls are rarely throttled; a connection that fails three times is better reported by the
 /// delivery itself.
@@ -18,15 +20,11 @@ const REST: Duration = Duration::from_millis(100);
 /// How long one try may take. An ordinary one takes some 10 ms.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Who may write need not be allowed to ask, and what speaks the same protocol need not know the question.
-const FORBIDDEN: &[&str] = &[
-    "AccessDenied",
-    "AccessDeniedException",
-    "InvalidAction",
-    "NotAuthorized",
-    "UnknownOperationException",
-    "UnsupportedOperation",
-];
+/// A client that may write need not have the permission to ask.
+const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "NotAuthorized"];
+
+/// What speaks the same protocol need not know the question.
+const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "UnsupportedOperation"];
 
 /// For so long nobody asks again after it did not help. Otherwise those who waited for the answer would ask one after the
 /// other, each for as long as its tries take.
@@ -54,6 +52,30 @@ pub(crate) enum Silence {
     ForNow(Fault),
     /// Asking again is of no use.
     ForGood(Fault),
+}
+
+/// What helps when there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Advice {
+    /// The permission to ask, or the answer in advance.
+    Permit,
+    /// The answer in advance: it cannot be asked for.
+    DoWithout,
+    /// The next delivery may get an answer.
+    Wait,
+}
+
+impl Silence {
+    /// What helps when it was asked in vain for this reason.
+    pub(crate) fn advice(fault: &Fault) -> Advice {
+        if FORBIDDEN.contains(&fault.code()) {
+            Advice::Permit
+        } else if UNKNOWN.contains(&fault.code()) {
+            Advice::DoWithout
+        } else {
+            Advice::Wait
+        }
+    }
 }
 
 impl<T> Default for Asked<T> {
@@ -133,7 +155,7 @@ where
             Err(Silence::Passing(fault)) if tries.next().is_some() => fault,
             settled => return settled,
         };
-        tracing::debug!(code = fault.code(), "asked in vain, and asks again");
+        debug!(target: LOOKUP, code = fault.code(), "asked in vain, and asks again");
         sleep(rest).await;
         rest = (2 * rest).min(LONGEST_REST);
     }
@@ -149,7 +171,7 @@ impl From<Answer> for Silence {
     fn from(answer: Answer) -> Self {
         match answer {
             // What is not there may be made one day, and credentials may be put right.
-            Answer::Stop(fault) if !FORBIDDEN.contains(&fault.code()) => Self::ForNow(fault),
+            Answer::Stop(fault) if Self::advice(&fault) == Advice::Wait => Self::ForNow(fault),
             Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => Self::ForGood(fault),
             Answer::Whole(Verdict::Rejected(Rejection::Unconfigured, fault)) => Self::ForNow(fault),
             // An answer that is not the service's own is no answer to wait for: what speaks for it may not know the question.
@@ -230,6 +252,19 @@ mod tests {
         let asked = Asked::<()>::default();
         let fault = asked.ask(pending).await;
         assert_eq!(fault.unwrap().code(), "timeout");
+    }
+
+    #[test]
+    fn a_permission_is_advised_only_where_it_is_missing() {
+        for (code, advice) in [
+            ("AccessDeniedException", Advice::Permit),
+            ("UnknownOperationException", Advice::DoWithout),
+            ("connection failed", Advice::Wait),
+            ("timeout", Advice::Wait),
+            ("UnrecognizedClientException", Advice::Wait),
+        ] {
+            assert_eq!(Silence::advice(&Fault::new(code)), advice, "{code}");
+        }
     }
 
     #[test]

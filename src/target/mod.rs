@@ -29,6 +29,8 @@ pub(crate) mod verdict;
 pub use answer::{Answer, Fault, Rejection, Verdict};
 pub use lane::Lane;
 
+use std::borrow::Cow;
+
 use crate::invalid::InvalidEntry;
 use crate::report::Undelivered;
 
@@ -72,6 +74,12 @@ impl Limits {
 pub trait BatchTarget: Send + Sync + 'static {
     /// What is delivered.
     type Entry: Send + Sync + 'static;
+
+    /// What the [log](crate::events) calls the service and what is delivered to, such as `dynamodb/orders`. It is to have no
+    /// account id and nothing secret. Called once a delivery. Default: `custom`.
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed("custom")
+    }
 
     /// How much one call takes. Asked once a delivery.
     fn limits(&self) -> Limits;

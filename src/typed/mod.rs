@@ -15,7 +15,7 @@ use futures::{Stream, StreamExt};
 
 use self::values::Convert;
 use crate::delivery::Delivery;
-use crate::engine::{Batch, Delivered, Streamed};
+use crate::engine::{Batch, Delivered, Streamed, destination};
 use crate::options::DeliveryOptions;
 use crate::producer::{Delivers, Line, Producer};
 use crate::report::{DeliveryError, Report};
@@ -54,6 +54,10 @@ impl<T: BatchTarget, V> Clone for Parts<T, V> {
 impl<T: BatchTarget, V: Send + Sync + 'static> Delivers<V> for Parts<T, V> {
     async fn deliver(&self, line: &mut Line<V>, options: DeliveryOptions) -> Delivered<V> {
         values::deliver(Arc::clone(&self.target), line, &*self.convert, options).await
+    }
+
+    fn destination(&self) -> String {
+        destination(&*self.target)
     }
 }
 
@@ -105,6 +109,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
         let input = Batch(values.into_iter());
         let target = Arc::clone(&self.parts.target);
         let delivered = values::deliver(target, input, &*self.parts.convert, self.options.clone()).await;
+        delivered.log(&self.parts.destination());
         delivered.into_result()
     }
 
@@ -132,7 +137,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
         let mut input = Streamed::new(stream);
         let target = Arc::clone(&self.parts.target);
         let delivered = values::deliver(target, &mut input, &*self.parts.convert, self.options.clone()).await;
-        delivered.into_result_of_stream(input.error)
+        delivered.into_result_of_stream(&self.parts.destination(), input.error)
     }
 
     /// A handle for many tasks that send single values. As [`Delivery::producer`].

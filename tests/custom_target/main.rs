@@ -1,6 +1,9 @@
 //! A target made outside the crate, and what the loop does with its answers.
 
 mod abreast;
+mod events;
+#[path = "../support/log.rs"]
+mod log;
 mod mishaps;
 mod numbers;
 mod packing;

@@ -6,6 +6,8 @@ mod clock;
 mod conservation;
 mod doubt;
 mod entries;
+#[path = "../support/log.rs"]
+mod log;
 mod mocks;
 mod order;
 mod permission;

@@ -1,5 +1,6 @@
 //! What is delivered where nobody may ask for a table's key or for a queue's attributes.
 
+use aws_batch_delivery::events::LOOKUP;
 use aws_batch_delivery::simulator::{InjectedFault, Record, Simulator};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
@@ -10,8 +11,10 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
+use tracing::Level;
 
 use crate::entries::{ROUND_TRIP, delete, no_rest, put, put_with, with_queue, with_table};
+use crate::log::Log;
 
 /// The service, but for one operation that is denied.
 #[derive(Debug, Clone)]
@@ -204,5 +207,27 @@ async fn a_call_that_every_table_write_is_refused_for_stops_the_delivery() {
     assert!(error.report.calls < 1_300, "{} calls", error.report.calls);
     assert!(
         matches!(&error.undelivered()[29_999].cause, Cause::Stopped(fault) if fault.code() == "ValidationException")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_says_which_permission_is_missing() {
+    let log = Log::start();
+    let (simulator, _table) = with_table();
+    let client = without_describe_table(&simulator);
+    deliver_batch_to_dynamo(&client, "orders", with_duplicates(), &no_rest())
+        .await
+        .unwrap();
+    let [lookup] = &log.of(LOOKUP)[..] else {
+        panic!("{:?}", log.events())
+    };
+    assert_eq!(
+        (lookup.level, lookup.field("destination")),
+        (Level::WARN, "dynamodb/orders")
+    );
+    assert_eq!(lookup.field("code"), "AccessDeniedException");
+    assert!(
+        lookup.field("advice").starts_with("allow dynamodb:DescribeTable"),
+        "{lookup:?}"
     );
 }

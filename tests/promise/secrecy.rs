@@ -1,10 +1,16 @@
-//! No message of this crate shows what is in an entry.
+//! No message of this crate shows what is in an entry, and no event an account id.
 
-use aws_batch_delivery::simulator::InjectedFault;
-use aws_batch_delivery::{DeliveryError, deliver_batch_to_dynamo, deliver_batch_to_sqs};
+use std::time::Duration;
+
+use aws_batch_delivery::events::{CALL, STALLED, SUMMARY};
+use aws_batch_delivery::simulator::{Capacity, InjectedFault};
+use aws_batch_delivery::{DeliveryError, DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use tokio::time::Instant;
 
 use crate::entries::{message, no_rest, put_with, with_queue, with_table};
+use crate::log::Log;
 
 const SECRET: &str = "hunter2";
 
@@ -44,4 +50,48 @@ async fn errors_do_not_show_what_is_in_an_entry() {
         .unwrap_err();
     assert_eq!(error.undelivered().len(), 2);
     assert!(!said(&error).contains(SECRET), "{}", said(&error));
+}
+
+/// Everything that was logged.
+fn logged(log: &Log) -> String {
+    format!("{:?}", log.events())
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_show_neither_what_is_in_an_entry_nor_an_account_id() {
+    const ACCOUNT: &str = "000000000000";
+    let log = Log::start();
+    let options = DeliveryOptions::default().deadline(Instant::now() + Duration::from_secs(30));
+    let (simulator, table) = with_table();
+    table.set_capacity(Capacity::none());
+    let writes = (0..30).map(|number| put_with(format!("{SECRET}{number}"), SECRET, AttributeValue::S(SECRET.into())));
+    let arn = format!("arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/orders");
+    let writes: Vec<_> = writes.collect();
+    deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", writes.clone(), &options)
+        .await
+        .unwrap_err();
+    assert_eq!(log.of(STALLED)[0].field("destination"), "dynamodb/orders");
+    assert!(!log.of(STALLED)[0].field("code").is_empty());
+    // Not there under this name, or there: either way its account is not logged.
+    _ = deliver_batch_to_dynamo(&simulator.dynamo_client(), arn, writes, &options).await;
+
+    let (simulator, queue) = with_queue("orders.fifo");
+    assert!(queue.url().contains(ACCOUNT), "{}", queue.url());
+    queue.set_capacity(Capacity::none());
+    let options = DeliveryOptions::default().deadline(Instant::now() + Duration::from_secs(30));
+    let entry = SendMessageBatchRequestEntry::builder().id(SECRET).message_body(SECRET);
+    let entry = entry.message_group_id(SECRET).build().unwrap();
+    deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), [entry], &options)
+        .await
+        .unwrap_err();
+    let stalled = log.of(STALLED);
+    assert_eq!(stalled.last().unwrap().field("destination"), "sqs/orders.fifo");
+    assert!(
+        log.of(CALL).len() > 10 && log.of(SUMMARY).len() == 3,
+        "{}",
+        logged(&log)
+    );
+    for secret in [SECRET, ACCOUNT] {
+        assert!(!logged(&log).contains(secret), "{}", logged(&log));
+    }
 }

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::WriteRequest;
+use tracing::warn;
 
 use super::TableWrite;
 use super::equality::same_request;
+use crate::events::ANSWER;
 use crate::target::answer::{Answer, Fault, Rejection, Verdict};
 
 /// Reads `UnprocessedItems` after writes to one table.
@@ -81,7 +83,7 @@ fn of_table(sent: &[&WriteRequest], mut unmatched: Vec<&WriteRequest>) -> Vec<Ve
 
     let strangers = unmatched.len();
     if strangers > 0 {
-        tracing::warn!(strangers, "DynamoDB returned unprocessed writes that were not sent");
+        warn!(target: ANSWER, entries = strangers, "DynamoDB returned unprocessed writes that were not sent");
     }
     let verdict = |returned: bool| match (returned, strangers) {
         (true, _) => Verdict::Rejected(Rejection::Unprocessed, Fault::new("UnprocessedItems")),

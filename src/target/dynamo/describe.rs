@@ -2,24 +2,37 @@
 
 use tracing::{debug, warn};
 
+use super::DynamoTable;
 use super::calls::Calls;
 use super::key::KeySchema;
-use crate::target::asked::{Asked, Silence};
-use crate::target::{Fault, verdict};
+use crate::events::LOOKUP;
+use crate::target::asked::{Advice, Silence};
+use crate::target::{BatchTarget, Fault, verdict};
 
 /// Asks the service for the table's key, unless it is known.
-pub(super) async fn ask(key: &Asked<KeySchema>, calls: &Calls, table: &str) {
-    match key.ask(|| describe(calls, table)).await {
-        None => {}
+pub(super) async fn ask(table: &DynamoTable) {
+    let Some(fault) = table.key.ask(|| describe(&table.calls, &table.table)).await else {
+        return;
+    };
+    let (destination, code) = (&*table.name(), fault.code());
+    if code == "ResourceNotFoundException" {
         // The writes will say it as well, and as an error.
-        Some(fault) if fault.code() == "ResourceNotFoundException" => debug!(table, "no such table"),
-        Some(fault) => warn!(
-            table,
-            code = fault.code(),
-            "DescribeTable failed, so that the table's key is not known and writes of one key may pass each other: allow \
-             dynamodb:DescribeTable, or give the key by `key` or `key_with_sort`"
-        ),
+        return debug!(target: LOOKUP, destination, code, "no such table");
     }
+    let advice = match Silence::advice(&fault) {
+        Advice::Permit => "allow dynamodb:DescribeTable, or give the key by `key` or `key_with_sort`",
+        Advice::DoWithout => "give the key by `key` or `key_with_sort`",
+        Advice::Wait => {
+            "the next delivery asks again; a key that is given by `key` or `key_with_sort` is not asked for"
+        }
+    };
+    warn!(
+        target: LOOKUP,
+        destination,
+        code,
+        advice,
+        "DescribeTable failed, so that the table's key is not known and writes of one key may pass each other"
+    );
 }
 
 async fn describe(calls: &Calls, table: &str) -> Result<KeySchema, Silence> {

@@ -14,6 +14,7 @@ mod tables;
 mod testing;
 mod wire;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use aws_sdk_dynamodb::Client;
@@ -148,6 +149,12 @@ impl DynamoTable {
         }
     }
 
+    /// The name of the table, also where it is given by its ARN, which has the account id in it.
+    fn short_name(&self) -> &str {
+        let last = self.table.rsplit_once('/').filter(|_| self.table.starts_with("arn:"));
+        last.map_or(&self.table, |(_, name)| name)
+    }
+
     /// Bytes that requests may take in a call's body.
     fn request_bytes(&self) -> usize {
         self.limits.bytes.saturating_sub(wire::envelope(&self.table))
@@ -157,6 +164,10 @@ impl DynamoTable {
 impl BatchTarget for DynamoTable {
     type Entry = WriteRequest;
 
+    fn name(&self) -> Cow<'_, str> {
+        format!("dynamodb/{}", self.short_name()).into()
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             bytes: self.request_bytes(),
@@ -165,7 +176,7 @@ impl BatchTarget for DynamoTable {
     }
 
     async fn prepare(&self) {
-        describe::ask(&self.key, &self.calls, &self.table).await;
+        describe::ask(self).await;
     }
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
@@ -244,6 +255,17 @@ mod tests {
 
     fn table(recorder: &Recorder) -> DynamoTable {
         DynamoTable::new(client(recorder), "orders")
+    }
+
+    #[test]
+    fn the_log_names_the_table_without_its_account() {
+        let recorder = Recorder::answering(200, "{}");
+        let named = |table: &str| DynamoTable::new(client(&recorder), table).name().into_owned();
+        assert_eq!(named("orders"), "dynamodb/orders");
+        let arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders";
+        assert_eq!(named(arn), "dynamodb/orders");
+        let tables = DynamoTables::new(client(&recorder), ["customers", arn]);
+        assert_eq!(tables.name(), "dynamodb/customers,orders");
     }
 
     #[tokio::test]

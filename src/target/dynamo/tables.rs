@@ -1,5 +1,6 @@
 //! Writes to several tables, in calls that mix them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -106,6 +107,11 @@ impl DynamoTables {
 
 impl BatchTarget for DynamoTables {
     type Entry = TableWrite;
+
+    fn name(&self) -> Cow<'_, str> {
+        let names: Vec<&str> = self.tables.iter().map(DynamoTable::short_name).collect();
+        format!("dynamodb/{}", names.join(",")).into()
+    }
 
     fn limits(&self) -> Limits {
         Limits {

@@ -4,7 +4,9 @@
 //! long, and never reach the wire.
 
 use aws_sdk_sqs::types::{BatchResultErrorEntry, SendMessageBatchResultEntry};
+use tracing::warn;
 
+use crate::events::ANSWER;
 use crate::target::answer::{Fault, Rejection, Verdict};
 use crate::target::verdict;
 
@@ -45,7 +47,7 @@ pub(super) fn verdicts(
         }
     }
     if strangers > 0 {
-        tracing::warn!(strangers, "SQS answered for messages that were not sent");
+        warn!(target: ANSWER, entries = strangers, "SQS answered for messages that were not sent");
     }
     verdicts
         .into_iter()

@@ -7,7 +7,8 @@ use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 use tracing::warn;
 
 use super::calls::Calls;
-use crate::target::asked::{Asked, Silence};
+use crate::events::LOOKUP;
+use crate::target::asked::{Advice, Asked, Silence};
 use crate::target::verdict;
 
 /// Gives an id to each message of a FIFO queue that has none, unless the queue makes its own from the body.
@@ -39,16 +40,24 @@ impl Deduplication {
     }
 
     /// Asks the queue whether it makes the ids from the bodies, unless it is known.
-    pub(super) async fn ask(&self, calls: &Calls, queue_url: &str) {
-        let asked = self.by_content.ask(|| attribute(calls, queue_url));
-        if let Some(fault) = asked.await {
-            // Who may send need not be allowed to ask. SQS refuses messages without an id if they need one, and says so.
-            warn!(
-                code = fault.code(),
-                "nobody says whether the queue is deduplicated by content: messages without an id may be refused unless \
-                 `content_based_deduplication` says so"
-            );
-        }
+    pub(super) async fn ask(&self, calls: &Calls, queue_url: &str, destination: &str) {
+        let Some(fault) = self.by_content.ask(|| attribute(calls, queue_url)).await else {
+            return;
+        };
+        let advice = match Silence::advice(&fault) {
+            Advice::Permit => "allow sqs:GetQueueAttributes, or say it by `content_based_deduplication`",
+            Advice::DoWithout => "say it by `content_based_deduplication`",
+            Advice::Wait => {
+                "the next delivery asks again; what is said by `content_based_deduplication` is not asked for"
+            }
+        };
+        warn!(
+            target: LOOKUP,
+            destination,
+            code = fault.code(),
+            advice,
+            "it is not known whether the queue is deduplicated by content: it may refuse messages without an id"
+        );
     }
 
     /// Whether the queue is known to make the ids from the bodies.

@@ -181,13 +181,19 @@ impl SqsQueue {
 impl BatchTarget for SqsQueue {
     type Entry = SendMessageBatchRequestEntry;
 
+    /// Without what comes before the queue's name in the URL: the account id is in there.
+    fn name(&self) -> Cow<'_, str> {
+        let name = self.queue_url.trim_end_matches('/').rsplit('/').next();
+        format!("sqs/{}", name.unwrap_or_default()).into()
+    }
+
     fn limits(&self) -> Limits {
         self.limits
     }
 
     async fn prepare(&self) {
         if self.fifo {
-            self.deduplication.ask(&self.calls, &self.queue_url).await;
+            self.deduplication.ask(&self.calls, &self.queue_url, &self.name()).await;
         }
     }
 
@@ -270,6 +276,17 @@ mod tests {
 
     fn entry(body: &str) -> SendMessageBatchRequestEntry {
         message(body).build().unwrap()
+    }
+
+    #[test]
+    fn the_log_names_the_queue_without_its_account() {
+        let recorder = Recorder::answering(200, "{}");
+        for url in [
+            "https://sqs.eu-central-1.amazonaws.com/123456789012/orders.fifo",
+            "http://127.0.0.1:4566/queue/us-east-1/000000000000/orders.fifo/",
+        ] {
+            assert_eq!(SqsQueue::new(client(&recorder), url).name(), "sqs/orders.fifo");
+        }
     }
 
     #[tokio::test]

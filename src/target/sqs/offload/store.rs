@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
+use crate::events::CLEANUP;
 use crate::target::{Fault, Rejection, Verdict, verdict};
 
 /// Where the bodies are.
@@ -70,6 +71,7 @@ impl Store {
             Err(_) => "timeout".to_owned(),
         };
         warn!(
+            target: CLEANUP,
             bucket = self.bucket,
             key = self.key(key),
             code,

@@ -1,0 +1,70 @@
+//! What this crate logs.
+//!
+//! It logs by [`tracing`]: events, no spans. The targets, levels and fields on this page stay as they are from version to
+//! version, so that filters and alerts can rely on them; messages may change. An application sees the events when it
+//! installs a subscriber:
+//!
+//! ```text
+//! RUST_LOG=warn,aws_batch_delivery::summary=info
+//! ```
+//!
+//! No event shows what is in an entry, an account id or a credential.
+//!
+//! | target | level | when |
+//! |---|---|---|
+//! | [`STALLED`] | warn | for 5 s the service has neither accepted nor refused anything though calls fail or stay without an answer, and again as that goes on: 10, 20, 40, 80 s, and then once a minute |
+//! | | info | it accepts or refuses entries again |
+//! | [`SUMMARY`] | info | a delivery or a [`Producer`](crate::Producer) has ended and handed nothing back |
+//! | | warn | it has ended and handed entries back, or was stopped |
+//! | [`STOPPED`] | warn | a producer's delivery was stopped by a fault, and the next entry is a new try; at most once a minute |
+//! | [`UNCLAIMED`] | warn | a producer has ended with undelivered entries whose receipts were dropped |
+//! | [`LOOKUP`] | warn | what a target asks the service for before the first call is not known: a table's key, a queue's attribute |
+//! | | debug | it is asked for again, or the table is missing, which the delivery itself says |
+//! | [`ANSWER`] | warn | the service answered for entries that were not sent |
+//! | [`CLEANUP`] | warn | what was done for the sake of an undelivered entry could not be undone |
+//! | [`CALL`] | debug | a call was answered, or is halved since it was refused as a whole |
+//!
+//! # Fields
+//! | field | type | of | |
+//! |---|---|---|---|
+//! | `destination` | text | all but [`ANSWER`], what is logged again and again by [`LOOKUP`] (debug), and objects of [`CLEANUP`] | service and table or queue, [`BatchTarget::name`](crate::target::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
+//! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or two or three words where it gave none: `ThrottlingException`, `connection failed`, `no answer yet` |
+//! | `seconds` | number | [`STALLED`] | for how long nothing was accepted or refused |
+//! | `in_flight` | number | [`STALLED`] (warn) | entries in calls without an answer |
+//! | `waiting` | number | [`STALLED`] (warn) | rejected entries that wait to be sent again |
+//! | `until` | text | [`STALLED`] (warn) | what ends the attempts: `each entry was tried for 900 s`, `the deadline in 42 s` |
+//! | `delivered`, `undelivered`, `superseded`, `calls`, `resubmitted`, `throttled` | number | [`SUMMARY`] | as in the [`Report`](crate::Report) |
+//! | `finished` | true or false | [`SUMMARY`] | whether the input was read to its end, as in the [`Report`](crate::Report) |
+//! | `seconds` | number | [`SUMMARY`] | from the start of the delivery to its end, with a fraction |
+//! | `cause` | text | [`SUMMARY`] (warn) | why it was stopped, or why the first of the entries was handed back; absent where their receipts told it |
+//! | `advice` | text | [`LOOKUP`] (warn) | what to do |
+//! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | how many there are |
+//! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, by what became of them |
+//! | `bucket`, `key` | text | [`CLEANUP`] | an S3 object that stays |
+//!
+//! Deliveries whose options are clones of each other warn of a stalled destination as one. A delivery that is dropped before
+//! its end has no summary, nor has one without an entry.
+
+/// Nothing is accepted any more, and later again.
+pub const STALLED: &str = "aws_batch_delivery::stalled";
+
+/// The end of a delivery.
+pub const SUMMARY: &str = "aws_batch_delivery::summary";
+
+/// A producer's delivery was stopped by a fault.
+pub const STOPPED: &str = "aws_batch_delivery::stopped";
+
+/// A producer has undelivered entries whose receipts were dropped.
+pub const UNCLAIMED: &str = "aws_batch_delivery::unclaimed";
+
+/// What a target asks the service for before the first call.
+pub const LOOKUP: &str = "aws_batch_delivery::lookup";
+
+/// Answers for entries that were not sent.
+pub const ANSWER: &str = "aws_batch_delivery::answer";
+
+/// What could not be undone for an undelivered entry.
+pub const CLEANUP: &str = "aws_batch_delivery::cleanup";
+
+/// Single calls.
+pub const CALL: &str = "aws_batch_delivery::call";
