@@ -40,6 +40,59 @@
 //! nothing else is said; where sizes differ widely, [`by_write_units`](crate::backoff::Adaptive::by_write_units) counts units.
 //! `cargo bench --bench pacing -- --units` shows the difference.
 //!
+//! # In a web service
+//! A handler waits for the entry that it sends, and its client waits for the handler. So the producer of a web service gives
+//! up sooner than a load, and its end has a bound:
+//!
+//! ```no_run
+//! # #[cfg(feature = "sqs")]
+//! # mod service {
+//! use std::time::Duration;
+//!
+//! use aws_batch_delivery::{Delivery, DeliveryOptions, Producer};
+//! use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+//! use tokio::time::timeout;
+//!
+//! /// At the start. Each handler gets a clone.
+//! fn producer(sqs: aws_sdk_sqs::Client, queue_url: &str) -> Producer<SendMessageBatchRequestEntry> {
+//!     let options = DeliveryOptions::default()
+//!         .give_up_after(Duration::from_secs(10))
+//!         .attempt_timeout(Duration::from_secs(3));
+//!     Delivery::to_sqs(sqs, queue_url).options(options).producer()
+//! }
+//!
+//! /// In a handler. Returns the status of the response.
+//! async fn send(producer: Producer<SendMessageBatchRequestEntry>, entry: SendMessageBatchRequestEntry) -> u16 {
+//!     match timeout(Duration::from_secs(15), producer.send(entry)).await {
+//!         Ok(Ok(_)) => 202,
+//!         // The entry is handed back.
+//!         Ok(Err(undelivered)) if undelivered.cause.is_permanent() => 400,
+//!         Ok(Err(_)) => 503,
+//!         // Not known yet: it may still be delivered.
+//!         Err(_) => 504,
+//!     }
+//! }
+//!
+//! /// At the end, when the process has 30 s until it is killed.
+//! async fn end(producer: Producer<SendMessageBatchRequestEntry>) {
+//!     if let Err(error) = producer.close_within(Duration::from_secs(20)).await {
+//!         eprintln!("{error}");
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! - [`give_up_after`](crate::DeliveryOptions::give_up_after) is 1 minute for a producer and 15 minutes for a batch or a
+//!   stream. The time begins with the first attempt. An attempt may take 30 s by default, so a shorter time needs a shorter
+//!   [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout).
+//! - When the service takes nothing, entries pile up: first the calls, then the
+//!   [`buffer`](crate::DeliveryOptions::buffer) of 1,000. An entry that waits for room has not begun its time, which is what
+//!   the `timeout` is for. If that ends while it waits for room, the entry is not sent. Use
+//!   [`try_send`](crate::Producer::try_send) to turn it away at once.
+//! - [`close_within`](crate::Producer::close_within) delivers what it can in the time that there is, and hands back the rest.
+//!   [`close`](crate::Producer::close) has no bound but that of each entry.
+//! - The [log](crate::events) warns after 5 s without an accepted entry.
+//!
 //! # When to choose what
 //! - **`Adaptive`**, the default: bulk loads, queues, anything that is limited by what the service takes.
 //! - **`FullJitter`**, `EqualJitter`, `DecorrelatedJitter`: a few entries now and then, where a failure is an accident and

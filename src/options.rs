@@ -18,9 +18,14 @@ const CONCURRENCY: usize = 16;
 /// More calls than can be in flight: each takes a connection, and an address has so many ports.
 const MAX_CONCURRENCY: usize = 1 << 16;
 
-/// How long one entry is tried. Auto scaling acts on minutes of throttling, and an incident of a service may last ten; who
-/// handed the entry over has mostly no better place for it, so that giving up early only moves the problem.
+/// How long one entry is tried. Auto scaling acts on minutes of throttling, and an incident of a service may last ten. A
+/// load has mostly no better place for the entry, so that giving up early only moves the problem.
 const GIVE_UP_AFTER: Duration = Duration::from_mins(15);
+
+/// How long one entry of a producer is tried. The task that waits for it mostly has a client that waits as well, for a minute
+/// by the idle timeout of AWS's load balancers. It is time for a call that hangs for its 30 s and for a second one. Other
+/// producers give up after 30 s (KPL's `RecordTtl`) and 2 min (Kafka's `delivery.timeout.ms`).
+const PRODUCER_GIVES_UP_AFTER: Duration = Duration::from_mins(1);
 
 /// How long one call may take. The largest one is 16 MiB, which takes 13 s at 10 Mbit/s.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -59,7 +64,7 @@ const BUFFER: usize = 1_000;
 /// - backoff: [`Adaptive`]
 /// - concurrency: 16 calls in flight
 /// - retries: as many as there is time for
-/// - give up after: 15 minutes an entry
+/// - give up after: 15 minutes an entry, 1 minute where a [`Producer`](crate::Producer) delivers it
 /// - attempt timeout: 30 s a call
 /// - grace: 1 s
 /// - linger: 10 ms
@@ -72,7 +77,8 @@ pub struct DeliveryOptions {
     pub(crate) gate: Arc<Gate>,
     pub(crate) concurrency: usize,
     pub(crate) retries: Option<u32>,
-    pub(crate) give_up_after: Duration,
+    /// `None` where the default holds, which is another one for a producer.
+    pub(crate) give_up_after: Option<Duration>,
     pub(crate) attempt_timeout: Duration,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancellation: CancellationToken,
@@ -89,7 +95,7 @@ impl Default for DeliveryOptions {
             gate: Arc::new(Gate::new(Adaptive::default())),
             concurrency: CONCURRENCY,
             retries: None,
-            give_up_after: GIVE_UP_AFTER,
+            give_up_after: None,
             attempt_timeout: ATTEMPT_TIMEOUT,
             deadline: None,
             cancellation: CancellationToken::new(),
@@ -136,7 +142,9 @@ impl DeliveryOptions {
         self
     }
 
-    /// How long one entry may be tried, from its first attempt on; [`Duration::MAX`] for ever. Default: 15 minutes.
+    /// How long one entry may be tried, from its first attempt on; [`Duration::MAX`] for ever. Default: 15 minutes, and 1
+    /// minute for the entries of a [`Producer`](crate::Producer), since a task waits for each of them, and mostly a client
+    /// for the task.
     ///
     /// An entry that would have to rest for longer than it has time left is handed back at once. One that is held behind an
     /// older one of its key or group has not been sent yet, so its time has not begun; the [`deadline`](Self::deadline) is
@@ -145,7 +153,7 @@ impl DeliveryOptions {
     /// When no call can be made for this long, since there are no credentials or no connection, all entries are handed back.
     #[must_use]
     pub fn give_up_after(mut self, patience: Duration) -> Self {
-        self.give_up_after = patience;
+        self.give_up_after = Some(patience);
         self
     }
 
@@ -230,6 +238,17 @@ impl DeliveryOptions {
         self
     }
 
+    /// How long one entry may be tried.
+    pub(crate) fn patience(&self) -> Duration {
+        self.give_up_after.unwrap_or(GIVE_UP_AFTER)
+    }
+
+    /// The same options, with a producer's defaults.
+    pub(crate) fn for_producer(mut self) -> Self {
+        self.give_up_after.get_or_insert(PRODUCER_GIVES_UP_AFTER);
+        self
+    }
+
     /// The service is known to be back: entries that wait leave at once and their delays start over, in all deliveries that
     /// share the strategy. Their attempts still count. Entries in flight are not touched.
     ///
@@ -244,7 +263,7 @@ impl fmt::Debug for DeliveryOptions {
         f.debug_struct("DeliveryOptions")
             .field("concurrency", &self.concurrency)
             .field("retries", &self.retries)
-            .field("give_up_after", &self.give_up_after)
+            .field("give_up_after", &self.patience())
             .field("attempt_timeout", &self.attempt_timeout)
             .field("deadline", &self.deadline)
             .field("grace", &self.grace)

@@ -163,7 +163,7 @@ where
         if self.options.deadline.is_some_and(|deadline| deadline <= now) {
             return Some(Ending::DeadlineReached);
         }
-        let out_of_time = self.setup.out_of_time(now, self.options.give_up_after);
+        let out_of_time = self.setup.out_of_time(now, self.options.patience());
         out_of_time.map(|fault| Ending::OutOfTime(fault.clone()))
     }
 
@@ -177,7 +177,7 @@ where
         } = self;
         let hold = |ticket: &Ticket<T::Entry>| {
             let until = later(now, options.gate.hold(now));
-            let expiry = ticket.expiry(options.give_up_after);
+            let expiry = ticket.expiry(options.patience());
             expiry.map_or(until, |expiry| expiry.min(until))
         };
         waiting.wake(now, hold, |lane| lanes.board(lane));
@@ -185,7 +185,7 @@ where
 
     /// Hands back what was rejected and whose time is used up.
     fn give_up_expired(&mut self, now: Instant) {
-        let patience = self.options.give_up_after;
+        let patience = self.options.patience();
         let is_expired = |ticket: &Ticket<T::Entry>| ticket.expiry(patience).is_some_and(|expiry| expiry <= now);
         while self.waiting.peek().is_some_and(|entry| is_expired(&entry.ticket)) {
             if let Some(entry) = self.waiting.pop() {
@@ -293,7 +293,7 @@ where
 
     /// The next moment at which something changes by itself.
     fn next_event(&self, now: Instant) -> Option<Instant> {
-        let patience = self.options.give_up_after;
+        let patience = self.options.patience();
         let next_expiry = self.waiting.peek().and_then(|entry| entry.ticket.expiry(patience));
         let case_expiry = self.cases.next_expiry(|ticket| ticket.expiry(patience));
         let has_entries = self.waiting.ready() + self.fresh.len() > 0 || self.cases.next_len().is_some();

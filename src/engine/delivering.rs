@@ -82,7 +82,7 @@ where
     pub(super) async fn prepare(&mut self) -> Option<Ending> {
         let deadline = OptionFuture::from(self.options.deadline.map(sleep_until));
         // A single call may take as long as an attempt, however little time its entry has for retries.
-        let patience = self.options.give_up_after.max(self.options.attempt_timeout);
+        let patience = self.options.patience().max(self.options.attempt_timeout);
         let preparation = async {
             while !self.fresh.has_next() {
                 if self.fresh.has_ended() {

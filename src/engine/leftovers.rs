@@ -137,7 +137,7 @@ where
             .retries
             .is_some_and(|retries| ticket.rejections() > retries);
         let out_of_time = ticket
-            .expiry(self.options.give_up_after)
+            .expiry(self.options.patience())
             .is_some_and(|expiry| until >= expiry);
         if !out_of_retries && !out_of_time {
             if let Some(history) = &mut ticket.history {

@@ -156,7 +156,7 @@ impl Watch {
 
 /// What ends the attempts.
 fn until(options: &DeliveryOptions, now: Instant) -> String {
-    let patience = options.give_up_after;
+    let patience = options.patience();
     let ends = [
         options
             .retries

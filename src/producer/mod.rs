@@ -7,9 +7,12 @@ mod receipt;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, OwnedPermit};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use self::epoch::Epochs;
 use self::line::Item;
@@ -51,12 +54,17 @@ use crate::target::BatchTarget;
 /// and the next entry is a new try. A [cancellation](DeliveryOptions::cancellation) and a
 /// [deadline](DeliveryOptions::deadline) close the producer.
 ///
+/// An entry is tried for [1 minute](DeliveryOptions::give_up_after) unless the options say otherwise. For a handler of a web
+/// service see the [guide](crate::guide#in-a-web-service).
+///
 /// A producer whose clones are all dropped delivers what it has, and nobody hears of it but by the receipts and a warning
-/// in the log. So [`close`](Self::close) it.
+/// in the log. So [`close`](Self::close) it, or [`close_within`](Self::close_within) the time that there is.
 pub struct Producer<E> {
     line: mpsc::Sender<Item<E>>,
     epochs: Arc<Epochs>,
     outcome: Arc<Outcome<E>>,
+    /// Ends the delivery early.
+    end: CancellationToken,
 }
 
 /// Delivers what stands in line, until the line is closed or the delivery stops.
@@ -83,6 +91,7 @@ impl<E> Clone for Producer<E> {
             line: self.line.clone(),
             epochs: Arc::clone(&self.epochs),
             outcome: Arc::clone(&self.outcome),
+            end: self.end.clone(),
         }
     }
 }
@@ -90,12 +99,15 @@ impl<E> Clone for Producer<E> {
 impl<E: Send + Sync + 'static> Producer<E> {
     /// Starts a delivery as a task of the current runtime.
     pub(crate) fn start(delivers: impl Delivers<E>, options: DeliveryOptions) -> Self {
+        let end = options.cancellation.child_token();
+        let options = options.for_producer().cancellation(end.clone());
         let (sender, receiver) = mpsc::channel(options.buffer);
         let line = Line::new(receiver);
         Self {
             line: sender,
             epochs: Arc::default(),
             outcome: Arc::new(Outcome::of(tokio::spawn(outcome::deliver(delivers, line, options)))),
+            end,
         }
     }
 
@@ -169,6 +181,25 @@ impl<E: Send + Sync + 'static> Producer<E> {
         // Closed already otherwise.
         let _ = self.line.send(Item::Close).await;
         self.outcome.wait().await
+    }
+
+    /// Closes it as [`close`](Self::close) does, but delivers for at most that long: what is not delivered then is handed
+    /// back as [cancelled](Cause::Cancelled), to the receipts that are waited for or in the error.
+    ///
+    /// For a process that is told to end and has so many seconds until it is killed. Calls in flight at the end of that time
+    /// have the [`grace`](DeliveryOptions::grace) on top, 1 s by default, and so has a target that cleans up.
+    ///
+    /// # Errors
+    /// As [`close`](Self::close).
+    ///
+    /// # Panics
+    /// As [`close`](Self::close).
+    pub async fn close_within(&self, time: Duration) -> Result<Report, DeliveryError<E>> {
+        if let Ok(closed) = timeout(time, self.close()).await {
+            return closed;
+        }
+        self.end.cancel();
+        self.close().await
     }
 }
 

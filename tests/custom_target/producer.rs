@@ -1,15 +1,16 @@
 //! Single entries of many tasks.
 
+use std::future::pending;
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, Fault, Verdict};
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate, Progress};
+use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Limits, Verdict};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate, InvalidEntry, Progress};
 use futures::FutureExt;
 use futures::future::join_all;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{Numbers, accept, no_rest};
+use crate::numbers::{LIMITS, Numbers, accept, no_rest, throttle};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -228,4 +229,104 @@ async fn a_producer_without_handles_delivers_what_it_has() {
     drop(producer);
     sleep(ms(1)).await;
     assert_eq!(*calls.lock().unwrap(), [vec![1]]);
+}
+
+/// Never takes anything.
+fn throttled(_: usize, _: &[usize]) -> Answer {
+    Answer::Whole(throttle())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_of_a_producer_is_tried_for_a_minute_unless_the_options_say_otherwise() {
+    for (options, minutes) in [
+        (DeliveryOptions::default(), 1),
+        (DeliveryOptions::default().give_up_after(Duration::from_mins(3)), 3),
+    ] {
+        let (target, _) = Numbers::answering(throttled);
+        let options = options.backoff(|_: u32| Duration::from_secs(1));
+        let producer = Delivery::new(target).options(options).producer();
+        let started = Instant::now();
+        let undelivered = producer.send(1).await.unwrap_err();
+        assert!(matches!(undelivered.cause, Cause::TimeUsedUp(_)));
+        assert_eq!(started.elapsed().as_secs().div_ceil(60), minutes);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_close_within_a_time_hands_back_what_is_not_delivered_by_then() {
+    let (target, _) = Numbers::answering(throttled);
+    let options = DeliveryOptions::default().backoff(|_: u32| ms(100)).buffer(50);
+    let producer = Delivery::new(target).options(options).producer();
+    let waited_for = producer.enqueue(0).await.unwrap();
+    for number in 1..50 {
+        drop(producer.enqueue(number).await.unwrap());
+    }
+    let started = Instant::now();
+    let (closed, late) = tokio::join!(producer.close_within(Duration::from_secs(20)), async {
+        sleep(Duration::from_secs(21)).await;
+        producer.send(50).await
+    });
+    assert_eq!(started.elapsed(), Duration::from_secs(21));
+    let error = closed.unwrap_err();
+    let mut entries: Vec<_> = error
+        .undelivered()
+        .iter()
+        .map(|undelivered| *undelivered.entry)
+        .collect();
+    entries.sort_unstable();
+    assert_eq!(entries, (1..50).collect::<Vec<_>>());
+    assert!(matches!(waited_for.await.unwrap_err().cause, Cause::Cancelled(_)));
+    assert!(matches!(late.unwrap_err().cause, Cause::Closed));
+    assert_eq!(producer.close().await.unwrap().undelivered, 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_close_within_a_time_gives_a_call_that_hangs_no_more_than_the_grace() {
+    let options = no_rest().grace(ms(500)).buffer(5);
+    let producer = Delivery::new(Hung).options(options).producer();
+    while let Ok(receipt) = producer.try_send(1) {
+        drop(receipt);
+    }
+    let started = Instant::now();
+    let error = producer.close_within(Duration::from_secs(2)).await.unwrap_err();
+    let took = started.elapsed();
+    assert!((ms(2_500)..ms(2_510)).contains(&took), "{took:?}");
+    assert_eq!(error.undelivered().len(), 5);
+    assert!(
+        error
+            .undelivered()
+            .iter()
+            .all(|undelivered| undelivered.may_have_been_delivered)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_close_within_a_time_is_a_close_where_the_time_suffices() {
+    let cancellation = CancellationToken::new();
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let options = no_rest().cancellation(cancellation.clone());
+    let producer = Delivery::new(target).options(options).producer();
+    drop(producer.enqueue(1).await.unwrap());
+    let report = producer.close_within(Duration::from_secs(20)).await.unwrap();
+    assert_eq!((report.delivered, report.finished), (1, true));
+    assert!(!cancellation.is_cancelled());
+}
+
+/// Never answers.
+struct Hung;
+
+impl BatchTarget for Hung {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
+        Ok(1)
+    }
+
+    async fn send(&self, _: &[usize]) -> Answer {
+        pending().await
+    }
 }
