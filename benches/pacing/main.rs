@@ -45,9 +45,6 @@ struct Arguments {
     /// Only Adaptive, with the random cases; fails when a target is missed.
     #[arg(long)]
     check: bool,
-    /// Adaptive without each of its rules in turn.
-    #[arg(long)]
-    ablate: bool,
     /// Tables as they really are: partitions, indexes, growth, live traffic, throttles at random. With --check after the others.
     #[arg(long)]
     real: bool,
@@ -112,9 +109,7 @@ impl Arguments {
     fn contestants(&self) -> Vec<(String, real::Contestant)> {
         let with = |(name, make)| (name, real::Contestant::Engine(make));
         let mut all = vec![with(strategies::adaptive())];
-        if self.ablate {
-            all = strategies::ablations().into_iter().map(with).collect();
-        } else if !self.check {
+        if !self.check {
             all.extend(strategies::on_real_tables().into_iter().map(with));
             all.push(("SDK + backon".to_owned(), real::Contestant::Loop));
         }
@@ -122,9 +117,7 @@ impl Arguments {
     }
 
     fn strategies(&self) -> Vec<strategies::Named> {
-        let mut all = if self.ablate {
-            strategies::ablations()
-        } else if self.units {
+        let mut all = if self.units {
             units::strategies()
         } else if self.check || self.loopback {
             vec![strategies::adaptive()]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_batch_delivery::backoff::{
     Adaptive, BackoffStrategy, DecorrelatedJitter, EqualJitter, Exponential, FullJitter, Linear, Quadratic, Responsive,
-    Rule, Schedule,
+    Schedule,
 };
 
 use super::peers::{Aimd, FlinkAimd, SdkAdaptive, VectorConcurrency};
@@ -23,16 +23,6 @@ fn named<S: BackoffStrategy>(name: &str, make: impl Fn(u64) -> S + Send + Sync +
 /// The default.
 pub(crate) fn adaptive() -> Named {
     named("Adaptive", |seed| Adaptive::default().seed(seed))
-}
-
-/// Adaptive without each of its rules in turn.
-pub(crate) fn ablations() -> Vec<Named> {
-    let without = Rule::ALL.into_iter().map(|rule| {
-        named(&format!("no {rule:?}"), move |seed| {
-            Adaptive::default().without(rule).seed(seed)
-        })
-    });
-    std::iter::once(adaptive()).chain(without).collect()
 }
 
 /// The other strategies of the crate.

@@ -36,8 +36,6 @@ mod schedule;
 pub(crate) mod testing;
 
 pub use adaptive::Adaptive;
-#[doc(hidden)]
-pub use adaptive::Rule;
 pub use decorrelated::DecorrelatedJitter;
 pub use delays::Delays;
 pub use equal_jitter::EqualJitter;

@@ -9,6 +9,7 @@ const HORIZON: Duration = Duration::from_hours(1);
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     origin: Option<Instant>,
+    latest_at: Option<Instant>,
     /// The latest moment that was now, in seconds, and what is added to make up for clocks that were set back.
     latest: f64,
     made_up: f64,
@@ -17,7 +18,9 @@ pub(super) struct Clock {
 impl Clock {
     /// The present in seconds. It never goes back.
     pub(super) fn now(&mut self, now: Instant) -> f64 {
-        let seconds = self.seconds(now);
+        self.origin.get_or_insert(now);
+        self.latest_at = Some(now);
+        let seconds = self.at(now);
         if seconds < self.latest {
             self.made_up += self.latest - seconds;
         } else {
@@ -26,9 +29,18 @@ impl Clock {
         self.latest
     }
 
+    pub(super) fn seconds_now(&self) -> f64 {
+        self.latest
+    }
+
+    /// The last moment that was now.
+    pub(super) fn latest(&self) -> Option<Instant> {
+        self.latest_at
+    }
+
     /// Seconds since the first moment; negative for a moment before it.
-    pub(super) fn seconds(&mut self, at: Instant) -> f64 {
-        let origin = *self.origin.get_or_insert(at);
+    pub(super) fn at(&self, at: Instant) -> f64 {
+        let origin = self.origin.unwrap_or(at);
         let since = match at.checked_duration_since(origin) {
             Some(since) => since.as_secs_f64(),
             None => -origin.duration_since(at).as_secs_f64(),
@@ -51,9 +63,9 @@ mod tests {
     fn moments_before_the_first_are_negative() {
         let mut clock = Clock::default();
         let now = Instant::now() + Duration::from_secs(10);
-        assert!(clock.seconds(now).abs() < f64::EPSILON);
-        assert!((clock.seconds(now + Duration::from_millis(1500)) - 1.5).abs() < 1e-9);
-        assert!((clock.seconds(now.checked_sub(Duration::from_secs(2)).unwrap()) + 2.0).abs() < 1e-9);
+        assert!(clock.now(now).abs() < f64::EPSILON);
+        assert!((clock.at(now + Duration::from_millis(1500)) - 1.5).abs() < 1e-9);
+        assert!((clock.at(now.checked_sub(Duration::from_secs(2)).unwrap()) + 2.0).abs() < 1e-9);
     }
 
     #[test]

@@ -50,16 +50,6 @@ impl Estimate {
         self.accepted
     }
 
-    /// The time that vouches for it, in seconds.
-    pub(super) fn seconds(&self) -> f64 {
-        self.seconds
-    }
-
-    /// Whether it is worth as much as one made after a change. One made in a few round trips may be many times too high.
-    pub(super) fn is_vouched_for(&self) -> bool {
-        self.seconds >= EVIDENCE
-    }
-
     /// Entries a second, reckoned over `least` seconds if it is shorter.
     pub(super) fn rate_over(&self, least: f64) -> f64 {
         let rate = self.accepted / self.seconds.max(least);

@@ -1,39 +1,32 @@
 //! A pace that follows what the service can take.
 
-mod arrears;
-mod change;
+mod answer;
+mod baseline_loss;
 mod clock;
+mod cooldown;
 mod count;
-mod credit;
 mod estimate;
-mod evidence;
-mod floor;
-mod group;
-mod latest;
 mod outage;
 mod pacer;
-mod parking;
+mod probe;
+#[cfg(test)]
+mod property_tests;
 mod recent;
 mod retries;
-mod rules;
+mod retry_group;
+mod round_trip;
 mod schedule;
 mod search;
-mod spread;
-mod stuck;
-mod suspicion;
-mod swing;
-#[cfg(test)]
-mod tests;
-mod trial;
-mod trip;
+mod settings;
+mod snapshot;
+mod token_balance;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pacer::Pacer;
-#[doc(hidden)]
-pub use rules::Rule;
-use rules::Rules;
+use settings::Settings;
+pub use snapshot::{Reason, Snapshot, State};
 
 use super::jitter::Jitter;
 use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter, growth};
@@ -79,17 +72,17 @@ use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter, growth};
 /// ```
 #[derive(Debug)]
 pub struct Adaptive {
-    rules: Rules,
+    settings: Settings,
     jitter: Jitter,
     pacer: Mutex<Pacer>,
 }
 
 impl Adaptive {
-    fn with(rules: Rules, jitter: Jitter) -> Self {
+    fn with(settings: Settings, jitter: Jitter) -> Self {
         Self {
-            rules,
+            settings,
             jitter,
-            pacer: Mutex::new(Pacer::new(rules)),
+            pacer: Mutex::new(Pacer::new(settings)),
         }
     }
 
@@ -107,8 +100,8 @@ impl Adaptive {
             share > 0.0 && share <= 1.0,
             "the share must be above 0 and at most 1, but is {share}"
         );
-        self.rules.share = share;
-        Self::with(self.rules, self.jitter)
+        self.settings.share = share;
+        Self::with(self.settings, self.jitter)
     }
 
     /// Never more than this many entries a second, averaged over some calls. Default: as many as the service takes.
@@ -119,8 +112,8 @@ impl Adaptive {
     #[track_caller]
     pub fn max_rate(mut self, rate: f64) -> Self {
         growth::assert_at_least_one("highest rate", rate);
-        self.rules.max_rate = Some(rate);
-        Self::with(self.rules, self.jitter)
+        self.settings.max_rate = Some(rate);
+        Self::with(self.settings, self.jitter)
     }
 
     /// Starts with this many entries a second instead of a search, where the capacity is about known.
@@ -131,8 +124,8 @@ impl Adaptive {
     #[track_caller]
     pub fn initial_rate(mut self, rate: f64) -> Self {
         growth::assert_at_least_one("initial rate", rate);
-        self.rules.initial_rate = Some(rate);
-        Self::with(self.rules, self.jitter)
+        self.settings.initial_rate = Some(rate);
+        Self::with(self.settings, self.jitter)
     }
 
     /// Counts units of capacity instead of entries, for items whose sizes vary. All rates are then units a second.
@@ -150,22 +143,19 @@ impl Adaptive {
     /// ```
     #[must_use]
     pub fn by_write_units(mut self) -> Self {
-        self.rules.counts_units = true;
-        Self::with(self.rules, self.jitter)
+        self.settings.counts_units = true;
+        Self::with(self.settings, self.jitter)
     }
 
     /// Makes the draws repeatable.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
-        Self::with(self.rules, Jitter::seeded(seed))
+        Self::with(self.settings, Jitter::seeded(seed))
     }
 
-    /// Switches a part off, to see what it buys.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn without(mut self, rule: Rule) -> Self {
-        self.rules.switch_off(rule);
-        Self::with(self.rules, self.jitter)
+    /// What it measures and does at the moment.
+    pub fn snapshot(&self) -> Snapshot {
+        self.lock().snapshot(Instant::now())
     }
 
     /// Entries per second that the service can take, as measured; `None` before it has rejected anything.
@@ -176,7 +166,7 @@ impl Adaptive {
     /// The share of entries that the service rejects whatever the pace, as measured. 0 when it rejects only what is too
     /// much.
     pub fn loss(&self) -> f64 {
-        self.lock().floor()
+        self.lock().loss()
     }
 
     // Every step of the pacer leaves a state that is good to go on with, so a poisoned lock is.
@@ -187,15 +177,12 @@ impl Adaptive {
 
 impl Default for Adaptive {
     fn default() -> Self {
-        Self::with(Rules::default(), Jitter::default())
+        Self::with(Settings::default(), Jitter::default())
     }
 }
 
 impl BackoffStrategy for Adaptive {
     fn rest(&self, retry: Retry) -> Duration {
-        if !self.rules.has(Rule::Parking) {
-            return Duration::ZERO;
-        }
         let (loss, call, at_once) = {
             let pacer = self.lock();
             (pacer.bad_luck(), pacer.call_time(), !pacer.holds_retries())
@@ -203,7 +190,7 @@ impl BackoffStrategy for Adaptive {
         if retry.number == 1 && at_once {
             return Duration::ZERO;
         }
-        parking::rest(retry, loss, call, &self.jitter)
+        cooldown::rest(retry, loss, call, &self.jitter)
     }
 
     fn hold(&self, now: Instant) -> Duration {
@@ -227,6 +214,6 @@ impl BackoffStrategy for Adaptive {
     }
 
     fn counts_units(&self) -> bool {
-        self.rules.counts_units
+        self.settings.counts_units
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// The least number of answers to judge by. With fewer one chunk more or less would change the rate by half.
-const ANSWERS: usize = 5;
+const ANSWERS: usize = 10;
 
 /// The least time to judge by, in seconds: some round trips within a region.
 const SECONDS: f64 = 0.1;

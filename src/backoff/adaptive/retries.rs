@@ -96,6 +96,7 @@ impl Retries {
     }
 
     /// Fresh entries that were heard of lately, and how many of them were rejected.
+    #[allow(dead_code)]
     pub(super) fn fresh(&self) -> (f64, f64) {
         (self.fresh.sent, self.fresh.rejected)
     }

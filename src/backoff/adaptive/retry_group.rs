@@ -32,7 +32,7 @@ const ENDS: f64 = 0.5;
 
 /// The paced group.
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(super) struct RetryGroup {
     /// Entries a second; `None` as long as retries fare as all entries do.
     pace: Option<f64>,
     begun_at: f64,
@@ -46,7 +46,7 @@ pub(super) struct Group {
     spread: f64,
 }
 
-impl Group {
+impl RetryGroup {
     pub(super) fn is_active(&self) -> bool {
         self.pace.is_some()
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     /// Entries that go within so many seconds, of 200 that ask whenever they are told to.
-    fn turns(group: &mut Group, from: f64, seconds: f64) -> f64 {
+    fn turns(group: &mut RetryGroup, from: f64, seconds: f64) -> f64 {
         let mut entries = vec![from; 200];
         let mut turns = 0.0;
         for tick in 0..1000 {
@@ -129,14 +129,14 @@ mod tests {
 
     #[test]
     fn nobody_is_held_as_long_as_retries_fare_as_all_entries_do() {
-        let mut group = Group::default();
+        let mut group = RetryGroup::default();
         group.hear(25.0, 25.0, 1000.0);
         assert!(!group.is_active() && group.hold(1.0) <= 0.0);
     }
 
     #[test]
     fn however_many_wait_they_go_at_the_pace() {
-        let mut group = Group::default();
+        let mut group = RetryGroup::default();
         group.begin(0.0);
         let turns = turns(&mut group, GRACE, 10.0);
         assert!((90.0..=105.0).contains(&turns), "{turns}");
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_group_that_is_always_rejected_asks_now_and_then() {
-        let mut group = Group::default();
+        let mut group = RetryGroup::default();
         group.begin(0.0);
         (0..100).for_each(|_| group.hear(1.0, 1.0, 1000.0));
         let turns = turns(&mut group, GRACE, 10.0);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_pace_settles_above_what_the_group_is_given() {
-        let mut group = Group::default();
+        let mut group = RetryGroup::default();
         group.begin(0.0);
         let mut entries = [GRACE; 200];
         let (mut sent, mut accepted) = (0.0, 0.0);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn it_ends_soon_after_its_entries_are_accepted_again() {
-        let mut group = Group::default();
+        let mut group = RetryGroup::default();
         group.begin(0.0);
         (0..100).for_each(|_| group.hear(1.0, 1.0, 1000.0));
         let retries = (0..100).take_while(|_| {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn who_is_no_part_of_it_does_not_wait() {
-        let mut group = Group::default();
+        let mut group = RetryGroup::default();
         group.begin(0.0);
         while group.hold(GRACE) <= 0.0 {}
         group.give(3.0);

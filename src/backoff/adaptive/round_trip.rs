@@ -15,11 +15,11 @@ const OUTLIER: f64 = 2.0;
 
 /// The smoothed round trip.
 #[derive(Debug, Default)]
-pub(super) struct Trip {
+pub(super) struct RoundTrip {
     smoothed: Option<f64>,
 }
 
-impl Trip {
+impl RoundTrip {
     /// Hears that an answer took `seconds`.
     pub(super) fn observe(&mut self, seconds: f64) {
         let seconds = seconds.min(LONGEST);
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_first_answer_is_taken_as_it_is_and_later_ones_by_an_eighth() {
-        let mut trip = Trip::default();
+        let mut trip = RoundTrip::default();
         trip.observe(0.008);
         assert!((trip.seconds() - 0.008).abs() < 1e-12);
         trip.observe(0.016);
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_call_that_was_held_up_was_seen_one_round_trip_after_it_left() {
-        let mut trip = Trip::default();
+        let mut trip = RoundTrip::default();
         trip.observe(0.010);
         assert!((trip.seen_at(1.0, 1.010) - 1.005).abs() < 1e-12);
         assert!((trip.seen_at(1.0, 1.300) - 1.010).abs() < 1e-12);

@@ -13,12 +13,12 @@ const LONGEST_DEBT: f64 = 10.0;
 
 /// Credit in entries. A call leaves when there is any, and may take more than there is.
 #[derive(Debug, Default)]
-pub(super) struct Credit {
+pub(super) struct TokenBalance {
     entries: f64,
     reckoned_at: f64,
 }
 
-impl Credit {
+impl TokenBalance {
     /// Begins without any.
     pub(super) fn none(now: f64) -> Self {
         Self {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_chunk_is_paid_off_at_the_pace() {
-        let mut credit = Credit::none(0.0);
+        let mut credit = TokenBalance::none(0.0);
         assert!(credit.wait(1000.0).is_none());
         credit.spend(25.0);
         assert!((credit.wait(10_000.0).unwrap() - 0.0025).abs() < 1e-9);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_debt_made_at_a_high_pace_is_not_paid_off_at_a_low_one_for_ever() {
-        let mut credit = Credit::none(0.0);
+        let mut credit = TokenBalance::none(0.0);
         credit.spend(1000.0);
         credit.earn(0.0, 1.0);
         credit.earn(10.0, 1.0);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn only_a_little_is_saved() {
-        let mut credit = Credit::none(0.0);
+        let mut credit = TokenBalance::none(0.0);
         let lost = credit.earn(100.0, 1000.0);
         assert!((lost - 99_980.0).abs() < 1e-6, "{lost}");
         credit.spend(20.0);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_jumps_back_does_not_stop_the_earning() {
-        let mut credit = Credit::none(10.0);
+        let mut credit = TokenBalance::none(10.0);
         credit.spend(25.0);
         credit.earn(0.0, 1000.0);
         assert!((credit.entries + 25.0).abs() < 1e-9);

@@ -1,0 +1,636 @@
+//! The pacer: from what it hears to what it lets go.
+
+use std::time::{Duration, Instant};
+
+use tracing::{debug, info};
+
+use super::super::jitter::Jitter;
+use super::answer::Answer;
+use super::baseline_loss::{BaselineLoss, Suspicion};
+use super::clock::{Clock, after};
+use super::count::{reckoned, whole};
+use super::estimate::Estimate;
+use super::outage::{LONG, Outage};
+use super::probe::{Finding, Probe};
+use super::recent::Recent;
+use super::retries::Retries;
+use super::retry_group::RetryGroup;
+use super::round_trip::RoundTrip;
+use super::schedule::{Conditions, Schedule};
+use super::search::{End, Search};
+use super::settings::Settings;
+use super::snapshot::{Reason, Snapshot, State};
+use super::token_balance::TokenBalance;
+use crate::backoff::{Admission, Outcome, Waiter};
+
+/// How long a request that depends on answers waits before it asks again without one, in seconds.
+const PATIENCE: f64 = 0.02;
+
+/// Bounds of a pace in entries a second, so that no arithmetic leaves the numbers.
+const LOWEST: f64 = 0.1;
+const HIGHEST: f64 = 1e9;
+
+/// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
+const SHORTEST_WAIT: f64 = 1e-4;
+
+/// Calls in flight at the end of a search have two round trips to come back.
+const DRAIN_TRIPS: f64 = 2.0;
+
+/// No time is measured more finely than this, in seconds.
+const LEAST_SPAN: f64 = 1e-3;
+
+/// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
+const CALL_SECONDS: f64 = 0.25;
+
+/// Accepted entries that are worth an estimate at the end of a search.
+const WORTH: f64 = 4.0;
+
+/// Calls in a row of which nothing was accepted, and round trips without anything accepted: an outage.
+const FULL_REJECTIONS: u32 = 2;
+const NOTHING_TRIPS: f64 = 1.5;
+
+/// Signals lower the estimate by at most so much a second, as a share: rejections that do not depend on the pace would pull it
+/// down for ever. A capacity that falls faster is found by a probe.
+const DECLINE: f64 = 0.02;
+
+/// A capacity that has fallen is at least this part of the estimate less so many times the suspected share of rejections.
+const FALL: f64 = 0.9;
+const FALL_SHARE: f64 = 0.4;
+
+/// The pace does not climb beyond so many times what was accepted lately: that finds out as well that more is accepted.
+const CLIMB: f64 = 2.0;
+
+/// Seconds until a baseline loss is measured again: soon after it was found, and then now and then. A capacity that fell
+/// and was taken for a loss would confirm itself for ever.
+const FIRST_REVIEW: f64 = 2.0;
+const REVIEW: f64 = 12.0;
+
+/// Retries are judged by calls of whose fresh entries at most this share was rejected.
+const FEW_REJECTED: f64 = 0.25;
+
+/// The window of the search after an outage that left no estimate.
+const WINDOW_AFTER_OUTAGE: f64 = 2.0;
+
+/// A phase with what belongs to it alone.
+#[derive(Debug)]
+enum Phase {
+    Searching(Search),
+    Draining { until: f64 },
+    Steady,
+    Probing(Probe),
+    Outage(Outage),
+}
+
+impl Phase {
+    fn state(&self) -> State {
+        match self {
+            Self::Searching(_) => State::Searching,
+            Self::Draining { .. } => State::Draining,
+            Self::Steady => State::Steady,
+            Self::Probing(_) => State::Probing,
+            Self::Outage(_) => State::Outage,
+        }
+    }
+}
+
+/// The state machine behind [`Adaptive`](super::Adaptive).
+#[derive(Debug)]
+pub(super) struct Pacer {
+    settings: Settings,
+    clock: Clock,
+    round_trip: RoundTrip,
+    recent: Recent,
+    loss: BaselineLoss,
+    review_at: f64,
+    phase: Phase,
+    reason: Reason,
+    since: Option<Instant>,
+    /// Entries in the largest call that was asked for.
+    call: f64,
+    in_flight: f64,
+    /// Entries a second, when known.
+    capacity: Option<f64>,
+    estimate: Estimate,
+    schedule: Schedule,
+    balance: TokenBalance,
+    retries: Retries,
+    group: RetryGroup,
+    /// When the service had no capacity left last, as far as known.
+    signal_at: Option<f64>,
+    /// Entries accepted since.
+    accepted: f64,
+    /// Entries that might have left since and did not, as there were none to send or no call was free.
+    unused: f64,
+    full_rejections: u32,
+    accepted_at: f64,
+    /// Entries rejected since the last cut.
+    rejected: f64,
+}
+
+impl Pacer {
+    pub(super) fn new(settings: Settings) -> Self {
+        let initial = settings.initial_rate;
+        Self {
+            settings,
+            clock: Clock::default(),
+            round_trip: RoundTrip::default(),
+            recent: Recent::default(),
+            loss: BaselineLoss::default(),
+            review_at: 0.0,
+            phase: initial.map_or_else(|| Phase::Searching(Search::new()), |_| Phase::Steady),
+            reason: initial.map_or(Reason::Start, |_| Reason::InitialRate),
+            since: None,
+            call: 1.0,
+            in_flight: 0.0,
+            capacity: initial,
+            estimate: initial.map_or_else(Estimate::default, |rate| Estimate::guessed(rate, f64::INFINITY)),
+            schedule: Schedule::default(),
+            balance: TokenBalance::default(),
+            retries: Retries::default(),
+            group: RetryGroup::default(),
+            signal_at: None,
+            accepted: 0.0,
+            unused: 0.0,
+            full_rejections: 0,
+            accepted_at: 0.0,
+            rejected: 0.0,
+        }
+    }
+
+    pub(super) fn capacity(&self) -> Option<f64> {
+        self.capacity
+    }
+
+    pub(super) fn loss(&self) -> f64 {
+        self.loss.share()
+    }
+
+    pub(super) fn snapshot(&self, now: Instant) -> Snapshot {
+        let now = self.clock.at(now);
+        Snapshot {
+            state: self.phase.state(),
+            reason: self.reason,
+            since: self.since,
+            capacity: self.capacity,
+            rate: match self.phase {
+                Phase::Steady | Phase::Probing(_) => Some(self.pace(now)),
+                _ => self.settings.max_rate,
+            },
+            loss: self.loss(),
+            in_flight: whole(self.in_flight + 1.0) - 1,
+        }
+    }
+
+    /// The share of entries that are rejected by mere chance, so that some are rejected again and again.
+    pub(super) fn bad_luck(&self) -> f64 {
+        if self.loss.is_known() {
+            // What is rejected on top is rejected for the pace, which is no chance.
+            self.loss.share()
+        } else if let Phase::Searching(search) = &self.phase {
+            search.loss()
+        } else {
+            0.0
+        }
+    }
+
+    /// How long a call takes at the pace that the service can take.
+    pub(super) fn call_time(&self) -> Duration {
+        let seconds = self.capacity.map_or(0.0, |capacity| self.call_at(capacity) / capacity);
+        Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    }
+
+    /// Entries in a call at that pace.
+    fn call_at(&self, pace: f64) -> f64 {
+        self.call.min((pace * CALL_SECONDS).max(1.0))
+    }
+
+    /// Entries in a call at most, at this pace.
+    fn call_limit(&self, pace: f64) -> f64 {
+        match &self.phase {
+            Phase::Probing(probe) => probe.call(),
+            _ => pace * CALL_SECONDS,
+        }
+    }
+
+    /// Whether retries are held back until it is their turn.
+    pub(super) fn holds_retries(&self) -> bool {
+        self.group.is_active() && !self.group.gives()
+    }
+
+    /// How much longer a rejected entry rests.
+    pub(super) fn hold(&mut self, now: Instant) -> Duration {
+        let now = self.clock.now(now);
+        Duration::try_from_secs_f64(self.group.hold(now)).unwrap_or_default()
+    }
+
+    pub(super) fn admit(&mut self, at: Instant, request: Waiter) -> Admission {
+        let now = self.clock.now(at);
+        self.since.get_or_insert(at);
+        let wanted = reckoned(request.entries);
+        self.call = self.call.max(wanted);
+        self.end_drain_if_done(now);
+        self.earn(now);
+        let limit = match &mut self.phase {
+            Phase::Searching(search) => match self.settings.max_rate.and_then(|rate| self.balance.wait(rate)) {
+                Some(seconds) => Err(seconds),
+                None => search.admits(wanted, request.more, self.in_flight).ok_or(PATIENCE),
+            },
+            Phase::Draining { until } => Err((*until - now).min(PATIENCE)),
+            Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
+            Phase::Steady | Phase::Probing(_) => {
+                let pace = self.pace(now);
+                self.balance.wait(pace).map_or_else(|| Ok(self.call_limit(pace)), Err)
+            }
+        };
+        match limit {
+            Ok(limit) => Admission::Go(whole(limit).min(request.entries)),
+            Err(seconds) => Admission::WaitUntil(after(at, seconds.max(SHORTEST_WAIT))),
+        }
+    }
+
+    pub(super) fn depart(&mut self, now: Instant, entries: usize) {
+        let now = self.clock.now(now);
+        let entries = reckoned(entries);
+        self.earn(now);
+        self.in_flight += entries;
+        self.balance.spend(entries * (1.0 - self.loss.share()));
+        if let Phase::Outage(outage) = &mut self.phase {
+            outage.departs(now);
+        }
+    }
+
+    /// Forgets what the service could take, but not which calls are on their way.
+    pub(super) fn reset(&mut self) {
+        let fresh = Self::new(self.settings);
+        let old = std::mem::replace(self, fresh);
+        self.clock = old.clock;
+        self.round_trip = old.round_trip;
+        self.call = old.call;
+        self.in_flight = old.in_flight;
+        self.reason = Reason::Reset;
+    }
+
+    pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
+        let now = self.clock.now(outcome.answered_at);
+        let sent_at = self.clock.at(outcome.sent_at).min(now);
+        let in_flight = self.in_flight;
+        self.in_flight = (in_flight - reckoned(outcome.sent)).max(0.0);
+        // A call that was lost says nothing of the service's capacity, and its end is no answer.
+        if outcome.accepted + outcome.throttled + outcome.refused > 0 {
+            self.round_trip.observe((now - sent_at).max(0.0));
+            let seen_at = self.round_trip.seen_at(sent_at, now);
+            let answer = Answer::new(outcome, sent_at, seen_at, now);
+            self.hear(&answer, in_flight, jitter);
+        }
+        self.end_drain_if_done(now);
+    }
+
+    fn hear(&mut self, answer: &Answer, in_flight: f64, jitter: &Jitter) {
+        self.recent.observe(answer.now, answer.accepted, self.round_trip.seconds());
+        self.hear_of_retries(answer);
+        if answer.accepted > 0.0 {
+            self.accepted_at = answer.now;
+            self.full_rejections = 0;
+        } else if answer.is_wholly_rejected() && answer.fresh > 0.0 {
+            self.full_rejections += 1;
+        }
+        if self.signal_at.is_none_or(|signal_at| answer.seen_at > signal_at) || answer.rejected <= 0.0 {
+            self.accepted += answer.accepted;
+        }
+        let trial = answer.trial(self.judges_fresh_alone(answer));
+        match &mut self.phase {
+            Phase::Searching(search) => {
+                let trip = self.round_trip.seconds();
+                match search.hear(answer, trial, in_flight, trip) {
+                    None => {}
+                    Some(End::Knee { from, until, accepted }) => self.end_search(from, until, accepted, answer.now),
+                    Some(End::Stuck) => {
+                        let (calls, entries) = (search.whole_calls(), search.loss());
+                        self.abandon_search(answer.now, calls, entries);
+                    }
+                }
+            }
+            Phase::Draining { .. } => {
+                if trial.rejected > 0.0 {
+                    self.measure_until(answer.seen_at);
+                }
+            }
+            Phase::Steady => self.hear_steady(answer),
+            Phase::Probing(probe) => {
+                let finding = probe.hear(answer.sent_at, answer.now, trial);
+                if self.is_outage(answer) {
+                    self.enter(Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())), Reason::NothingAccepted);
+                } else if let Some(finding) = finding {
+                    self.conclude(finding, answer.now);
+                }
+            }
+            Phase::Outage(outage) => {
+                if answer.accepted > 0.0 {
+                    let seconds = outage.seconds(answer.now);
+                    self.recover(answer, seconds);
+                } else if answer.sent_at >= outage.since() {
+                    outage.rejected(answer.now, jitter);
+                }
+            }
+        }
+    }
+
+    /// Whether the retries of an answer say nothing of the capacity, as they may be rejected for reasons of their own.
+    fn judges_fresh_alone(&self, answer: &Answer) -> bool {
+        let fresh = (answer.fresh, answer.fresh_rejected);
+        let retries = (answer.sent - fresh.0, answer.rejected - fresh.1);
+        self.loss.is_known() || self.group.is_active() || Retries::are_singled_out(fresh, retries)
+    }
+
+    fn hear_steady(&mut self, answer: &Answer) {
+        let trial = answer.trial(self.judges_fresh_alone(answer));
+        let mut suspicion = None;
+        self.rejected += trial.rejected - self.loss.share() * trial.sent;
+        if self.schedule.is_low(answer.sent_at) {
+            let was_known = self.loss.is_known();
+            suspicion = self.loss.below(trial, self.schedule.is_very_low(answer.sent_at));
+            if self.loss.is_known() && !was_known {
+                self.review_at = answer.now + REVIEW;
+            }
+        } else if answer.sent_at > self.schedule.cut_at() || self.loss.is_known() {
+            if self.loss.above(trial) {
+                self.signal(answer);
+            }
+        } else if trial.rejected > 0.0 {
+            // A call from before the cut: the service had no capacity left at that moment either.
+            self.measure(answer.seen_at);
+        }
+        if self.is_outage(answer) {
+            self.enter(Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())), Reason::NothingAccepted);
+        } else if let Some(suspicion) = suspicion {
+            self.probe(answer.now, suspicion, Reason::UnexpectedRejections);
+        } else if self.loss.is_known() && answer.now >= self.review_at && !self.group.is_active() {
+            self.probe(answer.now, self.loss.suspicion(), Reason::Review);
+        }
+    }
+
+    fn is_outage(&self, answer: &Answer) -> bool {
+        let suspected = match &self.phase {
+            Phase::Probing(probe) => probe.suspected(),
+            _ => 0.0,
+        };
+        let loss = self.loss.share().max(suspected).max(0.03);
+        let is_certain = self.full_rejections >= FULL_REJECTIONS && loss.powf(f64::from(self.full_rejections)) < 1e-3;
+        is_certain && answer.now - self.accepted_at > NOTHING_TRIPS * self.round_trip.seconds()
+    }
+
+    /// The service had no capacity left when it saw the call.
+    fn signal(&mut self, answer: &Answer) {
+        self.measure(answer.seen_at);
+        debug!(capacity = self.capacity, rejected = answer.rejected, "congestion signal");
+        self.loss.forget_excess();
+        self.cut(answer.now);
+    }
+
+    /// What was accepted since the last signal is what the service can take.
+    fn measure(&mut self, seen_at: f64) {
+        let last = self.signal_at.unwrap_or(seen_at);
+        let seconds = seen_at - last;
+        if let Some(capacity) = self.capacity.filter(|_| seconds > 0.0) {
+            let expected = capacity * seconds;
+            // While nothing was sent the bucket may have overflowed, and what it would have taken is not known.
+            let accepted = self.accepted.max((self.accepted + self.unused).min(expected));
+            self.estimate.add_fading(accepted, seconds);
+            let rate = self.estimate.rate_over(LEAST_SPAN);
+            let least = capacity * (1.0 - DECLINE * seconds).max(0.5);
+            if rate < least {
+                self.estimate = Estimate::guessed(least, f64::INFINITY);
+            }
+            self.capacity = Some(rate.max(least));
+        }
+        if seconds > 0.0 || self.signal_at.is_none() {
+            self.signal_at = Some(seen_at);
+            self.accepted = 0.0;
+            self.unused = 0.0;
+        }
+    }
+
+    fn cut(&mut self, now: f64) {
+        let conditions = self.conditions();
+        self.schedule.cut(now, self.rejected, &conditions);
+        self.rejected = 0.0;
+        self.balance.forfeit();
+    }
+
+    fn conditions(&self) -> Conditions {
+        let capacity = self.capacity.unwrap_or(1.0);
+        Conditions {
+            capacity,
+            call: self.call_at(capacity),
+            trip: self.round_trip.seconds(),
+        }
+    }
+
+    /// Entries a second that are to be accepted.
+    fn pace(&self, now: f64) -> f64 {
+        let pace = match &self.phase {
+            Phase::Probing(probe) => probe.pace(),
+            _ => {
+                let conditions = self.conditions();
+                let climb = self.schedule.pace(now, &conditions);
+                let most = (CLIMB * self.recent.rate() / conditions.capacity).max(1.04);
+                self.settings.share * conditions.capacity * climb.min(most)
+            }
+        };
+        pace.min(self.settings.max_rate.unwrap_or(HIGHEST)).clamp(LOWEST, HIGHEST)
+    }
+
+    fn earn(&mut self, now: f64) {
+        let pace = match &self.phase {
+            Phase::Steady | Phase::Probing(_) => self.pace(now),
+            _ => self.settings.max_rate.unwrap_or(HIGHEST),
+        };
+        let lost = self.balance.earn(now, pace);
+        if matches!(self.phase, Phase::Steady) {
+            self.unused += lost;
+        }
+    }
+
+    /// The one place where the state changes.
+    fn enter(&mut self, phase: Phase, reason: Reason) {
+        let from = self.phase.state();
+        self.phase = phase;
+        self.reason = reason;
+        self.since = self.clock.latest();
+        self.full_rejections = 0;
+        if std::env::var_os("TRACE").is_some() {
+            eprintln!(
+                "{:9.3} {:?} <- {:?}: {:?} c={:?} loss={:.3} {:?}",
+                self.clock.seconds_now(), self.phase.state(), from, reason, self.capacity.map(f64::round), self.loss.share(), self.loss.suspicion()
+            );
+        }
+        info!(
+            state = ?self.phase.state(),
+            ?from,
+            ?reason,
+            capacity = self.capacity,
+            loss = self.loss.share(),
+            in_flight = self.in_flight,
+            "pace"
+        );
+    }
+
+    fn end_search(&mut self, from: f64, until: f64, accepted: f64, now: f64) {
+        if until > from {
+            self.estimate.add(accepted, until - from);
+        }
+        self.signal_at = Some(until);
+        self.accepted = 0.0;
+        let until = now + DRAIN_TRIPS * self.round_trip.seconds();
+        self.enter(Phase::Draining { until }, Reason::Knee);
+    }
+
+    /// What was accepted from the last signal to this one, while the capacity is not known.
+    fn measure_until(&mut self, seen_at: f64) {
+        if let Some(last) = self.signal_at.filter(|last| *last < seen_at) {
+            self.estimate.add(self.accepted, seen_at - last);
+            self.signal_at = Some(seen_at);
+            self.accepted = 0.0;
+        }
+    }
+
+    fn end_drain_if_done(&mut self, now: f64) {
+        let Phase::Draining { until } = self.phase else {
+            return;
+        };
+        if self.in_flight > 0.0 && now < until {
+            return;
+        }
+        let trip = self.round_trip.seconds();
+        let recent = self.recent.rate();
+        if self.estimate.entries() < WORTH && recent > 0.0 {
+            // The last rejections came at one moment, so that nothing was measured between them. But no more is accepted than
+            // what was accepted lately.
+            self.estimate = Estimate::guessed(recent, f64::INFINITY);
+        }
+        if self.estimate.entries() >= WORTH {
+            // Over less than half a round trip a rate may come out many times too high, unless as much was accepted lately.
+            let known = self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN));
+            self.capacity = Some(known.max(self.estimate.rate_over(LEAST_SPAN).min(recent)));
+            self.schedule.restart();
+            self.start_steady(now, Reason::Drained);
+        } else if self.accepted <= 0.0 && self.estimate.entries() <= 0.0 {
+            self.enter(Phase::Outage(Outage::new(now, trip)), Reason::NothingAccepted);
+        } else {
+            self.enter(Phase::Searching(Search::from(1.0)), Reason::NothingMeasured);
+        }
+    }
+
+    fn start_steady(&mut self, now: f64, reason: Reason) {
+        self.unused = 0.0;
+        self.balance = TokenBalance::none(now);
+        // The service has no capacity left: a call has to be paid for before it leaves.
+        self.balance.spend(self.conditions().call);
+        self.enter(Phase::Steady, reason);
+        self.cut(now);
+    }
+
+    /// Rejections go on at any pace, as far as the search could tell.
+    fn abandon_search(&mut self, now: f64, (calls, rejected_calls): (f64, f64), entries: f64) {
+        let rate = self.recent.rate();
+        if rate > 0.0 {
+            self.estimate = Estimate::guessed(rate, f64::INFINITY);
+            self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
+            self.schedule.restart();
+            self.start_steady(now, Reason::Stuck);
+            let calls = rejected_calls / calls.max(1.0);
+            let suspicion = if calls > 0.5 * entries {
+                Suspicion { calls, entries: 0.0 }
+            } else {
+                Suspicion { calls: 0.0, entries }
+            };
+            self.probe(now, suspicion, Reason::Stuck);
+        }
+    }
+
+    /// The pace is low for a while, to learn whether the rejections depend on it.
+    fn probe(&mut self, now: f64, suspicion: Suspicion, reason: Reason) {
+        let capacity = self.capacity.unwrap_or(0.0);
+        let recent = self.recent.rate();
+        let accepted_rate = if recent > 0.0 { recent.min(capacity) } else { capacity };
+        let probe = Probe::new(now, self.round_trip.seconds(), accepted_rate, suspicion, &self.loss, reason == Reason::Review);
+        self.balance.forfeit();
+        // The service has mostly just rejected something: the first call waits for its whole time.
+        self.balance.spend(probe.call());
+        self.enter(Phase::Probing(probe), reason);
+    }
+
+    fn conclude(&mut self, finding: Finding, now: f64) {
+        let Phase::Probing(probe) = &self.phase else {
+            return;
+        };
+        let probe = *probe;
+        let was_known = self.loss.is_known();
+        probe.report(finding, &mut self.loss);
+        self.review_at = now + if was_known { REVIEW } else { FIRST_REVIEW };
+        match finding {
+            Finding::Loss => {
+                if was_known {
+                    self.schedule.shorten();
+                } else {
+                    // The estimate may have been made of rejections that had nothing to do with it.
+                    self.schedule.restart();
+                }
+                self.start_steady(now, Reason::LossFound);
+            }
+            Finding::Nothing => {
+                self.schedule.shorten();
+                self.start_steady(now, Reason::Undecided);
+            }
+            Finding::Capacity => {
+                if self.reason == Reason::UnexpectedRejections {
+                    let capacity = self.capacity.unwrap_or(probe.accepted_rate);
+                    // Few rejections do not come of a capacity that is far lower.
+                    let least = capacity * (FALL - probe.suspected() / FALL_SHARE);
+                    let rate = probe.accepted_rate.max(least).min(capacity);
+                    self.estimate = Estimate::guessed(rate, f64::INFINITY);
+                    self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
+                    self.signal_at = None;
+                    self.accepted = 0.0;
+                }
+                self.schedule.shorten();
+                self.start_steady(now, Reason::CapacityFell);
+            }
+        }
+    }
+
+    /// The service takes entries again.
+    fn recover(&mut self, answer: &Answer, seconds: f64) {
+        if self.capacity.is_none() {
+            self.enter(Phase::Searching(Search::from(WINDOW_AFTER_OUTAGE)), Reason::Recovered);
+            return;
+        }
+        if seconds > LONG {
+            // What was accepted before the outage says nothing of the time after it.
+            self.signal_at = None;
+            self.accepted = 0.0;
+        }
+        self.schedule.shorten();
+        self.start_steady(answer.now, Reason::Recovered);
+    }
+
+    /// Retries that are rejected while the fresh entries of the same calls are accepted have reasons of their own.
+    fn hear_of_retries(&mut self, answer: &Answer) {
+        if matches!(self.phase, Phase::Outage(_)) {
+            return;
+        }
+        let fresh = (answer.fresh, answer.fresh_rejected);
+        let retries = (answer.sent - fresh.0, answer.rejected - fresh.1);
+        self.retries.hear(fresh, retries);
+        let capacity = self.capacity.unwrap_or(0.0);
+        if self.group.is_active() {
+            self.group.give(fresh.1 - 2.0 * self.loss.share() * fresh.0);
+            if fresh.1 <= FEW_REJECTED * fresh.0 {
+                self.group.hear(retries.0, retries.1, capacity.max(self.recent.rate()));
+            }
+        } else if self.retries.are_at_fault() {
+            self.retries.acquit();
+            self.group.begin(answer.now);
+        }
+    }
+}

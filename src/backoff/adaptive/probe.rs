@@ -1,0 +1,218 @@
+//! A pace that is low for a moment, to learn whether rejections depend on it.
+
+use super::answer::Trial;
+use super::baseline_loss::{BaselineLoss, Suspicion};
+
+/// The pace of a probe, as a share of what was accepted lately. A capacity that has fallen takes all of it.
+const PACE: f64 = 0.6;
+
+/// If the rejections depend on the pace, at most this part of them is left at the pace of a probe.
+const REMAINDER: f64 = 0.2;
+
+/// More than a known loss is at least so many times as much.
+const GROWN: f64 = 1.5;
+
+/// A suspicion is raised by more rejections than usual, so that the usual share is smaller.
+const CAUTION: f64 = 0.6;
+
+/// A smaller suspected share would take too many calls to find again.
+const SMALLEST: f64 = 0.02;
+const LARGEST: f64 = 0.9;
+
+/// The evidence that is enough, as the logarithm of a likelihood ratio: one in a hundred is wrong (Wald's test).
+const ENOUGH: f64 = 4.6;
+
+/// Answers from which the share that is accepted is told; and the least that it is taken to be.
+const FEWEST: u32 = 8;
+const LEAST_ACCEPTED: f64 = 0.1;
+
+/// Less evidence than this tells nothing at the end of a probe: what is known is kept.
+const UNDECIDED: f64 = 3.0;
+
+/// Each pace of a probe takes at most so many seconds, or the time for so many entries.
+const ENTRIES: f64 = 120.0;
+const LONGEST: f64 = 1.0;
+
+/// A call carries what so many seconds bring: many small calls are many trials.
+const CALL_SECONDS: f64 = 0.01;
+const SMALLEST_CALL: f64 = 5.0;
+
+/// What a probe has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// The rejections go on: they do not depend on the pace.
+    Loss,
+    /// They have ended: the pace was too high.
+    Capacity,
+    /// That cannot be told: what was known is kept.
+    Nothing,
+}
+
+/// One kind of trial: two hypotheses about its share of rejections, and what was seen.
+#[derive(Debug, Clone, Copy)]
+struct Hypotheses {
+    /// The rejections go on as they were …
+    high: f64,
+    /// … or only what is known to be lost whatever the pace.
+    low: f64,
+    low_is_known: bool,
+    evidence: f64,
+    trials: f64,
+    rejected: f64,
+}
+
+impl Hypotheses {
+    fn new(suspected: f64, known: f64) -> Self {
+        let low_is_known = known > 0.0;
+        let high = (CAUTION * suspected).max(GROWN * known).clamp(SMALLEST, LARGEST);
+        Self {
+            high,
+            low: if low_is_known { known } else { REMAINDER * high },
+            low_is_known,
+            evidence: 0.0,
+            trials: 0.0,
+            rejected: 0.0,
+        }
+    }
+
+    /// The same at another pace: what was seen may have been the rest of what was sent before.
+    fn again(self) -> Self {
+        Self {
+            evidence: 0.0,
+            trials: 0.0,
+            rejected: 0.0,
+            ..self
+        }
+    }
+
+    fn hear(&mut self, (trials, rejected): (f64, f64)) {
+        self.trials += trials;
+        self.rejected += rejected;
+        self.evidence += rejected * (self.high / self.low).ln();
+        self.evidence += (trials - rejected) * ((1.0 - self.high) / (1.0 - self.low)).ln();
+    }
+}
+
+/// A probe under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Probe {
+    pace: f64,
+    /// Calls that leave from then on count: what left before has left the service without capacity.
+    counts_from: f64,
+    trip: f64,
+    /// Entries a second that were accepted when it began, or at the first pace.
+    pub(super) accepted_rate: f64,
+    /// The rejections went on at the first pace: this is the second.
+    is_second: bool,
+    /// The loss is known, and looked at again.
+    is_review: bool,
+    sent: f64,
+    accepted: f64,
+    heard: u32,
+    calls: Option<Hypotheses>,
+    entries: Option<Hypotheses>,
+}
+
+impl Probe {
+    pub(super) fn new(now: f64, trip: f64, accepted_rate: f64, suspicion: Suspicion, known: &BaselineLoss, is_review: bool) -> Self {
+        // In a review what is known is in doubt itself.
+        let known = if is_review { Suspicion::default() } else { known.suspicion() };
+        let hypotheses = |suspected: f64, known: f64| (suspected > 0.0).then(|| Hypotheses::new(suspected, known));
+        Self {
+            pace: PACE * accepted_rate,
+            counts_from: now + trip,
+            trip,
+            accepted_rate,
+            is_second: false,
+            is_review,
+            sent: 0.0,
+            accepted: 0.0,
+            heard: 0,
+            calls: hypotheses(suspicion.calls, known.calls),
+            entries: hypotheses(suspicion.entries, known.entries),
+        }
+    }
+
+    /// Entries a second.
+    pub(super) fn pace(&self) -> f64 {
+        self.pace
+    }
+
+    /// Entries in a call.
+    pub(super) fn call(&self) -> f64 {
+        (CALL_SECONDS * self.pace).max(SMALLEST_CALL)
+    }
+
+    /// Hears of a call. Tells when enough is known.
+    pub(super) fn hear(&mut self, sent_at: f64, now: f64, trial: Trial) -> Option<Finding> {
+        if sent_at >= self.counts_from {
+            self.sent += trial.sent;
+            self.accepted += trial.sent - trial.rejected;
+            self.heard += 1;
+            if let Some(of_calls) = &mut self.calls {
+                of_calls.hear(trial.calls());
+            }
+            if let Some(of_entries) = &mut self.entries {
+                of_entries.hear(trial.entries());
+            }
+        }
+        let kinds = self.calls.iter().chain(&self.entries);
+        let evidence: f64 = kinds.map(|kind| kind.evidence).sum();
+        let is_enough = evidence.abs() >= ENOUGH && (evidence < 0.0 || self.heard >= FEWEST);
+        let longest = LONGEST.max(ENTRIES / self.pace);
+        let is_over = is_enough || now - self.counts_from >= longest;
+        if !is_over {
+            return None;
+        }
+        if evidence.abs() < UNDECIDED {
+            return Some(Finding::Nothing);
+        }
+        if evidence <= 0.0 {
+            return Some(Finding::Capacity);
+        }
+        if self.is_second {
+            return Some(Finding::Loss);
+        }
+        // A capacity that has just fallen is far below what was accepted lately. What is accepted now is not.
+        let rate = self.pace * (self.accepted / self.sent.max(1.0)).max(LEAST_ACCEPTED);
+        *self = Self {
+            pace: PACE * rate,
+            counts_from: now + self.trip,
+            trip: self.trip,
+            accepted_rate: rate,
+            is_second: true,
+            is_review: self.is_review,
+            sent: 0.0,
+            accepted: 0.0,
+            heard: 0,
+            calls: self.calls.map(Hypotheses::again),
+            entries: self.entries.map(Hypotheses::again),
+        };
+        None
+    }
+
+    /// The share of rejections that is suspected.
+    pub(super) fn suspected(&self) -> f64 {
+        let kinds = self.calls.iter().chain(&self.entries);
+        kinds.map(|kind| kind.high).fold(0.0, f64::max)
+    }
+
+    /// Tells the baseline what was measured.
+    pub(super) fn report(&self, finding: Finding, loss: &mut BaselineLoss) {
+        for (kind, is_calls) in [(&self.calls, true), (&self.entries, false)] {
+            let Some(kind) = kind else { continue };
+            if finding == Finding::Nothing {
+                continue;
+            }
+            if self.is_review && finding == Finding::Loss {
+                // What was known is measured a little more exactly.
+                loss.add(is_calls, kind.trials, kind.rejected);
+            } else if finding == Finding::Loss && kind.evidence > 0.0 {
+                // The suspicion counts as much as a few trials.
+                loss.set(is_calls, kind.trials + 4.0 / kind.high, kind.rejected + 4.0);
+            } else if finding == Finding::Capacity && !kind.low_is_known {
+                loss.set(is_calls, kind.trials, 0.0);
+            }
+        }
+    }
+}

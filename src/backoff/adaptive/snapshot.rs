@@ -1,0 +1,76 @@
+//! What the pacer is doing, for people.
+
+use std::time::Instant;
+
+/// What [`Adaptive`](super::Adaptive) is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum State {
+    /// The capacity is not known: a window of entries in flight grows.
+    Searching,
+    /// The service has rejected something: nothing leaves until the calls in flight are back.
+    Draining,
+    /// The capacity is known: the pace is a little below it, and then a little above.
+    Steady,
+    /// The pace is low for a moment, to learn whether rejections depend on it.
+    Probing,
+    /// The service takes nothing: single entries ask whether it is back.
+    Outage,
+}
+
+/// Why the state was entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Nothing is known yet.
+    Start,
+    /// The rate was given.
+    InitialRate,
+    /// The service is said to be back.
+    Reset,
+    /// More entries in flight are not accepted any more.
+    Knee,
+    /// What the calls in flight came to is known.
+    Drained,
+    /// Too little was accepted to tell.
+    NothingMeasured,
+    /// Rejections go on for so long that a higher pace tells nothing.
+    Stuck,
+    /// Something is rejected at a pace that should not be too high.
+    UnexpectedRejections,
+    /// The baseline loss is due for another look.
+    Review,
+    /// The rejections do not depend on the pace.
+    LossFound,
+    /// Whether the rejections depend on the pace could not be told.
+    Undecided,
+    /// The rejections end at a lower pace.
+    CapacityFell,
+    /// Far more than the estimate is accepted.
+    CapacityRose,
+    /// Nothing is accepted any more.
+    NothingAccepted,
+    /// The service takes entries again.
+    Recovered,
+}
+
+/// What [`Adaptive`](super::Adaptive) measures and does at one moment.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// What it is doing.
+    pub state: State,
+    /// Why.
+    pub reason: Reason,
+    /// Since when; `None` before the first call.
+    pub since: Option<Instant>,
+    /// Entries a second that the service can take, as measured; `None` before it has rejected anything. Write units where
+    /// these are counted.
+    pub capacity: Option<f64>,
+    /// Entries a second that may leave now; `None` where a window limits them, or nothing does.
+    pub rate: Option<f64>,
+    /// The share of entries that the service rejects whatever the pace.
+    pub loss: f64,
+    /// Entries in flight.
+    pub in_flight: usize,
+}
