@@ -81,6 +81,10 @@ impl Trial {
 
     /// Entries with a fate of their own, and how many of them were rejected.
     pub(super) fn entries(&self) -> (f64, f64) {
-        if self.is_whole() { (0.0, 0.0) } else { (self.sent, self.rejected) }
+        if self.is_whole() {
+            (0.0, 0.0)
+        } else {
+            (self.sent, self.rejected)
+        }
     }
 }

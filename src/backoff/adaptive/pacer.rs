@@ -286,7 +286,8 @@ impl Pacer {
     }
 
     fn hear(&mut self, answer: &Answer, in_flight: f64, jitter: &Jitter) {
-        self.recent.observe(answer.now, answer.accepted, self.round_trip.seconds());
+        self.recent
+            .observe(answer.now, answer.accepted, self.round_trip.seconds());
         self.hear_of_retries(answer);
         if answer.accepted > 0.0 {
             self.accepted_at = answer.now;
@@ -319,7 +320,10 @@ impl Pacer {
             Phase::Probing(probe) => {
                 let finding = probe.hear(answer.sent_at, answer.now, trial);
                 if self.is_outage(answer) {
-                    self.enter(Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())), Reason::NothingAccepted);
+                    self.enter(
+                        Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())),
+                        Reason::NothingAccepted,
+                    );
                 } else if let Some(finding) = finding {
                     self.conclude(finding, answer.now);
                 }
@@ -339,7 +343,8 @@ impl Pacer {
     fn judges_fresh_alone(&self, answer: &Answer) -> bool {
         let fresh = (answer.fresh, answer.fresh_rejected);
         let retries = (answer.sent - fresh.0, answer.rejected - fresh.1);
-        self.loss.is_known() || self.group.is_active() || Retries::are_singled_out(fresh, retries)
+        let is_probe = matches!(self.phase, Phase::Probing(_)) && fresh.0 > 0.0;
+        self.loss.is_known() || self.group.is_active() || is_probe || Retries::are_singled_out(fresh, retries)
     }
 
     fn hear_steady(&mut self, answer: &Answer) {
@@ -361,7 +366,10 @@ impl Pacer {
             self.measure(answer.seen_at);
         }
         if self.is_outage(answer) {
-            self.enter(Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())), Reason::NothingAccepted);
+            self.enter(
+                Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())),
+                Reason::NothingAccepted,
+            );
         } else if let Some(suspicion) = suspicion {
             self.probe(answer.now, suspicion, Reason::UnexpectedRejections);
         } else if self.loss.is_known() && answer.now >= self.review_at && !self.group.is_active() {
@@ -382,7 +390,11 @@ impl Pacer {
     /// The service had no capacity left when it saw the call.
     fn signal(&mut self, answer: &Answer) {
         self.measure(answer.seen_at);
-        debug!(capacity = self.capacity, rejected = answer.rejected, "congestion signal");
+        debug!(
+            capacity = self.capacity,
+            rejected = answer.rejected,
+            "congestion signal"
+        );
         self.loss.forget_excess();
         self.cut(answer.now);
     }
@@ -437,7 +449,8 @@ impl Pacer {
                 self.settings.share * conditions.capacity * climb.min(most)
             }
         };
-        pace.min(self.settings.max_rate.unwrap_or(HIGHEST)).clamp(LOWEST, HIGHEST)
+        pace.min(self.settings.max_rate.unwrap_or(HIGHEST))
+            .clamp(LOWEST, HIGHEST)
     }
 
     fn earn(&mut self, now: f64) {
@@ -461,7 +474,13 @@ impl Pacer {
         if std::env::var_os("TRACE").is_some() {
             eprintln!(
                 "{:9.3} {:?} <- {:?}: {:?} c={:?} loss={:.3} {:?}",
-                self.clock.seconds_now(), self.phase.state(), from, reason, self.capacity.map(f64::round), self.loss.share(), self.loss.suspicion()
+                self.clock.seconds_now(),
+                self.phase.state(),
+                from,
+                reason,
+                self.capacity.map(f64::round),
+                self.loss.share(),
+                self.loss.suspicion()
             );
         }
         info!(
@@ -553,7 +572,14 @@ impl Pacer {
         let capacity = self.capacity.unwrap_or(0.0);
         let recent = self.recent.rate();
         let accepted_rate = if recent > 0.0 { recent.min(capacity) } else { capacity };
-        let probe = Probe::new(now, self.round_trip.seconds(), accepted_rate, suspicion, &self.loss, reason == Reason::Review);
+        let probe = Probe::new(
+            now,
+            self.round_trip.seconds(),
+            accepted_rate,
+            suspicion,
+            &self.loss,
+            reason == Reason::Review,
+        );
         self.balance.forfeit();
         // The service has mostly just rejected something: the first call waits for its whole time.
         self.balance.spend(probe.call());
@@ -631,6 +657,12 @@ impl Pacer {
         } else if self.retries.are_at_fault() {
             self.retries.acquit();
             self.group.begin(answer.now);
+            if !self.loss.is_known() {
+                // Entries of hot keys that come fresh are rejected at any pace, too.
+                let (sent, rejected) = self.retries.fresh();
+                self.loss.set(false, sent, rejected);
+                self.review_at = answer.now + REVIEW;
+            }
         }
     }
 }

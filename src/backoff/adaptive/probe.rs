@@ -75,14 +75,9 @@ impl Hypotheses {
         }
     }
 
-    /// The same at another pace: what was seen may have been the rest of what was sent before.
+    /// The same at another pace.
     fn again(self) -> Self {
-        Self {
-            evidence: 0.0,
-            trials: 0.0,
-            rejected: 0.0,
-            ..self
-        }
+        Self { evidence: 0.0, ..self }
     }
 
     fn hear(&mut self, (trials, rejected): (f64, f64)) {
@@ -114,9 +109,20 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    pub(super) fn new(now: f64, trip: f64, accepted_rate: f64, suspicion: Suspicion, known: &BaselineLoss, is_review: bool) -> Self {
+    pub(super) fn new(
+        now: f64,
+        trip: f64,
+        accepted_rate: f64,
+        suspicion: Suspicion,
+        known: &BaselineLoss,
+        is_review: bool,
+    ) -> Self {
         // In a review what is known is in doubt itself.
-        let known = if is_review { Suspicion::default() } else { known.suspicion() };
+        let known = if is_review {
+            Suspicion::default()
+        } else {
+            known.suspicion()
+        };
         let hypotheses = |suspected: f64, known: f64| (suspected > 0.0).then(|| Hypotheses::new(suspected, known));
         Self {
             pace: PACE * accepted_rate,
@@ -208,8 +214,7 @@ impl Probe {
                 // What was known is measured a little more exactly.
                 loss.add(is_calls, kind.trials, kind.rejected);
             } else if finding == Finding::Loss && kind.evidence > 0.0 {
-                // The suspicion counts as much as a few trials.
-                loss.set(is_calls, kind.trials + 4.0 / kind.high, kind.rejected + 4.0);
+                loss.set(is_calls, kind.trials, kind.rejected);
             } else if finding == Finding::Capacity && !kind.low_is_known {
                 loss.set(is_calls, kind.trials, 0.0);
             }

@@ -4,12 +4,6 @@
 const FRESH_MEMORY: f64 = 200.0;
 const MEMORY: f64 = 50.0;
 
-/// Retries that are mere bad luck are rejected at most this many times as often as fresh entries.
-const TIMES: f64 = 2.0;
-
-/// Within this much on top it is mere chance.
-const SLACK: f64 = 0.1;
-
 /// Retries are at fault when more of them than this share are rejected, and by so many standard deviations more than
 /// if each entry of a call were as likely to be rejected as any other.
 const MOST: f64 = 0.5;
@@ -28,9 +22,6 @@ const ENOUGH: f64 = 8.0;
 /// Rejections that fall on the few retries of a call by chance more seldom than this are no matter of chance. It is taken
 /// to be the chance of neighbours, as a service may take the entries of a call in their order.
 const UNLIKELY: f64 = 0.05;
-
-/// Fresh entries are rejected often when more than this share is.
-const OFTEN: f64 = 0.06;
 
 /// How fresh entries and how retries fare.
 #[derive(Debug, Default)]
@@ -96,20 +87,8 @@ impl Retries {
     }
 
     /// Fresh entries that were heard of lately, and how many of them were rejected.
-    #[allow(dead_code)]
     pub(super) fn fresh(&self) -> (f64, f64) {
         (self.fresh.sent, self.fresh.rejected)
-    }
-
-    /// The share of fresh entries that is rejected.
-    pub(super) fn fresh_share(&self) -> f64 {
-        self.fresh.get()
-    }
-
-    /// Whether retries fail for the same reason as fresh entries do: it is mere chance whom it hits.
-    pub(super) fn are_unlucky(&self) -> bool {
-        let fresh = self.fresh.get();
-        fresh > OFTEN && self.again.get() <= TIMES * fresh + SLACK
     }
 
     /// Whether far more of the retries are rejected than of the fresh entries of the same calls.

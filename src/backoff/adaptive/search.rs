@@ -196,7 +196,12 @@ impl Search {
 
     /// Whether more is not accepted.
     fn is_over(&self) -> bool {
-        let in_vain = self.latest.iter().rev().take_while(|answer| answer.accepted <= 0.0).count() as f64;
+        let in_vain = self
+            .latest
+            .iter()
+            .rev()
+            .take_while(|answer| answer.accepted <= 0.0)
+            .count() as f64;
         let before = self.calls - in_vain;
         let loss = if before >= FEWEST_CALLS as f64 {
             (self.rejected_calls - in_vain) / before
@@ -214,13 +219,21 @@ impl Search {
         let is_enough = sent >= FEWEST && (!whole || self.latest.len() >= FEWEST_CALLS);
         let before = self.sent - sent;
         let is_known = before >= FEWEST && (self.rejected_calls <= 0.0 || self.calls >= 2.0 * FEWEST_CALLS as f64);
-        let usual = if is_known { (self.accepted - accepted) / before } else { ASSUMED };
+        let usual = if is_known {
+            (self.accepted - accepted) / before
+        } else {
+            ASSUMED
+        };
         is_enough && accepted / sent < FALLEN * usual
     }
 
     /// What was accepted between the first and the last of the latest rejections.
     fn knee(&self) -> Option<End> {
-        let mut rejections = self.latest.iter().filter(|answer| answer.rejected > 0.0).map(|answer| answer.seen_at);
+        let mut rejections = self
+            .latest
+            .iter()
+            .filter(|answer| answer.rejected > 0.0)
+            .map(|answer| answer.seen_at);
         let from = rejections.next()?;
         let until = rejections.fold(from, f64::max);
         // Answers do not come in the order in which the service saw the calls.
@@ -232,7 +245,10 @@ impl Search {
     /// Whether rejections go on while the search cannot go any faster, or for too long.
     fn is_stuck(&mut self, answer: &Answer, trial: Trial, is_used: bool) -> bool {
         let paused = self.latest.len() > 1
-            && self.latest.get(self.latest.len() - 2).is_some_and(|last| answer.seen_at - last.seen_at > PAUSE);
+            && self
+                .latest
+                .get(self.latest.len() - 2)
+                .is_some_and(|last| answer.seen_at - last.seen_at > PAUSE);
         if paused {
             self.rejected_since = None;
         }
