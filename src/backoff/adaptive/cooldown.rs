@@ -11,7 +11,7 @@ const FIRST: Duration = Duration::from_millis(50);
 
 /// The same for those that bad luck explains, which need no time to become well. They rest for the time that a call takes if that is
 /// longer: as their rests do not double, they would be in every call, and be rejected with many of them.
-const FIRST_OF_THE_UNLUCKY: Duration = Duration::from_millis(25);
+const FIRST_OF_THE_UNLUCKY: Duration = Duration::from_millis(5);
 
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
