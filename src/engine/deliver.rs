@@ -76,6 +76,7 @@ where
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
             }
+            self.heed_hot_keys();
             self.wake(now);
             self.cases.wake(now);
             self.give_up_expired(now);
@@ -118,6 +119,7 @@ where
                 Ok(()) = resets.changed() => {
                     self.waiting.wake_all(|lane| self.lanes.board(lane));
                     self.cases.wake_all();
+                    self.key_lines.wake_all();
                     self.slots.wake_all();
                     self.setup.wake(Instant::now());
                 }
@@ -192,7 +194,8 @@ where
                 self.give_up(entry);
             }
         }
-        for entry in self.cases.take_expired(is_expired) {
+        let of_keys = self.key_lines.take_expired(|entry| is_expired(&entry.ticket));
+        for entry in self.cases.take_expired(is_expired).into_iter().chain(of_keys) {
             self.give_up(entry);
         }
     }
@@ -232,7 +235,7 @@ where
 
     /// What the next call would like to carry.
     fn wanted(&self) -> Waiter {
-        let known = (self.waiting.ready() + self.fresh.len()).saturating_add(self.fresh.known());
+        let known = (self.waiting.ready() + self.key_lines.len() + self.fresh.len()).saturating_add(self.fresh.known());
         Waiter {
             entries: self.next_cost().max(1),
             more: known >= self.limits.entries.saturating_mul(MANY_CALLS),
@@ -296,7 +299,9 @@ where
         let patience = self.options.patience();
         let next_expiry = self.waiting.peek().and_then(|entry| entry.ticket.expiry(patience));
         let case_expiry = self.cases.next_expiry(|ticket| ticket.expiry(patience));
-        let has_entries = self.waiting.ready() + self.fresh.len() > 0 || self.cases.next_len().is_some();
+        let key_expiry = self.key_lines.first_sent().and_then(|sent| sent.checked_add(patience));
+        let has_entries =
+            self.waiting.ready() + self.key_lines.len() + self.fresh.len() > 0 || self.cases.next_len().is_some();
         let next_free = self.slots.next_free().filter(|_| has_entries);
         let next_probe = self.setup.next_probe().filter(|_| has_entries);
         let setup_expiry = self.setup.expiry(patience).filter(|_| has_entries);
@@ -306,6 +311,8 @@ where
             .chain([
                 next_expiry,
                 case_expiry,
+                key_expiry,
+                self.key_lines.next_due(now),
                 next_free,
                 next_probe,
                 setup_expiry,

@@ -14,6 +14,7 @@ use super::farewell::Farewells;
 use super::fresh::Fresh;
 use super::guarded::{guarded, panicked};
 use super::input::Input;
+use super::key_lines::KeyLines;
 use super::lanes::Lanes;
 use super::ledger::Ledger;
 use super::refusals::Refusals;
@@ -35,6 +36,12 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) fresh: Fresh<I>,
     pub(super) waiting: Waiting<T::Entry>,
     pub(super) lanes: Lanes<T::Entry>,
+    pub(super) key_lines: KeyLines<T::Entry>,
+    /// How often a key had become hot when the lines were brought in accord with that. From the first time on, entries wait by
+    /// their keys.
+    pub(super) hot_keys_seen: u64,
+    /// The strategy paces single partition keys.
+    pub(super) paces_keys: bool,
     pub(super) cases: Cases<T::Entry>,
     pub(super) slots: Slots,
     /// Chunks whose entries have arrived, for the next ones.
@@ -65,6 +72,9 @@ where
             fresh: Fresh::new(input),
             waiting: Waiting::new(),
             lanes: Lanes::new(),
+            key_lines: KeyLines::new(),
+            hot_keys_seen: 0,
+            paces_keys: options.gate.paces_keys(),
             cases: Cases::new(),
             slots: Slots::new(options.concurrency),
             emptied: Vec::new(),
@@ -108,7 +118,8 @@ where
 
     /// Whether everything is settled.
     pub(super) fn is_done(&self) -> bool {
-        let nothing_left = self.waiting.len() == 0 && self.fresh.len() == 0 && self.cases.is_empty();
+        let nothing_left =
+            self.waiting.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.cases.is_empty();
         nothing_left && self.rounds.is_empty() && self.fresh.has_ended()
     }
 }

@@ -80,6 +80,12 @@ where
             self.ledger.waits_no_more();
             self.give_back(entry, ending);
         }
+        for entry in self.key_lines.take_all() {
+            if entry.ticket.history.is_some() {
+                self.ledger.waits_no_more();
+            }
+            self.give_back(entry, ending);
+        }
         for entry in self.fresh.take_all() {
             self.give_back(entry, ending);
         }

@@ -107,6 +107,7 @@ impl<I: Input> Fresh<I> {
         target: &T,
         limits: &Limits,
         counts_units: bool,
+        paces_keys: bool,
         now: Instant,
     ) -> Option<Read<I::Entry>>
     where
@@ -122,6 +123,10 @@ impl<I: Input> Fresh<I> {
             target.complete(entry);
             ticket.weight = target.weight(entry, ticket.bytes);
             ticket.lane = target.lane(entry);
+            // Entries of a lane that shares calls stay together.
+            if paces_keys && !ticket.lane.is_some_and(Lane::shares_calls) {
+                ticket.key = target.partition_key(entry);
+            }
             if counts_units {
                 ticket.cost = target.units(entry).max(1);
             }

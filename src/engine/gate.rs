@@ -1,6 +1,7 @@
 //! The way past the shared strategy.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -13,11 +14,14 @@ use super::meter::{Meter, scaled};
 use super::queue::Queue;
 use super::turn::Turn;
 use super::watch::Warnings;
-use crate::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Retry, Waiter};
 use crate::target::Fault;
 
 /// How long a waiter waits that is told to wait by nobody: until the deliveries notice that the strategy panicked.
 const BROKEN: Duration = Duration::from_secs(1);
+
+/// The shortest wait for the pace of a key: a moment that has passed is waited for without end.
+const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
 /// A strategy and the queue of those who wait for it: one for all deliveries whose options are clones of each other.
 ///
@@ -31,6 +35,8 @@ pub(crate) struct Gate {
     queue: Mutex<Queue>,
     resets: watch::Sender<u64>,
     warnings: Warnings,
+    /// How often a key became hot.
+    hot: AtomicU64,
 }
 
 impl Gate {
@@ -42,6 +48,7 @@ impl Gate {
             queue: Mutex::new(Queue::new()),
             resets: watch::Sender::new(0),
             warnings: Warnings::default(),
+            hot: AtomicU64::new(0),
         }
     }
 
@@ -105,6 +112,71 @@ impl Gate {
     /// A call leaves.
     pub(super) fn depart(&self, now: Instant, entries: usize) {
         self.ask((), |strategy| strategy.depart(now.into_std(), entries));
+    }
+
+    /// Whether the strategy paces single partition keys.
+    pub(crate) fn paces_keys(&self) -> bool {
+        self.ask(false, |strategy| strategy.key_pace().is_some())
+    }
+
+    /// Whether no key is hot or may soon be.
+    pub(super) fn is_idle(&self) -> bool {
+        self.ask(true, |strategy| strategy.key_pace().is_none_or(KeyPace::is_idle))
+    }
+
+    /// Whether the key has a pace of its own at the moment.
+    pub(crate) fn is_hot(&self, key: u64) -> bool {
+        self.hot_keys_seen() > 0
+            && self.ask(false, |strategy| {
+                strategy.key_pace().is_some_and(|keys| keys.is_hot(key))
+            })
+    }
+
+    /// How often a key became hot.
+    pub(crate) fn hot_keys_seen(&self) -> u64 {
+        self.hot.load(Relaxed)
+    }
+
+    /// How much of `wanted` may leave of the key, or until when it waits.
+    pub(crate) fn admit_key(&self, now: Instant, key: u64, wanted: usize) -> Result<usize, Instant> {
+        let admission = self.ask(Admission::Go(wanted), |strategy| match strategy.key_pace() {
+            Some(keys) => keys.admit(now.into_std(), key, wanted),
+            None => Admission::Go(wanted),
+        });
+        match admission {
+            Admission::Go(most) => Ok(most),
+            Admission::WaitUntil(then) => Err(Instant::from(then).max(now + SHORTEST_WAIT)),
+        }
+    }
+
+    /// A call leaves with entries of the key that count for so much.
+    pub(crate) fn depart_key(&self, now: Instant, key: u64, cost: usize) {
+        self.ask((), |strategy| {
+            if let Some(keys) = strategy.key_pace() {
+                keys.depart(now.into_std(), key, cost);
+            }
+        });
+    }
+
+    /// Hears what a call came to, key by key. Returns the call without the throttles that are a key's own.
+    pub(super) fn observe_keys(&self, outcome: &Outcome, keys: &mut [KeyOutcome]) -> Outcome {
+        let were_hot = keys.iter().filter(|key| self.is_hot(key.key)).count();
+        self.ask((), |strategy| {
+            if let Some(pace) = strategy.key_pace() {
+                pace.observe(outcome.sent_at, outcome.answered_at, keys);
+            }
+        });
+        let mut others = *outcome;
+        for key in keys.iter().filter(|key| key.is_hot) {
+            others.throttled -= key.throttled.min(others.throttled);
+            others.failed += key.throttled;
+            others.fresh.sent -= key.fresh.min(others.fresh.sent);
+            others.fresh.throttled -= key.fresh_throttled.min(others.fresh.throttled);
+        }
+        if keys.iter().filter(|key| key.is_hot).count() > were_hot {
+            self.hot.fetch_add(1, Relaxed);
+        }
+        others
     }
 
     /// A call has ended.

@@ -53,8 +53,9 @@ where
         let mut again = Vec::with_capacity(settled.rejected.len());
         for (entry, rejection) in settled.rejected.drain(..) {
             let retry = entry.ticket.retry();
-            let rest = if rejection.is_unsent() {
-                // All entries wait for the next probe.
+            let is_hot = rejection.is_throttle() && entry.ticket.key.is_some_and(|key| self.options.gate.is_hot(key));
+            let rest = if rejection.is_unsent() || is_hot {
+                // It waits for the next probe with all others, or in the line of its key.
                 Duration::ZERO
             } else {
                 rests.before(retry, |retry| self.options.gate.rest(retry))
@@ -160,8 +161,13 @@ where
     fn rest(&mut self, rejected: Vec<(Instant, Ticketed<T::Entry>)>) {
         for (until, entry) in rejected.into_iter().rev() {
             self.ledger.waits();
-            if let Some(first) = self.lanes.put_back(entry) {
-                self.waiting.rest(until, first);
+            let Some(first) = self.lanes.put_back(entry) else {
+                continue;
+            };
+            let rests = until > Instant::now();
+            match first.ticket.key.filter(|key| !rests && self.options.gate.is_hot(*key)) {
+                Some(key) => self.key_lines.push(key, true, first),
+                None => self.waiting.rest(until, first),
             }
         }
     }

@@ -14,6 +14,7 @@
 //! - `cases`: refused calls, until the guilty entries are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries, as far as it has `space`.
 //! - `ticket`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
+//! - `key_lines`: entries that wait by their partition key; `key_counts`: what a call came to, key by key.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
 //! - `gate`: the way past the shared strategy; `queue`: who waits there; `turn`: a call that may leave.
 //! - `guarded`: code that is not this crate's, and may panic.
@@ -43,6 +44,8 @@ mod guarded;
 mod held;
 mod history;
 mod input;
+mod key_counts;
+mod key_lines;
 mod lanes;
 mod ledger;
 mod leftovers;

@@ -1,7 +1,11 @@
 //! The next chunk: what is ready, topped up with fresh entries.
 
+use tokio::time::Instant;
+
 use super::fresh::Fresh;
+use super::gate::Gate;
 use super::input::Input;
+use super::key_lines::KeyLines;
 use super::lanes::Lanes;
 use super::space::Space;
 use super::ticket::Chunk;
@@ -18,6 +22,8 @@ pub(crate) fn pack<I>(
     cost: usize,
     limits: &Limits,
     waiting: &mut Waiting<I::Entry>,
+    key_lines: &mut KeyLines<I::Entry>,
+    gate: &Gate,
     fresh: &mut Fresh<I>,
     lanes: &mut Lanes<I::Entry>,
 ) where
@@ -28,6 +34,17 @@ pub(crate) fn pack<I>(
         && let Some(entry) = waiting.pop()
     {
         chunk.push(entry);
+    }
+    if key_lines.len() > 0 {
+        let now = Instant::now();
+        key_lines.take_due(
+            now,
+            |key, wanted| gate.admit_key(now, key, wanted),
+            |key, cost| gate.depart_key(now, key, cost),
+            |next| space.take(&next.ticket),
+            |entry| chunk.push(entry),
+        );
+        key_lines.take_turns(|next| space.take(&next.ticket), |entry| chunk.push(entry));
     }
     fresh.fill(chunk, &mut space);
     lanes.ride(chunk, |next| space.take(&next.ticket));

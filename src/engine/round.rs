@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::cases::Case;
 use super::guarded::panicked;
-use super::settle::{Settled, settle};
+use super::key_counts::KeyCounts;
+use super::settle::{Settled, accepts_all, settle};
 use super::ticket::Chunk;
 use super::turn::Departure;
 use crate::target::{Answer, BatchTarget, Fault, Rejection, Verdict};
@@ -63,9 +64,12 @@ pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::En
             () = abandoned.cancelled() => (lost("abandoned"), None),
         }
     };
+    let has_rejections = !accepts_all(&answer);
+    let mut keys = KeyCounts::of(&chunk.tickets, |()| departure.counts_keys(has_rejections));
     let mut settled = settle(chunk, answer, sent_at, Instant::now());
     settled.case = case;
-    departure.answered(&settled.cost, units);
+    keys.settle(&settled);
+    departure.answered(&settled.cost, keys.outcomes(), units);
     settled
 }
 

@@ -166,6 +166,15 @@ impl<E> Settled<E> {
     }
 }
 
+/// Whether the answer accepts everything that it speaks of.
+pub(crate) fn accepts_all(answer: &Answer) -> bool {
+    match answer {
+        Answer::Each(verdicts) => verdicts.iter().all(is_accepted),
+        Answer::Whole(verdict) => is_accepted(verdict),
+        Answer::Stop(_) => false,
+    }
+}
+
 fn is_accepted(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Accepted)
 }

@@ -16,7 +16,7 @@ use crate::target::{BatchTarget, Fault, Lane};
 /// Entries of one delivery that may wait, rejected ones and those held in their lanes, before no more are read, so that a
 /// long input cannot pile up in memory behind a service that takes nothing. Far more than can be in flight, so that some
 /// blocked keys hold nothing up: at 1,000 writes/s and one blocked key in ten it is full after 100 s.
-const WAITING_ENTRIES: usize = 10_000;
+const WAITING_ENTRIES: usize = 30_000;
 
 /// The same in bytes: four calls of the largest size that any of the services takes.
 const WAITING_BYTES: usize = 64 << 20;
@@ -29,8 +29,8 @@ where
     /// Whether more entries are to be read: for the next chunk, unless too many wait.
     pub(super) fn wants_more(&self) -> bool {
         let wanted = self.limits.entries.max(1);
-        let waiting = || self.waiting.len() + self.cases.len() + self.lanes.held();
-        let bytes = || self.waiting.bytes() + self.cases.bytes() + self.lanes.bytes();
+        let waiting = || self.waiting.len() + self.key_lines.len() + self.cases.len() + self.lanes.held();
+        let bytes = || self.waiting.bytes() + self.key_lines.bytes() + self.cases.bytes() + self.lanes.bytes();
         !self.fresh.has_ended()
             && self.fresh.len() < wanted
             && self.fresh.bytes() < self.limits.bytes
@@ -49,7 +49,11 @@ where
                 return false;
             }
             let counts_units = self.options.gate.counts_units();
-            match self.fresh.read(&*self.target, &self.limits, counts_units, now) {
+            let paces_keys = self.paces_keys;
+            match self
+                .fresh
+                .read(&*self.target, &self.limits, counts_units, paces_keys, now)
+            {
                 None => break,
                 Some(Read::Checked) => self.line_up(),
                 Some(Read::Invalid(entry, invalid)) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
@@ -75,7 +79,47 @@ where
                 self.ledger.superseded(older);
             }
         }
-        self.lanes.enter(lane, || self.fresh.pop_newest());
+        let mut is_held = false;
+        self.lanes.enter(lane, || {
+            is_held = true;
+            self.fresh.pop_newest()
+        });
+        if self.hot_keys_seen > 0 && !is_held {
+            let newest = self.fresh.pop_newest();
+            newest.into_iter().for_each(|entry| self.let_out(entry));
+        }
+    }
+
+    /// An entry may go: in its turn, or with the line of its key.
+    fn let_out(&mut self, entry: Ticketed<T::Entry>) {
+        let is_fresh = entry.ticket.history.is_none();
+        let key = entry.ticket.key.filter(|_| self.hot_keys_seen > 0);
+        match key.map(|key| (key, self.options.gate.is_hot(key))) {
+            Some((key, is_hot)) if is_hot || is_fresh => self.key_lines.push(key, is_hot, entry),
+            _ if is_fresh => self.fresh.let_out(entry),
+            _ => self.waiting.let_out(entry),
+        }
+    }
+
+    /// From the first hot key on, what may go waits by its key; and when another key has become hot, it moves to its line.
+    pub(super) fn heed_hot_keys(&mut self) {
+        let seen = self.options.gate.hot_keys_seen();
+        if seen == self.hot_keys_seen || !self.paces_keys {
+            return;
+        }
+        self.hot_keys_seen = seen;
+        let Self {
+            options,
+            fresh,
+            waiting,
+            key_lines,
+            ..
+        } = self;
+        let is_hot = |key| options.gate.is_hot(key);
+        key_lines.sort(is_hot);
+        let rejected = waiting.take_if(|ticket| ticket.key.is_some_and(is_hot));
+        let may_go: Vec<_> = fresh.take_all().chain(rejected).collect();
+        may_go.into_iter().for_each(|entry| self.let_out(entry));
     }
 
     /// Whether an entry that is out of its lane need not arrive any more.
@@ -88,16 +132,12 @@ where
         let Some(next) = lane.and_then(|lane| self.lanes.leave(lane)) else {
             return;
         };
-        if next.ticket.history.is_none() {
-            self.fresh.let_out(next);
-        } else {
-            self.waiting.let_out(next);
-        }
+        self.let_out(next);
     }
 
     /// How many entries the next chunk may have, if they are small.
     pub(super) fn sendable(&self) -> usize {
-        let ready = self.waiting.ready() + self.fresh.len();
+        let ready = self.waiting.ready() + self.fresh.len() + self.ready_by_key();
         // Nobody rides where nobody drives.
         let riders = if ready > 0 { self.lanes.riders() } else { 0 };
         (ready + riders).min(self.limits.entries.max(1))
@@ -107,7 +147,15 @@ where
     pub(super) fn sendable_cost(&self) -> usize {
         let ready = self.waiting.iter_ready().map(|entry| &entry.ticket);
         let next = ready.chain(self.fresh.tickets()).take(self.limits.entries.max(1));
-        next.map(|ticket| ticket.cost).sum()
+        next.map(|ticket| ticket.cost).sum::<usize>() + self.ready_by_key()
+    }
+
+    /// How many entries may go of those that wait by their keys.
+    fn ready_by_key(&self) -> usize {
+        if self.key_lines.len() == 0 {
+            return 0;
+        }
+        self.key_lines.ready(Instant::now(), self.limits.entries.max(1))
     }
 
     /// Packs a chunk whose entries count for at most `cost`, none of which is outdated.
@@ -118,11 +166,22 @@ where
             let Self {
                 limits,
                 waiting,
+                key_lines,
+                options,
                 fresh,
                 lanes,
                 ..
             } = self;
-            pack(&mut chunk, cost, limits, waiting, fresh, lanes);
+            pack(
+                &mut chunk,
+                cost,
+                limits,
+                waiting,
+                key_lines,
+                &options.gate,
+                fresh,
+                lanes,
+            );
             if !self.options.last_write_wins || self.lanes.held() == 0 || !self.drop_outdated(&mut chunk) {
                 return chunk;
             }
@@ -151,9 +210,12 @@ where
         if is_full || !self.wants_more() || self.waiting.ready() > 0 || self.cases.next_len().is_some() {
             return None;
         }
-        self.fresh
-            .lingers_until(self.options.linger)
-            .filter(|until| *until > now)
+        let by_key = self.key_lines.lingers_until(now, self.options.linger);
+        if self.key_lines.len() > 0 && by_key.is_none() {
+            return None;
+        }
+        let fresh = self.fresh.lingers_until(self.options.linger);
+        fresh.into_iter().chain(by_key).min().filter(|until| *until > now)
     }
 
     /// An entry that waited need not arrive any more.

@@ -20,6 +20,8 @@ pub(crate) struct Ticket<E> {
     pub(crate) weight: usize,
     /// What it counts for with the strategy: 1, or its units of capacity.
     pub(crate) cost: usize,
+    /// Its partition key, where the strategy paces single keys.
+    pub(crate) key: Option<u64>,
     /// The order that it keeps.
     pub(crate) lane: Option<Lane>,
     /// When it was read; `None` before.
@@ -37,6 +39,7 @@ impl<E> Ticket<E> {
             bytes,
             weight: bytes,
             cost: 1,
+            key: None,
             lane: None,
             arrived: None,
             history: None,

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::gate::Gate;
 use super::meter::scaled;
-use crate::backoff::Outcome;
+use crate::backoff::{KeyOutcome, Outcome};
 
 /// The strategy's word that a call may leave. Nobody else is asked until it has left or the turn is dropped, so a turn is
 /// never held across an `await`.
@@ -65,12 +65,22 @@ impl Departure {
         self.gate.counts_units()
     }
 
+    /// Whether the call is to be counted key by key.
+    pub(crate) fn counts_keys(&self, has_rejections: bool) -> bool {
+        has_rejections || !self.gate.is_idle()
+    }
+
     /// The call has ended, and took so many units of capacity as far as the service tells.
-    pub(crate) fn answered(mut self, outcome: &Outcome, units: Option<f64>) {
+    pub(crate) fn answered(mut self, outcome: &Outcome, keys: &mut [KeyOutcome], units: Option<f64>) {
         let sent = std::mem::take(&mut self.entries);
+        let outcome = if keys.is_empty() {
+            *outcome
+        } else {
+            self.gate.observe_keys(outcome, keys)
+        };
         match self.gate.meter() {
-            Some(meter) => self.gate.observe(&meter.read(outcome, self.charge, sent, units)),
-            None => self.gate.observe(outcome),
+            Some(meter) => self.gate.observe(&meter.read(&outcome, self.charge, sent, units)),
+            None => self.gate.observe(&outcome),
         }
     }
 }

@@ -109,6 +109,23 @@ impl<E> Waiting<E> {
         Some(entry)
     }
 
+    /// Takes those for which this holds, ready or not.
+    pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&Ticket<E>) -> bool) -> Vec<Ticketed<E>> {
+        let resting = self
+            .resting
+            .extract_if(.., |_, entry| goes(&entry.ticket))
+            .map(|(_, entry)| entry);
+        let mut taken: Vec<_> = resting.collect();
+        taken.extend(
+            self.ready
+                .extract_if(.., |_, entry| goes(&entry.ticket))
+                .map(|(_, entry)| entry),
+        );
+        let bytes: usize = taken.iter().map(|entry| entry.ticket.weight).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        taken
+    }
+
     /// Everything, ready or not.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
         self.bytes = 0;

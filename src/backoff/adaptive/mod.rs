@@ -6,6 +6,7 @@ mod clock;
 mod cooldown;
 mod count;
 mod estimate;
+mod hot_keys;
 mod outage;
 mod pacer;
 mod probe;
@@ -24,12 +25,13 @@ mod token_balance;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hot_keys::HotKeys;
 use pacer::Pacer;
 use settings::Settings;
 pub use snapshot::{Reason, Snapshot, State};
 
 use super::jitter::Jitter;
-use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter, growth};
+use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Retry, Waiter, growth};
 
 /// Paces all workers together by what the service can take, which it measures.
 ///
@@ -75,6 +77,7 @@ pub struct Adaptive {
     settings: Settings,
     jitter: Jitter,
     pacer: Mutex<Pacer>,
+    hot_keys: Mutex<HotKeys>,
 }
 
 impl Adaptive {
@@ -83,6 +86,7 @@ impl Adaptive {
             settings,
             jitter,
             pacer: Mutex::new(Pacer::new(settings)),
+            hot_keys: Mutex::default(),
         }
     }
 
@@ -155,7 +159,8 @@ impl Adaptive {
 
     /// What it measures and does at the moment.
     pub fn snapshot(&self) -> Snapshot {
-        self.lock().snapshot(Instant::now())
+        let hot_keys = self.hot_keys().len();
+        self.lock().snapshot(Instant::now(), hot_keys)
     }
 
     /// Entries per second that the service can take, as measured; `None` before it has rejected anything.
@@ -167,6 +172,10 @@ impl Adaptive {
     /// much.
     pub fn loss(&self) -> f64 {
         self.lock().loss()
+    }
+
+    fn hot_keys(&self) -> MutexGuard<'_, HotKeys> {
+        self.hot_keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     // Every step of the pacer leaves a state that is good to go on with, so a poisoned lock is.
@@ -211,9 +220,36 @@ impl BackoffStrategy for Adaptive {
 
     fn reset(&self) {
         self.lock().reset();
+        *self.hot_keys() = HotKeys::default();
+    }
+
+    fn key_pace(&self) -> Option<&dyn KeyPace> {
+        Some(self)
     }
 
     fn counts_units(&self) -> bool {
         self.settings.counts_units
+    }
+}
+
+impl KeyPace for Adaptive {
+    fn observe(&self, sent_at: Instant, answered_at: Instant, keys: &mut [KeyOutcome]) {
+        self.hot_keys().observe(sent_at, answered_at, keys, &self.jitter);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.hot_keys().is_idle()
+    }
+
+    fn is_hot(&self, key: u64) -> bool {
+        self.hot_keys().is_hot(key)
+    }
+
+    fn admit(&self, now: Instant, key: u64, wanted: usize) -> Admission {
+        self.hot_keys().admit(now, key, wanted)
+    }
+
+    fn depart(&self, now: Instant, key: u64, entries: usize) {
+        self.hot_keys().depart(now, key, entries);
     }
 }

@@ -165,7 +165,7 @@ impl Pacer {
         self.loss.share()
     }
 
-    pub(super) fn snapshot(&self, now: Instant) -> Snapshot {
+    pub(super) fn snapshot(&self, now: Instant, hot_keys: usize) -> Snapshot {
         let now = self.clock.at(now);
         Snapshot {
             state: self.phase.state(),
@@ -178,12 +178,15 @@ impl Pacer {
             },
             loss: self.loss(),
             in_flight: whole(self.in_flight + 1.0) - 1,
+            hot_keys,
         }
     }
 
     /// The share of entries that are rejected by mere chance, so that some are rejected again and again.
     pub(super) fn bad_luck(&self) -> f64 {
-        if self.loss.is_known() {
+        if !self.retries.are_unlucky() {
+            0.0
+        } else if self.loss.is_known() {
             // What is rejected on top is rejected for the pace, which is no chance.
             self.loss.share()
         } else if let Phase::Searching(search) = &self.phase {

@@ -4,6 +4,10 @@
 const FRESH_MEMORY: f64 = 200.0;
 const MEMORY: f64 = 50.0;
 
+/// Retries that are rejected by mere chance are rejected at most so many times as often as fresh entries, and this much more.
+const TIMES: f64 = 2.0;
+const SLACK: f64 = 0.1;
+
 /// Retries are at fault when more of them than this share are rejected, and by so many standard deviations more than
 /// if each entry of a call were as likely to be rejected as any other.
 const MOST: f64 = 0.5;
@@ -89,6 +93,11 @@ impl Retries {
     /// Fresh entries that were heard of lately, and how many of them were rejected.
     pub(super) fn fresh(&self) -> (f64, f64) {
         (self.fresh.sent, self.fresh.rejected)
+    }
+
+    /// Whether retries fare as fresh entries do, so that it is mere chance which entries are rejected again.
+    pub(super) fn are_unlucky(&self) -> bool {
+        self.again.get() <= TIMES * self.fresh.get() + SLACK
     }
 
     /// Whether far more of the retries are rejected than of the fresh entries of the same calls.

@@ -73,4 +73,6 @@ pub struct Snapshot {
     pub loss: f64,
     /// Entries in flight.
     pub in_flight: usize,
+    /// Partition keys that have a pace of their own at the moment.
+    pub hot_keys: usize,
 }
