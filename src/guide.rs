@@ -36,8 +36,8 @@
 //! [`share`](crate::backoff::Adaptive::share) leaves room for others on purpose.
 //!
 //! # Items of all sizes
-//! A table takes so many write units a second, and a write of 100 KB takes a hundred of them. Entries are counted as long as
-//! nothing else is said; where sizes differ widely, [`by_write_units`](crate::backoff::Adaptive::by_write_units) counts units.
+//! A table takes so many write units a second, and a write of 100 KB takes a hundred of them. So units are counted;
+//! [`by_write_units(false)`](crate::backoff::Adaptive::by_write_units) counts entries.
 //! `cargo bench --bench pacing -- --units` shows the difference.
 //!
 //! # In a web service

@@ -43,8 +43,8 @@ pub(crate) fn scenarios() -> [Scenario; 3] {
 }
 
 pub(crate) fn strategies() -> Vec<Named> {
-    let by_units: Make = Arc::new(|_, seed| Arc::new(Adaptive::default().by_write_units().seed(seed)));
-    let by_entries: Make = Arc::new(|_, seed| Arc::new(Adaptive::default().seed(seed)));
+    let by_units: Make = Arc::new(|_, seed| Arc::new(Adaptive::default().seed(seed)));
+    let by_entries: Make = Arc::new(|_, seed| Arc::new(Adaptive::default().by_write_units(false).seed(seed)));
     vec![(BY_UNITS.to_owned(), by_units), ("by entries".to_owned(), by_entries)]
 }
 

@@ -204,3 +204,129 @@ impl Hot {
         self.pacer.observe(&outcome, jitter);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls of so many entries of each key, ten milliseconds apart; of the first key so many are throttled.
+    struct Calls {
+        keys: HotKeys,
+        jitter: Jitter,
+        now: Instant,
+    }
+
+    impl Calls {
+        fn new() -> Self {
+            Self {
+                keys: HotKeys::default(),
+                jitter: Jitter::seeded(1),
+                now: Instant::now(),
+            }
+        }
+
+        /// Whether the throttles of each key are its own.
+        fn call(&mut self, keys: &[(u64, usize, usize)]) -> Vec<bool> {
+            let sent_at = self.now;
+            self.now += Duration::from_millis(10);
+            let mut outcomes: Vec<KeyOutcome> = keys
+                .iter()
+                .map(|(key, sent, throttled)| outcome(*key, *sent, *throttled))
+                .collect();
+            self.keys.observe(sent_at, self.now, &mut outcomes, &self.jitter);
+            outcomes.iter().map(|outcome| outcome.is_hot).collect()
+        }
+    }
+
+    /// Entries of a key that all come for the first time.
+    fn outcome(key: u64, sent: usize, throttled: usize) -> KeyOutcome {
+        KeyOutcome {
+            sent,
+            accepted: sent - throttled,
+            throttled,
+            fresh: sent,
+            fresh_throttled: throttled,
+            first_attempts: (sent, throttled),
+            ..KeyOutcome::new(key)
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_rejected_while_others_are_accepted_is_hot() {
+        let mut calls = Calls::new();
+        assert_eq!(calls.call(&[(1, 15, 0), (2, 10, 0)]), [false, false]);
+        assert_eq!(calls.call(&[(1, 15, 2), (2, 10, 0)]), [false, false]);
+        assert_eq!(calls.call(&[(1, 15, 8), (2, 10, 0)]), [true, false]);
+        assert!(calls.keys.is_hot(1) && !calls.keys.is_hot(2));
+    }
+
+    #[test]
+    fn a_table_that_rejects_all_keys_alike_makes_none_of_them_hot() {
+        let mut calls = Calls::new();
+        for _ in 0..100 {
+            assert_eq!(calls.call(&[(1, 12, 4), (2, 13, 4)]), [false, false]);
+        }
+    }
+
+    #[test]
+    fn one_entry_that_is_rejected_again_and_again_makes_no_key_hot() {
+        let mut calls = Calls::new();
+        calls.call(&[(1, 1, 1), (2, 24, 0)]);
+        let again = KeyOutcome {
+            fresh: 0,
+            fresh_throttled: 0,
+            first_attempts: (0, 0),
+            ..outcome(1, 1, 1)
+        };
+        for _ in 0..20 {
+            calls
+                .keys
+                .observe(calls.now, calls.now, &mut [again, outcome(2, 24, 0)], &calls.jitter);
+        }
+        assert!(!calls.keys.is_hot(1));
+    }
+
+    #[test]
+    fn a_call_of_many_keys_that_is_throttled_as_a_whole_blames_none_of_them() {
+        let mut calls = Calls::new();
+        for _ in 0..20 {
+            assert_eq!(calls.call(&[(1, 12, 12), (2, 13, 13)]), [false, false]);
+        }
+        assert!(calls.keys.is_idle());
+    }
+
+    #[test]
+    fn a_hot_key_waits_for_its_own_pace_and_others_do_not() {
+        let mut calls = Calls::new();
+        calls.call(&[(1, 25, 20), (2, 10, 0)]);
+        let mut sent = 0;
+        for _ in 0..100 {
+            if let Admission::Go(entries) = calls.keys.admit(calls.now, 1, 25) {
+                calls.keys.depart(calls.now, 1, entries);
+                sent += entries;
+            }
+            assert_eq!(calls.keys.admit(calls.now, 2, 25), Admission::Go(25));
+            calls.now += Duration::from_millis(1);
+        }
+        // Five entries were accepted in ten milliseconds.
+        assert!((20..=100).contains(&sent), "{sent} entries in a tenth of a second");
+    }
+
+    #[test]
+    fn a_key_of_which_nothing_is_rejected_for_long_is_not_hot_any_more() {
+        let mut calls = Calls::new();
+        calls.call(&[(1, 25, 20), (2, 10, 0)]);
+        calls.now += COOLED + Duration::from_secs(1);
+        assert_eq!(calls.keys.admit(calls.now, 1, 25), Admission::Go(25));
+        assert!(!calls.keys.is_hot(1));
+    }
+
+    #[test]
+    fn keys_that_are_seen_once_take_no_memory_for_long() {
+        let mut calls = Calls::new();
+        for key in 0..100_000 {
+            calls.call(&[(key, 1, 1), (u64::MAX, 24, 0)]);
+        }
+        assert!(calls.keys.suspects.len() <= REMEMBERED + 1);
+    }
+}

@@ -52,14 +52,14 @@ use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Retry, Wai
 /// - **Hot keys**: retries that are rejected while fresh entries of the same calls are accepted wait for their turn. They go at
 ///   a pace of their own, which follows what they are given, so that they take nothing from the others.
 ///
-/// Entries are what is counted. All clones of the options share one pace; several processes that send to the same table
+/// Units of capacity are what is counted. All clones of the options share one pace; several processes that send to the same table
 /// need not know of each other and come to equal shares.
 ///
 /// # Defaults
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
 /// - `initial_rate`: none, the search starts with one call: a whole one, or five entries if ten calls of them wait
-/// - what is counted: entries
+/// - what is counted: units of capacity, which are entries where the service has no units
 /// - the draws are not seeded
 ///
 /// It is not `Clone`, because a copy would measure for itself. To look at what it measures, keep an `Arc` of it and hand a
@@ -132,22 +132,23 @@ impl Adaptive {
         Self::with(self.settings, self.jitter)
     }
 
-    /// Counts units of capacity instead of entries, for items whose sizes vary. All rates are then units a second.
+    /// Whether units of capacity are counted, or entries. Default: units. All rates are in what is counted.
     ///
-    /// DynamoDB's capacity is in write units: one for each 1,024 bytes begun of an item, and more for its indexes or for
-    /// replacing a larger one (Amazon DynamoDB Developer Guide, "DynamoDB read and write operations"). A write is charged by
+    /// `DynamoDB`'s capacity is in write units: one for each 1,024 bytes begun of an item, and more for its indexes or for
+    /// replacing a larger one (Amazon `DynamoDB` Developer Guide, "`DynamoDB` read and write operations"). A write is charged by
     /// its size before it leaves. Each call asks for `ReturnConsumedCapacity`, which costs nothing, and the answer corrects
     /// the charge. Messages of a queue count for 1 each.
     ///
-    /// Leave it off where the items are about equally large: their number is known exactly.
+    /// With items of 0.5 to 50 KB and a table of 4,000 units/s, counting units has 1.0% rejected and counting entries 4.4%
+    /// (`cargo bench --bench pacing -- --real --scenario sizes`).
     ///
     /// ```
     /// # use aws_batch_delivery::{DeliveryOptions, backoff::Adaptive};
-    /// let options = DeliveryOptions::default().backoff(Adaptive::default().by_write_units());
+    /// let options = DeliveryOptions::default().backoff(Adaptive::default().by_write_units(false));
     /// ```
     #[must_use]
-    pub fn by_write_units(mut self) -> Self {
-        self.settings.counts_units = true;
+    pub fn by_write_units(mut self, units: bool) -> Self {
+        self.settings.counts_units = units;
         Self::with(self.settings, self.jitter)
     }
 

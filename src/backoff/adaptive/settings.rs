@@ -19,7 +19,7 @@ impl Default for Settings {
             share: 1.0,
             max_rate: None,
             initial_rate: None,
-            counts_units: false,
+            counts_units: true,
         }
     }
 }
