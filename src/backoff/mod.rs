@@ -35,7 +35,7 @@ mod schedule;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use adaptive::Adaptive;
+pub use adaptive::{Adaptive, PaceReason, PaceSnapshot, PaceState};
 pub use decorrelated::DecorrelatedJitter;
 pub use delays::Delays;
 pub use equal_jitter::EqualJitter;

@@ -302,7 +302,7 @@ mod tests {
             let mut fresh = Fresh::new(Batch(sizes.iter().copied()));
             let now = Instant::now();
             let mut let_out = Vec::new();
-            while let Some(read) = fresh.read(&BySize, &LIMITS, true, now) {
+            while let Some(read) = fresh.read(&BySize, &LIMITS, true, false, now) {
                 prop_assert!(matches!(read, Read::Checked));
                 if held.contains(&(fresh.next_position - 1)) {
                     let_out.extend(fresh.pop_newest());

@@ -48,17 +48,13 @@ impl<E> Line<E> {
     }
 
     fn push(&mut self, entry: Ticketed<E>) {
-        match &entry.ticket.history {
-            Some(history) => {
-                let key = (history.first_sent, entry.ticket.position);
-                self.rejected.insert(key, entry);
-            }
-            None => {
-                // Entries that were held in a lane may come late.
-                let position = entry.ticket.position;
-                let place = self.fresh.partition_point(|before| before.ticket.position < position);
-                self.fresh.insert(place, entry);
-            }
+        let position = entry.ticket.position;
+        if let Some(history) = &entry.ticket.history {
+            self.rejected.insert((history.first_sent, position), entry);
+        } else {
+            // Entries that were held in a lane may come late.
+            let place = self.fresh.partition_point(|before| before.ticket.position < position);
+            self.fresh.insert(place, entry);
         }
     }
 

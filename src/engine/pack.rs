@@ -12,23 +12,29 @@ use super::ticket::Chunk;
 use super::waiting::Waiting;
 use crate::target::Limits;
 
+/// Where the entries of a chunk come from.
+pub(super) struct Sources<'a, I: Input> {
+    pub(super) waiting: &'a mut Waiting<I::Entry>,
+    pub(super) key_lines: &'a mut KeyLines<I::Entry>,
+    /// For the pace of hot keys.
+    pub(super) gate: &'a Gate,
+    pub(super) fresh: &'a mut Fresh<I>,
+    pub(super) lanes: &'a mut Lanes<I::Entry>,
+}
+
 /// Packs the chunk until its entries count for `cost`, or as many as the limits and what is there allow. The first one goes
 /// whatever it costs.
 ///
 /// Entries that were rejected before go first. Those that are held in a lane but may share its call go last, so that a call
 /// carries few entries of one lane where it can.
-pub(crate) fn pack<I>(
-    chunk: &mut Chunk<I::Entry>,
-    cost: usize,
-    limits: &Limits,
-    waiting: &mut Waiting<I::Entry>,
-    key_lines: &mut KeyLines<I::Entry>,
-    gate: &Gate,
-    fresh: &mut Fresh<I>,
-    lanes: &mut Lanes<I::Entry>,
-) where
-    I: Input,
-{
+pub(super) fn pack<I: Input>(chunk: &mut Chunk<I::Entry>, cost: usize, limits: &Limits, from: Sources<'_, I>) {
+    let Sources {
+        waiting,
+        key_lines,
+        gate,
+        fresh,
+        lanes,
+    } = from;
     let mut space = Space::left_in(chunk, limits, cost);
     while waiting.peek().is_some_and(|next| space.take(&next.ticket))
         && let Some(entry) = waiting.pop()

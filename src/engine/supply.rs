@@ -8,7 +8,7 @@ use super::delivering::Delivering;
 use super::fresh::Read;
 use super::guarded::guarded;
 use super::input::Input;
-use super::pack::pack;
+use super::pack::{Sources, pack};
 use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
 use crate::target::{BatchTarget, Fault, Lane};
@@ -84,9 +84,11 @@ where
             is_held = true;
             self.fresh.pop_newest()
         });
-        if self.hot_keys_seen > 0 && !is_held {
-            let newest = self.fresh.pop_newest();
-            newest.into_iter().for_each(|entry| self.let_out(entry));
+        if self.hot_keys_seen > 0
+            && !is_held
+            && let Some(newest) = self.fresh.pop_newest()
+        {
+            self.let_out(newest);
         }
     }
 
@@ -119,7 +121,9 @@ where
         key_lines.sort(is_hot);
         let rejected = waiting.take_if(|ticket| ticket.key.is_some_and(is_hot));
         let may_go: Vec<_> = fresh.take_all().chain(rejected).collect();
-        may_go.into_iter().for_each(|entry| self.let_out(entry));
+        for entry in may_go {
+            self.let_out(entry);
+        }
     }
 
     /// Whether an entry that is out of its lane need not arrive any more.
@@ -172,16 +176,14 @@ where
                 lanes,
                 ..
             } = self;
-            pack(
-                &mut chunk,
-                cost,
-                limits,
+            let from = Sources {
                 waiting,
                 key_lines,
-                &options.gate,
+                gate: &options.gate,
                 fresh,
                 lanes,
-            );
+            };
+            pack(&mut chunk, cost, limits, from);
             if !self.options.last_write_wins || self.lanes.held() == 0 || !self.drop_outdated(&mut chunk) {
                 return chunk;
             }

@@ -30,7 +30,7 @@ const HARMLESS: f64 = 0.05;
 #[derive(Debug, Clone, Copy)]
 struct Share {
     /// The baseline.
-    share: f64,
+    baseline: f64,
     /// Trials at a pace below the estimate, and how many were rejected. Older ones fade.
     trials: f64,
     rejected: f64,
@@ -66,7 +66,7 @@ impl Excess {
 impl Share {
     fn new(memory: f64, window: f64, margin: f64) -> Self {
         Self {
-            share: 0.0,
+            baseline: 0.0,
             trials: 0.0,
             rejected: 0.0,
             below: Excess::default(),
@@ -79,13 +79,13 @@ impl Share {
 
     /// The share of rejections that the baseline explains.
     fn explained(&self) -> f64 {
-        let margin = if self.share > 0.0 { self.margin } else { MARGIN };
-        SLACK * self.share + margin
+        let margin = if self.baseline > 0.0 { self.margin } else { MARGIN };
+        SLACK * self.baseline + margin
     }
 
     /// Rejections beyond the baseline that chance may bring.
     fn chance(&self) -> f64 {
-        let variance = self.window * self.share * (1.0 - self.share);
+        let variance = self.window * self.baseline * (1.0 - self.baseline);
         2.5 + DEVIATIONS * variance.sqrt()
     }
 
@@ -101,7 +101,7 @@ impl Share {
 
     /// Trials at any other pace. Whether more are rejected than the baseline explains.
     fn above(&mut self, (trials, rejected): (f64, f64)) -> bool {
-        if self.share <= 0.0 {
+        if self.baseline <= 0.0 {
             return rejected > 0.0;
         }
         self.above.hear(trials, rejected, self.explained());
@@ -117,14 +117,14 @@ impl Share {
             self.rejected *= weight;
         }
         let is_harmless = self.rejected >= FEWEST && self.rejected <= HARMLESS * self.trials;
-        if self.share > 0.0 || is_harmless {
+        if self.baseline > 0.0 || is_harmless {
             self.settle();
         }
     }
 
     fn settle(&mut self) {
         let share = self.rejected / self.trials.max(1.0);
-        self.share = if share < LOWEST { 0.0 } else { share.min(HIGHEST) };
+        self.baseline = if share < LOWEST { 0.0 } else { share.min(HIGHEST) };
     }
 
     fn set(&mut self, trials: f64, rejected: f64) {
@@ -162,7 +162,7 @@ impl Default for BaselineLoss {
 impl BaselineLoss {
     /// The share of entries that is rejected, one way or the other.
     pub(super) fn share(&self) -> f64 {
-        1.0 - (1.0 - self.calls.share) * (1.0 - self.entries.share)
+        1.0 - (1.0 - self.calls.baseline) * (1.0 - self.entries.baseline)
     }
 
     pub(super) fn is_known(&self) -> bool {
@@ -172,8 +172,8 @@ impl BaselineLoss {
     /// Both shares as something to look at again.
     pub(super) fn suspicion(&self) -> Suspicion {
         Suspicion {
-            calls: self.calls.share,
-            entries: self.entries.share,
+            calls: self.calls.baseline,
+            entries: self.entries.baseline,
         }
     }
 
@@ -197,9 +197,10 @@ impl BaselineLoss {
 
     /// Hears of a call that left at any other pace. Whether its rejections are a congestion signal.
     pub(super) fn above(&mut self, trial: Trial) -> bool {
-        if trial.is_whole() && self.calls.share <= 0.0 && self.entries.share > 0.0 {
+        if trial.is_whole() && self.calls.baseline <= 0.0 && self.entries.baseline > 0.0 {
             // A loss of entries may reject all entries of a small call.
-            return self.entries.share.powf(trial.sent) < UNLIKELY || self.entries.above((trial.sent, trial.rejected));
+            return self.entries.baseline.powf(trial.sent) < UNLIKELY
+                || self.entries.above((trial.sent, trial.rejected));
         }
         let calls = self.calls.above(trial.calls());
         self.entries.above(trial.entries()) || calls

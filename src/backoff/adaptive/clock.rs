@@ -29,10 +29,6 @@ impl Clock {
         self.latest
     }
 
-    pub(super) fn seconds_now(&self) -> f64 {
-        self.latest
-    }
-
     /// The last moment that was now.
     pub(super) fn latest(&self) -> Option<Instant> {
         self.latest_at

@@ -79,7 +79,7 @@ mod tests {
     fn a_guess_keeps_its_rate_and_is_vouched_for_by_little() {
         let guess = Estimate::guessed(800.0, 5.0);
         assert!((guess.rate_over(0.0) - 800.0).abs() < 1e-9);
-        assert!((guess.seconds() - 0.3).abs() < 1e-9);
+        assert!((guess.seconds - 0.3).abs() < 1e-9);
     }
 
     #[test]

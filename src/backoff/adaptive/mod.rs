@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use hot_keys::HotKeys;
 use pacer::Pacer;
 use settings::Settings;
-pub use snapshot::{Reason, Snapshot, State};
+pub use snapshot::{PaceReason, PaceSnapshot, PaceState};
 
 use super::jitter::Jitter;
 use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Retry, Waiter, growth};
@@ -159,7 +159,7 @@ impl Adaptive {
     }
 
     /// What it measures and does at the moment.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> PaceSnapshot {
         let hot_keys = self.hot_keys().len();
         self.lock().snapshot(Instant::now(), hot_keys)
     }

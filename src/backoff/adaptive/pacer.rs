@@ -19,9 +19,13 @@ use super::round_trip::RoundTrip;
 use super::schedule::{Conditions, Schedule};
 use super::search::{End, Search};
 use super::settings::Settings;
-use super::snapshot::{Reason, Snapshot, State};
+use super::snapshot::{PaceReason, PaceSnapshot, PaceState};
 use super::token_balance::TokenBalance;
 use crate::backoff::{Admission, Outcome, Waiter};
+
+/// The target of the events that tell what the pace does: `info` for a change of state, with `state`, `from`, `reason`,
+/// `capacity`, `loss` and `in_flight`; `debug` for a congestion signal, with `capacity` and `rejected`.
+const TARGET: &str = "aws_batch_delivery::pace";
 
 /// How long a request that depends on answers waits before it asks again without one, in seconds.
 const PATIENCE: f64 = 0.02;
@@ -60,6 +64,9 @@ const FALL_SHARE: f64 = 0.4;
 /// The pace does not climb beyond so many times what was accepted lately: that finds out as well that more is accepted.
 const CLIMB: f64 = 2.0;
 
+/// It climbs to the end of a period in any case.
+const LEAST_CLIMB: f64 = 1.04;
+
 /// Seconds until a baseline loss is measured again: soon after it was found, and then now and then. A capacity that fell
 /// and was taken for a loss would confirm itself for ever.
 const FIRST_REVIEW: f64 = 2.0;
@@ -82,13 +89,13 @@ enum Phase {
 }
 
 impl Phase {
-    fn state(&self) -> State {
+    fn state(&self) -> PaceState {
         match self {
-            Self::Searching(_) => State::Searching,
-            Self::Draining { .. } => State::Draining,
-            Self::Steady => State::Steady,
-            Self::Probing(_) => State::Probing,
-            Self::Outage(_) => State::Outage,
+            Self::Searching(_) => PaceState::Searching,
+            Self::Draining { .. } => PaceState::Draining,
+            Self::Steady => PaceState::Steady,
+            Self::Probing(_) => PaceState::Probing,
+            Self::Outage(_) => PaceState::Outage,
         }
     }
 }
@@ -103,7 +110,7 @@ pub(super) struct Pacer {
     loss: BaselineLoss,
     review_at: f64,
     phase: Phase,
-    reason: Reason,
+    reason: PaceReason,
     since: Option<Instant>,
     /// Entries in the largest call that was asked for.
     call: f64,
@@ -138,7 +145,7 @@ impl Pacer {
             loss: BaselineLoss::default(),
             review_at: 0.0,
             phase: initial.map_or_else(|| Phase::Searching(Search::new()), |_| Phase::Steady),
-            reason: initial.map_or(Reason::Start, |_| Reason::InitialRate),
+            reason: initial.map_or(PaceReason::Start, |_| PaceReason::InitialRate),
             since: None,
             call: 1.0,
             in_flight: 0.0,
@@ -165,9 +172,9 @@ impl Pacer {
         self.loss.share()
     }
 
-    pub(super) fn snapshot(&self, now: Instant, hot_keys: usize) -> Snapshot {
+    pub(super) fn snapshot(&self, now: Instant, hot_keys: usize) -> PaceSnapshot {
         let now = self.clock.at(now);
-        Snapshot {
+        PaceSnapshot {
             state: self.phase.state(),
             reason: self.reason,
             since: self.since,
@@ -270,7 +277,7 @@ impl Pacer {
         self.round_trip = old.round_trip;
         self.call = old.call;
         self.in_flight = old.in_flight;
-        self.reason = Reason::Reset;
+        self.reason = PaceReason::Reset;
     }
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
@@ -325,7 +332,7 @@ impl Pacer {
                 if self.is_outage(answer) {
                     self.enter(
                         Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())),
-                        Reason::NothingAccepted,
+                        PaceReason::NothingAccepted,
                     );
                 } else if let Some(finding) = finding {
                     self.conclude(finding, answer.now);
@@ -371,12 +378,12 @@ impl Pacer {
         if self.is_outage(answer) {
             self.enter(
                 Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())),
-                Reason::NothingAccepted,
+                PaceReason::NothingAccepted,
             );
         } else if let Some(suspicion) = suspicion {
-            self.probe(answer.now, suspicion, Reason::UnexpectedRejections);
+            self.probe(answer.now, suspicion, PaceReason::UnexpectedRejections);
         } else if self.loss.is_known() && answer.now >= self.review_at && !self.group.is_active() {
-            self.probe(answer.now, self.loss.suspicion(), Reason::Review);
+            self.probe(answer.now, self.loss.suspicion(), PaceReason::Review);
         }
     }
 
@@ -412,11 +419,11 @@ impl Pacer {
             let accepted = self.accepted.max((self.accepted + self.unused).min(expected));
             self.estimate.add_fading(accepted, seconds);
             let rate = self.estimate.rate_over(LEAST_SPAN);
-            let least = capacity * (1.0 - DECLINE * seconds).max(0.5);
-            if rate < least {
-                self.estimate = Estimate::guessed(least, f64::INFINITY);
+            let floor = capacity * (1.0 - DECLINE * seconds).max(0.5);
+            if rate < floor {
+                self.estimate = Estimate::guessed(floor, f64::INFINITY);
             }
-            self.capacity = Some(rate.max(least));
+            self.capacity = Some(rate.max(floor));
         }
         if seconds > 0.0 || self.signal_at.is_none() {
             self.signal_at = Some(seen_at);
@@ -443,14 +450,13 @@ impl Pacer {
 
     /// Entries a second that are to be accepted.
     fn pace(&self, now: f64) -> f64 {
-        let pace = match &self.phase {
-            Phase::Probing(probe) => probe.pace(),
-            _ => {
-                let conditions = self.conditions();
-                let climb = self.schedule.pace(now, &conditions);
-                let most = (CLIMB * self.recent.rate() / conditions.capacity).max(1.04);
-                self.settings.share * conditions.capacity * climb.min(most)
-            }
+        let pace = if let Phase::Probing(probe) = &self.phase {
+            probe.pace()
+        } else {
+            let conditions = self.conditions();
+            let climb = self.schedule.pace(now, &conditions);
+            let most = (CLIMB * self.recent.rate() / conditions.capacity).max(LEAST_CLIMB);
+            self.settings.share * conditions.capacity * climb.min(most)
         };
         pace.min(self.settings.max_rate.unwrap_or(HIGHEST))
             .clamp(LOWEST, HIGHEST)
@@ -468,25 +474,14 @@ impl Pacer {
     }
 
     /// The one place where the state changes.
-    fn enter(&mut self, phase: Phase, reason: Reason) {
+    fn enter(&mut self, phase: Phase, reason: PaceReason) {
         let from = self.phase.state();
         self.phase = phase;
         self.reason = reason;
         self.since = self.clock.latest();
         self.full_rejections = 0;
-        if std::env::var_os("TRACE").is_some() {
-            eprintln!(
-                "{:9.3} {:?} <- {:?}: {:?} c={:?} loss={:.3} {:?}",
-                self.clock.seconds_now(),
-                self.phase.state(),
-                from,
-                reason,
-                self.capacity.map(f64::round),
-                self.loss.share(),
-                self.loss.suspicion()
-            );
-        }
         info!(
+            target: TARGET,
             state = ?self.phase.state(),
             ?from,
             ?reason,
@@ -504,7 +499,7 @@ impl Pacer {
         self.signal_at = Some(until);
         self.accepted = 0.0;
         let until = now + DRAIN_TRIPS * self.round_trip.seconds();
-        self.enter(Phase::Draining { until }, Reason::Knee);
+        self.enter(Phase::Draining { until }, PaceReason::Knee);
     }
 
     /// What was accepted from the last signal to this one, while the capacity is not known.
@@ -535,15 +530,15 @@ impl Pacer {
             let known = self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN));
             self.capacity = Some(known.max(self.estimate.rate_over(LEAST_SPAN).min(recent)));
             self.schedule.restart();
-            self.start_steady(now, Reason::Drained);
+            self.start_steady(now, PaceReason::Drained);
         } else if self.accepted <= 0.0 && self.estimate.entries() <= 0.0 {
-            self.enter(Phase::Outage(Outage::new(now, trip)), Reason::NothingAccepted);
+            self.enter(Phase::Outage(Outage::new(now, trip)), PaceReason::NothingAccepted);
         } else {
-            self.enter(Phase::Searching(Search::from(1.0)), Reason::NothingMeasured);
+            self.enter(Phase::Searching(Search::from(1.0)), PaceReason::NothingMeasured);
         }
     }
 
-    fn start_steady(&mut self, now: f64, reason: Reason) {
+    fn start_steady(&mut self, now: f64, reason: PaceReason) {
         self.unused = 0.0;
         self.balance = TokenBalance::none(now);
         // The service has no capacity left: a call has to be paid for before it leaves.
@@ -559,19 +554,19 @@ impl Pacer {
             self.estimate = Estimate::guessed(rate, f64::INFINITY);
             self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
             self.schedule.restart();
-            self.start_steady(now, Reason::Stuck);
+            self.start_steady(now, PaceReason::Stuck);
             let calls = rejected_calls / calls.max(1.0);
             let suspicion = if calls > 0.5 * entries {
                 Suspicion { calls, entries: 0.0 }
             } else {
                 Suspicion { calls: 0.0, entries }
             };
-            self.probe(now, suspicion, Reason::Stuck);
+            self.probe(now, suspicion, PaceReason::Stuck);
         }
     }
 
     /// The pace is low for a while, to learn whether the rejections depend on it.
-    fn probe(&mut self, now: f64, suspicion: Suspicion, reason: Reason) {
+    fn probe(&mut self, now: f64, suspicion: Suspicion, reason: PaceReason) {
         let capacity = self.capacity.unwrap_or(0.0);
         let recent = self.recent.rate();
         let accepted_rate = if recent > 0.0 { recent.min(capacity) } else { capacity };
@@ -581,7 +576,7 @@ impl Pacer {
             accepted_rate,
             suspicion,
             &self.loss,
-            reason == Reason::Review,
+            reason == PaceReason::Review,
         );
         self.balance.forfeit();
         // The service has mostly just rejected something: the first call waits for its whole time.
@@ -605,14 +600,14 @@ impl Pacer {
                     // The estimate may have been made of rejections that had nothing to do with it.
                     self.schedule.restart();
                 }
-                self.start_steady(now, Reason::LossFound);
+                self.start_steady(now, PaceReason::LossFound);
             }
             Finding::Nothing => {
                 self.schedule.shorten();
-                self.start_steady(now, Reason::Undecided);
+                self.start_steady(now, PaceReason::Undecided);
             }
             Finding::Capacity => {
-                if self.reason == Reason::UnexpectedRejections {
+                if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.capacity.unwrap_or(probe.accepted_rate);
                     // Few rejections do not come of a capacity that is far lower.
                     let least = capacity * (FALL - probe.suspected() / FALL_SHARE);
@@ -623,7 +618,7 @@ impl Pacer {
                     self.accepted = 0.0;
                 }
                 self.schedule.shorten();
-                self.start_steady(now, Reason::CapacityFell);
+                self.start_steady(now, PaceReason::CapacityFell);
             }
         }
     }
@@ -631,7 +626,10 @@ impl Pacer {
     /// The service takes entries again.
     fn recover(&mut self, answer: &Answer, seconds: f64) {
         if self.capacity.is_none() {
-            self.enter(Phase::Searching(Search::from(WINDOW_AFTER_OUTAGE)), Reason::Recovered);
+            self.enter(
+                Phase::Searching(Search::from(WINDOW_AFTER_OUTAGE)),
+                PaceReason::Recovered,
+            );
             return;
         }
         if seconds > LONG {
@@ -640,7 +638,7 @@ impl Pacer {
             self.accepted = 0.0;
         }
         self.schedule.shorten();
-        self.start_steady(answer.now, Reason::Recovered);
+        self.start_steady(answer.now, PaceReason::Recovered);
     }
 
     /// Retries that are rejected while the fresh entries of the same calls are accepted have reasons of their own.

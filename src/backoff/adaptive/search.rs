@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::answer::{Answer, Trial};
+use super::count::reckoned;
 
 /// Entries in flight when a search begins after a rejection: the service has no burst to spend.
 const FEW: f64 = 5.0;
@@ -27,7 +28,7 @@ const FEWEST: f64 = 40.0;
 const MOST: f64 = 200.0;
 
 /// … and so many calls, where whole calls were rejected.
-const FEWEST_CALLS: usize = 12;
+const FEWEST_CALLS: f64 = 12.0;
 
 /// When the share that is accepted has fallen to this part of what it was, more is not accepted.
 const FALLEN: f64 = 0.6;
@@ -108,9 +109,9 @@ impl Search {
 
     /// Calls of before the latest ones, and how many of them were rejected as a whole.
     pub(super) fn whole_calls(&self) -> (f64, f64) {
-        let latest = self.latest.len() as f64;
-        let rejected = self.latest.iter().filter(|answer| answer.is_wholly_rejected()).count() as f64;
-        (self.calls - latest, self.rejected_calls - rejected)
+        let latest = reckoned(self.latest.len());
+        let rejected = self.latest.iter().filter(|answer| answer.is_wholly_rejected());
+        (self.calls - latest, self.rejected_calls - reckoned(rejected.count()))
     }
 
     /// The share of rejections so far.
@@ -187,7 +188,7 @@ impl Search {
         let mut sent: f64 = self.latest.iter().map(|answer| answer.sent).sum();
         while let Some(oldest) = self.latest.front()
             && sent - oldest.sent >= enough
-            && (self.latest.len() > FEWEST_CALLS || self.rejected_calls <= 0.0)
+            && (reckoned(self.latest.len()) > FEWEST_CALLS || self.rejected_calls <= 0.0)
         {
             sent -= oldest.sent;
             self.latest.pop_front();
@@ -196,14 +197,10 @@ impl Search {
 
     /// Whether more is not accepted.
     fn is_over(&self) -> bool {
-        let in_vain = self
-            .latest
-            .iter()
-            .rev()
-            .take_while(|answer| answer.accepted <= 0.0)
-            .count() as f64;
+        let in_vain = self.latest.iter().rev().take_while(|answer| answer.accepted <= 0.0);
+        let in_vain = reckoned(in_vain.count());
         let before = self.calls - in_vain;
-        let loss = if before >= FEWEST_CALLS as f64 {
+        let loss = if before >= FEWEST_CALLS {
             (self.rejected_calls - in_vain) / before
         } else {
             LEAST_LOSS
@@ -216,9 +213,9 @@ impl Search {
         let sent: f64 = self.latest.iter().map(|answer| answer.sent).sum();
         let accepted: f64 = self.latest.iter().map(|answer| answer.accepted).sum();
         let whole = self.latest.iter().any(Answer::is_wholly_rejected);
-        let is_enough = sent >= FEWEST && (!whole || self.latest.len() >= FEWEST_CALLS);
+        let is_enough = sent >= FEWEST && (!whole || reckoned(self.latest.len()) >= FEWEST_CALLS);
         let before = self.sent - sent;
-        let is_known = before >= FEWEST && (self.rejected_calls <= 0.0 || self.calls >= 2.0 * FEWEST_CALLS as f64);
+        let is_known = before >= FEWEST && (self.rejected_calls <= 0.0 || self.calls >= 2.0 * FEWEST_CALLS);
         let usual = if is_known {
             (self.accepted - accepted) / before
         } else {

@@ -5,7 +5,7 @@ use std::time::Instant;
 /// What [`Adaptive`](super::Adaptive) is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum State {
+pub enum PaceState {
     /// The capacity is not known: a window of entries in flight grows.
     Searching,
     /// The service has rejected something: nothing leaves until the calls in flight are back.
@@ -21,7 +21,7 @@ pub enum State {
 /// Why the state was entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum PaceReason {
     /// Nothing is known yet.
     Start,
     /// The rate was given.
@@ -57,11 +57,11 @@ pub enum Reason {
 /// What [`Adaptive`](super::Adaptive) measures and does at one moment.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Snapshot {
+pub struct PaceSnapshot {
     /// What it is doing.
-    pub state: State,
+    pub state: PaceState,
     /// Why.
-    pub reason: Reason,
+    pub reason: PaceReason,
     /// Since when; `None` before the first call.
     pub since: Option<Instant>,
     /// Entries a second that the service can take, as measured; `None` before it has rejected anything. Write units where
