@@ -22,6 +22,8 @@
 //! | | debug | it is asked for again, or the table is missing, which the delivery itself says |
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
 //! | [`CLEANUP`] | warn | what was done for the sake of an undelivered entry could not be undone |
+//! | [`PACE`] | info | [`Adaptive`](crate::backoff::Adaptive) has changed its state |
+//! | | debug | it has heard a congestion signal |
 //! | [`CALL`] | debug | a call was answered, or is halved since it was refused as a whole |
 //!
 //! # Fields
@@ -40,6 +42,9 @@
 //! | `advice` | text | [`LOOKUP`] (warn) | what to do |
 //! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | how many there are |
 //! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, by what became of them |
+//! | `state`, `from`, `reason` | text | [`PACE`] (info) | the [state](crate::backoff::PaceState), the one before, and the [reason](crate::backoff::PaceReason) |
+//! | `capacity`, `loss`, `in_flight` | number | [`PACE`] (info) | what is measured, as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |
+//! | `capacity`, `rejected` | number | [`PACE`] (debug) | the capacity as measured now, and the rejected entries or units of the call |
 //! | `bucket`, `key` | text | [`CLEANUP`] | an S3 object that stays |
 //!
 //! Deliveries whose options are clones of each other warn of a stalled destination as one. A delivery that is dropped before
@@ -65,6 +70,9 @@ pub const ANSWER: &str = "aws_batch_delivery::answer";
 
 /// What could not be undone for an undelivered entry.
 pub const CLEANUP: &str = "aws_batch_delivery::cleanup";
+
+/// What the adaptive pace does.
+pub const PACE: &str = "aws_batch_delivery::pace";
 
 /// Single calls.
 pub const CALL: &str = "aws_batch_delivery::call";

@@ -22,10 +22,7 @@ use super::settings::Settings;
 use super::snapshot::{PaceReason, PaceSnapshot, PaceState};
 use super::token_balance::TokenBalance;
 use crate::backoff::{Admission, Outcome, Waiter};
-
-/// The target of the events that tell what the pace does: `info` for a change of state, with `state`, `from`, `reason`,
-/// `capacity`, `loss` and `in_flight`; `debug` for a congestion signal, with `capacity` and `rejected`.
-const TARGET: &str = "aws_batch_delivery::pace";
+use crate::events::PACE;
 
 /// How long a request that depends on answers waits before it asks again without one, in seconds.
 const PATIENCE: f64 = 0.02;
@@ -481,7 +478,7 @@ impl Pacer {
         self.since = self.clock.latest();
         self.full_rejections = 0;
         info!(
-            target: TARGET,
+            target: PACE,
             state = ?self.phase.state(),
             ?from,
             ?reason,
