@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn beyond_bad_luck_rests_double_from_the_first() {
         let jitter = Jitter::seeded(1);
-        for (number, millis) in [(6, 50), (7, 100), (9, 400), (13, 5000), (u32::MAX, 5000)] {
+        for (number, millis) in [(6, 10), (7, 20), (9, 80), (13, 1280), (u32::MAX, 5000)] {
             let rest = rest(retry(number, None), 0.11, Duration::ZERO, &jitter);
             let longest = Duration::from_millis(millis);
             assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");

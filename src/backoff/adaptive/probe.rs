@@ -29,9 +29,11 @@ const LEAST_ACCEPTED: f64 = 0.1;
 /// Less evidence than this tells nothing at the end of a probe: what is known is kept.
 const UNDECIDED: f64 = 3.0;
 
-/// Each pace of a probe takes at most so many seconds, or the time for so many entries.
+/// Each pace of a probe takes at most the time for so many entries, within these bounds in seconds. A very low pace may be due to
+/// an estimate that is far too low, which a long probe would keep.
 const ENTRIES: f64 = 120.0;
-const LONGEST: f64 = 1.0;
+const LEAST_LONG: f64 = 1.0;
+const LONGEST: f64 = 5.0;
 
 /// A call carries what so many seconds bring: many small calls are many trials.
 const CALL_SECONDS: f64 = 0.01;
@@ -165,7 +167,7 @@ impl Probe {
         let kinds = self.calls.iter().chain(&self.entries);
         let evidence: f64 = kinds.map(|kind| kind.evidence).sum();
         let is_enough = evidence.abs() >= ENOUGH && (evidence < 0.0 || self.heard >= FEWEST);
-        let longest = LONGEST.max(ENTRIES / self.pace);
+        let longest = (ENTRIES / self.pace).clamp(LEAST_LONG, LONGEST);
         let is_over = is_enough || now - self.counts_from >= longest;
         if !is_over {
             return None;

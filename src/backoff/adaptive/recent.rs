@@ -66,11 +66,11 @@ mod tests {
     #[test]
     fn few_answers_say_nothing() {
         let mut recent = Recent::default();
-        for answer in 0..5 {
+        for answer in 0..10 {
             recent.observe(f64::from(answer), 25.0, 0.01);
             assert!(recent.rate().abs() < f64::EPSILON);
         }
-        recent.observe(5.0, 25.0, 0.01);
+        recent.observe(10.0, 25.0, 0.01);
         assert!((recent.rate() - 25.0).abs() < 1e-9);
     }
 }

@@ -50,7 +50,7 @@ const STUCK_SHARE: f64 = 0.05;
 /// A search with rejections ends after so many seconds at the latest.
 const LONGEST: f64 = 2.0;
 
-/// A service that was not called for so long, in seconds, may have saved capacity meanwhile.
+/// After so many seconds without an answer rejections have not gone on, and the service may have saved capacity meanwhile.
 const PAUSE: f64 = 0.5;
 
 /// How a search ends.
@@ -245,7 +245,7 @@ impl Search {
             && self
                 .latest
                 .get(self.latest.len() - 2)
-                .is_some_and(|last| answer.seen_at - last.seen_at > PAUSE);
+                .is_some_and(|last| answer.now - last.now > PAUSE);
         if paused {
             self.rejected_since = None;
         }
