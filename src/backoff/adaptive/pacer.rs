@@ -268,13 +268,13 @@ impl Pacer {
 
     /// Forgets what the service could take, but not which calls are on their way.
     pub(super) fn reset(&mut self) {
-        let fresh = Self::new(self.settings);
-        let old = std::mem::replace(self, fresh);
+        let old = std::mem::replace(self, Self::new(self.settings));
         self.clock = old.clock;
         self.round_trip = old.round_trip;
         self.call = old.call;
         self.in_flight = old.in_flight;
-        self.reason = PaceReason::Reset;
+        let start = std::mem::replace(&mut self.phase, old.phase);
+        self.enter(start, PaceReason::Reset);
     }
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
@@ -479,9 +479,9 @@ impl Pacer {
         self.full_rejections = 0;
         info!(
             target: PACE,
-            state = ?self.phase.state(),
-            ?from,
-            ?reason,
+            state = %self.phase.state(),
+            %from,
+            %reason,
             capacity = self.capacity,
             loss = self.loss.share(),
             in_flight = self.in_flight,

@@ -1,5 +1,6 @@
 //! What the pacer is doing, for people.
 
+use std::fmt;
 use std::time::Instant;
 
 /// What [`Adaptive`](super::Adaptive) is doing.
@@ -16,6 +17,18 @@ pub enum PaceState {
     Probing,
     /// The service takes nothing: single entries ask whether it is back.
     Outage,
+}
+
+impl fmt::Display for PaceState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Searching => "searching",
+            Self::Draining => "draining",
+            Self::Steady => "steady",
+            Self::Probing => "probing",
+            Self::Outage => "outage",
+        })
+    }
 }
 
 /// Why the state was entered.
@@ -46,12 +59,31 @@ pub enum PaceReason {
     Undecided,
     /// The rejections end at a lower pace.
     CapacityFell,
-    /// Far more than the estimate is accepted.
-    CapacityRose,
     /// Nothing is accepted any more.
     NothingAccepted,
     /// The service takes entries again.
     Recovered,
+}
+
+impl fmt::Display for PaceReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Start => "nothing is known yet",
+            Self::InitialRate => "an initial rate was given",
+            Self::Reset => "the service is said to be back",
+            Self::Knee => "more in flight is not accepted",
+            Self::Drained => "the calls in flight are back",
+            Self::NothingMeasured => "too little was accepted to tell the capacity",
+            Self::Stuck => "rejections go on in the search",
+            Self::UnexpectedRejections => "rejections at a low pace",
+            Self::Review => "a known loss is looked at again",
+            Self::LossFound => "the rejections do not depend on the pace",
+            Self::Undecided => "it could not be told whether the rejections depend on the pace",
+            Self::CapacityFell => "the rejections ended at a lower pace",
+            Self::NothingAccepted => "nothing is accepted",
+            Self::Recovered => "the service accepts entries again",
+        })
+    }
 }
 
 /// What [`Adaptive`](super::Adaptive) measures and does at one moment.
