@@ -120,12 +120,14 @@ impl HotKeys {
             if let Some(hot) = self.hot.get_mut(&key.key) {
                 hot.hear(sent_at, now, key, jitter);
                 key.is_hot = true;
-                continue;
+            } else {
+                let (sent, rejected) = key.first_attempts;
+                self.all.add(reckoned(sent), reckoned(rejected));
             }
-            let (sent, rejected) = key.first_attempts;
-            self.all.add(reckoned(sent), reckoned(rejected));
-            // A call of many keys that is throttled as a whole says nothing of any of them.
-            if !(is_whole && is_mixed) {
+        }
+        // A call of many keys that is throttled as a whole says nothing of any of them.
+        if !(is_whole && is_mixed) {
+            for key in keys.iter_mut().filter(|key| !key.is_hot) {
                 self.suspect(now, key);
                 key.is_hot = self.becomes_hot(sent_at, now, key, jitter);
             }
