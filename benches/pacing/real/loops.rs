@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, sleep_until};
 
 use super::super::strategies::Make;
 use super::service::{CHUNK, Service};
@@ -24,22 +24,30 @@ pub(crate) enum Contestant {
     Loop,
 }
 
+/// How long an entry that arrives waits for others: as long as in the engine.
+const LINGER: f64 = 0.010;
+
 /// Delivers the entries by loops.
 pub(crate) async fn by_loops(service: &Service, entries: impl Iterator<Item = u32> + Send + 'static, seed: u64) {
-    let entries = Arc::new(Mutex::new(entries));
+    let entries = Arc::new(Mutex::new(entries.peekable()));
     let mut loops = JoinSet::new();
     for number in 0..service.scenario.workers {
         let (service, entries) = (service.clone(), Arc::clone(&entries));
         let mut random = SmallRng::seed_from_u64(seed ^ number as u64);
         loops.spawn(async move {
             loop {
-                let next = || -> Vec<u32> {
+                // The call leaves when it is full, or when its first entry has waited.
+                let mut chunk: Vec<u32> = {
                     let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
-                    entries.by_ref().take(CHUNK).collect()
+                    let Some(first) = entries.peek() else { return };
+                    let latest = service.item(*first).due + LINGER;
+                    let due = |entry: &u32| service.item(*entry).due <= latest;
+                    (0..CHUNK).map_while(|_| entries.next_if(due)).collect()
                 };
-                let mut chunk = next();
-                if chunk.is_empty() {
-                    return;
+                let arrived = chunk.last().map_or(0.0, |last| service.item(*last).due);
+                sleep_until(service.started + Duration::from_secs_f64(arrived)).await;
+                for entry in &chunk {
+                    service.read(*entry);
                 }
                 let mut most = WAITS.0;
                 loop {

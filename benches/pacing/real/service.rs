@@ -108,8 +108,18 @@ impl Service {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn item(&self, entry: u32) -> &Item {
+    pub(crate) fn item(&self, entry: u32) -> &Item {
         &self.items[entry as usize]
+    }
+
+    /// An entry is read. Of live traffic the wait begins when the entry is due, whenever it is read.
+    pub(crate) fn read(&self, entry: u32) {
+        let read = if self.scenario.workload.is_live() {
+            self.item(entry).due
+        } else {
+            self.now()
+        };
+        self.world().times[entry as usize].read = read;
     }
 
     /// Makes one call, and tells which entries were accepted; `None` when the whole call was throttled.
@@ -174,14 +184,8 @@ impl BatchTarget for Service {
         Limits::new(CHUNK, usize::MAX)
     }
 
-    /// Of live traffic the wait begins when the entry is due, whenever it is read.
     fn check(&self, entry: &u32) -> Result<usize, InvalidEntry> {
-        let read = if self.scenario.workload.is_live() {
-            self.item(*entry).due
-        } else {
-            self.now()
-        };
-        self.world().times[*entry as usize].read = read;
+        self.read(*entry);
         Ok(1)
     }
 
