@@ -157,7 +157,7 @@ async fn groups_of_a_busy_group_are_not_starved() {
 #[tokio::test(start_paused = true)]
 async fn all_entries_in_one_lane_are_delivered_and_the_input_is_not_read_to_its_end() {
     for (order, per_call) in [(Order::Exclusive, 1), (Order::Ordered, 4)] {
-        const ENTRIES: usize = 30_000;
+        const ENTRIES: usize = 40_000;
         let read = Arc::new(AtomicUsize::new(0));
         let ahead = Arc::new(AtomicUsize::new(0));
         let (counter, most) = (Arc::clone(&read), Arc::clone(&ahead));
@@ -176,7 +176,7 @@ async fn all_entries_in_one_lane_are_delivered_and_the_input_is_not_read_to_its_
         let seen = seen.lock().unwrap();
         assert!(seen.log.is_sorted_by_key(|write| write.number), "{order:?}");
         let ahead = ahead.load(Relaxed);
-        assert!((1_000..=10_100).contains(&ahead), "{ahead} read ahead");
+        assert!((1_000..=30_100).contains(&ahead), "{ahead} read ahead");
     }
 }
 
