@@ -16,8 +16,8 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::target::dynamo::DynamoTable;
-use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits, Verdict};
+use aws_batch_delivery::targets::dynamo::DynamoTable;
+use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};

@@ -10,13 +10,13 @@ use crate::engine;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::{DeliveryError, Report};
-use crate::target::BatchTarget;
+use crate::targets::BatchTarget;
 #[cfg(feature = "dynamodb")]
-use crate::target::dynamo::{DynamoTable, DynamoTables};
+use crate::targets::dynamo::{DynamoTable, DynamoTables};
 #[cfg(feature = "s3-offload")]
-use crate::target::sqs::Offload;
+use crate::targets::sqs::Offload;
 #[cfg(feature = "sqs")]
-use crate::target::sqs::SqsQueue;
+use crate::targets::sqs::SqsQueue;
 
 /// Delivers entries to one target, as often as wanted.
 ///
@@ -161,7 +161,7 @@ impl Delivery<DynamoTables> {
     /// Delivers puts and deletes to several DynamoDB tables, given by name or ARN, in calls that mix them.
     ///
     /// ```no_run
-    /// # use aws_batch_delivery::{Delivery, target::dynamo::TableWrite};
+    /// # use aws_batch_delivery::{Delivery, targets::dynamo::TableWrite};
     /// # use aws_sdk_dynamodb::types::WriteRequest;
     /// # async fn example(client: aws_sdk_dynamodb::Client, order: WriteRequest, customer: WriteRequest)
     /// # -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -199,7 +199,7 @@ impl Delivery<SqsQueue> {
         self.with_target(SqsQueue::encode_invalid_characters)
     }
 
-    /// Sends messages that are too large by way of S3. See [`Offload`](crate::target::sqs::Offload).
+    /// Sends messages that are too large by way of S3. See [`Offload`](crate::targets::sqs::Offload).
     #[cfg(feature = "s3-offload")]
     #[must_use]
     pub fn oversize(self, offload: Offload) -> Self {

@@ -47,8 +47,8 @@
 //!
 //! # Order
 //! Writes of one primary key and messages of one FIFO group arrive in the order of the input, through throttles, retries and
-//! concurrency; all others pass each other. See [`DynamoTable`](target::dynamo::DynamoTable) and
-//! [`SqsQueue`](target::sqs::SqsQueue).
+//! concurrency; all others pass each other. See [`DynamoTable`](targets::dynamo::DynamoTable) and
+//! [`SqsQueue`](targets::sqs::SqsQueue).
 //!
 //! # Calls that are refused as a whole
 //! Such a call is halved until the entries at fault are alone: they are handed back, and the others are delivered. Each of
@@ -61,7 +61,7 @@
 //!
 //! # Where things are
 //! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one call of a function.
-//! - [`Delivery`]: the same, reusable, and for any [target]; from a stream, too.
+//! - [`Delivery`]: the same, reusable, and for any [target](targets); from a stream, too.
 //! - [`TypedDelivery`]: values of your own, which come back as such: `put_items`, `delete_keys`, `texts`, `json`.
 //! - [`Producer`]: single entries of many tasks; [`Receipt`], [`Fate`]: what becomes of one of them.
 //! - [`DeliveryOptions`]: pace, concurrency and patience.
@@ -69,7 +69,7 @@
 //! - [`Progress`]: live figures.
 //! - [`events`]: what is logged, such as a warning when nothing is accepted any more.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] tells how the pacing works.
-//! - [`target`]: DynamoDB, SQS, and the trait for other services.
+//! - [`targets`]: DynamoDB, SQS, and the trait for other services.
 #![cfg_attr(
     feature = "simulator",
     doc = "- [`simulator`]: an in-process AWS with real capacity, throttling and faults, for your tests."
@@ -105,7 +105,7 @@ mod report;
 mod seconds;
 #[cfg(feature = "simulator")]
 pub mod simulator;
-pub mod target;
+pub mod targets;
 mod typed;
 
 pub use delivery::Delivery;

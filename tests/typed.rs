@@ -7,8 +7,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws_batch_delivery::simulator::{InjectedFault, KeyType, Queue, QueueOptions, Simulator, Table, TableOptions};
-use aws_batch_delivery::target::dynamo::DynamoTable;
-use aws_batch_delivery::target::sqs::SqsQueue;
+use aws_batch_delivery::targets::dynamo::DynamoTable;
+use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{
     Cause, Delivery, DeliveryError, DeliveryOptions, Fate, InvalidEntry, Progress, TypedDelivery,
 };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use aws_batch_delivery::backoff::Adaptive;
-use aws_batch_delivery::target::dynamo::item_size;
+use aws_batch_delivery::targets::dynamo::item_size;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};

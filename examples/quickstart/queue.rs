@@ -2,7 +2,7 @@
 
 use aws_batch_delivery::deliver_batch_to_sqs;
 use aws_batch_delivery::simulator::{Faults, InjectedFault, QueueOptions, Simulator};
-use aws_batch_delivery::target::sqs::MAX_MESSAGES;
+use aws_batch_delivery::targets::sqs::MAX_MESSAGES;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use crate::load::{Plan, share};

@@ -113,7 +113,7 @@ pub trait BackoffStrategy: Send + Sync + 'static {
     /// Whether to count entries by their units of capacity, in all that it is told and all that it answers: an entry of 3.5 KB
     /// then counts for 4 with DynamoDB. Asked once. Default: every entry counts for 1.
     ///
-    /// What an entry counts for is what [`BatchTarget::units`](crate::target::BatchTarget::units) says, corrected by what the
+    /// What an entry counts for is what [`BatchTarget::units`](crate::targets::BatchTarget::units) says, corrected by what the
     /// service says it charged. [`accepted`](Outcome::accepted) is then what it charged, where it said so.
     fn counts_units(&self) -> bool {
         false
@@ -122,7 +122,7 @@ pub trait BackoffStrategy: Send + Sync + 'static {
 
 /// A pace for each hot partition key, beside the pace of all.
 ///
-/// A key is what [`BatchTarget::partition_key`](crate::target::BatchTarget::partition_key) says. Entries of a hot key wait in
+/// A key is what [`BatchTarget::partition_key`](crate::targets::BatchTarget::partition_key) says. Entries of a hot key wait in
 /// a line of their own, and the strategy does not hear of their throttles by [`observe`](BackoffStrategy::observe). All
 /// methods are called from the loop of a delivery and must return at once.
 pub trait KeyPace: Send + Sync {

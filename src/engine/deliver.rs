@@ -22,7 +22,7 @@ use super::turn::{Departure, Turn};
 use crate::backoff::Waiter;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::target::{BatchTarget, Fault};
+use crate::targets::{BatchTarget, Fault};
 
 /// Calls, of all the entries that are known to be there, from which on they are many to the strategy.
 const MANY_CALLS: usize = 10;

@@ -6,7 +6,7 @@ use tracing::{info, warn};
 
 use crate::events::SUMMARY;
 use crate::report::{DeliveryError, Report, Undelivered};
-use crate::target::Fault;
+use crate::targets::Fault;
 
 /// What a delivery came to.
 pub(crate) struct Delivered<E> {

@@ -26,7 +26,7 @@ use super::waiting::Waiting;
 use super::watch::{Watch, destination};
 use crate::options::DeliveryOptions;
 use crate::report::Undelivered;
-use crate::target::{BatchTarget, Fault, Limits};
+use crate::targets::{BatchTarget, Fault, Limits};
 
 /// One delivery on its way.
 pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {

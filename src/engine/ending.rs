@@ -11,7 +11,7 @@ use super::input::Input;
 use super::settle::Settled;
 use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
-use crate::target::{BatchTarget, Fault};
+use crate::targets::{BatchTarget, Fault};
 
 /// Why a delivery ends before everything is delivered.
 pub(crate) enum Ending {

@@ -15,7 +15,7 @@ use super::watch::destination;
 use crate::events::CLEANUP;
 use crate::producer::Confirmation;
 use crate::report::Undelivered;
-use crate::target::BatchTarget;
+use crate::targets::BatchTarget;
 
 /// Undelivered entries that somebody waits for, with those who wait.
 pub(crate) type Awaited<E> = Vec<(Undelivered<E>, Confirmation<E>)>;

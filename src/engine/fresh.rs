@@ -11,7 +11,7 @@ use super::input::{Incoming, Input};
 use super::space::Space;
 use super::ticket::{Chunk, Ticket, Ticketed};
 use crate::invalid::InvalidEntry;
-use crate::target::{BatchTarget, Fault, Lane, Limits};
+use crate::targets::{BatchTarget, Fault, Lane, Limits};
 
 /// Entries that were not sent yet: the input, and a few of its entries that are checked already and may go.
 pub(crate) struct Fresh<I: Input> {
@@ -265,7 +265,7 @@ mod tests {
 
     use super::*;
     use crate::engine::input::Batch;
-    use crate::target::Answer;
+    use crate::targets::Answer;
 
     const LIMITS: Limits = Limits::new(8, 40);
 

@@ -15,7 +15,7 @@ use super::queue::Queue;
 use super::turn::Turn;
 use super::watch::Warnings;
 use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Retry, Waiter};
-use crate::target::Fault;
+use crate::targets::Fault;
 
 /// How long a waiter waits that is told to wait by nobody: until the deliveries notice that the strategy panicked.
 const BROKEN: Duration = Duration::from_secs(1);

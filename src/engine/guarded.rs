@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::target::Fault;
+use crate::targets::Fault;
 
 /// Runs code of `whose` and turns a panic into a fault, so that the delivery can end in order and lose nothing.
 pub(crate) fn guarded<R>(whose: &'static str, run: impl FnOnce() -> R) -> Result<R, Fault> {

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use crate::backoff::Retry;
-use crate::target::Fault;
+use crate::targets::Fault;
 
 /// What came of sending an entry, as long as it was in vain. Most entries have none.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::held::Held;
 use super::ticket::{Chunk, Ticketed};
-use crate::target::Lane;
+use crate::targets::Lane;
 
 /// Calls for which no lane shares one, after a call of which some entries were accepted and others were not.
 ///

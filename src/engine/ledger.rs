@@ -10,7 +10,7 @@ use crate::backoff::Outcome;
 use crate::producer::Fate;
 use crate::progress::Progress;
 use crate::report::{Cause, Report, Undelivered};
-use crate::target::Fault;
+use crate::targets::Fault;
 
 /// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
 ///

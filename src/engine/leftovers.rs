@@ -16,7 +16,7 @@ use super::slots::{Slot, later};
 use super::ticket::{Chunk, Ticketed};
 use crate::events::CALL;
 use crate::report::Cause;
-use crate::target::{BatchTarget, Fault, Rejection};
+use crate::targets::{BatchTarget, Fault, Rejection};
 
 impl<T, I> Delivering<T, I>
 where

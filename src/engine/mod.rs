@@ -29,7 +29,7 @@
 //! - `watch`: notices that nothing is accepted, and logs it.
 //! - `delivering`: all of that together; `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
-//! It knows no AWS: the service is a [`BatchTarget`](crate::target::BatchTarget). It has no clock but tokio's, so that
+//! It knows no AWS: the service is a [`BatchTarget`](crate::targets::BatchTarget). It has no clock but tokio's, so that
 //! paused time works.
 
 mod cases;

@@ -10,7 +10,7 @@ use super::lanes::Lanes;
 use super::space::Space;
 use super::ticket::Chunk;
 use super::waiting::Waiting;
-use crate::target::Limits;
+use crate::targets::Limits;
 
 /// Where the entries of a chunk come from.
 pub(super) struct Sources<'a, I: Input> {

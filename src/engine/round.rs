@@ -15,7 +15,7 @@ use super::key_counts::KeyCounts;
 use super::settle::{Settled, accepts_all, settle};
 use super::ticket::Chunk;
 use super::turn::Departure;
-use crate::target::{Answer, BatchTarget, Fault, Rejection, Verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
 /// One call that is to be made.
 pub(super) struct Round<E> {

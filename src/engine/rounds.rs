@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::orders::{Order, Orders, Room};
 use super::round::{Caller, Round, round};
 use super::settle::Settled;
-use crate::target::BatchTarget;
+use crate::targets::BatchTarget;
 
 /// Tasks that may wait for a call, and chunks that may wait for entries. More are not kept after a burst of calls.
 pub(super) const KEPT: usize = 64;
@@ -168,7 +168,7 @@ mod tests {
     use crate::engine::gate::Gate;
     use crate::engine::ticket::{Chunk, Ticket, Ticketed};
     use crate::invalid::InvalidEntry;
-    use crate::target::{Answer, Limits, Verdict};
+    use crate::targets::{Answer, Limits, Verdict};
 
     /// Takes everything at once.
     struct Immediate;

@@ -8,7 +8,7 @@ use super::cases::Case;
 use super::ticket::{Chunk, Ticket, Ticketed};
 use crate::backoff::Outcome;
 use crate::producer::Fate;
-use crate::target::{Answer, Fault, Lane, Rejection, Verdict};
+use crate::targets::{Answer, Fault, Lane, Rejection, Verdict};
 
 /// A call that is over. Accepted entries are gone; the others are here.
 pub(crate) struct Settled<E> {

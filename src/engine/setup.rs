@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::slots::later;
 use crate::backoff::{BackoffStrategy, EqualJitter, Retry};
-use crate::target::Fault;
+use crate::targets::Fault;
 
 /// The first probe leaves after 50 to 100 ms: what was only a lost packet is over by then.
 const FIRST_DELAY: Duration = Duration::from_millis(50);

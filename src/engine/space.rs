@@ -1,7 +1,7 @@
 //! What a chunk has space for.
 
 use super::ticket::{Chunk, Ticket};
-use crate::target::Limits;
+use crate::targets::Limits;
 
 /// What a chunk still has space for.
 pub(crate) struct Space {

@@ -11,7 +11,7 @@ use super::input::Input;
 use super::pack::{Sources, pack};
 use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
-use crate::target::{BatchTarget, Fault, Lane};
+use crate::targets::{BatchTarget, Fault, Lane};
 
 /// Entries of one delivery that may wait, rejected ones, those held in their lanes and those read ahead by their keys, before
 /// no more are read, so that a long input cannot pile up in memory behind a service that takes nothing. With sorted input of

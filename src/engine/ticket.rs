@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::history::History;
 use crate::backoff::Retry;
 use crate::producer::Confirmation;
-use crate::target::{Fault, Lane};
+use crate::targets::{Fault, Lane};
 
 /// What the loop knows of one entry. The entry itself is the target's business.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 use super::ticket::{Ticket, Ticketed};
-use crate::target::Lane;
+use crate::targets::Lane;
 
 /// Rejected entries: first they rest, then they are ready.
 ///

@@ -12,7 +12,7 @@ use super::guarded::guarded;
 use super::settle::Settled;
 use crate::events::STALLED;
 use crate::options::DeliveryOptions;
-use crate::target::{BatchTarget, Fault};
+use crate::targets::{BatchTarget, Fault};
 
 /// How long nothing may be accepted or refused before that is worth a warning. An ordinary call takes some 10 ms, and the SDK
 /// gives a connection 3.1 s.

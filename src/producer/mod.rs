@@ -23,7 +23,7 @@ pub use self::receipt::{Fate, Receipt};
 use crate::engine::{self, Delivered, Incoming};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
-use crate::target::BatchTarget;
+use crate::targets::BatchTarget;
 
 /// Sends single entries from many tasks, in batches that fill up by themselves.
 ///

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::{Cause, Report, Undelivered};
-use crate::target::Fault;
+use crate::targets::Fault;
 
 /// How many causes an error message tells; the rest is counted.
 const CAUSES_TOLD: usize = 3;

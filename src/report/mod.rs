@@ -48,7 +48,7 @@ impl Report {
     /// the error of a stream that failed.
     ///
     /// ```
-    /// # use aws_batch_delivery::{Delivery, Undelivered, target::BatchTarget};
+    /// # use aws_batch_delivery::{Delivery, Undelivered, targets::BatchTarget};
     /// /// Delivers the lines from that position on. Returns the position of the next run, and what it has to send again.
     /// async fn load<T>(delivery: Delivery<T>, lines: Vec<String>, from: usize) -> (usize, Vec<Undelivered<String>>)
     /// where

@@ -11,7 +11,7 @@ use super::Cause;
 /// newer one.
 #[non_exhaustive]
 pub struct Undelivered<E> {
-    /// The entry, as it was handed over; completed if the target [completes](crate::target::BatchTarget::complete) entries.
+    /// The entry, as it was handed over; completed if the target [completes](crate::targets::BatchTarget::complete) entries.
     ///
     /// Boxed, so that an error is small whatever the entry is; `*undelivered.entry` takes it out.
     pub entry: Box<E>,

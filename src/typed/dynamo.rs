@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::TypedDelivery;
 use crate::delivery::Delivery;
-use crate::target::dynamo::DynamoTable;
+use crate::targets::dynamo::DynamoTable;
 
 impl Delivery<DynamoTable> {
     /// Delivers values that serialize, each as an item to put.

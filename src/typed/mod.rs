@@ -19,7 +19,7 @@ use crate::engine::{Batch, Delivered, Streamed, destination};
 use crate::options::DeliveryOptions;
 use crate::producer::{Delivers, Line, Producer};
 use crate::report::{DeliveryError, Report};
-use crate::target::BatchTarget;
+use crate::targets::BatchTarget;
 
 /// A [`Delivery`] of values that are made into entries as they are read: of orders to a table, of events to a queue.
 ///
@@ -65,7 +65,7 @@ impl<T: BatchTarget> Delivery<T> {
     /// Delivers values of another type, each of which `entry` makes into an entry.
     ///
     /// ```
-    /// # use aws_batch_delivery::{Delivery, TypedDelivery, target::sqs::SqsQueue};
+    /// # use aws_batch_delivery::{Delivery, TypedDelivery, targets::sqs::SqsQueue};
     /// # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
     /// # use aws_sdk_sqs::error::BuildError;
     /// # struct Event { account: String, text: String }

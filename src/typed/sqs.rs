@@ -5,7 +5,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use super::TypedDelivery;
 use crate::delivery::Delivery;
-use crate::target::sqs::SqsQueue;
+use crate::targets::sqs::SqsQueue;
 
 impl Delivery<SqsQueue> {
     /// Delivers texts, each as the body of a message: `String`, `&'static str`, `Arc<str>` …

@@ -12,7 +12,7 @@ use crate::options::DeliveryOptions;
 use crate::producer::{Confirmation, Fate, Hears};
 use crate::progress::Progress;
 use crate::report::{Cause, Undelivered};
-use crate::target::{BatchTarget, Fault};
+use crate::targets::{BatchTarget, Fault};
 
 /// Makes an entry of a value.
 pub(super) type Convert<V, E> = dyn Fn(&V) -> Result<E, Box<dyn Error + Send + Sync>> + Send + Sync;

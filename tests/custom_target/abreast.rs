@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry};
 use tokio::sync::Barrier;
 use tokio::time::timeout;

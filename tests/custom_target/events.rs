@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use aws_batch_delivery::events::{STALLED, STOPPED, SUMMARY, UNCLAIMED};
-use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use futures::future::join_all;
 use futures::{StreamExt, stream};

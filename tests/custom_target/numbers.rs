@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{DeliveryOptions, InvalidEntry};
 
 pub(crate) const LIMITS: Limits = Limits::new(4, 100);

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
-use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions, InvalidEntry};
 use futures::{StreamExt, stream};
 use tokio::time::timeout;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::target::Answer;
+use aws_batch_delivery::targets::Answer;
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Progress};
 use tokio::time::Instant;
 

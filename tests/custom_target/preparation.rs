@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Cause, Delivery, InvalidEntry};
 use tokio::time::Instant;
 

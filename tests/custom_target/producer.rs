@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Limits, Verdict};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Verdict};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate, InvalidEntry, Progress};
 use futures::FutureExt;
 use futures::future::join_all;

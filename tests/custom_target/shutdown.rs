@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry};
 
 use crate::numbers::{LIMITS, Numbers, accept, no_rest, one_at_a_time};

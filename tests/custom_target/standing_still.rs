@@ -7,7 +7,7 @@ use futures::FutureExt;
 use tokio::time::{Instant, timeout};
 
 use crate::numbers::{Numbers, accept, throttle};
-use aws_batch_delivery::target::Answer;
+use aws_batch_delivery::targets::Answer;
 
 /// A delivery that was polled until it waits for the shared strategy.
 async fn others_finish_behind_one_that_stands_still(first_polls: Duration) -> Duration {

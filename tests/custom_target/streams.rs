@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Verdict};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Verdict};
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions};
 use futures::{FutureExt, Stream, StreamExt, stream};
 use tokio::sync::mpsc;

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry, Undelivered};
 use tokio::time::Instant;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
-use aws_batch_delivery::target::{Answer, BatchTarget, Limits, Verdict};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use proptest::prelude::*;
 use tokio::time::Instant;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, Lane};
+use aws_batch_delivery::targets::{Answer, Lane};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use tokio::time::Instant;
 

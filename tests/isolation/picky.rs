@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
 use aws_batch_delivery::{DeliveryError, DeliveryOptions, InvalidEntry};
 
 /// Entries in a call, as many as `BatchWriteItem` takes.

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, Fault, Lane};
+use aws_batch_delivery::targets::{Answer, Fault, Lane};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Progress};
 use proptest::collection::hash_set;
 use proptest::prelude::*;

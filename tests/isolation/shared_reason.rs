@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::target::Lane;
+use aws_batch_delivery::targets::Lane;
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use proptest::prelude::*;
 

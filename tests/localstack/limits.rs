@@ -1,7 +1,7 @@
 //! No call is refused for its count, its size or its ids.
 
 use aws_batch_delivery::backoff::FullJitter;
-use aws_batch_delivery::target::sqs::{MAX_BATCH_BYTES, message_size};
+use aws_batch_delivery::targets::sqs::{MAX_BATCH_BYTES, message_size};
 use aws_batch_delivery::{DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aws_batch_delivery::target::sqs::{MAX_MESSAGE_BYTES, Offload, SqsQueue};
+use aws_batch_delivery::targets::sqs::{MAX_MESSAGE_BYTES, Offload, SqsQueue};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use aws_sdk_sqs::types::{Message as Received, MessageAttributeValue, SendMessageBatchRequestEntry};
 use serde_json::Value;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use aws_batch_delivery::target::dynamo::{DynamoTable, TableWrite};
-use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits};
+use aws_batch_delivery::targets::dynamo::{DynamoTable, TableWrite};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, InvalidEntry, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, ScalarAttributeType, WriteRequest};
 

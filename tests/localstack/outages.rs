@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use aws_batch_delivery::target::BatchTarget;
+use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions, Progress, Report};
 use aws_sdk_dynamodb::types::WriteRequest;
 use tokio::task::JoinHandle;

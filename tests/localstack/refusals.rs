@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::target::sqs::SqsQueue;
-use aws_batch_delivery::target::{Answer, BatchTarget, Limits};
+use aws_batch_delivery::targets::sqs::SqsQueue;
+use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{
     Cause, Delivery, DeliveryError, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo, deliver_batch_to_sqs,
 };

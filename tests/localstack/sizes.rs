@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use aws_batch_delivery::deliver_batch_to_dynamo;
-use aws_batch_delivery::target::dynamo::{MAX_ITEM_BYTES, item_size};
+use aws_batch_delivery::targets::dynamo::{MAX_ITEM_BYTES, item_size};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use aws_batch_delivery::target::sqs::{MAX_MESSAGE_BYTES, Offload};
+use aws_batch_delivery::targets::sqs::{MAX_MESSAGE_BYTES, Offload};
 use aws_batch_delivery::{Cause, Delivery};
 use aws_sdk_sqs::types::MessageAttributeValue;
 
@@ -76,10 +76,10 @@ async fn the_keys_have_the_prefix_and_are_all_different() {
 #[tokio::test(start_paused = true)]
 async fn the_queues_own_limit_decides_what_is_large() {
     let services = Services::new("orders");
-    let queue = aws_batch_delivery::target::sqs::SqsQueue::new(services.simulator.sqs_client(), services.queue.url());
+    let queue = aws_batch_delivery::targets::sqs::SqsQueue::new(services.simulator.sqs_client(), services.queue.url());
     let queue = queue
         .oversize(Offload::to_s3(services.simulator.s3_client(), "large"))
-        .limits(aws_batch_delivery::target::Limits::new(10, 1_048_576).with_entry_bytes(1_024));
+        .limits(aws_batch_delivery::targets::Limits::new(10, 1_048_576).with_entry_bytes(1_024));
     let entries = [message("x".repeat(1_024)), message("x".repeat(1_025))];
     Delivery::new(queue)
         .options(one_by_one())

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::target::dynamo::DynamoTable;
-use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use aws_batch_delivery::targets::dynamo::DynamoTable;
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Delivery, InvalidEntry};
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use aws_sdk_dynamodb::primitives::Blob;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use aws_batch_delivery::target::{Answer, Fault, Verdict};
+use aws_batch_delivery::targets::{Answer, Fault, Verdict};
 use aws_batch_delivery::{Delivery, Progress};
 use tokio::time::Instant;
 

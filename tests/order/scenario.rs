@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use aws_batch_delivery::backoff::{Adaptive, FullJitter, Responsive, Schedule};
-use aws_batch_delivery::target::{Answer, Fault, Rejection, Verdict};
+use aws_batch_delivery::targets::{Answer, Fault, Rejection, Verdict};
 use aws_batch_delivery::{DeliveryError, DeliveryOptions, Report};
 use proptest::prelude::*;
 use rand::rngs::SmallRng;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aws_batch_delivery::target::BatchTarget;
+use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions};
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use aws_smithy_runtime_api::client::http::{

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_batch_delivery::simulator::{Faults, InjectedFault, KeyType, Record, Simulator, TableOptions};
-use aws_batch_delivery::target::dynamo::DynamoTable;
-use aws_batch_delivery::target::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
-use aws_batch_delivery::target::{Answer, BatchTarget, Lane, Limits};
+use aws_batch_delivery::targets::dynamo::DynamoTable;
+use aws_batch_delivery::targets::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_batch_delivery::InvalidEntry;
 use aws_batch_delivery::simulator::{AdmissionControl, Demand};
-use aws_batch_delivery::target::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};

@@ -8,8 +8,8 @@ use tracing::warn;
 
 use super::calls::Calls;
 use crate::events::LOOKUP;
-use crate::target::asked::{Advice, Asked, Silence};
-use crate::target::verdict;
+use crate::targets::asked::{Advice, Asked, Silence};
+use crate::targets::verdict;
 
 /// Gives an id to each message of a FIFO queue that has none, unless the queue makes its own from the body.
 ///
@@ -91,8 +91,8 @@ mod tests {
 
     use super::super::SqsQueue;
     use super::super::testing::{client, message};
-    use crate::target::BatchTarget;
-    use crate::target::recording::Recorder;
+    use crate::targets::BatchTarget;
+    use crate::targets::recording::Recorder;
 
     fn fifo(recorder: &Recorder) -> SqsQueue {
         SqsQueue::new(

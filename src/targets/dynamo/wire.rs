@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 
 use super::length::{Length, LongestLength};
-use crate::target::body::{Body, is_known};
-use crate::target::json::Json;
+use crate::targets::body::{Body, is_known};
+use crate::targets::json::Json;
 
 type Attributes = HashMap<String, AttributeValue>;
 
@@ -147,8 +147,8 @@ mod tests {
     use super::super::DynamoTable;
     use super::super::testing::{client, runtime, watched};
     use super::*;
-    use crate::target::BatchTarget;
-    use crate::target::recording::Recorder;
+    use crate::targets::BatchTarget;
+    use crate::targets::recording::Recorder;
     use aws_sdk_dynamodb::primitives::Blob;
 
     fn any_value() -> impl Strategy<Value = AttributeValue> {

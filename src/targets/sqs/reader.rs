@@ -19,7 +19,7 @@ use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
 use aws_smithy_runtime_api::client::ser_de::{DeserializeResponse, SharedResponseDeserializer};
 use aws_smithy_types::config_bag::{ConfigBag, FrozenLayer};
 
-use crate::target::json::first_escape;
+use crate::targets::json::first_escape;
 
 /// The status of an answer that accepts messages. From the API reference of `SendMessageBatch`.
 const OK: u16 = 200;

@@ -8,7 +8,7 @@ use tracing::warn;
 use super::TableWrite;
 use super::equality::same_request;
 use crate::events::ANSWER;
-use crate::target::answer::{Answer, Fault, Rejection, Verdict};
+use crate::targets::answer::{Answer, Fault, Rejection, Verdict};
 
 /// Reads `UnprocessedItems` after writes to one table.
 ///

@@ -24,7 +24,7 @@ use self::uploads::{Upload, Uploads};
 use super::{SqsQueue, check, message_size};
 use crate::invalid::InvalidEntry;
 use crate::report::Undelivered;
-use crate::target::Verdict;
+use crate::targets::Verdict;
 
 /// How long one upload may take. Less than the 30 s that an attempt takes by default, so that a slow upload does not take
 /// its call down. It carries 25 MB at 10 Mbit/s.
@@ -44,7 +44,7 @@ const REMOVALS: usize = 16;
 ///
 /// ```no_run
 /// # use aws_batch_delivery::Delivery;
-/// # use aws_batch_delivery::target::sqs::Offload;
+/// # use aws_batch_delivery::targets::sqs::Offload;
 /// # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 /// # async fn example(
 /// #     sqs: aws_sdk_sqs::Client, s3: aws_sdk_s3::Client, queue_url: &str, messages: Vec<SendMessageBatchRequestEntry>,

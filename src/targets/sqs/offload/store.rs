@@ -11,7 +11,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::events::CLEANUP;
-use crate::target::{Fault, Rejection, Verdict, verdict};
+use crate::targets::{Fault, Rejection, Verdict, verdict};
 
 /// Where the bodies are.
 #[derive(Clone)]

@@ -29,8 +29,8 @@ use self::deduplication::Deduplication;
 use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
 use crate::report::Undelivered;
-use crate::target::lane::hash_of;
-use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
+use crate::targets::lane::hash_of;
+use crate::targets::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
@@ -265,8 +265,8 @@ impl fmt::Debug for SqsQueue {
 mod tests {
     use super::testing::{client, message};
     use super::*;
-    use crate::target::recording::Recorder;
-    use crate::target::{Rejection, Verdict};
+    use crate::targets::recording::Recorder;
+    use crate::targets::{Rejection, Verdict};
 
     const URL: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 

@@ -7,7 +7,7 @@ use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use aws_sdk_sqs::{Client, Config};
 use aws_smithy_async::rt::sleep::TokioSleep;
 
-use crate::target::recording::{Recorder, Watcher};
+use crate::targets::recording::{Recorder, Watcher};
 
 pub(super) fn client(recorder: &Recorder) -> Client {
     Client::from_conf(config(recorder).build())

@@ -7,8 +7,8 @@ use aws_sdk_sqs::types::{BatchResultErrorEntry, SendMessageBatchResultEntry};
 use tracing::warn;
 
 use crate::events::ANSWER;
-use crate::target::answer::{Fault, Rejection, Verdict};
-use crate::target::verdict;
+use crate::targets::answer::{Fault, Rejection, Verdict};
+use crate::targets::verdict;
 
 /// The id of the message at `place`.
 pub(super) fn wire_id(place: usize) -> String {

@@ -2,7 +2,7 @@
 
 use aws_smithy_types::base64;
 
-use crate::target::json::{Json, first_escape, letter};
+use crate::targets::json::{Json, first_escape, letter};
 
 /// Counts bytes.
 #[derive(Default)]

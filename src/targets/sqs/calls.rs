@@ -13,8 +13,8 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use super::correlate::wire_id;
 use super::reader::Reader;
 use super::wire;
-use crate::target::body::was_not_placed;
-use crate::target::clients::clients;
+use crate::targets::body::was_not_placed;
+use crate::targets::clients::clients;
 
 clients!(aws_sdk_sqs, Reader::new());
 
@@ -90,7 +90,7 @@ mod tests {
 
     use super::super::testing::{client, message};
     use super::*;
-    use crate::target::recording::{Foreigner, Recorder};
+    use crate::targets::recording::{Foreigner, Recorder};
 
     const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/1/orders";
 

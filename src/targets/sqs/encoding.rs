@@ -41,8 +41,8 @@ mod tests {
     use super::super::testing::{client, message, text};
     use super::*;
     use crate::invalid::InvalidEntry;
-    use crate::target::BatchTarget;
-    use crate::target::recording::Recorder;
+    use crate::targets::BatchTarget;
+    use crate::targets::recording::Recorder;
 
     fn queue(recorder: &Recorder) -> SqsQueue {
         SqsQueue::new(

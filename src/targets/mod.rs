@@ -37,7 +37,7 @@ use crate::report::Undelivered;
 /// How much one call of a service takes.
 ///
 /// ```
-/// # use aws_batch_delivery::target::Limits;
+/// # use aws_batch_delivery::targets::Limits;
 /// let records = Limits::new(500, 5 << 20).with_entry_bytes(1 << 20);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, WriteRequest};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::wire;
-use crate::target::body::was_not_placed;
-use crate::target::clients::clients;
+use crate::targets::body::was_not_placed;
+use crate::targets::clients::clients;
 
 clients!(aws_sdk_dynamodb);
 
@@ -83,7 +83,7 @@ mod tests {
 
     use super::super::testing::{client, put, text};
     use super::*;
-    use crate::target::recording::{Foreigner, Recorder};
+    use crate::targets::recording::{Foreigner, Recorder};
 
     const ALL_WRITTEN: &str = r#"{"UnprocessedItems":{}}"#;
 

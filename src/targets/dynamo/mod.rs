@@ -26,8 +26,8 @@ pub use tables::{DynamoTables, TableWrite};
 use self::calls::Calls;
 use self::key::KeySchema;
 use crate::invalid::InvalidEntry;
-use crate::target::asked::Asked;
-use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
+use crate::targets::asked::Asked;
+use crate::targets::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
 pub const MAX_REQUESTS: usize = 25;
@@ -250,8 +250,8 @@ mod tests {
 
     use super::testing::{client, delete, put, text};
     use super::*;
-    use crate::target::recording::Recorder;
-    use crate::target::{Rejection, Verdict};
+    use crate::targets::recording::Recorder;
+    use crate::targets::{Rejection, Verdict};
 
     fn table(recorder: &Recorder) -> DynamoTable {
         DynamoTable::new(client(recorder), "orders")

@@ -6,8 +6,8 @@ use super::DynamoTable;
 use super::calls::Calls;
 use super::key::KeySchema;
 use crate::events::LOOKUP;
-use crate::target::asked::{Advice, Silence};
-use crate::target::{BatchTarget, Fault, verdict};
+use crate::targets::asked::{Advice, Silence};
+use crate::targets::{BatchTarget, Fault, verdict};
 
 /// Asks the service for the table's key, unless it is known.
 pub(super) async fn ask(table: &DynamoTable) {
@@ -45,8 +45,8 @@ async fn describe(calls: &Calls, table: &str) -> Result<KeySchema, Silence> {
 mod tests {
     use super::super::DynamoTable;
     use super::super::testing::{client, put, text};
-    use crate::target::recording::Recorder;
-    use crate::target::{BatchTarget, Lane};
+    use crate::targets::recording::Recorder;
+    use crate::targets::{BatchTarget, Lane};
 
     const DESCRIPTION: &str = r#"{"Table":{
         "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],

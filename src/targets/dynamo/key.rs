@@ -8,8 +8,8 @@ use aws_sdk_dynamodb::types::{
 
 use super::number::Number;
 use crate::invalid::InvalidEntry;
-use crate::target::Lane;
-use crate::target::lane::hash_of;
+use crate::targets::Lane;
+use crate::targets::lane::hash_of;
 
 /// Bytes of a partition key. From the service quotas of DynamoDB.
 pub(super) const MAX_PARTITION_KEY_BYTES: usize = 2_048;

@@ -10,8 +10,8 @@ use aws_sdk_sqs::types::{
 };
 
 use super::correlate::wire_id;
-use crate::target::body::{Body, is_known};
-use crate::target::json::Json;
+use crate::targets::body::{Body, is_known};
+use crate::targets::json::Json;
 
 type AttributeFields = (
     Option<String>,
@@ -161,8 +161,8 @@ mod tests {
     use super::super::SqsQueue;
     use super::super::testing::{client, watched};
     use super::*;
-    use crate::target::BatchTarget;
-    use crate::target::recording::Recorder;
+    use crate::targets::BatchTarget;
+    use crate::targets::recording::Recorder;
 
     /// Control characters, quotes, and characters of two to four bytes.
     const TEXT: &str = "[\\x00-\\x7f€ü😀\"\\\\]{0,12}";

@@ -11,7 +11,7 @@ use futures::future::join_all;
 use super::calls::Calls;
 use super::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, correlate, has_room_to_ask, wire};
 use crate::invalid::InvalidEntry;
-use crate::target::{Answer, BatchTarget, Lane, Limits, verdict};
+use crate::targets::{Answer, BatchTarget, Lane, Limits, verdict};
 
 /// A put or a delete, and the table that it is for.
 #[derive(Debug, Clone, PartialEq)]
@@ -189,8 +189,8 @@ impl fmt::Debug for DynamoTables {
 mod tests {
     use super::super::testing::{client, delete, put, text, watched};
     use super::*;
-    use crate::target::Verdict;
-    use crate::target::recording::Recorder;
+    use crate::targets::Verdict;
+    use crate::targets::recording::Recorder;
 
     fn tables(recorder: &Recorder) -> DynamoTables {
         DynamoTables::new(client(recorder), ["orders", "customers"])

@@ -105,7 +105,7 @@ impl Fault {
     /// The original error: any error, or a text. Entries of one call share it.
     ///
     /// ```
-    /// # use aws_batch_delivery::target::Fault;
+    /// # use aws_batch_delivery::targets::Fault;
     /// # fn fault(error: std::io::Error) -> Fault {
     /// Fault::new("connection failed").caused_by(error)
     /// # }

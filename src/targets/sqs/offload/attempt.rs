@@ -7,7 +7,7 @@ use futures::future::join_all;
 
 use super::super::SqsQueue;
 use super::{Offload, mark};
-use crate::target::{Answer, Fault, Rejection, Verdict};
+use crate::targets::{Answer, Fault, Rejection, Verdict};
 
 /// Uploads what is not in the bucket yet, all at once, and sends what is, in one call.
 pub(in super::super) async fn send(

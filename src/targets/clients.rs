@@ -13,8 +13,8 @@ macro_rules! clients {
         struct Clients {
             callers: $sdk::Client,
             changes: $sdk::config::Builder,
-            transmission: $crate::target::transmission::Transmission,
-            learnt: std::sync::Arc<std::sync::OnceLock<$crate::target::kept::Kept>>,
+            transmission: $crate::targets::transmission::Transmission,
+            learnt: std::sync::Arc<std::sync::OnceLock<$crate::targets::kept::Kept>>,
             derived: std::sync::Arc<std::sync::OnceLock<$sdk::Client>>,
             needs_input: std::sync::Arc<std::sync::atomic::AtomicBool>,
         }
@@ -22,7 +22,7 @@ macro_rules! clients {
         impl Clients {
             fn new(callers: $sdk::Client) -> Self {
                 let is_watched = callers.config().interceptors().next().is_some();
-                let transmission = $crate::target::transmission::Transmission::default();
+                let transmission = $crate::targets::transmission::Transmission::default();
                 Self {
                     changes: Self::changed($sdk::Config::builder(), callers.config(), &transmission),
                     transmission,
@@ -45,10 +45,10 @@ macro_rules! clients {
 
             /// The same for a call that gets a body. Once there was such a call, a client can be [derived](Self::derived).
             fn changes_with_body(&self) -> $sdk::config::Builder {
-                let learner = $crate::target::kept::Learner(std::sync::Arc::downgrade(&self.learnt));
+                let learner = $crate::targets::kept::Learner(std::sync::Arc::downgrade(&self.learnt));
                 self.changes()
                     .interceptor(learner)
-                    .interceptor($crate::target::body::Placer)
+                    .interceptor($crate::targets::body::Placer)
             }
 
             /// The client whose calls need no changes, and get a body. It is made when it is asked for first.
@@ -59,7 +59,7 @@ macro_rules! clients {
                     let mut config = Self::changed(callers.to_builder(), callers, &self.transmission)
                         .http_client(kept.http_client.clone())
                         .identity_cache(kept.identity_cache.clone())
-                        .interceptor($crate::target::body::Placer)
+                        .interceptor($crate::targets::body::Placer)
                         $(.interceptor($interceptor))?;
                     if let Some(clock) = &kept.clock {
                         // After the client's own one, which belongs to the SDK's defaults, so that this one has the last word.
@@ -85,7 +85,7 @@ macro_rules! clients {
             fn changed(
                 config: $sdk::config::Builder,
                 callers: &$sdk::Config,
-                transmission: &$crate::target::transmission::Transmission,
+                transmission: &$crate::targets::transmission::Transmission,
             ) -> $sdk::config::Builder {
                 use $sdk::config::retry::{RetryConfig, RetryMode};
                 let retries = callers
