@@ -23,7 +23,7 @@ const UNLIKELY: f64 = 1e-3;
 const PRIOR: f64 = 6.0;
 
 /// So many rejections, of no larger a share of the trials, are a loss without a probe: too few to slow down for.
-const FEWEST: f64 = 4.0;
+const FEWEST: f64 = 3.0;
 const HARMLESS: f64 = 0.05;
 
 /// The rejections of one kind of trial.

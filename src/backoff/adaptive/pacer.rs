@@ -49,6 +49,7 @@ const WORTH: f64 = 4.0;
 /// Calls in a row of which nothing was accepted, and round trips without anything accepted: an outage.
 const FULL_REJECTIONS: u32 = 2;
 const NOTHING_TRIPS: f64 = 1.5;
+const UNLIKELY: f64 = 3e-5;
 
 /// Signals lower the estimate by at most so much a second, as a share: rejections that do not depend on the pace would pull it
 /// down for ever. A capacity that falls faster is found by a probe.
@@ -189,14 +190,14 @@ impl Pacer {
     /// The share of entries that are rejected by mere chance, so that some are rejected again and again.
     pub(super) fn bad_luck(&self) -> f64 {
         if !self.retries.are_unlucky() {
-            0.0
-        } else if self.loss.is_known() {
-            // What is rejected on top is rejected for the pace, which is no chance.
-            self.loss.share()
-        } else if let Phase::Searching(search) = &self.phase {
-            search.loss()
-        } else {
-            0.0
+            return 0.0;
+        }
+        match &self.phase {
+            // What is rejected on top of a known loss is rejected for the pace, which is no chance.
+            _ if self.loss.is_known() => self.loss.share(),
+            Phase::Searching(search) => search.loss(),
+            Phase::Probing(probe) => probe.suspected(),
+            _ => 0.0,
         }
     }
 
@@ -390,7 +391,8 @@ impl Pacer {
             _ => 0.0,
         };
         let loss = self.loss.share().max(suspected).max(0.03);
-        let is_certain = self.full_rejections >= FULL_REJECTIONS && loss.powf(f64::from(self.full_rejections)) < 1e-3;
+        let is_certain =
+            self.full_rejections >= FULL_REJECTIONS && loss.powf(f64::from(self.full_rejections)) < UNLIKELY;
         is_certain && answer.now - self.accepted_at > NOTHING_TRIPS * self.round_trip.seconds()
     }
 

@@ -6,14 +6,14 @@ use super::baseline_loss::{BaselineLoss, Suspicion};
 /// The pace of a probe, as a share of what was accepted lately. A capacity that has fallen takes all of it.
 const PACE: f64 = 0.6;
 
-/// If the rejections depend on the pace, at most this part of them is left at the pace of a probe.
-const REMAINDER: f64 = 0.2;
+/// A suspicion is raised by more rejections than usual, so that the usual share may be smaller: at least this part of it, …
+const CAUTION: f64 = 0.3;
 
-/// More than a known loss is at least so many times as much.
+/// … and if there is a known loss, at least so many times as much.
 const GROWN: f64 = 1.5;
 
-/// A suspicion is raised by more rejections than usual, so that the usual share is smaller.
-const CAUTION: f64 = 0.6;
+/// If the rejections depend on the pace, at most this part of the least suspected share is left at the pace of a probe.
+const REMAINDER: f64 = 0.2;
 
 /// A smaller suspected share would take too many calls to find again.
 const SMALLEST: f64 = 0.02;
@@ -53,40 +53,60 @@ pub(super) enum Finding {
 /// One kind of trial: two hypotheses about its share of rejections, and what was seen.
 #[derive(Debug, Clone, Copy)]
 struct Hypotheses {
-    /// The rejections go on as they were …
-    high: f64,
+    /// The rejections go on: as they were, or at least this share …
+    suspected: f64,
+    least: f64,
     /// … or only what is known to be lost whatever the pace.
     low: f64,
     low_is_known: bool,
-    evidence: f64,
     trials: f64,
     rejected: f64,
+    /// The same at an earlier pace of the probe.
+    earlier: (f64, f64),
 }
 
 impl Hypotheses {
     fn new(suspected: f64, known: f64) -> Self {
         let low_is_known = known > 0.0;
-        let high = (CAUTION * suspected).max(GROWN * known).clamp(SMALLEST, LARGEST);
+        let least = (CAUTION * suspected).max(GROWN * known).clamp(SMALLEST, LARGEST);
         Self {
-            high,
-            low: if low_is_known { known } else { REMAINDER * high },
+            suspected: suspected.clamp(least, LARGEST),
+            least,
+            low: if low_is_known { known } else { REMAINDER * least },
             low_is_known,
-            evidence: 0.0,
             trials: 0.0,
             rejected: 0.0,
+            earlier: (0.0, 0.0),
         }
     }
 
     /// The same at another pace.
     fn again(self) -> Self {
-        Self { evidence: 0.0, ..self }
+        Self {
+            earlier: self.all(),
+            trials: 0.0,
+            rejected: 0.0,
+            ..self
+        }
     }
 
     fn hear(&mut self, (trials, rejected): (f64, f64)) {
         self.trials += trials;
         self.rejected += rejected;
-        self.evidence += rejected * (self.high / self.low).ln();
-        self.evidence += (trials - rejected) * ((1.0 - self.high) / (1.0 - self.low)).ln();
+    }
+
+    /// The logarithm of the likelihood ratio: above zero if the rejections go on.
+    fn evidence(&self) -> f64 {
+        if self.trials <= 0.0 {
+            return 0.0;
+        }
+        let high = (self.rejected / self.trials).clamp(self.least, self.suspected);
+        self.rejected * (high / self.low).ln() + (self.trials - self.rejected) * ((1.0 - high) / (1.0 - self.low)).ln()
+    }
+
+    /// All trials, and how many of them were rejected.
+    fn all(&self) -> (f64, f64) {
+        (self.earlier.0 + self.trials, self.earlier.1 + self.rejected)
     }
 }
 
@@ -165,7 +185,7 @@ impl Probe {
             }
         }
         let kinds = self.calls.iter().chain(&self.entries);
-        let evidence: f64 = kinds.map(|kind| kind.evidence).sum();
+        let evidence: f64 = kinds.map(Hypotheses::evidence).sum();
         let is_enough = evidence.abs() >= ENOUGH && (evidence < 0.0 || self.heard >= FEWEST);
         let longest = (ENTRIES / self.pace).clamp(LEAST_LONG, LONGEST);
         let is_over = is_enough || now - self.counts_from >= longest;
@@ -202,23 +222,24 @@ impl Probe {
     /// The share of rejections that is suspected.
     pub(super) fn suspected(&self) -> f64 {
         let kinds = self.calls.iter().chain(&self.entries);
-        kinds.map(|kind| kind.high).fold(0.0, f64::max)
+        kinds.map(|kind| kind.suspected).fold(0.0, f64::max)
     }
 
     /// Tells the baseline what was measured.
     pub(super) fn report(&self, finding: Finding, loss: &mut BaselineLoss) {
         for (kind, is_calls) in [(&self.calls, true), (&self.entries, false)] {
             let Some(kind) = kind else { continue };
+            let (trials, rejected) = kind.all();
             if finding == Finding::Nothing {
                 continue;
             }
             if self.is_review && finding == Finding::Loss {
                 // What was known is measured a little more exactly.
-                loss.add(is_calls, kind.trials, kind.rejected);
-            } else if finding == Finding::Loss && kind.evidence > 0.0 {
-                loss.set(is_calls, kind.trials, kind.rejected);
+                loss.add(is_calls, trials, rejected);
+            } else if finding == Finding::Loss && kind.evidence() > 0.0 {
+                loss.set(is_calls, trials, rejected);
             } else if finding == Finding::Capacity && !kind.low_is_known {
-                loss.set(is_calls, kind.trials, 0.0);
+                loss.set(is_calls, trials, 0.0);
             }
         }
     }

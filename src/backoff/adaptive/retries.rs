@@ -1,8 +1,7 @@
 //! Whether entries that were rejected once are rejected again and again, so that it is their own fault.
 
-/// Entries over which either share is reckoned. Of retries there are few, so that less must do.
-const FRESH_MEMORY: f64 = 200.0;
-const MEMORY: f64 = 50.0;
+/// Entries over which either share is reckoned: at least eight calls, as calls may be rejected as a whole.
+const MEMORY: f64 = 200.0;
 
 /// Retries that are rejected by mere chance are rejected at most so many times as often as fresh entries, and this much more.
 const TIMES: f64 = 2.0;
@@ -63,7 +62,7 @@ impl Share {
 
 impl Retries {
     pub(super) fn hear(&mut self, fresh: (f64, f64), retries: (f64, f64)) {
-        self.fresh.hear(fresh.0, fresh.1, FRESH_MEMORY);
+        self.fresh.hear(fresh.0, fresh.1, MEMORY);
         self.again.hear(retries.0, retries.1, MEMORY);
         let (sent, rejected) = (fresh.0 + retries.0, fresh.1 + retries.1);
         if fresh.0 > 0.0 && retries.0 > 0.0 {

@@ -1,9 +1,6 @@
 //! The search for a first estimate: a window of entries in flight that grows as long as more is accepted.
 
-use std::collections::VecDeque;
-
 use super::answer::{Answer, Trial};
-use super::count::reckoned;
 
 /// Entries in flight when a search begins after a rejection: the service has no burst to spend.
 const FEW: f64 = 5.0;
@@ -23,28 +20,25 @@ const LONG: f64 = 500.0;
 /// first calls of a connection are slow.
 const USUAL_TRIPS: f64 = 2.0;
 
-/// The latest entries whose fate is compared with that of all: as many as are in flight, within these bounds …
-const FEWEST: f64 = 40.0;
-const MOST: f64 = 200.0;
+/// More is not accepted when this part of the usual share is, rather than all of it.
+const FALLEN: f64 = 0.5;
 
-/// … and so many calls, where whole calls were rejected.
-const FEWEST_CALLS: f64 = 12.0;
+/// The evidence of that which is enough, as the logarithm of a likelihood ratio (Page's CUSUM): chance alone brings it about once in
+/// about three thousand calls.
+const ENOUGH: f64 = 8.0;
 
-/// When the share that is accepted has fallen to this part of what it was, more is not accepted.
-const FALLEN: f64 = 0.6;
+/// One call brings so much evidence at most: its entries may have been rejected for one reason.
+const MOST_EVIDENCE: f64 = 2.5;
 
-/// The share that is accepted is taken to be this until it is known.
-const ASSUMED: f64 = 0.8;
-
-/// Calls in a row of which nothing was accepted end a search when the losses of before make that less likely than this. The
-/// loss of calls is taken to be within these bounds.
-const UNLIKELY: f64 = 2e-3;
-const LEAST_LOSS: f64 = 0.2;
-const MOST_LOSS: f64 = 0.6;
+/// The share of rejections that is taken to be usual before anything is known, as so many trials; and its bounds.
+const ASSUMED: f64 = 0.2;
+const ASSUMED_TRIALS: f64 = 10.0;
+const LEAST_USUAL: f64 = 0.1;
+const MOST_USUAL: f64 = 0.6;
 
 /// A search that cannot go any faster ends after so many entries of calls in a row that each had some rejected, if that is more
 /// than this share: four whole calls to a table.
-const STUCK: f64 = 100.0;
+const STUCK: f64 = 1000.0;
 const STUCK_SHARE: f64 = 0.05;
 
 /// A search with rejections ends after so many seconds at the latest.
@@ -62,6 +56,64 @@ pub(super) enum End {
     Stuck,
 }
 
+/// Whether the share of rejections of one kind of trial has risen.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rise {
+    /// Trials of before, and how many of them were rejected.
+    trials: f64,
+    rejected: f64,
+    /// The same since the evidence was zero.
+    new_trials: f64,
+    new_rejected: f64,
+    evidence: f64,
+    /// The first and the last rejection since then, and what was accepted in between.
+    from: Option<f64>,
+    until: f64,
+    accepted: f64,
+}
+
+impl Rise {
+    fn usual(&self) -> f64 {
+        let share = (self.rejected + ASSUMED * ASSUMED_TRIALS) / (self.trials + ASSUMED_TRIALS);
+        share.clamp(LEAST_USUAL, MOST_USUAL)
+    }
+
+    /// Hears of the trials of a call. Whether the evidence is enough.
+    fn hear(&mut self, answer: &Answer, (trials, rejected): (f64, f64)) -> bool {
+        let usual = self.usual();
+        let risen = 1.0 - FALLEN * (1.0 - usual);
+        let evidence = rejected * (risen / usual).ln() + (trials - rejected) * FALLEN.ln();
+        self.evidence += evidence.clamp(-MOST_EVIDENCE, MOST_EVIDENCE);
+        self.new_trials += trials;
+        self.new_rejected += rejected;
+        if self.evidence <= 0.0 {
+            *self = Self {
+                trials: self.trials + self.new_trials,
+                rejected: self.rejected + self.new_rejected,
+                ..Self::default()
+            };
+            return false;
+        }
+        // Answers do not come in the order in which the service saw the calls.
+        if self.from.is_some_and(|from| answer.seen_at > from) {
+            self.accepted += answer.accepted;
+        }
+        if answer.rejected > 0.0 {
+            self.from.get_or_insert(answer.seen_at);
+            self.until = self.until.max(answer.seen_at);
+        }
+        self.evidence >= ENOUGH
+    }
+
+    fn knee(&self) -> Option<End> {
+        self.from.map(|from| End::Knee {
+            from,
+            until: self.until,
+            accepted: self.accepted,
+        })
+    }
+}
+
 /// The search.
 #[derive(Debug, Clone)]
 pub(super) struct Search {
@@ -69,11 +121,11 @@ pub(super) struct Search {
     window: f64,
     /// It did not begin with a whole call.
     is_wary: bool,
-    latest: VecDeque<Answer>,
+    calls: Rise,
+    entries: Rise,
     sent: f64,
     accepted: f64,
-    calls: f64,
-    rejected_calls: f64,
+    answered_at: Option<f64>,
     rejected_since: Option<f64>,
     /// Entries of the latest calls that each had some rejected while the window was not the limit.
     unused: f64,
@@ -97,21 +149,20 @@ impl Search {
         Self {
             window,
             is_wary: false,
-            latest: VecDeque::new(),
+            calls: Rise::default(),
+            entries: Rise::default(),
             sent: 0.0,
             accepted: 0.0,
-            calls: 0.0,
-            rejected_calls: 0.0,
+            answered_at: None,
             rejected_since: None,
             unused: 0.0,
         }
     }
 
-    /// Calls of before the latest ones, and how many of them were rejected as a whole.
+    /// Calls, and how many of them were rejected as a whole.
     pub(super) fn whole_calls(&self) -> (f64, f64) {
-        let latest = reckoned(self.latest.len());
-        let rejected = self.latest.iter().filter(|answer| answer.is_wholly_rejected());
-        (self.calls - latest, self.rejected_calls - reckoned(rejected.count()))
+        let calls = &self.calls;
+        (calls.trials + calls.new_trials, calls.rejected + calls.new_rejected)
     }
 
     /// The share of rejections so far.
@@ -140,27 +191,30 @@ impl Search {
             return None;
         }
         let is_used = in_flight >= self.window / 2.0;
-        self.keep(&Answer {
-            sent,
-            accepted: sent - rejected,
-            rejected,
-            ..*answer
-        });
+        self.sent += sent;
+        self.accepted += sent - rejected;
+        let has_paused = self.answered_at.is_some_and(|last| answer.now - last > PAUSE);
+        self.answered_at = Some(answer.now);
+        if has_paused {
+            self.rejected_since = None;
+        }
         if rejected > 0.0 {
             self.rejected_since.get_or_insert(answer.now);
-            if self.is_over()
-                && let Some(knee) = self.knee()
-            {
-                return Some(knee);
-            }
         }
-        if self.is_stuck(answer, trial, is_used) {
+        let of_calls = self.calls.hear(answer, trial.calls());
+        if self.entries.hear(answer, trial.entries()) {
+            return self.entries.knee();
+        }
+        if of_calls {
+            return self.calls.knee();
+        }
+        if self.is_stuck(answer.now, trial, is_used || has_paused) {
             return Some(End::Stuck);
         }
         // A window that is not used does not grow.
         if is_used {
             // At first, as long as nothing at all was rejected, the window doubles with each round trip: an overshoot is one round trip long.
-            let is_undisturbed = !self.is_wary && self.sent < LONG && self.accepted >= self.sent;
+            let is_undisturbed = !self.is_wary && self.sent < LONG && !self.is_suspicious();
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
             let doublings = if is_undisturbed {
                 MOST_DOUBLINGS
@@ -175,88 +229,24 @@ impl Search {
         None
     }
 
-    fn keep(&mut self, answer: &Answer) {
-        if answer.sent <= 0.0 {
-            return;
-        }
-        self.sent += answer.sent;
-        self.accepted += answer.accepted;
-        self.calls += 1.0;
-        self.rejected_calls += f64::from(u8::from(answer.is_wholly_rejected()));
-        self.latest.push_back(*answer);
-        let enough = self.window.clamp(FEWEST, MOST);
-        let mut sent: f64 = self.latest.iter().map(|answer| answer.sent).sum();
-        while let Some(oldest) = self.latest.front()
-            && sent - oldest.sent >= enough
-            && (reckoned(self.latest.len()) > FEWEST_CALLS || self.rejected_calls <= 0.0)
-        {
-            sent -= oldest.sent;
-            self.latest.pop_front();
-        }
-    }
-
-    /// Whether more is not accepted.
-    fn is_over(&self) -> bool {
-        let in_vain = self.latest.iter().rev().take_while(|answer| answer.accepted <= 0.0);
-        let in_vain = reckoned(in_vain.count());
-        let before = self.calls - in_vain;
-        let loss = if before >= FEWEST_CALLS {
-            (self.rejected_calls - in_vain) / before
-        } else {
-            LEAST_LOSS
-        };
-        // The longer it goes on, the more often what is unlikely has its chance.
-        let unlikely = UNLIKELY * (FEWEST / self.sent.max(FEWEST));
-        if loss.clamp(LEAST_LOSS, MOST_LOSS).powf(in_vain) < unlikely {
-            return true;
-        }
-        let sent: f64 = self.latest.iter().map(|answer| answer.sent).sum();
-        let accepted: f64 = self.latest.iter().map(|answer| answer.accepted).sum();
-        let whole = self.latest.iter().any(Answer::is_wholly_rejected);
-        let is_enough = sent >= FEWEST && (!whole || reckoned(self.latest.len()) >= FEWEST_CALLS);
-        let before = self.sent - sent;
-        let is_known = before >= FEWEST && (self.rejected_calls <= 0.0 || self.calls >= 2.0 * FEWEST_CALLS);
-        let usual = if is_known {
-            (self.accepted - accepted) / before
-        } else {
-            ASSUMED
-        };
-        is_enough && accepted / sent < FALLEN * usual
-    }
-
-    /// What was accepted between the first and the last of the latest rejections.
-    fn knee(&self) -> Option<End> {
-        let mut rejections = self
-            .latest
-            .iter()
-            .filter(|answer| answer.rejected > 0.0)
-            .map(|answer| answer.seen_at);
-        let from = rejections.next()?;
-        let until = rejections.fold(from, f64::max);
-        // Answers do not come in the order in which the service saw the calls.
-        let after = self.latest.iter().filter(|answer| answer.seen_at > from);
-        let accepted = after.map(|answer| answer.accepted).sum();
-        Some(End::Knee { from, until, accepted })
+    /// Whether more may have been rejected lately than usual.
+    fn is_suspicious(&self) -> bool {
+        self.calls.evidence > 0.0 || self.entries.evidence > 0.0
     }
 
     /// Whether rejections go on while the search cannot go any faster, or for too long.
-    fn is_stuck(&mut self, answer: &Answer, trial: Trial, is_used: bool) -> bool {
-        let paused = self.latest.len() > 1
-            && self
-                .latest
-                .get(self.latest.len() - 2)
-                .is_some_and(|last| answer.now - last.now > PAUSE);
-        if paused {
-            self.rejected_since = None;
-        }
+    fn is_stuck(&mut self, now: f64, trial: Trial, is_limit: bool) -> bool {
         // A call of retries alone says nothing.
         if trial.sent > 0.0 {
             let is_partly_rejected = trial.rejected > 0.0 && !trial.is_whole();
-            let counts = is_partly_rejected && !is_used && !paused;
-            self.unused = if counts { self.unused + trial.sent } else { 0.0 };
+            self.unused = if is_partly_rejected && !is_limit {
+                self.unused + trial.sent
+            } else {
+                0.0
+            };
         }
         let unused = self.unused >= STUCK;
-        let long = self.rejected_since.is_some_and(|since| answer.now - since > LONGEST);
+        let long = self.rejected_since.is_some_and(|since| now - since > LONGEST);
         (unused || long) && self.loss() > STUCK_SHARE
     }
 }
