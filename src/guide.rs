@@ -1,4 +1,11 @@
-//! How the pacing works, and when to choose which strategy.
+//! How the pacing works, when to choose which strategy, and what else does not fit on one page.
+//!
+//! - Pacing: [the problem](#the-problem), [`Adaptive`](#what-adaptive-does), [several processes](#several-processes),
+//!   [items of all sizes](#items-of-all-sizes), [`Responsive`](#what-responsive-does), [which to choose](#when-to-choose-what).
+//! - Failures: [what is in doubt](#what-is-in-doubt), [what bad input gets](#what-bad-input-gets).
+//! - Use: [in a web service](#in-a-web-service), [messages that are too large](#messages-that-are-too-large),
+//!   [testing](#testing), [cookbook](#cookbook).
+//! - [Figures](benchmarks), with the commands that print them.
 //!
 //! # The problem
 //! A table, a queue or a shard takes so many entries a second. Nobody tells how many, it changes while you run, and others
@@ -39,6 +46,53 @@
 //! A table takes so many write units a second, and a write of 100 KB takes a hundred of them. So units are counted;
 //! [`by_write_units(false)`](crate::backoff::Adaptive::by_write_units) counts entries.
 //! `cargo bench --bench pacing -- --units` shows the difference.
+//!
+//! # What is in doubt
+//! After some failures it is not known whether the service has taken an entry. Certain are:
+//!
+//! - an answer that accepts the entry or hands it back;
+//! - an error of the service with a status of 4xx;
+//! - a call that is known not to have left, for lack of credentials, an endpoint, a signature or a connection (name resolution,
+//!   TCP, TLS).
+//!
+//! Whatever else happens is in doubt: a lost or late answer, one that cannot be read, a 5xx, an error of something between, such
+//! as a proxy's HTML. An entry in doubt is sent again where that can help, in its place in the order and with the same
+//! deduplication id. If it is handed back, [`may_have_been_delivered`](crate::Undelivered::may_have_been_delivered) is true.
+//!
+//! # What bad input gets
+//! | input | answer |
+//! |---|---|
+//! | an item of 409,601 bytes | `not sent: the item has 409601 bytes, the limit is 409600` |
+//! | a message of 1,048,577 bytes | `not sent: the message has 1048577 bytes, the limit is 1048576`, or by way of [S3](#messages-that-are-too-large) |
+//! | a control character in a message | `not sent: the message body has U+0007 at byte 5, a character that is not allowed` |
+//! | a delay of 901 s | `not sent: the delay in seconds is 901, the limits are 0 and 900` |
+//! | an empty message, a FIFO message without a group | `not sent: the message body is missing or empty`, `… message group id …` |
+//! | ids that repeat or are invalid | delivered: the ids on the wire are the crate's own, the entries keep theirs |
+//! | a missing table, no permission | the delivery stops; all that was not delivered is handed back with the service's error as source |
+//! | what every entry lacks (a malformed table name, FIFO ids that the queue wants) | the first 1,000 are tried one by one, then the delivery stops with the service's error |
+//! | `concurrency(0)`, a multiplier below 1, NaN | a panic where the option is set, before anything is sent |
+//!
+//! # Messages that are too large
+//! With the feature `s3-offload` a message of more than 1 MiB goes to an S3 bucket, and a pointer to it to the queue, in the
+//! format of the Amazon SQS Extended Client Libraries: their users receive it like any other. It takes the permissions
+//! `s3:PutObject` and `s3:DeleteObject`.
+//!
+//! ```no_run
+//! # #[cfg(feature = "s3-offload")]
+//! # async fn example(
+//! #     sqs: aws_sdk_sqs::Client, s3: aws_sdk_s3::Client, queue_url: &str,
+//! #     entries: Vec<aws_sdk_sqs::types::SendMessageBatchRequestEntry>,
+//! # ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! use aws_batch_delivery::{Delivery, targets::sqs::Offload};
+//!
+//! let orders = Delivery::to_sqs(sqs, queue_url).oversize(Offload::to_s3(s3, "large-messages").key_prefix("orders/"));
+//! let report = orders.deliver(entries).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A body is uploaded once, however often its message is sent. When the message is handed back, it has its body, and the object
+//! is removed, unless SQS may have the message all the same.
 //!
 //! # In a web service
 //! A handler waits for the entry that it sends, and its client waits for the handler. So the producer of a web service gives
@@ -127,8 +181,9 @@
 //! ```
 //!
 //! The rule for `BatchWriteItem` answers with `unprocessed_items` set to an empty map, as DynamoDB does. A FIFO queue is asked
-//! by `GetQueueAttributes` unless `content_based_deduplication` says what it would answer. When a mock panics, the delivery [stops](crate::Cause::Stopped): the cause names the method of the
-//! target, such as `prepare`, and its source has what the mock said.
+//! by `GetQueueAttributes` unless `content_based_deduplication` says what it would answer. When a mock panics, the delivery
+//! [stops](crate::Cause::Stopped): the cause names the method of the target, such as `prepare`, and its source has what the mock
+//! said.
 //!
 //! # Cookbook
 //! Whole programs, in `examples/` of the package. All but the last two run without an account, against the
@@ -147,3 +202,6 @@
 //! | `from_own_loop` | in place of a loop around `BatchWriteItem` |
 //! | `quickstart` | many workers, one pace, a live line |
 //! | `dynamo_bulk_writer`, `sqs_batch_producer` | against AWS or an emulator, by the standard environment |
+
+#[doc = include_str!("../docs/benchmarks.md")]
+pub mod benchmarks {}
