@@ -42,7 +42,8 @@
 //! | `advice` | text | [`LOOKUP`] (warn) | what to do |
 //! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | how many there are |
 //! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, by what became of them |
-//! | `state`, `from`, `reason` | text | [`PACE`] (info) | the [state](crate::backoff::PaceState), the one before, and the [reason](crate::backoff::PaceReason) |
+//! | `state`, `reason` | text | [`PACE`] (info), [`STALLED`] (warn), [`SUMMARY`] | the [state](crate::backoff::PaceState) of the pace and its [reason](crate::backoff::PaceReason); absent where the strategy does not tell them |
+//! | `from` | text | [`PACE`] (info) | the state before |
 //! | `capacity`, `loss`, `in_flight` | number | [`PACE`] (info) | what is measured, as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |
 //! | `capacity`, `rejected` | number | [`PACE`] (debug) | the capacity as measured now, and the rejected entries or units of the call |
 //! | `bucket`, `key` | text | [`CLEANUP`] | an S3 object that stays |

@@ -113,6 +113,14 @@ pub trait BackoffStrategy: Send + Sync + 'static {
     /// The service is known to be back: forget that it was slow.
     fn reset(&self) {}
 
+    /// What the strategy measures and does at the moment, for people: [`Progress`](crate::Progress) shows it, and the
+    /// [log](crate::events) tells its state and reason. Default: `None`, the strategy has no states.
+    ///
+    /// Called by any task at any time, and must return at once.
+    fn pace_snapshot(&self) -> Option<PaceSnapshot> {
+        None
+    }
+
     /// The part of the strategy that paces single partition keys, if it has one. Default: none.
     fn key_pace(&self) -> Option<&dyn KeyPace> {
         None
@@ -167,6 +175,10 @@ where
 
     fn reset(&self) {
         (**self).reset();
+    }
+
+    fn pace_snapshot(&self) -> Option<PaceSnapshot> {
+        (**self).pace_snapshot()
     }
 
     fn key_pace(&self) -> Option<&dyn KeyPace> {

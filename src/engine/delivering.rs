@@ -64,6 +64,7 @@ where
     I: Input<Entry = T::Entry>,
 {
     pub(super) fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
+        options.progress.figures().begin(&options.gate);
         Self {
             limits: Limits::new(0, 0),
             rounds: Rounds::new(Arc::clone(&target), options.attempt_timeout),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::delivered::Delivered;
 use super::farewell::Awaited;
 use super::ticket::{Chunk, Ticketed};
-use crate::backoff::Outcome;
+use crate::backoff::{Outcome, PaceSnapshot};
 use crate::producer::Fate;
 use crate::progress::Progress;
 use crate::report::{Cause, Report, Undelivered};
@@ -24,6 +24,8 @@ pub(crate) struct Ledger<E> {
     waiting: u64,
     /// Entries in calls that are not answered yet.
     in_flight: u64,
+    /// Entries that were read and are in no call, and their bytes.
+    read_ahead: (u64, u64),
     progress: Progress,
 }
 
@@ -35,6 +37,7 @@ impl<E> Ledger<E> {
             awaited: Vec::new(),
             waiting: 0,
             in_flight: 0,
+            read_ahead: (0, 0),
             progress,
         }
     }
@@ -42,6 +45,20 @@ impl<E> Ledger<E> {
     /// Entries in calls that are not answered yet, and entries that wait to be sent again.
     pub(crate) fn underway(&self) -> (u64, u64) {
         (self.in_flight, self.waiting)
+    }
+
+    /// So many entries were read and are in no call, of so many bytes.
+    pub(crate) fn reads_ahead(&mut self, entries: usize, bytes: usize) {
+        let (before, now) = (self.read_ahead, (entries as u64, bytes as u64));
+        if before != now {
+            let figures = self.progress.figures();
+            // It wraps around zero and back.
+            figures.read_ahead.fetch_add(now.0.wrapping_sub(before.0), Relaxed);
+            figures
+                .read_ahead_bytes
+                .fetch_add(now.1.wrapping_sub(before.1), Relaxed);
+            self.read_ahead = now;
+        }
     }
 
     /// A call leaves, this long after the one before it was answered.
@@ -126,7 +143,13 @@ impl<E> Ledger<E> {
 
     /// Draws the line under a delivery that was stopped by that fault, if it was, and whose input was read to its end if it
     /// is finished.
-    pub(crate) fn close(mut self, elapsed: Duration, finished: bool, stopped: Option<Fault>) -> Delivered<E> {
+    pub(crate) fn close(
+        mut self,
+        elapsed: Duration,
+        finished: bool,
+        stopped: Option<Fault>,
+        pace: Option<PaceSnapshot>,
+    ) -> Delivered<E> {
         let mut undelivered = std::mem::take(&mut self.undelivered);
         undelivered.sort_by_key(|undelivered| undelivered.position);
         let report = Report {
@@ -138,6 +161,7 @@ impl<E> Ledger<E> {
             report,
             undelivered,
             stopped,
+            pace,
         }
     }
 }
@@ -148,5 +172,6 @@ impl<E> Drop for Ledger<E> {
         let figures = self.progress.figures();
         figures.waiting.fetch_sub(self.waiting, Relaxed);
         figures.in_flight.fetch_sub(self.in_flight, Relaxed);
+        self.reads_ahead(0, 0);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use tracing::{info, warn};
+use tracing::{field, info, warn};
 
 use super::guarded::guarded;
 use super::settle::Settled;
@@ -141,6 +141,7 @@ impl Watch {
             return;
         }
         self.logged = true;
+        let pace = options.gate.pace();
         warn!(
             target: STALLED,
             destination = self.destination,
@@ -149,6 +150,8 @@ impl Watch {
             in_flight,
             waiting,
             until = until(options, now),
+            state = pace.map(|pace| field::display(pace.state)),
+            reason = pace.map(|pace| field::display(pace.reason)),
             "nothing is accepted: the delivery goes on trying"
         );
     }
