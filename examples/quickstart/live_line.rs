@@ -48,7 +48,7 @@ fn told(figures: &Snapshot) -> String {
     if let Some(pace) = figures.pace {
         state = format!(" {}", pace.state);
         if let Some(measured) = pace.capacity {
-            capacity = format!(" · {}/s can be taken", with_thousands(measured));
+            capacity = format!(" · capacity {}/s", with_thousands(measured));
         }
     }
     format!(
