@@ -30,7 +30,7 @@
 //! | field | type | of | |
 //! |---|---|---|---|
 //! | `destination` | text | all but [`ANSWER`], what is logged again and again by [`LOOKUP`] (debug), and objects of [`CLEANUP`] | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
-//! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or two or three words where it gave none: `ThrottlingException`, `connection failed`, `no answer yet` |
+//! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or two or three words where it gave none: `ThrottlingException`, `no connection`, `no answer yet` |
 //! | `seconds` | number | [`STALLED`] | for how long nothing was accepted or refused |
 //! | `in_flight` | number | [`STALLED`] (warn) | entries in calls without an answer |
 //! | `waiting` | number | [`STALLED`] (warn) | rejected entries that wait to be sent again |

@@ -8,38 +8,41 @@
 //! - [Figures](benchmarks), with the commands that print them.
 //!
 //! # The problem
-//! A table, a queue or a shard takes so many entries a second. Nobody tells how many, it changes while you run, and others
-//! share it. Sending more is not faster: what is too much comes back, and costs a call. Sending less takes longer. And with
-//! many workers each one alone knows next to nothing.
+//! A table, a queue or a shard accepts a certain number of entries a second. The number is not announced, it changes while you
+//! run, and others share it. Sending more is not faster: the surplus comes back, and has cost a call. Sending less takes longer.
+//! And each of many workers sees only its own part of the answers.
 //!
 //! Waiting longer after each failure does not solve it. A bulk load is one long overload: delays make room for a moment, and
-//! then all come back. What is needed is a rate.
+//! then all entries come back together. What is needed is a rate.
 //!
 //! # What `Adaptive` does
 //! Services bank a little unused capacity, in a bucket that drains as you send. When an entry is rejected, the bucket was
-//! empty at that moment. Call that a *mark*. From one mark to the next the bucket went from empty to empty, so all that was
+//! empty at that moment: a *congestion signal*. From one signal to the next the bucket went from empty to empty, so what was
 //! accepted in between is exactly what the service can take in that time, however fast or slow it was sent.
 //!
-//! So [`Adaptive`](crate::backoff::Adaptive) counts from mark to mark. After a mark it runs a little below the rate that it
-//! has measured, so that nothing is rejected; then a little above, until the next mark. What the slow part leaves unused is
-//! banked, and the fast part uses it. On average it is just the capacity.
+//! So [`Adaptive`](crate::backoff::Adaptive) counts from signal to signal. After a signal it runs a little below the rate that it
+//! has measured, so that nothing is rejected; then a little above, until the next signal. The slow part leaves some capacity
+//! unused, which the service banks and the fast part uses. On average the pace is just the capacity.
 #![doc = include_str!("../docs/pictures/adaptive.svg")]
 //!
 //! The picture shows a table that takes 1,000 writes a second, then 500, then 2,000, and 64 calls at a time. It is drawn by
 //! `cargo run --release --example backoff_plot -- timeline`.
 //!
-//! When slow calls hold up every worker, a small bucket overflows, and what the service would have taken meanwhile is not
-//! known. That lowers no estimate, and what was not sent is made up for at a somewhat higher pace.
+//! When slow calls hold up every worker, a small bucket overflows, and what the service would have accepted meanwhile is not
+//! known. That does not lower the estimate, and what was not sent is made up for at a somewhat higher pace.
 //!
-//! Some services reject a part of the entries whatever the pace: internal errors that come back as unprocessed, one key that
-//! is too hot. To slow down for them would be slowing down for ever. When rejections go on while the pace is low, the pacer
-//! halves it for a moment. If many are still rejected, a few of each call, the pace is not the reason, and it goes back to
-//! where it was. And when retries are rejected while the fresh entries of the same calls are accepted, their keys are the
-//! reason: such retries go one after the other, at the pace that they are given, and the others are not slowed down.
+//! Some services reject a part of the calls or entries whatever the pace, for internal errors, say. Slowing down does not help
+//! against these. When rejections go on although the pace is below the estimate, a *probe* lowers it for a moment. If as many
+//! are rejected as before, they do not depend on the pace: they are a *baseline loss*, and the pace goes back to where it was.
+//!
+//! A partition of a table takes 1,000 write units a second, whatever the table takes. When one partition key is rejected far more
+//! often than all others, it gets a pace and a line of its own, and all other keys go on. From the first hot key on, up to 30,000
+//! entries or 64 MiB are read ahead, and calls are packed from many keys in turns, so that a sorted input does not fill one
+//! partition after the other.
 //!
 //! # Several processes
 //! Processes that send to the same table need not know of each other. Each measures what is left for it, and their shares
-//! become equal. The more there are, the more is rejected: every one of them looks for the limit.
+//! become about equal. The more there are, the more is rejected, since each of them looks for the limit.
 //! [`share`](crate::backoff::Adaptive::share) leaves room for others on purpose.
 //!
 //! # Items of all sizes
@@ -150,9 +153,9 @@
 //! # When to choose what
 //! - **`Adaptive`**, the default: bulk loads, queues, anything that is limited by what the service takes.
 //! - **`FullJitter`**, `EqualJitter`, `DecorrelatedJitter`: a few entries now and then, where a failure is an accident and
-//!   those who failed together should not come back together.
-//! - **`Responsive`**: when the pace has to be one number that can be shown and explained, or the published algorithm is
-//!   wanted.
+//!   callers that failed together should not come back together.
+//! - **`Responsive`**: when the pace has to be a single number that is easy to show and explain, or when you want the published
+//!   algorithm.
 //! - **`Schedule`**: when you know how long the service takes to come back.
 //! - **`Linear`, `Quadratic`, `Exponential`, `Delays`, a closure**: to keep what another program does.
 //!
@@ -181,25 +184,25 @@
 //! ```
 //!
 //! The rule for `BatchWriteItem` answers with `unprocessed_items` set to an empty map, as DynamoDB does. A FIFO queue is asked
-//! by `GetQueueAttributes` unless `content_based_deduplication` says what it would answer. When a mock panics, the delivery
+//! by `GetQueueAttributes` unless `content_based_deduplication` gives the answer. When a mock panics, the delivery
 //! [stops](crate::Cause::Stopped): the cause names the method of the target, such as `prepare`, and its source has what the mock
 //! said.
 //!
 //! # Cookbook
-//! Whole programs, in `examples/` of the package. All but the last two run without an account, against the
-//! simulator: `cargo run --example load_with_dead_letters`.
+//! Whole programs, in `examples/` of the package. All but the last two run without an AWS account, against the simulator:
+//! `cargo run --example load_with_dead_letters`.
 //!
 //! | example | what it shows |
 //! |---|---|
 //! | `load_with_dead_letters` | a file of JSON lines into a table; lines that the table refuses are kept; Ctrl-C, and where to go on |
-//! | `web_service` | an axum service whose requests share a producer; which status for which cause; a bounded farewell |
+//! | `web_service` | an axum service whose requests share a producer; which status for which cause; a bounded shutdown |
 //! | `lambda_handler` | a batch of messages in, `batchItemFailures` out, within the invocation's time |
 //! | `metrics` | live figures at `/metrics` |
 //! | `own_strategy` | a strategy: a fixed number of entries a second, by all workers together |
 //! | `own_target` | a target: documents for an index with a `_bulk` API |
 //! | `testing_with_simulator` | tests of a program that delivers: outages, refusals, lost answers, in paused time |
-//! | `from_batch_writer` | in place of boto3's `batch_writer` |
-//! | `from_own_loop` | in place of a loop around `BatchWriteItem` |
+//! | `from_batch_writer` | moving from boto3's `batch_writer` |
+//! | `from_own_loop` | moving from a hand-written loop around `BatchWriteItem` |
 //! | `quickstart` | many workers, one pace, a live line |
 //! | `dynamo_bulk_writer`, `sqs_batch_producer` | against AWS or an emulator, by the standard environment |
 

@@ -93,6 +93,12 @@ pub trait BatchTarget: Send + Sync + 'static {
         async {}
     }
 
+    /// Why the last try of [`prepare`](Self::prepare) failed, while it goes on trying. The warning that nothing is accepted
+    /// [names it](crate::events::STALLED). Default: `None`, which the warning takes for a call without an answer.
+    fn preparation_fault(&self) -> Option<Fault> {
+        None
+    }
+
     /// Checks one entry before anything is sent, and measures it.
     ///
     /// Returns the bytes that the entry takes up of [`Limits::bytes`], at least as many as it has. Called once an entry.

@@ -18,6 +18,7 @@ mod secrecy;
 mod setup;
 mod sharing;
 mod splitting;
+mod stalled;
 mod stopping;
 mod tables;
 mod watching;

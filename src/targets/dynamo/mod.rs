@@ -27,7 +27,7 @@ use self::calls::Calls;
 use self::key::KeySchema;
 use crate::invalid::InvalidEntry;
 use crate::targets::asked::Asked;
-use crate::targets::{Answer, BatchTarget, Lane, Limits, verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, verdict};
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
 pub const MAX_REQUESTS: usize = 25;
@@ -177,6 +177,10 @@ impl BatchTarget for DynamoTable {
 
     async fn prepare(&self) {
         describe::ask(self).await;
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.key.failing()
     }
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {

@@ -11,7 +11,7 @@ use futures::future::join_all;
 use super::calls::Calls;
 use super::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, correlate, has_room_to_ask, wire};
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, BatchTarget, Lane, Limits, verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, verdict};
 
 /// A put or a delete, and the table that it is for.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,6 +122,10 @@ impl BatchTarget for DynamoTables {
 
     async fn prepare(&self) {
         join_all(self.tables.iter().map(BatchTarget::prepare)).await;
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.tables.iter().find_map(BatchTarget::preparation_fault)
     }
 
     fn check(&self, entry: &TableWrite) -> Result<usize, InvalidEntry> {
