@@ -42,6 +42,7 @@
 //! | `advice` | text | [`LOOKUP`] (warn) | what to do |
 //! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | how many there are |
 //! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, by what became of them |
+//! | `throttled_by` | text | [`CALL`] | the limits of the service that the call has passed, as in [`Report::throttled_by`](crate::Report::throttled_by); absent where the service does not tell them |
 //! | `state`, `reason` | text | [`PACE`] (info), [`STALLED`] (warn), [`SUMMARY`] | the [state](crate::backoff::PaceState) of the pace and its [reason](crate::backoff::PaceReason); absent where the strategy does not tell them |
 //! | `from` | text | [`PACE`] (info) | the state before |
 //! | `capacity`, `loss`, `in_flight` | number | [`PACE`] (info) | what is measured, as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |

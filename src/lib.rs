@@ -139,7 +139,7 @@ pub use invalid::{ConversionError, InvalidEntry};
 pub use options::DeliveryOptions;
 pub use producer::{Fate, Producer, Receipt};
 pub use progress::{Progress, Snapshot};
-pub use report::{Cause, DeliveryError, Report, Undelivered};
+pub use report::{Cause, DeliveryError, Report, ThrottledCalls, Undelivered};
 pub use typed::TypedDelivery;
 
 /// Its programs compile, and those that need no AWS run.

@@ -54,7 +54,7 @@ where
         _ => delivery.fresh.fault().cloned(),
     };
     let finished = delivery.fresh.has_finished();
-    let pace = delivery.options.gate.pace();
+    let pace = delivery.options.gate.pace().map(|pace| (pace.state, pace.reason));
     delivery.ledger.close(started.elapsed(), finished, stopped, pace)
 }
 

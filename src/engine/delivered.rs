@@ -4,7 +4,7 @@ use std::error::Error;
 
 use tracing::{field, info, warn};
 
-use crate::backoff::PaceSnapshot;
+use crate::backoff::{PaceReason, PaceState};
 use crate::events::SUMMARY;
 use crate::report::{DeliveryError, Report, Undelivered};
 use crate::targets::Fault;
@@ -16,8 +16,8 @@ pub(crate) struct Delivered<E> {
     pub(crate) undelivered: Vec<Undelivered<E>>,
     /// What stopped it.
     pub(crate) stopped: Option<Fault>,
-    /// What the strategy did in the end, where it tells.
-    pub(crate) pace: Option<PaceSnapshot>,
+    /// What the strategy did in the end and why, where it tells.
+    pub(crate) pace: Option<(PaceState, PaceReason)>,
 }
 
 impl<E> Delivered<E> {
@@ -55,8 +55,8 @@ impl<E> Delivered<E> {
                     throttled = report.throttled,
                     finished = report.finished,
                     seconds = report.elapsed.as_secs_f64(),
-                    state = self.pace.map(|pace| field::display(pace.state)),
-                    reason = self.pace.map(|pace| field::display(pace.reason)),
+                    state = self.pace.map(|(state, _)| field::display(state)),
+                    reason = self.pace.map(|(_, reason)| field::display(reason)),
                     $message
                 )
             };

@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::delivered::Delivered;
 use super::farewell::Awaited;
 use super::ticket::{Chunk, Ticketed};
-use crate::backoff::{Outcome, PaceSnapshot};
+use crate::backoff::{Outcome, PaceReason, PaceState};
 use crate::producer::Fate;
 use crate::progress::Progress;
-use crate::report::{Cause, Report, Undelivered};
-use crate::targets::Fault;
+use crate::report::{Cause, Report, ThrottledCalls, Undelivered};
+use crate::targets::{Fault, ThrottlingReason};
 
 /// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
 ///
@@ -18,6 +18,7 @@ use crate::targets::Fault;
 /// [`hand_back`](Self::hand_back) or [`superseded`](Self::superseded), once.
 pub(crate) struct Ledger<E> {
     report: Report,
+    throttled_by: Vec<ThrottledCalls>,
     undelivered: Vec<Undelivered<E>>,
     awaited: Awaited<E>,
     /// Entries that wait to be sent again.
@@ -33,6 +34,7 @@ impl<E> Ledger<E> {
     pub(crate) fn new(progress: Progress) -> Self {
         Self {
             report: Report::default(),
+            throttled_by: Vec::new(),
             undelivered: Vec::new(),
             awaited: Vec::new(),
             waiting: 0,
@@ -76,7 +78,11 @@ impl<E> Ledger<E> {
         figures.delay_nanos.store(nanos, Relaxed);
     }
 
-    pub(crate) fn call_ended(&mut self, outcome: &Outcome) {
+    /// A call was answered: what it came to, and for which reasons it was throttled.
+    pub(crate) fn call_ended(&mut self, outcome: &Outcome, reasons: &[&ThrottlingReason]) {
+        for reason in reasons {
+            ThrottledCalls::add(&mut self.throttled_by, reason, 1);
+        }
         let (sent, accepted, throttled) = (outcome.sent as u64, outcome.accepted as u64, outcome.throttled as u64);
         self.in_flight -= sent;
         self.report.delivered += accepted;
@@ -148,14 +154,15 @@ impl<E> Ledger<E> {
         elapsed: Duration,
         finished: bool,
         stopped: Option<Fault>,
-        pace: Option<PaceSnapshot>,
+        pace: Option<(PaceState, PaceReason)>,
     ) -> Delivered<E> {
         let mut undelivered = std::mem::take(&mut self.undelivered);
         undelivered.sort_by_key(|undelivered| undelivered.position);
         let report = Report {
             elapsed,
             finished,
-            ..self.report
+            throttled_by: std::mem::take(&mut self.throttled_by).into(),
+            ..std::mem::take(&mut self.report)
         };
         Delivered {
             report,

@@ -21,6 +21,7 @@ mod lane;
 mod recording;
 #[cfg(feature = "sqs")]
 pub mod sqs;
+mod throttling;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod transmission;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
@@ -28,6 +29,7 @@ pub(crate) mod verdict;
 
 pub use answer::{Answer, Fault, Rejection, Verdict};
 pub use lane::Lane;
+pub use throttling::ThrottlingReason;
 
 use std::borrow::Cow;
 

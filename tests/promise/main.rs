@@ -21,4 +21,5 @@ mod splitting;
 mod stalled;
 mod stopping;
 mod tables;
+mod throttling;
 mod watching;
