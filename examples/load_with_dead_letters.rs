@@ -43,7 +43,7 @@ async fn main() -> Result<()> {
     });
     // With AWS: Client::new(&aws_config::load_defaults(BehaviorVersion::latest()).await)
     let report = load(simulated(), &file, cancellation).await?;
-    println!("{report}");
+    println!("{report}; undelivered lines are in {file}.dead");
     Ok(())
 }
 
@@ -85,8 +85,10 @@ async fn load(client: Client, file: &str, cancellation: CancellationToken) -> Re
         writeln!(letters, "{letter}")?;
     }
     fs::write(position_file, (start + position).to_string())?;
-    println!("{}, to be continued at line {}", error.report, start + position + 1);
-    Err(error.into())
+    if alive.is_empty() && error.report.finished {
+        return Ok(error.report);
+    }
+    Err(error).with_context(|| format!("to be continued at line {}", start + position + 1))
 }
 
 /// 20,000 orders, of which every 5,000th has no id.

@@ -190,7 +190,7 @@
 //!
 //! # Cookbook
 //! Whole programs, in `examples/` of the package. All but the last two run without an AWS account, against the simulator:
-//! `cargo run --example load_with_dead_letters`.
+//! `cargo run --all-features --example load_with_dead_letters`.
 //!
 //! | example | what it shows |
 //! |---|---|
