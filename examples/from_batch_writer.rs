@@ -1,4 +1,4 @@
-//! Moving from the `batch_writer` of boto3, which most programs in Python write to a table with:
+//! Moving from boto3's `batch_writer`, by which most Python programs write to a table:
 //!
 //! ```python
 //! with table.batch_writer(overwrite_by_pkeys=["id"]) as batch:
@@ -11,8 +11,8 @@
 //! | `batch_writer` | here |
 //! |---|---|
 //! | one call at a time | 16 at a time, at the pace that the table can take |
-//! | unprocessed items are sent again at once, for ever | they rest, and are handed back after 15 minutes |
-//! | a call that fails raises, and what it carried is lost to the program | everything that was not written is in the error |
+//! | unprocessed items are sent again at once, for ever | they are sent again at the table's pace, and handed back after 15 minutes |
+//! | a call that fails raises, and its items are lost to the program | everything that was not written is in the error |
 //! | a duplicate key in a call raises, unless `overwrite_by_pkeys` drops the older one | both arrive in their order, unless `last_write_wins` drops the older one |
 //! | `Decimal` for numbers | the numbers of Rust |
 //!
@@ -46,7 +46,7 @@ async fn main() -> Result<()> {
     // With AWS: Client::new(&aws_config::load_defaults(BehaviorVersion::latest()).await)
     let client = simulator.dynamo_client();
 
-    // Every order is there twice, as in an export that was written again.
+    // Every order occurs twice.
     let orders = (0..4_000_u64).map(|number| Order {
         id: format!("order-{}", number / 2),
         cents: number,

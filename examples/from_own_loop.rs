@@ -1,9 +1,9 @@
-//! Moving from a loop written by hand around `BatchWriteItem`. First the loop, as it is found in many programs, then what
-//! takes its place, against the same simulated table.
+//! Moving from a hand-written loop around `BatchWriteItem`: first the loop, as many programs have it, then its replacement, against
+//! the same simulated table.
 //!
-//! What the loop leaves open: items of more than 16 MB together, the same key twice in a call, calls that fail as a whole, lost answers,
-//! one bad item among 25 good ones, other workers that send to the same table, and what has become of the rest when it returns an
-//! error.
+//! What the loop does not handle: items of more than 16 MB together, the same key twice in a call, calls that fail as a whole, lost
+//! answers, one bad item among 24 good ones, other workers that write to the same table. And when it returns an error, the caller
+//! does not know which items were written.
 //!
 //! ```text
 //! cargo run --example from_own_loop
@@ -42,7 +42,7 @@ async fn write_by_hand(client: &Client, writes: Vec<WriteRequest>) -> Result<u64
     Ok(calls)
 }
 
-/// After: the same arguments. `client` and the requests stay as they are.
+/// After. The arguments are the same.
 async fn write(client: &Client, writes: Vec<WriteRequest>) -> Result<u64> {
     let report = deliver_batch_to_dynamo(client, "orders", writes, &DeliveryOptions::default()).await?;
     Ok(report.calls)

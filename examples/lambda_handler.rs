@@ -1,8 +1,8 @@
-//! A handler as Lambda calls it for a batch of a queue: it puts the orders of the messages into a table, and reports those that
-//! failed, so that only they are delivered to it again.
+//! A handler as Lambda calls it for a batch of a queue's messages: it writes their orders to a table, and reports the messages
+//! that failed, so that the queue delivers only these again.
 //!
-//! It reads an event from the standard input. Without one it takes an example, whose second message is no order; the table is
-//! simulated and leaves one of the writes unprocessed, more often than the handler has time to try.
+//! It reads an event from standard input. Without one it takes an example, whose second message is not an order; the table is
+//! simulated and leaves one write unprocessed for longer than the invocation lasts.
 //!
 //! ```text
 //! cargo run --example lambda_handler < /dev/null
@@ -50,10 +50,11 @@ struct BatchItemFailure {
     item_identifier: String,
 }
 
-/// Time that is kept back to answer.
+/// The part of the invocation's time that is kept for the response.
 const RESERVE: Duration = Duration::from_millis(500);
 
-/// The invocation has `left` to go. `table` and `options` are made once, outside the handler: so all invocations share a pace.
+/// `left` is the time that the invocation has left. `table` and `options` are created once, outside the handler, so that all
+/// invocations share a pace.
 async fn handle(
     event: SqsEvent,
     left: Duration,
@@ -72,7 +73,7 @@ async fn handle(
             error.into_undelivered()
         }
     };
-    // Messages that are no orders fail again and again, until the queue's redrive policy moves them away.
+    // A message that is not an order fails each time, until the queue's redrive policy moves it to the dead-letter queue.
     let failures = undelivered.into_iter().map(|undelivered| BatchItemFailure {
         item_identifier: undelivered.entry.message_id,
     });
@@ -81,7 +82,7 @@ async fn handle(
     }
 }
 
-/// What is delivered are the messages, so that they come back when their orders were not written.
+/// The delivery is one of messages, so that a message is handed back when its order was not written.
 fn put_of(record: &Record) -> Result<WriteRequest> {
     let order: Order = serde_json::from_str(&record.body)?;
     let put = PutRequest::builder()
@@ -113,7 +114,7 @@ async fn main() -> Result<()> {
         ];
         input = json!({"Records": records}).to_string();
     }
-    // Lambda tells by the `deadline` of the context.
+    // In Lambda, from the `deadline` of the context.
     let left = Duration::from_secs(3);
     let response = handle(serde_json::from_str(&input)?, left, &table, &DeliveryOptions::default()).await;
     println!("{}", serde_json::to_string_pretty(&response)?);

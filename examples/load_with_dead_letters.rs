@@ -34,54 +34,61 @@ async fn main() -> Result<()> {
     if !Path::new(&file).exists() {
         make(&file)?;
     }
-    let stop = CancellationToken::new();
-    let by_ctrl_c = stop.clone();
+    let cancellation = CancellationToken::new();
+    let on_ctrl_c = cancellation.clone();
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
-            by_ctrl_c.cancel();
+            on_ctrl_c.cancel();
         }
     });
     // With AWS: Client::new(&aws_config::load_defaults(BehaviorVersion::latest()).await)
-    let report = load(simulated(), &file, stop).await?;
-    println!("{report}");
+    let report = load(simulated(), &file, cancellation).await?;
+    println!("{report}; undelivered lines are in {file}.dead");
     Ok(())
 }
 
-async fn load(client: Client, file: &str, stop: CancellationToken) -> Result<Report> {
+/// Loads the lines from where the last run has ended, and stores where this one has.
+async fn load(client: Client, file: &str, cancellation: CancellationToken) -> Result<Report> {
     let (position_file, dead_letters) = (format!("{file}.position"), format!("{file}.dead"));
-    let done: u64 = fs::read_to_string(&position_file).map_or(Ok(0), |text| text.trim().parse())?;
-    let lines = BufReader::new(File::open(file)?).lines().skip(usize::try_from(done)?);
+    let start: u64 = match fs::read_to_string(&position_file) {
+        Ok(position) => position.trim().parse()?,
+        Err(_) => 0,
+    };
+    let lines = BufReader::new(File::open(file)?).lines().skip(usize::try_from(start)?);
     let orders = lines
-        .zip(done + 1..)
+        .zip(start + 1..)
         .map(|(line, number)| serde_json::from_str::<Order>(&line?).with_context(|| format!("{file}, line {number}")));
 
-    let table = Delivery::to_dynamo(client, "orders").options(DeliveryOptions::default().cancellation(stop));
-    let ended = table.put_items().try_deliver_stream(stream::iter(orders)).await;
-    let Err(mut error) = ended else {
-        let report = ended?;
-        fs::write(position_file, (done + report.delivered).to_string())?;
-        return Ok(report);
+    let table = Delivery::to_dynamo(client, "orders")
+        .options(DeliveryOptions::default().cancellation(cancellation))
+        .put_items();
+    let mut error = match table.try_deliver_stream(stream::iter(orders)).await {
+        Ok(report) => {
+            fs::write(position_file, (start + report.next_position()).to_string())?;
+            return Ok(report);
+        }
+        Err(error) => error,
     };
-    // What the table may take another time is loaded again from the first such line on: to put an order twice does no harm.
-    // What it will never take is kept, as far as it is not read again.
-    let read = error.report.delivered + error.report.undelivered;
     let (dead, alive): (Vec<_>, Vec<_>) = error
         .take_undelivered()
         .into_iter()
         .partition(|undelivered| undelivered.cause.is_permanent());
-    let position = alive.first().map_or(read, |undelivered| undelivered.position);
+    // The next run starts at the first order that may be delivered another time; to put the orders behind it twice does no harm.
+    // Dead letters behind it are found again by then.
+    let position = alive
+        .first()
+        .map_or(error.report.next_position(), |undelivered| undelivered.position);
     let mut letters = OpenOptions::new().create(true).append(true).open(dead_letters)?;
     for letter in dead.iter().take_while(|letter| letter.position < position) {
-        let (line, cause) = (done + letter.position + 1, letter.cause.to_string());
-        writeln!(
-            letters,
-            "{}",
-            json!({"line": line, "cause": cause, "order": letter.entry})
-        )?;
+        let (line, cause) = (start + letter.position + 1, letter.cause.to_string());
+        let letter = json!({"line": line, "cause": cause, "order": letter.entry});
+        writeln!(letters, "{letter}")?;
     }
-    fs::write(position_file, (done + position).to_string())?;
-    println!("{}, to be continued at line {}", error.report, done + position + 1);
-    Err(error.into())
+    fs::write(position_file, (start + position).to_string())?;
+    if alive.is_empty() && error.report.finished {
+        return Ok(error.report);
+    }
+    Err(error).with_context(|| format!("to be continued at line {}", start + position + 1))
 }
 
 /// 20,000 orders, of which every 5,000th has no id.

@@ -1,4 +1,4 @@
-//! Live figures at `/metrics`, for Prometheus and its like, while a simulated table is loaded.
+//! Live figures at `/metrics`, in the text format of Prometheus, while a simulated table is loaded.
 //!
 //! ```text
 //! cargo run --example metrics
@@ -7,6 +7,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use aws_batch_delivery::backoff::Adaptive;
@@ -16,7 +17,6 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use serde::Serialize;
-use std::time::Duration;
 use tokio::net::TcpListener;
 
 #[derive(Serialize)]
@@ -55,7 +55,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// All in the text format of Prometheus. A rate is left to its `rate()`, since several may scrape.
+/// Counters rather than rates: Prometheus computes these by its `rate()`, and several may scrape.
 async fn metrics(State(Watched { progress, strategy }): State<Watched>) -> String {
     let now = progress.snapshot();
     let mut text = String::new();
@@ -92,7 +92,7 @@ async fn metrics(State(Watched { progress, strategy }): State<Watched>) -> Strin
     }
     if let Some(capacity) = strategy.capacity() {
         let name = "batch_delivery_capacity";
-        let help = "Entries per second that the service takes, as measured.";
+        let help = "Write units per second that the table accepts, as measured.";
         _ = writeln!(
             text,
             "# HELP {name} {help}\n# TYPE {name} gauge\n{name}{{table=\"orders\"}} {capacity:.0}"

@@ -1,8 +1,8 @@
-//! A strategy of one's own: never more than a fixed number of entries a second, however many workers share it, and a
-//! rejected entry rests for a second.
+//! A custom strategy: at most a fixed number of entries a second, however many workers share it, and a rest of one second for
+//! each rejected entry.
 //!
-//! A strategy has no clock and does no I/O: it is told the time, and what each call came to. It paces a simulated table that takes
-//! 1,000 writes/s.
+//! A strategy has no clock and does no I/O: the delivery passes it the time. This one paces writes to a simulated table that
+//! accepts 1,000 a second.
 //!
 //! ```text
 //! cargo run --example own_strategy
@@ -17,7 +17,7 @@ use aws_batch_delivery::simulator::{Capacity, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use serde::Serialize;
 
-/// So many entries a second, evenly.
+/// A fixed number of entries a second, evenly spread.
 struct FixedRate {
     interval: Duration,
     /// When the next entry may leave.
@@ -38,7 +38,7 @@ impl BackoffStrategy for FixedRate {
         Duration::from_secs(1)
     }
 
-    /// Asked for the worker that has waited longest, and again when the time that it names has come.
+    /// Called for the worker that has waited longest, and again at the time that the answer names.
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         match *self.next_at.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(next_at) if next_at > now => Admission::WaitUntil(next_at),
@@ -46,7 +46,7 @@ impl BackoffStrategy for FixedRate {
         }
     }
 
-    /// The entries that leave take their time, so that the next call has to wait for it.
+    /// The entries that leave use up their share of the rate, so the next call waits for as long.
     fn depart(&self, now: Instant, entries: usize) {
         let entries = u32::try_from(entries).unwrap_or(u32::MAX);
         *self.next_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(now + self.interval * entries);

@@ -1,7 +1,7 @@
-//! A target of one's own: documents for an index with a `_bulk` API, as Elasticsearch has it.
+//! A custom target: documents for an index with a `_bulk` API, such as Elasticsearch's.
 //!
-//! A target says how much a call takes, checks and measures an entry, and makes one call. All else is the delivery's: cutting,
-//! pace, retries and order. The index is a part of this program: it rejects documents with 429 now and then, as a full write
+//! A target defines what fits into a call, checks and measures an entry, and makes one call. The delivery does the rest: splitting,
+//! pace, retries and order. The index is part of this program: it rejects a document with 429 now and then, as a full write
 //! queue does, and refuses one whose field does not fit the mapping.
 //!
 //! ```text

@@ -1,7 +1,7 @@
-//! How to test a program that delivers: against the simulator, in paused time, with the failures that AWS has.
+//! How to test a program that delivers: against the simulator, in paused time, with the failures of AWS.
 //!
-//! The simulator stands in the place of the SDK's HTTP client, so that the program under test has the client that it always
-//! has. An hour of throttling takes no time.
+//! The simulator takes the place of the SDK's HTTP client, so the program under test uses its ordinary SDK client. An hour of
+//! throttling passes in an instant.
 //!
 //! ```text
 //! cargo test --example testing_with_simulator
@@ -18,7 +18,7 @@ struct Order {
     cents: u64,
 }
 
-/// What is to be tested: archives orders, and returns those that the table will never take.
+/// The code under test: archives orders, and returns those that the table will never accept.
 async fn archive(client: Client, orders: Vec<Order>, options: DeliveryOptions) -> Result<Vec<Order>> {
     let table = Delivery::to_dynamo(client, "archive").options(options).put_items();
     let Err(mut error) = table.deliver(orders).await else {
@@ -38,10 +38,10 @@ async fn archive(client: Client, orders: Vec<Order>, options: DeliveryOptions) -
 #[tokio::main]
 async fn main() -> Result<()> {
     let simulator = aws_batch_delivery::simulator::Simulator::new(1);
-    let archived = archive(simulator.dynamo_client(), Vec::new(), DeliveryOptions::default()).await?;
+    let refused = archive(simulator.dynamo_client(), Vec::new(), DeliveryOptions::default()).await?;
     println!(
-        "{} refused; the tests are run by: cargo test --example testing_with_simulator",
-        archived.len()
+        "{} refused; run the tests by `cargo test --example testing_with_simulator`",
+        refused.len()
     );
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! A web service that puts events into a queue: each request waits for its own event, and all share calls and pace.
+//! A web service that sends events to a queue: each request waits for its own event, and all requests share calls and pace.
 //!
-//! The queue is simulated, so that it runs without an account. Ctrl-C stops it in order.
+//! The queue is simulated, so that it runs without an AWS account. Ctrl-C shuts it down gracefully.
 //!
 //! ```text
 //! cargo run --example web_service
@@ -18,7 +18,6 @@ use axum::routing::post;
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
-use tokio::time::timeout;
 
 #[derive(Serialize, Deserialize)]
 struct Event {
@@ -26,19 +25,25 @@ struct Event {
     event: String,
 }
 
-/// Longer than this no request waits for its event.
+/// How long an event is tried while its request waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is left when the service stops has so long to be delivered.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// How long one call may take, so that there is time for a second one.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long the service goes on delivering after it was told to stop.
+const SHUTDOWN: Duration = Duration::from_secs(10);
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let simulator = Simulator::new(1);
     let queue = simulator.queue("events", QueueOptions::default().capacity(Capacity::per_second(300.0)));
     // With AWS: Client::new(&aws_config::load_defaults(BehaviorVersion::latest()).await) and the queue's URL.
+    let options = DeliveryOptions::default()
+        .give_up_after(PATIENCE)
+        .attempt_timeout(ATTEMPT_TIMEOUT);
     let events = Delivery::to_sqs(simulator.sqs_client(), queue.url())
-        .options(DeliveryOptions::default().give_up_after(PATIENCE))
+        .options(options)
         .json::<Event>()
         .producer();
 
@@ -49,17 +54,14 @@ async fn main() -> Result<()> {
         .with_graceful_shutdown(async { _ = tokio::signal::ctrl_c().await })
         .await?;
 
-    match timeout(FAREWELL, events.close()).await {
-        Ok(closed) => println!("{}", closed?),
-        Err(_) => println!("not all events were delivered in time"),
-    }
+    println!("{}", events.close_within(SHUTDOWN).await?);
     println!("{} messages in the queue", queue.len());
     Ok(())
 }
 
 /// Answers when the event is in the queue, or will not be.
 async fn accept(State(events): State<Producer<Event>>, Json(event): Json<Event>) -> (StatusCode, String) {
-    // `try_send` refuses at once when the buffer is full: the client should come back, instead of waiting in line.
+    // When the buffer is full, `try_send` refuses at once, and the client can come back later.
     let sent = match events.try_send(event) {
         Ok(receipt) => receipt.await,
         Err(refused) => Err(refused),

@@ -30,7 +30,7 @@
 //! | field | type | of | |
 //! |---|---|---|---|
 //! | `destination` | text | all but [`ANSWER`], what is logged again and again by [`LOOKUP`] (debug), and objects of [`CLEANUP`] | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
-//! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or two or three words where it gave none: `ThrottlingException`, `connection failed`, `no answer yet` |
+//! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or two or three words where it gave none: `ThrottlingException`, `no connection`, `no answer yet` |
 //! | `seconds` | number | [`STALLED`] | for how long nothing was accepted or refused |
 //! | `in_flight` | number | [`STALLED`] (warn) | entries in calls without an answer |
 //! | `waiting` | number | [`STALLED`] (warn) | rejected entries that wait to be sent again |
@@ -42,7 +42,9 @@
 //! | `advice` | text | [`LOOKUP`] (warn) | what to do |
 //! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | how many there are |
 //! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, by what became of them |
-//! | `state`, `from`, `reason` | text | [`PACE`] (info) | the [state](crate::backoff::PaceState), the one before, and the [reason](crate::backoff::PaceReason) |
+//! | `throttled_by` | text | [`CALL`] | the limits of the service that the call has passed, as in [`Report::throttled_by`](crate::Report::throttled_by); absent where the service does not tell them |
+//! | `state`, `reason` | text | [`PACE`] (info), [`STALLED`] (warn), [`SUMMARY`] | the [state](crate::backoff::PaceState) of the pace and its [reason](crate::backoff::PaceReason); absent where the strategy does not tell them |
+//! | `from` | text | [`PACE`] (info) | the state before |
 //! | `capacity`, `loss`, `in_flight` | number | [`PACE`] (info) | what is measured, as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |
 //! | `capacity`, `rejected` | number | [`PACE`] (debug) | the capacity as measured now, and the rejected entries or units of the call |
 //! | `bucket`, `key` | text | [`CLEANUP`] | an S3 object that stays |

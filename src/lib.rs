@@ -1,10 +1,10 @@
-//! Delivers any number of entries to DynamoDB and SQS.
+//! Bulk writes to DynamoDB tables and SQS queues.
 //!
 //! > Every entry that you hand over ends exactly once: **delivered**, or handed back **undelivered** with its cause.
 //!
-//! `BatchWriteItem` and `SendMessageBatch` take 25 and 10 entries a call, and may accept only some of them. This crate cuts
-//! any number of entries to these limits, sends the chunks concurrently, sends again only what was not accepted, and paces
-//! the calls by a [backoff strategy](backoff) that all workers share: it slows down as calls are throttled and speeds up as
+//! `BatchWriteItem` and `SendMessageBatch` take 25 and 10 entries a call, and may accept only some of them. This crate splits
+//! your entries into batches AWS accepts, sends them concurrently, and retries only what was rejected. A
+//! [backoff strategy](backoff) that all workers share paces the calls: it slows down as they are throttled and speeds up as
 //! they succeed.
 //!
 //! ```no_run
@@ -47,8 +47,7 @@
 //!
 //! # Order
 //! Writes of one primary key and messages of one FIFO group arrive in the order of the input, through throttles, retries and
-//! concurrency; all others pass each other. See [`DynamoTable`](targets::dynamo::DynamoTable) and
-//! [`SqsQueue`](targets::sqs::SqsQueue).
+//! concurrency; all others pass each other. See [`DynamoTable`] and [`SqsQueue`].
 //!
 //! # Calls that are refused as a whole
 //! Such a call is halved until the entries at fault are alone: they are handed back, and the others are delivered. Each of
@@ -87,7 +86,30 @@
 //! | `simulator` | no | an in-process AWS for tests |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
-
+//!
+// What belongs to a feature that is off is documented on docs.rs alone.
+#![cfg_attr(
+    feature = "dynamodb",
+    doc = "[`deliver_batch_to_dynamo`]: crate::deliver_batch_to_dynamo",
+    doc = "[`DynamoTable`]: crate::targets::dynamo::DynamoTable"
+)]
+#![cfg_attr(
+    not(feature = "dynamodb"),
+    doc = "[`deliver_batch_to_dynamo`]: https://docs.rs/aws-batch-delivery/latest/aws_batch_delivery/fn.deliver_batch_to_dynamo.html",
+    doc = "[`DynamoTable`]: https://docs.rs/aws-batch-delivery/latest/aws_batch_delivery/targets/dynamo/struct.DynamoTable.html"
+)]
+#![cfg_attr(
+    feature = "sqs",
+    doc = "[`deliver_batch_to_sqs`]: crate::deliver_batch_to_sqs",
+    doc = "[`SqsQueue`]: crate::targets::sqs::SqsQueue"
+)]
+#![cfg_attr(
+    not(feature = "sqs"),
+    doc = "[`deliver_batch_to_sqs`]: https://docs.rs/aws-batch-delivery/latest/aws_batch_delivery/fn.deliver_batch_to_sqs.html",
+    doc = "[`SqsQueue`]: https://docs.rs/aws-batch-delivery/latest/aws_batch_delivery/targets/sqs/struct.SqsQueue.html"
+)]
+// Items show which feature they need.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // A test may unwrap.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
@@ -117,5 +139,10 @@ pub use invalid::{ConversionError, InvalidEntry};
 pub use options::DeliveryOptions;
 pub use producer::{Fate, Producer, Receipt};
 pub use progress::{Progress, Snapshot};
-pub use report::{Cause, DeliveryError, Report, Undelivered};
+pub use report::{Cause, DeliveryError, Report, ThrottledCalls, Undelivered};
 pub use typed::TypedDelivery;
+
+/// Its programs compile, and those that need no AWS run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,14 +1,17 @@
 //! Live figures.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::backoff::PaceSnapshot;
+use crate::engine::Gate;
+
 /// Live figures of all deliveries that share it.
 ///
-/// A clone shows the same figures. Reading them never holds a delivery up.
+/// A clone shows the same figures. Reading them holds no delivery up.
 ///
 /// ```
 /// # use aws_batch_delivery::{DeliveryOptions, Progress};
@@ -38,6 +41,10 @@ pub struct Snapshot {
     pub waiting: u64,
     /// Entries in calls that are not answered yet.
     pub in_flight: u64,
+    /// Entries that were read and are in no call: those that were not sent yet, and those that are [waiting](Self::waiting).
+    pub read_ahead: u64,
+    /// Bytes of the entries that are [read ahead](Self::read_ahead), as the target measures them.
+    pub read_ahead_bytes: u64,
     /// Calls answered, failed ones included.
     pub calls: u64,
     /// Times that an entry was sent again.
@@ -49,6 +56,10 @@ pub struct Snapshot {
     /// How long the call that left last came after the answer to the one before it, in the same slot.
     #[cfg_attr(feature = "serde", serde(rename = "delay_seconds", with = "crate::seconds"))]
     pub delay: Duration,
+    /// What the backoff strategy measures and does: its state, the reason, the rate. `None` before the first delivery, after
+    /// the options of the last one are dropped, and where the [strategy](crate::backoff::BackoffStrategy::pace_snapshot)
+    /// does not tell. Where deliveries with strategies of their own share the figures: of the delivery that began last.
+    pub pace: Option<PaceSnapshot>,
 }
 
 #[derive(Debug, Default)]
@@ -58,10 +69,13 @@ pub(crate) struct Figures {
     pub(crate) superseded: AtomicU64,
     pub(crate) waiting: AtomicU64,
     pub(crate) in_flight: AtomicU64,
+    pub(crate) read_ahead: AtomicU64,
+    pub(crate) read_ahead_bytes: AtomicU64,
     pub(crate) calls: AtomicU64,
     pub(crate) resubmitted: AtomicU64,
     pub(crate) throttled: AtomicU64,
     pub(crate) delay_nanos: AtomicU64,
+    gate: Mutex<Weak<Gate>>,
     last_snapshot: Mutex<Option<(Instant, u64)>>,
 }
 
@@ -76,11 +90,14 @@ impl Progress {
             superseded: figures.superseded.load(Relaxed),
             waiting: figures.waiting.load(Relaxed),
             in_flight: figures.in_flight.load(Relaxed),
+            read_ahead: figures.read_ahead.load(Relaxed),
+            read_ahead_bytes: figures.read_ahead_bytes.load(Relaxed),
             calls: figures.calls.load(Relaxed),
             resubmitted: figures.resubmitted.load(Relaxed),
             throttled: figures.throttled.load(Relaxed),
             rate: figures.rate(delivered),
             delay: Duration::from_nanos(figures.delay_nanos.load(Relaxed)),
+            pace: figures.pace(),
         }
     }
 
@@ -90,6 +107,21 @@ impl Progress {
 }
 
 impl Figures {
+    /// A delivery begins that is paced by this gate.
+    pub(crate) fn begin(&self, gate: &Arc<Gate>) {
+        *self.gate() = Arc::downgrade(gate);
+    }
+
+    fn pace(&self) -> Option<PaceSnapshot> {
+        // The lock is released before the strategy is asked.
+        let gate = self.gate().upgrade()?;
+        gate.pace()
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Weak<Gate>> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
     fn rate(&self, delivered: u64) -> f64 {
         let now = Instant::now();
@@ -107,17 +139,23 @@ impl Figures {
 #[cfg(all(test, feature = "serde"))]
 mod tests {
     use super::*;
+    use crate::backoff::{PaceReason, PaceState};
 
     #[test]
     fn a_snapshot_comes_back_as_it_was_serialized() {
         let progress = Progress::default();
         progress.figures().delivered.store(7, Relaxed);
         progress.figures().delay_nanos.store(2_500_000, Relaxed);
-        let snapshot = progress.snapshot();
+        let mut snapshot = progress.snapshot();
+        snapshot.pace = Some(PaceSnapshot::new(PaceState::Steady, PaceReason::CapacityFell));
         let value = serde_json::to_value(snapshot).unwrap();
         assert_eq!(
             (&value["delivered"], &value["delay_seconds"]),
             (&7.into(), &0.0025.into())
+        );
+        assert_eq!(
+            (&value["pace"]["state"], &value["pace"]["reason"]),
+            (&"steady".into(), &"capacity_fell".into())
         );
         assert_eq!(serde_json::from_value::<Snapshot>(value).unwrap(), snapshot);
     }

@@ -1,5 +1,6 @@
 //! A chart with two axes and some series, as SVG and as PNG.
 
+use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
@@ -35,7 +36,11 @@ impl Chart {
         register_font("sans-serif", FontStyle::Normal, dejavu::sans_mono::regular())
             .map_err(|_| "the font cannot be read")?;
         let svg = into.join(name).with_extension("svg");
-        self.draw(&SVGBackend::new(&svg, SIZE).into_drawing_area())?;
+        let mut picture = String::new();
+        self.draw(&SVGBackend::with_string(&mut picture, SIZE).into_drawing_area())?;
+        // A page scales it by its `viewBox`.
+        let size = format!(r#"width="{}" height="{}""#, SIZE.0, SIZE.1);
+        fs::write(&svg, picture.replacen(&size, r#"width="100%""#, 1))?;
         let png = into.join(name).with_extension("png");
         self.draw(&BitMapBackend::new(&png, SIZE).into_drawing_area())?;
         println!("{} and {}", svg.display(), png.display());

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use aws_batch_delivery::Progress;
+use aws_batch_delivery::{Progress, Snapshot};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// How often the line is drawn again.
@@ -38,12 +38,44 @@ fn style() -> ProgressStyle {
 fn draw(line: &ProgressBar, progress: &Progress) {
     let figures = progress.snapshot();
     line.set_position(figures.delivered);
-    line.set_message(format!(
-        "{:.0}/s · {} in flight · {} waiting · {} calls · pause {} ms",
-        figures.rate,
-        figures.in_flight,
-        figures.waiting,
-        figures.calls,
-        figures.delay.as_millis()
-    ));
+    line.set_message(told(&figures));
+}
+
+/// What matters most comes first, since a narrow terminal cuts the rest off.
+fn told(figures: &Snapshot) -> String {
+    let rate = with_thousands(figures.rate);
+    let (mut state, mut capacity) = (String::new(), String::new());
+    if let Some(pace) = figures.pace {
+        state = format!(" {}", pace.state);
+        if let Some(measured) = pace.capacity {
+            capacity = format!(" · capacity {}/s", with_thousands(measured));
+        }
+    }
+    format!(
+        "{rate}/s{state}{capacity} · {} in flight · {} waiting · {} calls",
+        figures.in_flight, figures.waiting, figures.calls
+    )
+}
+
+fn with_thousands(figure: f64) -> String {
+    let digits = format!("{figure:.0}");
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_kept_apart() {
+        let figures = [0.4, 999.6, 12_345.0, 1_234_567.0].map(with_thousands);
+        assert_eq!(figures, ["0", "1,000", "12,345", "1,234,567"]);
+    }
 }

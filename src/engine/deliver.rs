@@ -54,7 +54,8 @@ where
         _ => delivery.fresh.fault().cloned(),
     };
     let finished = delivery.fresh.has_finished();
-    delivery.ledger.close(started.elapsed(), finished, stopped)
+    let pace = delivery.options.gate.pace().map(|pace| (pace.state, pace.reason));
+    delivery.ledger.close(started.elapsed(), finished, stopped, pace)
 }
 
 impl<T, I> Delivering<T, I>
@@ -94,6 +95,7 @@ where
             if self.is_done() {
                 return None;
             }
+            self.tell_read_ahead();
             if !refilled {
                 yield_now().await;
             }

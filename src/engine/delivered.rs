@@ -2,8 +2,9 @@
 
 use std::error::Error;
 
-use tracing::{info, warn};
+use tracing::{field, info, warn};
 
+use crate::backoff::{PaceReason, PaceState};
 use crate::events::SUMMARY;
 use crate::report::{DeliveryError, Report, Undelivered};
 use crate::targets::Fault;
@@ -15,6 +16,8 @@ pub(crate) struct Delivered<E> {
     pub(crate) undelivered: Vec<Undelivered<E>>,
     /// What stopped it.
     pub(crate) stopped: Option<Fault>,
+    /// What the strategy did in the end and why, where it tells.
+    pub(crate) pace: Option<(PaceState, PaceReason)>,
 }
 
 impl<E> Delivered<E> {
@@ -23,6 +26,7 @@ impl<E> Delivered<E> {
         self.report.add(&next.report);
         self.undelivered.extend(next.undelivered);
         self.stopped = next.stopped;
+        self.pace = next.pace;
     }
 
     /// Logs what it came to, unless there was no entry.
@@ -51,6 +55,8 @@ impl<E> Delivered<E> {
                     throttled = report.throttled,
                     finished = report.finished,
                     seconds = report.elapsed.as_secs_f64(),
+                    state = self.pace.map(|(state, _)| field::display(state)),
+                    reason = self.pace.map(|(_, reason)| field::display(reason)),
                     $message
                 )
             };
@@ -69,6 +75,7 @@ impl<E> Delivered<E> {
             report,
             undelivered,
             stopped,
+            ..
         } = self;
         if undelivered.is_empty() && stopped.is_none() {
             return Ok(report);

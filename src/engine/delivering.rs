@@ -64,6 +64,7 @@ where
     I: Input<Entry = T::Entry>,
 {
     pub(super) fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
+        options.progress.figures().begin(&options.gate);
         Self {
             limits: Limits::new(0, 0),
             rounds: Rounds::new(Arc::clone(&target), options.attempt_timeout),
@@ -102,7 +103,8 @@ where
             }
             self.limits = guarded("the target's `limits`", || self.target.limits())?;
             let preparing = AssertUnwindSafe(self.target.prepare()).catch_unwind();
-            match timeout(patience, self.watch.over(&self.options, preparing)).await {
+            let fault = || guarded("the target's `preparation_fault`", || self.target.preparation_fault()).ok()?;
+            match timeout(patience, self.watch.over(&self.options, fault, preparing)).await {
                 Ok(prepared) => prepared.map_err(|panic| panicked("the target's `prepare`", &*panic)),
                 // The first call says what is wrong.
                 Err(_) => Ok(()),

@@ -29,6 +29,8 @@ pub(crate) struct Fresh<I: Input> {
     checked: Chunk<I::Entry>,
     /// Those that were held in a lane, by position: who came first goes first.
     let_out: BTreeMap<u64, Ticketed<I::Entry>>,
+    /// The bytes that these take up of the memory.
+    let_out_bytes: usize,
 }
 
 /// What came of reading an entry.
@@ -52,6 +54,7 @@ impl<I: Input> Fresh<I> {
             next: None,
             checked: Chunk::with_capacity(0),
             let_out: BTreeMap::new(),
+            let_out_bytes: 0,
         }
     }
 
@@ -167,6 +170,7 @@ impl<I: Input> Fresh<I> {
 
     /// The entry that was held may go.
     pub(crate) fn let_out(&mut self, entry: Ticketed<I::Entry>) {
+        self.let_out_bytes = self.let_out_bytes.saturating_add(entry.ticket.weight);
         self.let_out.insert(entry.ticket.position, entry);
     }
 
@@ -178,6 +182,11 @@ impl<I: Input> Fresh<I> {
     /// What those that may go take up of a call, without those that were held.
     pub(crate) fn bytes(&self) -> usize {
         self.checked.bytes
+    }
+
+    /// What those that were held and may go now take up of the memory.
+    pub(crate) fn let_out_bytes(&self) -> usize {
+        self.let_out_bytes
     }
 
     /// The tickets of those that may go, in nearly their order.
@@ -199,7 +208,9 @@ impl<I: Input> Fresh<I> {
             if taken < before || !space.take(&entry.get().ticket) {
                 return;
             }
-            chunk.push(entry.remove());
+            let entry = entry.remove();
+            self.let_out_bytes = self.let_out_bytes.saturating_sub(entry.ticket.weight);
+            chunk.push(entry);
         }
         let taken = space.take_all(&self.checked.tickets);
         chunk.take_from(&mut self.checked, taken);
@@ -225,6 +236,7 @@ impl<I: Input> Fresh<I> {
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<I::Entry>> + use<I> {
         let checked = std::mem::replace(&mut self.checked, Chunk::with_capacity(0));
         let let_out = std::mem::take(&mut self.let_out).into_values();
+        self.let_out_bytes = 0;
         let_out.chain(checked.into_ticketed())
     }
 
@@ -328,7 +340,7 @@ mod tests {
                 left.extend(chunk.into_ticketed().map(|left| (left.ticket.position, left.entry)));
             }
             prop_assert_eq!(left, (0..).zip(sizes.iter().copied()).collect::<Vec<_>>());
-            prop_assert_eq!((fresh.len(), fresh.bytes()), (0, 0));
+            prop_assert_eq!((fresh.len(), fresh.bytes(), fresh.let_out_bytes()), (0, 0, 0));
         }
     }
 }

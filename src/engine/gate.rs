@@ -14,7 +14,7 @@ use super::meter::{Meter, scaled};
 use super::queue::Queue;
 use super::turn::Turn;
 use super::watch::Warnings;
-use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Retry, Waiter};
+use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, PaceSnapshot, Retry, Waiter};
 use crate::targets::Fault;
 
 /// How long a waiter waits that is told to wait by nobody: until the deliveries notice that the strategy panicked.
@@ -78,6 +78,11 @@ impl Gate {
 
     pub(crate) fn pause(&self) -> Duration {
         self.ask(Duration::ZERO, BackoffStrategy::pause)
+    }
+
+    /// What the strategy measures and does, where it tells.
+    pub(crate) fn pace(&self) -> Option<PaceSnapshot> {
+        self.ask(None, BackoffStrategy::pace_snapshot)
     }
 
     /// Whether entries count by their units of capacity.

@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::delivered::Delivered;
 use super::farewell::Awaited;
 use super::ticket::{Chunk, Ticketed};
-use crate::backoff::Outcome;
+use crate::backoff::{Outcome, PaceReason, PaceState};
 use crate::producer::Fate;
 use crate::progress::Progress;
-use crate::report::{Cause, Report, Undelivered};
-use crate::targets::Fault;
+use crate::report::{Cause, Report, ThrottledCalls, Undelivered};
+use crate::targets::{Fault, ThrottlingReason};
 
 /// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
 ///
@@ -18,12 +18,15 @@ use crate::targets::Fault;
 /// [`hand_back`](Self::hand_back) or [`superseded`](Self::superseded), once.
 pub(crate) struct Ledger<E> {
     report: Report,
+    throttled_by: Vec<ThrottledCalls>,
     undelivered: Vec<Undelivered<E>>,
     awaited: Awaited<E>,
     /// Entries that wait to be sent again.
     waiting: u64,
     /// Entries in calls that are not answered yet.
     in_flight: u64,
+    /// Entries that were read and are in no call, and their bytes.
+    read_ahead: (u64, u64),
     progress: Progress,
 }
 
@@ -31,10 +34,12 @@ impl<E> Ledger<E> {
     pub(crate) fn new(progress: Progress) -> Self {
         Self {
             report: Report::default(),
+            throttled_by: Vec::new(),
             undelivered: Vec::new(),
             awaited: Vec::new(),
             waiting: 0,
             in_flight: 0,
+            read_ahead: (0, 0),
             progress,
         }
     }
@@ -42,6 +47,20 @@ impl<E> Ledger<E> {
     /// Entries in calls that are not answered yet, and entries that wait to be sent again.
     pub(crate) fn underway(&self) -> (u64, u64) {
         (self.in_flight, self.waiting)
+    }
+
+    /// So many entries were read and are in no call, of so many bytes.
+    pub(crate) fn reads_ahead(&mut self, entries: usize, bytes: usize) {
+        let (before, now) = (self.read_ahead, (entries as u64, bytes as u64));
+        if before != now {
+            let figures = self.progress.figures();
+            // It wraps around zero and back.
+            figures.read_ahead.fetch_add(now.0.wrapping_sub(before.0), Relaxed);
+            figures
+                .read_ahead_bytes
+                .fetch_add(now.1.wrapping_sub(before.1), Relaxed);
+            self.read_ahead = now;
+        }
     }
 
     /// A call leaves, this long after the one before it was answered.
@@ -59,7 +78,11 @@ impl<E> Ledger<E> {
         figures.delay_nanos.store(nanos, Relaxed);
     }
 
-    pub(crate) fn call_ended(&mut self, outcome: &Outcome) {
+    /// A call was answered: what it came to, and for which reasons it was throttled.
+    pub(crate) fn call_ended(&mut self, outcome: &Outcome, reasons: &[&ThrottlingReason]) {
+        for reason in reasons {
+            ThrottledCalls::add(&mut self.throttled_by, reason, 1);
+        }
         let (sent, accepted, throttled) = (outcome.sent as u64, outcome.accepted as u64, outcome.throttled as u64);
         self.in_flight -= sent;
         self.report.delivered += accepted;
@@ -126,18 +149,26 @@ impl<E> Ledger<E> {
 
     /// Draws the line under a delivery that was stopped by that fault, if it was, and whose input was read to its end if it
     /// is finished.
-    pub(crate) fn close(mut self, elapsed: Duration, finished: bool, stopped: Option<Fault>) -> Delivered<E> {
+    pub(crate) fn close(
+        mut self,
+        elapsed: Duration,
+        finished: bool,
+        stopped: Option<Fault>,
+        pace: Option<(PaceState, PaceReason)>,
+    ) -> Delivered<E> {
         let mut undelivered = std::mem::take(&mut self.undelivered);
         undelivered.sort_by_key(|undelivered| undelivered.position);
         let report = Report {
             elapsed,
             finished,
-            ..self.report
+            throttled_by: std::mem::take(&mut self.throttled_by).into(),
+            ..std::mem::take(&mut self.report)
         };
         Delivered {
             report,
             undelivered,
             stopped,
+            pace,
         }
     }
 }
@@ -148,5 +179,6 @@ impl<E> Drop for Ledger<E> {
         let figures = self.progress.figures();
         figures.waiting.fetch_sub(self.waiting, Relaxed);
         figures.in_flight.fetch_sub(self.in_flight, Relaxed);
+        self.reads_ahead(0, 0);
     }
 }

@@ -16,7 +16,7 @@ use super::slots::{Slot, later};
 use super::ticket::{Chunk, Ticketed};
 use crate::events::CALL;
 use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault, Rejection};
+use crate::targets::{BatchTarget, Fault, Rejection, ThrottlingReason};
 
 impl<T, I> Delivering<T, I>
 where
@@ -80,6 +80,7 @@ where
     /// Tells the ledger what a call came to.
     pub(super) fn book(&mut self, settled: &Settled<T::Entry>) {
         let outcome = &settled.outcome;
+        let reasons = settled.throttling_reasons();
         debug!(
             target: CALL,
             destination = self.watch.destination(),
@@ -88,9 +89,10 @@ where
             throttled = outcome.throttled,
             failed = outcome.failed,
             refused = outcome.refused,
+            throttled_by = in_words(&reasons),
             "call answered"
         );
-        self.ledger.call_ended(outcome);
+        self.ledger.call_ended(outcome, &reasons);
         self.watch.call_ended(settled);
     }
 
@@ -200,4 +202,11 @@ where
         case.halve(chunk);
         self.cases.put(case, None);
     }
+}
+
+/// The reasons in one text, if there are any.
+fn in_words(reasons: &[&ThrottlingReason]) -> Option<String> {
+    let mut words = String::new();
+    let written = ThrottlingReason::write_all(reasons.iter().copied(), &mut words);
+    written.ok().filter(|()| !words.is_empty()).map(|()| words)
 }

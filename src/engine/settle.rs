@@ -8,7 +8,7 @@ use super::cases::Case;
 use super::ticket::{Chunk, Ticket, Ticketed};
 use crate::backoff::Outcome;
 use crate::producer::Fate;
-use crate::targets::{Answer, Fault, Lane, Rejection, Verdict};
+use crate::targets::{Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict};
 
 /// A call that is over. Accepted entries are gone; the others are here.
 pub(crate) struct Settled<E> {
@@ -156,6 +156,20 @@ impl<E> Settled<E> {
             ticket.failed(sent_at, fault.clone());
         }
         self.disputed = Some(chunk);
+    }
+
+    /// For which reasons its entries were throttled, each once.
+    pub(crate) fn throttling_reasons(&self) -> Vec<&ThrottlingReason> {
+        let mut reasons = Vec::new();
+        for (entry, _) in &self.rejected {
+            let fault = entry.ticket.history.as_ref().and_then(|history| history.fault.as_ref());
+            for reason in fault.map_or(&[][..], Fault::throttling_reasons) {
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+        }
+        reasons
     }
 
     /// Why the first of its entries was rejected, if none was accepted.

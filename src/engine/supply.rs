@@ -33,14 +33,30 @@ where
     /// Whether more entries are to be read: for the next chunk, unless too many wait.
     pub(super) fn wants_more(&self) -> bool {
         let wanted = self.limits.entries.max(1);
-        let waiting = || self.waiting.len() + self.key_lines.len() + self.cases.len() + self.lanes.held();
-        let bytes = || self.waiting.bytes() + self.key_lines.bytes() + self.cases.bytes() + self.lanes.bytes();
         !self.fresh.has_ended()
             && self.fresh.len() < wanted
             && self.fresh.bytes() < self.limits.bytes
-            && waiting() < WAITING_ENTRIES
-            && bytes() < WAITING_BYTES
+            && self.held_back() < WAITING_ENTRIES
+            && self.held_back_bytes() < WAITING_BYTES
             && self.fault.get().is_none()
+    }
+
+    /// How many entries wait that may not go with the next chunk: rejected ones, those held in their lanes, those that wait
+    /// by their keys.
+    fn held_back(&self) -> usize {
+        self.waiting.len() + self.key_lines.len() + self.cases.len() + self.lanes.held()
+    }
+
+    /// Their bytes.
+    fn held_back_bytes(&self) -> usize {
+        self.waiting.bytes() + self.key_lines.bytes() + self.cases.bytes() + self.lanes.bytes()
+    }
+
+    /// Shows how many entries were read and are in no call.
+    pub(super) fn tell_read_ahead(&mut self) {
+        let entries = self.held_back() + self.fresh.len();
+        let bytes = self.held_back_bytes() + self.fresh.bytes() + self.fresh.let_out_bytes();
+        self.ledger.reads_ahead(entries, bytes);
     }
 
     /// Reads and checks entries as long as there are some and they are wanted. Returns whether it was enough for now.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use tracing::{info, warn};
+use tracing::{field, info, warn};
 
 use super::guarded::guarded;
 use super::settle::Settled;
@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The longest time from one warning to the next; before, each comes after twice the time of the one before it.
 const LONGEST: Duration = Duration::from_mins(1);
+
+/// The code of a stall without a failure.
+const NO_ANSWER: &str = "no answer yet";
 
 /// Notices that a delivery makes no progress, and logs it.
 ///
@@ -111,15 +114,20 @@ impl Watch {
         let is_underway = in_flight + waiting > 0 || now - self.answered < PATIENCE;
         let code = match &self.fault {
             Some(fault) if is_underway => fault.code().to_owned(),
-            None if in_flight > 0 => "no answer yet".to_owned(),
+            None if in_flight > 0 => NO_ANSWER.to_owned(),
             _ => return now + PATIENCE,
         };
         self.log(now, options, &code, in_flight, waiting);
         self.next_look()
     }
 
-    /// Awaits what is done before the first call, and logs it when that takes long.
-    pub(super) async fn over<R>(&mut self, options: &DeliveryOptions, preparation: impl Future<Output = R>) -> R {
+    /// Awaits what is done before the first call, and logs it when that takes long. `fault` tells why it is done again.
+    pub(super) async fn over<R>(
+        &mut self,
+        options: &DeliveryOptions,
+        fault: impl Fn() -> Option<Fault>,
+        preparation: impl Future<Output = R>,
+    ) -> R {
         self.start_over(Instant::now());
         let mut preparation = pin!(preparation);
         loop {
@@ -129,7 +137,11 @@ impl Watch {
                     self.start_over(Instant::now());
                     return prepared;
                 }
-                () = sleep_until(self.next_look()) => self.log(Instant::now(), options, "no answer yet", 0, 0),
+                () = sleep_until(self.next_look()) => {
+                    let fault = fault();
+                    let code = fault.as_ref().map_or(NO_ANSWER, Fault::code);
+                    self.log(Instant::now(), options, code, 0, 0);
+                }
             }
         }
     }
@@ -141,6 +153,7 @@ impl Watch {
             return;
         }
         self.logged = true;
+        let pace = options.gate.pace();
         warn!(
             target: STALLED,
             destination = self.destination,
@@ -149,6 +162,8 @@ impl Watch {
             in_flight,
             waiting,
             until = until(options, now),
+            state = pace.map(|pace| field::display(pace.state)),
+            reason = pace.map(|pace| field::display(pace.reason)),
             "nothing is accepted: the delivery goes on trying"
         );
     }

@@ -85,7 +85,7 @@ impl<E> Outcome<E> {
     pub(super) async fn wait(&self) -> Result<Report, DeliveryError<E>> {
         let mut state = self.0.lock().await;
         let delivered = match &mut *state {
-            State::Ended(report) => return Ok(*report),
+            State::Ended(report) => return Ok(report.clone()),
             State::Delivering(delivery) => match delivery.await {
                 Ok(delivered) => delivered,
                 Err(failed) => match failed.try_into_panic() {
@@ -94,7 +94,7 @@ impl<E> Outcome<E> {
                 },
             },
         };
-        *state = State::Ended(delivered.report);
+        *state = State::Ended(delivered.report.clone());
         delivered.into_result()
     }
 }

@@ -2,6 +2,7 @@
 
 mod cause;
 mod error;
+mod throttled_calls;
 mod undelivered;
 
 use std::fmt;
@@ -9,13 +10,14 @@ use std::time::Duration;
 
 pub use self::cause::Cause;
 pub use self::error::DeliveryError;
+pub use self::throttled_calls::ThrottledCalls;
 pub use self::undelivered::Undelivered;
 
 /// The figures of a delivery.
 ///
 /// With the feature `serde` it can be serialized and deserialized; the time is `elapsed_seconds`, a number.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// Entries that the service accepted.
@@ -31,6 +33,12 @@ pub struct Report {
     pub resubmitted: u64,
     /// Times that an entry was rejected for lack of capacity.
     pub throttled: u64,
+    /// The limits of the service that calls have passed, where the service told them, in the order in which they were met.
+    ///
+    /// DynamoDB tells them when it accepts nothing of a call: table or index, and whether the provisioned throughput, a key
+    /// range, the maximum of on demand or the account is the limit. A call may have passed several. Of entries that come
+    /// back from a call which was accepted in part it tells no reason.
+    pub throttled_by: Box<[ThrottledCalls]>,
     /// From the start of the delivery to its end.
     #[cfg_attr(feature = "serde", serde(rename = "elapsed_seconds", with = "crate::seconds"))]
     pub elapsed: Duration,
@@ -57,7 +65,7 @@ impl Report {
     ///     let rest = futures::stream::iter(lines.into_iter().skip(from));
     ///     let (report, undelivered) = match delivery.deliver_stream(rest).await {
     ///         Ok(report) => (report, Vec::new()),
-    ///         Err(error) => (error.report, error.into_undelivered()),
+    ///         Err(error) => (error.report.clone(), error.into_undelivered()),
     ///     };
     ///     (from + report.next_position() as usize, undelivered)
     /// }
@@ -74,6 +82,11 @@ impl Report {
         self.calls += next.calls;
         self.resubmitted += next.resubmitted;
         self.throttled += next.throttled;
+        let mut throttled_by = std::mem::take(&mut self.throttled_by).into_vec();
+        for more in &next.throttled_by {
+            ThrottledCalls::add(&mut throttled_by, &more.reason, more.calls);
+        }
+        self.throttled_by = throttled_by.into();
         self.elapsed += next.elapsed;
         self.finished = next.finished;
     }
@@ -115,12 +128,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::targets::ThrottlingReason;
 
     proptest! {
         #[test]
         fn a_report_comes_back_as_it_was_serialized(delivered: u64, calls: u64, nanos in 0..u64::from(u32::MAX) * 1_000_000) {
             let elapsed = Duration::from_nanos(nanos);
-            let report = Report { delivered, calls, elapsed, ..Report::default() };
+            let reason = ThrottlingReason::new("TableWriteKeyRangeThroughputExceeded").on("table/orders");
+            let throttled_by = Box::new([ThrottledCalls { reason, calls }]);
+            let report = Report { delivered, calls, throttled_by, elapsed, ..Report::default() };
             let text = serde_json::to_string(&report).unwrap();
             prop_assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
         }
@@ -134,7 +150,7 @@ mod tests {
             elapsed,
             ..Report::default()
         };
-        let value = serde_json::to_value(report).unwrap();
+        let value = serde_json::to_value(&report).unwrap();
         assert_eq!(
             (&value["delivered"], &value["elapsed_seconds"]),
             (&3.into(), &1.5.into())

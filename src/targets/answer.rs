@@ -5,6 +5,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use super::ThrottlingReason;
+
 /// What one call came to.
 #[derive(Debug, Clone)]
 pub enum Answer {
@@ -66,7 +68,8 @@ impl Rejection {
 
 /// What went wrong, in the service's words.
 ///
-/// `Display` and `Debug` show the code alone. The service's message may quote the entry; it is in the source.
+/// `Display` shows the code and the [limits](Self::throttled_by) that were passed, and `Debug` no more than that. The service's
+/// message may quote the entry; it is in the source.
 #[derive(Clone)]
 pub struct Fault(Arc<Inner>);
 
@@ -75,6 +78,7 @@ pub struct Fault(Arc<Inner>);
 struct Inner {
     code: Cow<'static, str>,
     may_have_been_applied: bool,
+    reasons: Vec<ThrottlingReason>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -84,6 +88,7 @@ impl Fault {
         Self(Arc::new(Inner {
             code: code.into(),
             may_have_been_applied: false,
+            reasons: Vec::new(),
             source: None,
         }))
     }
@@ -99,6 +104,13 @@ impl Fault {
     #[cfg(feature = "s3-offload")]
     pub(crate) fn was_not_applied(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = false;
+        self
+    }
+
+    /// The limits of the service that the call has passed, where it tells them. The [report](crate::Report) counts them.
+    #[must_use]
+    pub fn throttled_by(mut self, reasons: impl IntoIterator<Item = ThrottlingReason>) -> Self {
+        Arc::make_mut(&mut self.0).reasons = reasons.into_iter().collect();
         self
     }
 
@@ -122,6 +134,11 @@ impl Fault {
         &self.0.code
     }
 
+    /// The limits of the service that the call has passed, where it told them.
+    pub fn throttling_reasons(&self) -> &[ThrottlingReason] {
+        &self.0.reasons
+    }
+
     /// Whether the service may have applied the entry all the same.
     pub fn is_ambiguous(&self) -> bool {
         self.0.may_have_been_applied
@@ -130,7 +147,13 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.code)
+        f.write_str(&self.0.code)?;
+        if self.0.reasons.is_empty() {
+            return Ok(());
+        }
+        f.write_str(" (")?;
+        ThrottlingReason::write_all(&self.0.reasons, f)?;
+        f.write_str(")")
     }
 }
 
@@ -138,6 +161,7 @@ impl fmt::Debug for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fault")
             .field("code", &self.0.code)
+            .field("reasons", &self.0.reasons)
             .field("may_have_been_applied", &self.0.may_have_been_applied)
             .finish_non_exhaustive()
     }

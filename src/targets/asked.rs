@@ -36,6 +36,8 @@ pub(crate) struct Asked<T> {
     answer: Arc<OnceCell<Option<T>>>,
     /// When it was asked in vain last, and why it was in vain.
     in_vain: Arc<Mutex<Option<(Instant, Fault)>>>,
+    /// Why the last try failed, while more of them follow.
+    failing: Arc<Mutex<Option<Fault>>>,
 }
 
 /// The longest rest while no call can be made.
@@ -83,6 +85,7 @@ impl<T> Default for Asked<T> {
         Self {
             answer: Arc::default(),
             in_vain: Arc::default(),
+            failing: Arc::default(),
         }
     }
 }
@@ -92,7 +95,7 @@ impl<T> Asked<T> {
     pub(crate) fn given(answer: T) -> Self {
         Self {
             answer: Arc::new(OnceCell::new_with(Some(Some(answer)))),
-            in_vain: Arc::default(),
+            ..Self::default()
         }
     }
 
@@ -112,7 +115,8 @@ impl<T> Asked<T> {
             if let Some(fault) = self.quiet() {
                 return Err(fault);
             }
-            match patiently(call).await {
+            *lock(&self.failing) = None;
+            match self.patiently(call).await {
                 Ok(answer) => Ok(Some(answer)),
                 Err(Silence::ForGood(fault)) => {
                     *refused = Some(fault);
@@ -120,7 +124,7 @@ impl<T> Asked<T> {
                 }
                 Err(Silence::ForNow(fault)) => Err(fault),
                 Err(Silence::Unsent(fault) | Silence::Passing(fault)) => {
-                    *self.lock() = Some((Instant::now(), fault.clone()));
+                    *lock(&self.in_vain) = Some((Instant::now(), fault.clone()));
                     Err(fault)
                 }
             }
@@ -131,34 +135,40 @@ impl<T> Asked<T> {
 
     /// Why it was in vain, if that is not long ago.
     fn quiet(&self) -> Option<Fault> {
-        let in_vain = self.lock();
+        let in_vain = lock(&self.in_vain);
         let (at, fault) = in_vain.as_ref()?;
         (at.elapsed() < QUIET).then(|| fault.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<(Instant, Fault)>> {
-        self.in_vain.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Why the last try failed, while it is asked for again and again.
+    pub(crate) fn failing(&self) -> Option<Fault> {
+        lock(&self.failing).clone()
+    }
+
+    /// Asks a few times, and for as long as no call can be made: nothing could be delivered meanwhile either, and what is
+    /// delivered without the answer may lose its order.
+    async fn patiently<F>(&self, call: impl Fn() -> F) -> Result<T, Silence>
+    where
+        F: Future<Output = Result<T, Silence>>,
+    {
+        let mut tries = 1..TRIES;
+        let mut rest = REST;
+        loop {
+            let fault = match in_time(call()).await {
+                Err(Silence::Unsent(fault)) => fault,
+                Err(Silence::Passing(fault)) if tries.next().is_some() => fault,
+                settled => return settled,
+            };
+            debug!(target: LOOKUP, code = fault.code(), "asked in vain, and asks again");
+            *lock(&self.failing) = Some(fault);
+            sleep(rest).await;
+            rest = (2 * rest).min(LONGEST_REST);
+        }
     }
 }
 
-/// Asks a few times, and for as long as no call can be made: nothing could be delivered meanwhile either, and what is delivered
-/// without the answer may lose its order.
-async fn patiently<T, F>(call: impl Fn() -> F) -> Result<T, Silence>
-where
-    F: Future<Output = Result<T, Silence>>,
-{
-    let mut tries = 1..TRIES;
-    let mut rest = REST;
-    loop {
-        let fault = match in_time(call()).await {
-            Err(Silence::Unsent(fault)) => fault,
-            Err(Silence::Passing(fault)) if tries.next().is_some() => fault,
-            settled => return settled,
-        };
-        debug!(target: LOOKUP, code = fault.code(), "asked in vain, and asks again");
-        sleep(rest).await;
-        rest = (2 * rest).min(LONGEST_REST);
-    }
+fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn in_time<T>(call: impl Future<Output = Result<T, Silence>>) -> Result<T, Silence> {
@@ -225,6 +235,19 @@ mod tests {
         assert!(asked.ask(call).await.is_none());
         assert!(started.elapsed() <= outage + LONGEST_REST);
         assert_eq!(asked.get(), Some(&7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_it_asks_again_it_tells_why_the_last_try_failed() {
+        let asked = Asked::<()>::default();
+        let unsent = || ready(Err(Silence::Unsent(Fault::new("no connection"))));
+        let asking = timeout(Duration::from_secs(1), asked.ask(unsent));
+        assert!(asked.failing().is_none());
+        asking.await.unwrap_err();
+        assert_eq!(asked.failing().unwrap().code(), "no connection");
+        // The next one begins anew.
+        assert!(asked.ask(|| ready(Ok(()))).await.is_none());
+        assert!(asked.failing().is_none());
     }
 
     #[tokio::test(start_paused = true)]

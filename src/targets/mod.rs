@@ -21,6 +21,7 @@ mod lane;
 mod recording;
 #[cfg(feature = "sqs")]
 pub mod sqs;
+mod throttling;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod transmission;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
@@ -28,6 +29,7 @@ pub(crate) mod verdict;
 
 pub use answer::{Answer, Fault, Rejection, Verdict};
 pub use lane::Lane;
+pub use throttling::ThrottlingReason;
 
 use std::borrow::Cow;
 
@@ -91,6 +93,12 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// the first call.
     fn prepare(&self) -> impl Future<Output = ()> + Send {
         async {}
+    }
+
+    /// Why the last try of [`prepare`](Self::prepare) failed, while it goes on trying. The warning that nothing is accepted
+    /// [names it](crate::events::STALLED). Default: `None`, which the warning takes for a call without an answer.
+    fn preparation_fault(&self) -> Option<Fault> {
+        None
     }
 
     /// Checks one entry before anything is sent, and measures it.

@@ -123,6 +123,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
             report: delivered.report,
             undelivered,
             stopped: delivered.stopped,
+            pace: delivered.pace,
         }
     }
 }

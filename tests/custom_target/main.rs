@@ -6,6 +6,7 @@ mod events;
 mod log;
 mod mishaps;
 mod numbers;
+mod pace;
 mod packing;
 mod panics;
 mod patience;

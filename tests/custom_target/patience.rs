@@ -74,12 +74,15 @@ async fn progress_tells_what_waits_and_forgets_a_dropped_delivery() {
     let delivery = Delivery::new(target).options(options);
     let delivering = tokio::spawn(async move { delivery.deliver(vec![1; 8]).await });
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(progress.snapshot().waiting, 4);
+    let figures = progress.snapshot();
+    assert_eq!(figures.waiting, 4);
+    assert_eq!((figures.read_ahead, figures.read_ahead_bytes), (4, 4));
     delivering.abort();
     assert!(delivering.await.unwrap_err().is_cancelled());
     let figures = progress.snapshot();
     assert_eq!((figures.delivered, figures.calls, figures.throttled), (4, 2, 4));
     assert_eq!((figures.waiting, figures.in_flight), (0, 0));
+    assert_eq!((figures.read_ahead, figures.read_ahead_bytes), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -236,7 +236,7 @@ proptest! {
         let options = no_rest().concurrency(concurrency);
         let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {
             Ok(report) => (report, Vec::new()),
-            Err(error) => (error.report, error.into_undelivered()),
+            Err(error) => (error.report.clone(), error.into_undelivered()),
         };
         prop_assert_eq!(undelivered.len(), guilty);
         prop_assert_eq!(report.delivered, (entries - guilty) as u64);

@@ -136,7 +136,7 @@ proptest! {
         let options = DeliveryOptions::default().backoff(|_: u32| Duration::ZERO).concurrency(concurrency);
         let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {
             Ok(report) => (report, Vec::new()),
-            Err(error) => (error.report, handed_back(&error)),
+            Err(error) => (error.report.clone(), handed_back(&error)),
         };
         prop_assert_eq!(report.delivered, (entries - poisoned.len()) as u64);
         let (least, guilty) = (entries.div_ceil(ENTRIES) as u64, poisoned.len() as u64);

@@ -21,7 +21,7 @@ fn is_delivered_in_order(scenario: &Scenario) -> Result<(), TestCaseError> {
     });
     let (report, undelivered) = match result {
         Ok(report) => (report, Vec::new()),
-        Err(error) => (error.report, error.into_undelivered()),
+        Err(error) => (error.report.clone(), error.into_undelivered()),
     };
     let seen = seen.lock().unwrap();
     prop_assert_eq!(&seen.violations, &[""; 0]);

@@ -142,7 +142,7 @@ fn check<E: Clone + PartialEq + std::fmt::Debug>(
 ) -> Result<(), TestCaseError> {
     let (report, undelivered) = match result {
         Ok(report) => (report, Vec::new()),
-        Err(error) => (error.report, error.into_undelivered()),
+        Err(error) => (error.report.clone(), error.into_undelivered()),
     };
 
     // Delivered and undelivered make up the input, entry for entry.

@@ -18,6 +18,8 @@ mod secrecy;
 mod setup;
 mod sharing;
 mod splitting;
+mod stalled;
 mod stopping;
 mod tables;
+mod throttling;
 mod watching;

@@ -47,7 +47,7 @@ async fn interrupted(keys: u64, round_trips: u32, last_write_wins: bool) -> Repo
         let report = match delivery.deliver_stream(entries).await {
             Ok(report) => report,
             Err(error) => {
-                let report = error.report;
+                let report = error.report.clone();
                 handed_back = error
                     .into_undelivered()
                     .into_iter()

@@ -264,6 +264,10 @@ impl BackoffStrategy for Adaptive {
         *self.hot_keys() = HotKeys::default();
     }
 
+    fn pace_snapshot(&self) -> Option<PaceSnapshot> {
+        Some(self.snapshot())
+    }
+
     fn key_pace(&self) -> Option<&dyn KeyPace> {
         Some(self)
     }

@@ -1,9 +1,14 @@
-//! What the pacer is doing, for people.
+//! What the pace is doing, for people.
 
 use std::fmt;
 use std::time::Instant;
 
-/// What [`Adaptive`](super::Adaptive) is doing.
+/// What a strategy with a pace, such as [`Adaptive`](super::Adaptive), is doing.
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PaceState {
@@ -32,6 +37,11 @@ impl fmt::Display for PaceState {
 }
 
 /// Why the state was entered.
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PaceReason {
@@ -86,8 +96,12 @@ impl fmt::Display for PaceReason {
     }
 }
 
-/// What [`Adaptive`](super::Adaptive) measures and does at one moment.
-#[derive(Debug, Clone, PartialEq)]
+/// What a strategy with a pace, such as [`Adaptive`](super::Adaptive), measures and does at one moment.
+///
+/// With the feature `serde` it can be serialized and deserialized, but for [`since`](Self::since), which means nothing to
+/// another process.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PaceSnapshot {
     /// What it is doing.
@@ -95,6 +109,7 @@ pub struct PaceSnapshot {
     /// Why.
     pub reason: PaceReason,
     /// Since when; `None` before the first call.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub since: Option<Instant>,
     /// Entries a second that the service can take, as measured; `None` before it has rejected anything. Write units where
     /// these are counted.
@@ -107,4 +122,20 @@ pub struct PaceSnapshot {
     pub in_flight: usize,
     /// Partition keys that have a pace of their own at the moment.
     pub hot_keys: usize,
+}
+
+impl PaceSnapshot {
+    /// A pace that is in this state for this reason, of which nothing is measured.
+    pub const fn new(state: PaceState, reason: PaceReason) -> Self {
+        Self {
+            state,
+            reason,
+            since: None,
+            capacity: None,
+            rate: None,
+            loss: 0.0,
+            in_flight: 0,
+            hot_keys: 0,
+        }
+    }
 }

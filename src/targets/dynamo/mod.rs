@@ -12,6 +12,7 @@ mod size;
 mod tables;
 #[cfg(test)]
 mod testing;
+mod throttling;
 mod wire;
 
 use std::borrow::Cow;
@@ -27,7 +28,7 @@ use self::calls::Calls;
 use self::key::KeySchema;
 use crate::invalid::InvalidEntry;
 use crate::targets::asked::Asked;
-use crate::targets::{Answer, BatchTarget, Lane, Limits, verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
 pub const MAX_REQUESTS: usize = 25;
@@ -145,7 +146,7 @@ impl DynamoTable {
                 correlate::verdicts(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
             ),
-            Err(error) => (verdict::of_call(error), None),
+            Err(error) => (throttling::of_call(error), None),
         }
     }
 
@@ -177,6 +178,10 @@ impl BatchTarget for DynamoTable {
 
     async fn prepare(&self) {
         describe::ask(self).await;
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.key.failing()
     }
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {

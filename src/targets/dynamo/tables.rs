@@ -9,9 +9,11 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
 use super::calls::Calls;
-use super::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, correlate, has_room_to_ask, wire};
+use super::{
+    DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, correlate, has_room_to_ask, throttling, wire,
+};
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, BatchTarget, Lane, Limits, verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 
 /// A put or a delete, and the table that it is for.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,6 +126,10 @@ impl BatchTarget for DynamoTables {
         join_all(self.tables.iter().map(BatchTarget::prepare)).await;
     }
 
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.tables.iter().find_map(BatchTarget::preparation_fault)
+    }
+
     fn check(&self, entry: &TableWrite) -> Result<usize, InvalidEntry> {
         let table = self.table(&entry.table).ok_or(InvalidEntry::Malformed {
             part: "table",
@@ -171,7 +177,7 @@ impl DynamoTables {
                 correlate::verdicts_by_table(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
             ),
-            Err(error) => (verdict::of_call(error), None),
+            Err(error) => (throttling::of_call(error), None),
         }
     }
 }

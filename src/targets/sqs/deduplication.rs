@@ -9,7 +9,7 @@ use tracing::warn;
 use super::calls::Calls;
 use crate::events::LOOKUP;
 use crate::targets::asked::{Advice, Asked, Silence};
-use crate::targets::verdict;
+use crate::targets::{Fault, verdict};
 
 /// Gives an id to each message of a FIFO queue that has none, unless the queue makes its own from the body.
 ///
@@ -58,6 +58,11 @@ impl Deduplication {
             advice,
             "it is not known whether the queue is deduplicated by content: it may refuse messages without an id"
         );
+    }
+
+    /// Why the queue's answer is still asked for.
+    pub(super) fn failing(&self) -> Option<Fault> {
+        self.by_content.failing()
     }
 
     /// Whether the queue is known to make the ids from the bodies.

@@ -30,7 +30,7 @@ use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
 use crate::report::Undelivered;
 use crate::targets::lane::hash_of;
-use crate::targets::{Answer, BatchTarget, Lane, Limits, verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, verdict};
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
@@ -195,6 +195,10 @@ impl BatchTarget for SqsQueue {
         if self.fifo {
             self.deduplication.ask(&self.calls, &self.queue_url, &self.name()).await;
         }
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.deduplication.failing()
     }
 
     fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {

@@ -1,0 +1,56 @@
+//! The limits that a throttled call has passed, as DynamoDB tells them.
+
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
+use aws_sdk_dynamodb::types;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+
+use crate::targets::{Answer, ThrottlingReason, Verdict, verdict};
+
+/// What a failed call means for its entries, with the limits that it has passed.
+pub(super) fn of_call(error: SdkError<BatchWriteItemError, HttpResponse>) -> Answer {
+    let reasons = error.as_service_error().map_or_else(Vec::new, reasons);
+    match verdict::of_call(error) {
+        Answer::Whole(Verdict::Rejected(rejection, fault)) if !reasons.is_empty() => {
+            Answer::Whole(Verdict::Rejected(rejection, fault.throttled_by(reasons)))
+        }
+        answer => answer,
+    }
+}
+
+fn reasons(error: &BatchWriteItemError) -> Vec<ThrottlingReason> {
+    use BatchWriteItemError as Error;
+    let told = match error {
+        Error::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
+        Error::RequestLimitExceeded(error) => error.throttling_reasons(),
+        Error::ThrottlingException(error) => error.throttling_reasons(),
+        _ => &[],
+    };
+    told.iter().filter_map(reason).collect()
+}
+
+fn reason(told: &types::ThrottlingReason) -> Option<ThrottlingReason> {
+    let reason = ThrottlingReason::new(told.reason()?);
+    Some(match told.resource().and_then(without_account) {
+        Some(resource) => reason.on(resource),
+        None => reason,
+    })
+}
+
+/// What an ARN says after the account id; `None` where it is no ARN, since it may then be anything.
+fn without_account(arn: &str) -> Option<&str> {
+    arn.strip_prefix("arn:")?.splitn(5, ':').nth(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_throttled_is_told_without_its_account() {
+        let arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders/index/by_year";
+        assert_eq!(without_account(arn), Some("table/orders/index/by_year"));
+        assert_eq!(without_account("123456789012"), None);
+        assert_eq!(without_account("arn:aws:dynamodb"), None);
+    }
+}
