@@ -29,13 +29,16 @@
 
 mod answer;
 mod baseline_loss;
+mod capacity;
 mod clock;
 mod cooldown;
 mod count;
 mod estimate;
+mod flow;
 mod hot_keys;
 mod outage;
 mod pacer;
+mod phase;
 mod probe;
 #[cfg(test)]
 mod property_tests;

@@ -7,19 +7,19 @@ use tracing::{debug, info};
 use super::super::jitter::Jitter;
 use super::answer::Answer;
 use super::baseline_loss::{BaselineLoss, Suspicion};
-use super::clock::{Clock, after};
+use super::capacity::Capacity;
+use super::clock::after;
 use super::count::{reckoned, whole};
-use super::estimate::Estimate;
+use super::flow::Flow;
 use super::outage::{LONG, Outage};
+use super::phase::Phase;
 use super::probe::{Finding, Probe};
-use super::recent::Recent;
 use super::retries::Retries;
 use super::retry_group::RetryGroup;
-use super::round_trip::RoundTrip;
 use super::schedule::{Conditions, Schedule};
 use super::search::{End, Search};
 use super::settings::Settings;
-use super::snapshot::{PaceReason, PaceSnapshot, PaceState};
+use super::snapshot::{PaceReason, PaceSnapshot};
 use super::token_balance::TokenBalance;
 use crate::backoff::{Admission, Outcome, Waiter};
 use crate::events::PACE;
@@ -37,23 +37,8 @@ const SHORTEST_WAIT: f64 = 1e-4;
 /// Calls in flight at the end of a search have two round trips to come back.
 const DRAIN_TRIPS: f64 = 2.0;
 
-/// No time is measured more finely than this, in seconds.
-const LEAST_SPAN: f64 = 1e-3;
-
 /// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
 const CALL_SECONDS: f64 = 0.25;
-
-/// Accepted entries that are worth an estimate at the end of a search.
-const WORTH: f64 = 4.0;
-
-/// Calls in a row of which nothing was accepted, and round trips without anything accepted: an outage.
-const FULL_REJECTIONS: u32 = 2;
-const NOTHING_TRIPS: f64 = 1.5;
-const UNLIKELY: f64 = 3e-5;
-
-/// Signals lower the estimate by at most so much a second, as a share: rejections that do not depend on the pace would pull it
-/// down for ever. A capacity that falls faster is found by a probe.
-const DECLINE: f64 = 0.02;
 
 /// A capacity that has fallen is at least this part of the estimate less so many times the suspected share of rejections.
 const FALL: f64 = 0.9;
@@ -76,35 +61,12 @@ const FEW_REJECTED: f64 = 0.25;
 /// The window of the search after an outage that left no estimate.
 const WINDOW_AFTER_OUTAGE: f64 = 2.0;
 
-/// A phase with what belongs to it alone.
-#[derive(Debug)]
-enum Phase {
-    Searching(Search),
-    Draining { until: f64 },
-    Steady,
-    Probing(Probe),
-    Outage(Outage),
-}
-
-impl Phase {
-    fn state(&self) -> PaceState {
-        match self {
-            Self::Searching(_) => PaceState::Searching,
-            Self::Draining { .. } => PaceState::Draining,
-            Self::Steady => PaceState::Steady,
-            Self::Probing(_) => PaceState::Probing,
-            Self::Outage(_) => PaceState::Outage,
-        }
-    }
-}
-
 /// The state machine behind [`Adaptive`](super::Adaptive).
 #[derive(Debug)]
 pub(super) struct Pacer {
     settings: Settings,
-    clock: Clock,
-    round_trip: RoundTrip,
-    recent: Recent,
+    flow: Flow,
+    capacity: Capacity,
     loss: BaselineLoss,
     review_at: f64,
     phase: Phase,
@@ -112,22 +74,10 @@ pub(super) struct Pacer {
     since: Option<Instant>,
     /// Entries in the largest call that was asked for.
     call: f64,
-    in_flight: f64,
-    /// Entries a second, when known.
-    capacity: Option<f64>,
-    estimate: Estimate,
     schedule: Schedule,
     balance: TokenBalance,
     retries: Retries,
     group: RetryGroup,
-    /// When the service had no capacity left last, as far as known.
-    signal_at: Option<f64>,
-    /// Entries accepted since.
-    accepted: f64,
-    /// Entries that might have left since and did not, as there were none to send or no call was free.
-    unused: f64,
-    full_rejections: u32,
-    accepted_at: f64,
     /// Entries rejected since the last cut.
     rejected: f64,
 }
@@ -137,33 +87,24 @@ impl Pacer {
         let initial = settings.initial_rate;
         Self {
             settings,
-            clock: Clock::default(),
-            round_trip: RoundTrip::default(),
-            recent: Recent::default(),
+            flow: Flow::default(),
+            capacity: Capacity::new(initial),
             loss: BaselineLoss::default(),
             review_at: 0.0,
             phase: initial.map_or_else(|| Phase::Searching(Search::new()), |_| Phase::Steady),
             reason: initial.map_or(PaceReason::Start, |_| PaceReason::InitialRate),
             since: None,
             call: 1.0,
-            in_flight: 0.0,
-            capacity: initial,
-            estimate: initial.map_or_else(Estimate::default, |rate| Estimate::guessed(rate, f64::INFINITY)),
             schedule: Schedule::default(),
             balance: TokenBalance::default(),
             retries: Retries::default(),
             group: RetryGroup::default(),
-            signal_at: None,
-            accepted: 0.0,
-            unused: 0.0,
-            full_rejections: 0,
-            accepted_at: 0.0,
             rejected: 0.0,
         }
     }
 
     pub(super) fn capacity(&self) -> Option<f64> {
-        self.capacity
+        self.capacity.rate()
     }
 
     pub(super) fn loss(&self) -> f64 {
@@ -171,18 +112,18 @@ impl Pacer {
     }
 
     pub(super) fn snapshot(&self, now: Instant, hot_keys: usize) -> PaceSnapshot {
-        let now = self.clock.at(now);
+        let now = self.flow.at(now);
         PaceSnapshot {
             state: self.phase.state(),
             reason: self.reason,
             since: self.since,
-            capacity: self.capacity,
+            capacity: self.capacity.rate(),
             rate: match self.phase {
                 Phase::Steady | Phase::Probing(_) => Some(self.pace(now)),
                 _ => self.settings.max_rate,
             },
             loss: self.loss(),
-            in_flight: whole(self.in_flight + 1.0) - 1,
+            in_flight: whole(self.flow.in_flight() + 1.0) - 1,
             hot_keys,
         }
     }
@@ -203,7 +144,10 @@ impl Pacer {
 
     /// How long a call takes at the pace that the service can take.
     pub(super) fn call_time(&self) -> Duration {
-        let seconds = self.capacity.map_or(0.0, |capacity| self.call_at(capacity) / capacity);
+        let seconds = self
+            .capacity
+            .rate()
+            .map_or(0.0, |capacity| self.call_at(capacity) / capacity);
         Duration::try_from_secs_f64(seconds).unwrap_or_default()
     }
 
@@ -227,12 +171,12 @@ impl Pacer {
 
     /// How much longer a rejected entry rests.
     pub(super) fn hold(&mut self, now: Instant) -> Duration {
-        let now = self.clock.now(now);
+        let now = self.flow.now(now);
         Duration::try_from_secs_f64(self.group.hold(now)).unwrap_or_default()
     }
 
     pub(super) fn admit(&mut self, at: Instant, request: Waiter) -> Admission {
-        let now = self.clock.now(at);
+        let now = self.flow.now(at);
         self.since.get_or_insert(at);
         let wanted = reckoned(request.entries);
         self.call = self.call.max(wanted);
@@ -241,7 +185,9 @@ impl Pacer {
         let limit = match &mut self.phase {
             Phase::Searching(search) => match self.settings.max_rate.and_then(|rate| self.balance.wait(rate)) {
                 Some(seconds) => Err(seconds),
-                None => search.admits(wanted, request.more, self.in_flight).ok_or(PATIENCE),
+                None => search
+                    .admits(wanted, request.more, self.flow.in_flight())
+                    .ok_or(PATIENCE),
             },
             Phase::Draining { until } => Err((*until - now).min(PATIENCE)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
@@ -257,10 +203,10 @@ impl Pacer {
     }
 
     pub(super) fn depart(&mut self, now: Instant, entries: usize) {
-        let now = self.clock.now(now);
+        let now = self.flow.now(now);
         let entries = reckoned(entries);
         self.earn(now);
-        self.in_flight += entries;
+        self.flow.depart(entries);
         self.balance.spend(entries * (1.0 - self.loss.share()));
         if let Phase::Outage(outage) = &mut self.phase {
             outage.departs(now);
@@ -270,46 +216,28 @@ impl Pacer {
     /// Forgets what the service could take, but not which calls are on their way.
     pub(super) fn reset(&mut self) {
         let old = std::mem::replace(self, Self::new(self.settings));
-        self.clock = old.clock;
-        self.round_trip = old.round_trip;
+        self.flow = old.flow;
+        self.flow.reset();
         self.call = old.call;
-        self.in_flight = old.in_flight;
         let start = std::mem::replace(&mut self.phase, old.phase);
         self.enter(start, PaceReason::Reset);
     }
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
-        let now = self.clock.now(outcome.answered_at);
-        let sent_at = self.clock.at(outcome.sent_at).min(now);
-        let in_flight = self.in_flight;
-        self.in_flight = (in_flight - reckoned(outcome.sent)).max(0.0);
-        // A call that was lost says nothing of the service's capacity, and its end is no answer.
-        if outcome.accepted + outcome.throttled + outcome.refused > 0 {
-            self.round_trip.observe((now - sent_at).max(0.0));
-            let seen_at = self.round_trip.seen_at(sent_at, now);
-            let answer = Answer::new(outcome, sent_at, seen_at, now);
+        let now = self.flow.now(outcome.answered_at);
+        if let Some((answer, in_flight)) = self.flow.answer(outcome, now) {
             self.hear(&answer, in_flight, jitter);
         }
         self.end_drain_if_done(now);
     }
 
     fn hear(&mut self, answer: &Answer, in_flight: f64, jitter: &Jitter) {
-        self.recent
-            .observe(answer.now, answer.accepted, self.round_trip.seconds());
         self.hear_of_retries(answer);
-        if answer.accepted > 0.0 {
-            self.accepted_at = answer.now;
-            self.full_rejections = 0;
-        } else if answer.is_wholly_rejected() && answer.fresh > 0.0 {
-            self.full_rejections += 1;
-        }
-        if self.signal_at.is_none_or(|signal_at| answer.seen_at > signal_at) || answer.rejected <= 0.0 {
-            self.accepted += answer.accepted;
-        }
+        self.capacity.hear(answer);
         let trial = answer.trial(self.judges_fresh_alone(answer));
         match &mut self.phase {
             Phase::Searching(search) => {
-                let trip = self.round_trip.seconds();
+                let trip = self.flow.trip();
                 match search.hear(answer, trial, in_flight, trip) {
                     None => {}
                     Some(End::Knee { from, until, accepted }) => self.end_search(from, until, accepted, answer.now),
@@ -321,7 +249,7 @@ impl Pacer {
             }
             Phase::Draining { .. } => {
                 if trial.rejected > 0.0 {
-                    self.measure_until(answer.seen_at);
+                    self.capacity.extend(answer.seen_at);
                 }
             }
             Phase::Steady => self.hear_steady(answer),
@@ -329,7 +257,7 @@ impl Pacer {
                 let finding = probe.hear(answer.sent_at, answer.now, trial);
                 if self.is_outage(answer) {
                     self.enter(
-                        Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())),
+                        Phase::Outage(Outage::new(answer.now, self.flow.trip())),
                         PaceReason::NothingAccepted,
                     );
                 } else if let Some(finding) = finding {
@@ -371,11 +299,11 @@ impl Pacer {
             }
         } else if trial.rejected > 0.0 {
             // A call from before the cut: the service had no capacity left at that moment either.
-            self.measure(answer.seen_at);
+            self.capacity.signal(answer.seen_at);
         }
         if self.is_outage(answer) {
             self.enter(
-                Phase::Outage(Outage::new(answer.now, self.round_trip.seconds())),
+                Phase::Outage(Outage::new(answer.now, self.flow.trip())),
                 PaceReason::NothingAccepted,
             );
         } else if let Some(suspicion) = suspicion {
@@ -390,45 +318,19 @@ impl Pacer {
             Phase::Probing(probe) => probe.suspected(),
             _ => 0.0,
         };
-        let loss = self.loss.share().max(suspected).max(0.03);
-        let is_certain =
-            self.full_rejections >= FULL_REJECTIONS && loss.powf(f64::from(self.full_rejections)) < UNLIKELY;
-        is_certain && answer.now - self.accepted_at > NOTHING_TRIPS * self.round_trip.seconds()
+        self.flow.has_dried_up(answer.now, self.loss.share().max(suspected))
     }
 
     /// The service had no capacity left when it saw the call.
     fn signal(&mut self, answer: &Answer) {
-        self.measure(answer.seen_at);
+        self.capacity.signal(answer.seen_at);
         debug!(
-            capacity = self.capacity,
+            capacity = self.capacity.rate(),
             rejected = answer.rejected,
             "congestion signal"
         );
         self.loss.forget_excess();
         self.cut(answer.now);
-    }
-
-    /// What was accepted since the last signal is what the service can take.
-    fn measure(&mut self, seen_at: f64) {
-        let last = self.signal_at.unwrap_or(seen_at);
-        let seconds = seen_at - last;
-        if let Some(capacity) = self.capacity.filter(|_| seconds > 0.0) {
-            let expected = capacity * seconds;
-            // While nothing was sent the bucket may have overflowed, and what it would have taken is not known.
-            let accepted = self.accepted.max((self.accepted + self.unused).min(expected));
-            self.estimate.add_fading(accepted, seconds);
-            let rate = self.estimate.rate_over(LEAST_SPAN);
-            let floor = capacity * (1.0 - DECLINE * seconds).max(0.5);
-            if rate < floor {
-                self.estimate = Estimate::guessed(floor, f64::INFINITY);
-            }
-            self.capacity = Some(rate.max(floor));
-        }
-        if seconds > 0.0 || self.signal_at.is_none() {
-            self.signal_at = Some(seen_at);
-            self.accepted = 0.0;
-            self.unused = 0.0;
-        }
     }
 
     fn cut(&mut self, now: f64) {
@@ -439,11 +341,11 @@ impl Pacer {
     }
 
     fn conditions(&self) -> Conditions {
-        let capacity = self.capacity.unwrap_or(1.0);
+        let capacity = self.capacity.rate().unwrap_or(1.0);
         Conditions {
             capacity,
             call: self.call_at(capacity),
-            trip: self.round_trip.seconds(),
+            trip: self.flow.trip(),
         }
     }
 
@@ -454,7 +356,7 @@ impl Pacer {
         } else {
             let conditions = self.conditions();
             let climb = self.schedule.pace(now, &conditions);
-            let most = (CLIMB * self.recent.rate() / conditions.capacity).max(LEAST_CLIMB);
+            let most = (CLIMB * self.flow.recent() / conditions.capacity).max(LEAST_CLIMB);
             self.settings.share * conditions.capacity * climb.min(most)
         };
         pace.min(self.settings.max_rate.unwrap_or(HIGHEST))
@@ -468,7 +370,7 @@ impl Pacer {
         };
         let lost = self.balance.earn(now, pace);
         if matches!(self.phase, Phase::Steady) {
-            self.unused += lost;
+            self.capacity.add_unused(lost);
         }
     }
 
@@ -477,60 +379,38 @@ impl Pacer {
         let from = self.phase.state();
         self.phase = phase;
         self.reason = reason;
-        self.since = self.clock.latest();
-        self.full_rejections = 0;
+        self.since = self.flow.latest();
+        self.flow.forget_rejections();
         info!(
             target: PACE,
             state = %self.phase.state(),
             %from,
             %reason,
-            capacity = self.capacity,
+            capacity = self.capacity.rate(),
             loss = self.loss.share(),
-            in_flight = self.in_flight,
+            in_flight = self.flow.in_flight(),
             "pace"
         );
     }
 
     fn end_search(&mut self, from: f64, until: f64, accepted: f64, now: f64) {
-        if until > from {
-            self.estimate.add(accepted, until - from);
-        }
-        self.signal_at = Some(until);
-        self.accepted = 0.0;
-        let until = now + DRAIN_TRIPS * self.round_trip.seconds();
+        self.capacity.begin(from, until, accepted);
+        let until = now + DRAIN_TRIPS * self.flow.trip();
         self.enter(Phase::Draining { until }, PaceReason::Knee);
-    }
-
-    /// What was accepted from the last signal to this one, while the capacity is not known.
-    fn measure_until(&mut self, seen_at: f64) {
-        if let Some(last) = self.signal_at.filter(|last| *last < seen_at) {
-            self.estimate.add(self.accepted, seen_at - last);
-            self.signal_at = Some(seen_at);
-            self.accepted = 0.0;
-        }
     }
 
     fn end_drain_if_done(&mut self, now: f64) {
         let Phase::Draining { until } = self.phase else {
             return;
         };
-        if self.in_flight > 0.0 && now < until {
+        if self.flow.in_flight() > 0.0 && now < until {
             return;
         }
-        let trip = self.round_trip.seconds();
-        let recent = self.recent.rate();
-        if self.estimate.entries() < WORTH && recent > 0.0 {
-            // The last rejections came at one moment, so that nothing was measured between them. But no more is accepted than
-            // what was accepted lately.
-            self.estimate = Estimate::guessed(recent, f64::INFINITY);
-        }
-        if self.estimate.entries() >= WORTH {
-            // Over less than half a round trip a rate may come out many times too high, unless as much was accepted lately.
-            let known = self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN));
-            self.capacity = Some(known.max(self.estimate.rate_over(LEAST_SPAN).min(recent)));
+        let trip = self.flow.trip();
+        if self.capacity.settle(trip, self.flow.recent()) {
             self.schedule.restart();
             self.start_steady(now, PaceReason::Drained);
-        } else if self.accepted <= 0.0 && self.estimate.entries() <= 0.0 {
+        } else if self.capacity.has_nothing() {
             self.enter(Phase::Outage(Outage::new(now, trip)), PaceReason::NothingAccepted);
         } else {
             self.enter(Phase::Searching(Search::from(1.0)), PaceReason::NothingMeasured);
@@ -538,7 +418,7 @@ impl Pacer {
     }
 
     fn start_steady(&mut self, now: f64, reason: PaceReason) {
-        self.unused = 0.0;
+        self.capacity.forget_unused();
         self.balance = TokenBalance::none(now);
         // The service has no capacity left: a call has to be paid for before it leaves.
         self.balance.spend(self.conditions().call);
@@ -548,10 +428,9 @@ impl Pacer {
 
     /// Rejections go on at any pace, as far as the search could tell.
     fn abandon_search(&mut self, now: f64, (calls, rejected_calls): (f64, f64), entries: f64) {
-        let rate = self.recent.rate();
+        let rate = self.flow.recent();
         if rate > 0.0 {
-            self.estimate = Estimate::guessed(rate, f64::INFINITY);
-            self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
+            self.capacity.guess(rate);
             self.schedule.restart();
             self.start_steady(now, PaceReason::Stuck);
             let calls = rejected_calls / calls.max(1.0);
@@ -566,12 +445,12 @@ impl Pacer {
 
     /// The pace is low for a while, to learn whether the rejections depend on it.
     fn probe(&mut self, now: f64, suspicion: Suspicion, reason: PaceReason) {
-        let capacity = self.capacity.unwrap_or(0.0);
-        let recent = self.recent.rate();
+        let capacity = self.capacity.rate().unwrap_or(0.0);
+        let recent = self.flow.recent();
         let accepted_rate = if recent > 0.0 { recent.min(capacity) } else { capacity };
         let probe = Probe::new(
             now,
-            self.round_trip.seconds(),
+            self.flow.trip(),
             accepted_rate,
             suspicion,
             &self.loss,
@@ -607,14 +486,12 @@ impl Pacer {
             }
             Finding::Capacity => {
                 if self.reason == PaceReason::UnexpectedRejections {
-                    let capacity = self.capacity.unwrap_or(probe.accepted_rate);
+                    let capacity = self.capacity.rate().unwrap_or(probe.accepted_rate);
                     // Few rejections do not come of a capacity that is far lower.
                     let least = capacity * (FALL - probe.suspected() / FALL_SHARE);
                     let rate = probe.accepted_rate.max(least).min(capacity);
-                    self.estimate = Estimate::guessed(rate, f64::INFINITY);
-                    self.capacity = Some(self.estimate.rate_over(LEAST_SPAN));
-                    self.signal_at = None;
-                    self.accepted = 0.0;
+                    self.capacity.guess(rate);
+                    self.capacity.forget_stretch();
                 }
                 self.schedule.shorten();
                 self.start_steady(now, PaceReason::CapacityFell);
@@ -624,7 +501,7 @@ impl Pacer {
 
     /// The service takes entries again.
     fn recover(&mut self, answer: &Answer, seconds: f64) {
-        if self.capacity.is_none() {
+        if self.capacity.rate().is_none() {
             self.enter(
                 Phase::Searching(Search::from(WINDOW_AFTER_OUTAGE)),
                 PaceReason::Recovered,
@@ -633,8 +510,7 @@ impl Pacer {
         }
         if seconds > LONG {
             // What was accepted before the outage says nothing of the time after it.
-            self.signal_at = None;
-            self.accepted = 0.0;
+            self.capacity.forget_stretch();
         }
         self.schedule.shorten();
         self.start_steady(answer.now, PaceReason::Recovered);
@@ -648,11 +524,11 @@ impl Pacer {
         let fresh = (answer.fresh, answer.fresh_rejected);
         let retries = (answer.sent - fresh.0, answer.rejected - fresh.1);
         self.retries.hear(fresh, retries);
-        let capacity = self.capacity.unwrap_or(0.0);
+        let capacity = self.capacity.rate().unwrap_or(0.0);
         if self.group.is_active() {
             self.group.give(fresh.1 - 2.0 * self.loss.share() * fresh.0);
             if fresh.1 <= FEW_REJECTED * fresh.0 {
-                self.group.hear(retries.0, retries.1, capacity.max(self.recent.rate()));
+                self.group.hear(retries.0, retries.1, capacity.max(self.flow.recent()));
             }
         } else if self.retries.are_at_fault() {
             self.retries.acquit();
