@@ -226,3 +226,69 @@ impl BaselineLoss {
         if calls { &mut self.calls } else { &mut self.entries }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(rejected: f64) -> Trial {
+        Trial {
+            call: Some(rejected >= 25.0),
+            sent: 25.0,
+            rejected,
+        }
+    }
+
+    #[test]
+    fn two_calls_in_a_row_that_are_rejected_at_a_low_pace_are_no_suspicion_yet_and_the_third_is() {
+        let mut loss = BaselineLoss::default();
+        assert_eq!(loss.below(call(25.0), true), None);
+        assert_eq!(loss.below(call(25.0), true), None);
+        let suspicion = loss.below(call(25.0), true).expect("three of three are suspicious");
+        assert!((suspicion.calls - 3.0 / 9.0).abs() < 1e-9, "{suspicion:?}");
+    }
+
+    #[test]
+    fn few_rejections_at_a_low_pace_are_a_loss_without_a_probe() {
+        let mut loss = BaselineLoss::default();
+        for number in 0..200 {
+            assert_eq!(loss.below(call(if number % 40 == 39 { 25.0 } else { 0.0 }), true), None);
+        }
+        assert!((0.015..0.035).contains(&loss.share()), "{}", loss.share());
+    }
+
+    #[test]
+    fn without_a_loss_any_rejection_is_a_congestion_signal() {
+        let mut loss = BaselineLoss::default();
+        assert!(!loss.above(call(0.0)));
+        assert!(loss.above(call(1.0)));
+    }
+
+    #[test]
+    fn what_a_known_loss_explains_is_no_signal_and_what_goes_beyond_it_is() {
+        let mut loss = BaselineLoss::default();
+        loss.set(true, 100.0, 20.0);
+        for number in 0..100 {
+            assert!(!loss.above(call(if number % 5 == 0 { 25.0 } else { 0.0 })), "{number}");
+        }
+        let signals = (0..20).filter(|_| loss.above(call(25.0))).count();
+        assert!(signals > 5, "{signals}");
+    }
+
+    #[test]
+    fn calls_and_entries_are_lost_one_way_or_the_other() {
+        let mut loss = BaselineLoss::default();
+        loss.set(true, 100.0, 20.0);
+        loss.set(false, 100.0, 10.0);
+        assert!((loss.share() - 0.28).abs() < 1e-9);
+    }
+
+    #[test]
+    fn more_than_six_in_ten_are_never_taken_for_a_loss_and_less_than_one_in_a_hundred_is_none() {
+        let mut loss = BaselineLoss::default();
+        loss.set(false, 100.0, 90.0);
+        assert!((loss.share() - HIGHEST).abs() < 1e-9);
+        loss.set(false, 1000.0, 9.0);
+        assert!(!loss.is_known());
+    }
+}

@@ -51,6 +51,8 @@ mod search;
 mod settings;
 mod snapshot;
 mod token_balance;
+#[cfg(test)]
+mod transition_tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -244,3 +244,84 @@ impl Probe {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SUSPICION: Suspicion = Suspicion {
+        calls: 0.3,
+        entries: 0.0,
+    };
+
+    /// The finding of a probe of which every so many-th call is rejected at the first pace, and at the second.
+    fn probe(every: [u32; 2], suspicion: Suspicion) -> (Option<Finding>, f64) {
+        let mut probe = Probe::new(0.0, 0.01, 1000.0, suspicion, &BaselineLoss::default(), false);
+        for call in 1..=2000 {
+            let now = 0.02 + 0.01 * f64::from(call);
+            let is_rejected = call % every[usize::from(probe.is_second)] == 0;
+            let trial = Trial {
+                call: Some(is_rejected),
+                sent: 6.0,
+                rejected: if is_rejected { 6.0 } else { 0.0 },
+            };
+            if let Some(finding) = probe.hear(now, now, trial) {
+                let mut loss = BaselineLoss::default();
+                probe.report(finding, &mut loss);
+                return (Some(finding), loss.share());
+            }
+        }
+        (None, 0.0)
+    }
+
+    #[test]
+    fn rejections_that_go_on_at_two_paces_are_a_loss() {
+        let (finding, loss) = probe([5, 5], SUSPICION);
+        assert_eq!(finding, Some(Finding::Loss));
+        assert!((0.13..0.27).contains(&loss), "{loss}");
+    }
+
+    #[test]
+    fn a_share_that_is_a_third_of_the_suspected_one_is_a_loss_all_the_same() {
+        let (finding, loss) = probe([10, 10], SUSPICION);
+        assert_eq!(finding, Some(Finding::Loss));
+        assert!((0.06..0.14).contains(&loss), "{loss}");
+    }
+
+    #[test]
+    fn rejections_that_end_at_the_first_pace_came_of_the_capacity() {
+        assert_eq!(probe([u32::MAX, 1], SUSPICION), (Some(Finding::Capacity), 0.0));
+    }
+
+    #[test]
+    fn rejections_that_end_only_at_the_second_pace_came_of_the_capacity() {
+        assert_eq!(probe([3, u32::MAX], SUSPICION).0, Some(Finding::Capacity));
+    }
+
+    #[test]
+    fn the_second_pace_follows_what_was_accepted_at_the_first() {
+        let mut probe = Probe::new(0.0, 0.01, 1000.0, SUSPICION, &BaselineLoss::default(), false);
+        assert!((probe.pace() - 600.0).abs() < 1e-9);
+        let rejected = Trial {
+            call: Some(true),
+            sent: 6.0,
+            rejected: 6.0,
+        };
+        for call in 0..8 {
+            assert_eq!(probe.hear(0.02, 0.02 + 0.01 * f64::from(call), rejected), None);
+        }
+        assert!(probe.is_second && probe.pace() < 100.0, "{}", probe.pace());
+    }
+
+    #[test]
+    fn a_probe_of_which_nothing_is_heard_ends_undecided() {
+        let mut probe = Probe::new(0.0, 0.01, 1000.0, SUSPICION, &BaselineLoss::default(), false);
+        let retries_alone = Trial {
+            call: None,
+            sent: 0.0,
+            rejected: 0.0,
+        };
+        assert_eq!(probe.hear(0.5, 0.5, retries_alone), None);
+        assert_eq!(probe.hear(5.5, 5.5, retries_alone), Some(Finding::Nothing));
+    }
+}

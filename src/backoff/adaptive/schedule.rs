@@ -129,3 +129,66 @@ impl Schedule {
         1.0 + OVER * (doublings + beyond).exp2()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONDITIONS: Conditions = Conditions {
+        capacity: 1000.0,
+        call: 25.0,
+        trip: 0.01,
+    };
+
+    /// The schedule after so many cuts, the last one at 0.
+    fn after_cuts(cuts: u32) -> Schedule {
+        let mut schedule = Schedule::default();
+        for _ in 0..cuts {
+            schedule.cut(0.0, 1.0, &CONDITIONS);
+        }
+        schedule
+    }
+
+    #[test]
+    fn the_mean_over_a_period_is_the_estimate_within_a_percent() {
+        let schedule = after_cuts(20);
+        let paces = (0..1500).map(|millis| schedule.pace(f64::from(millis) / 1000.0, &CONDITIONS));
+        let mean = paces.sum::<f64>() / 1500.0;
+        assert!((mean - 1.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn the_pace_begins_below_the_estimate_and_never_falls_until_the_next_signal() {
+        let schedule = after_cuts(20);
+        let paces: Vec<_> = (0..5000)
+            .map(|millis| schedule.pace(f64::from(millis) / 1000.0, &CONDITIONS))
+            .collect();
+        assert!((paces[0] - 0.85).abs() < 1e-9);
+        assert!(paces.is_sorted());
+        assert!(*paces.last().unwrap() > 2.0);
+    }
+
+    #[test]
+    fn periods_are_short_after_a_search_and_double_with_each_cut() {
+        let periods: Vec<_> = (1..=4).map(|cuts| after_cuts(cuts).period).collect();
+        assert!((periods[0] - 0.04).abs() < 1e-9, "{periods:?}");
+        assert!(
+            periods.windows(2).all(|two| (two[1] - 2.0 * two[0]).abs() < 1e-9),
+            "{periods:?}"
+        );
+    }
+
+    #[test]
+    fn a_signal_that_cost_many_entries_makes_the_next_period_longer() {
+        let mut schedule = after_cuts(20);
+        schedule.cut(0.0, 20.0, &CONDITIONS);
+        assert!((schedule.period - 2.0).abs() < 1e-9, "{}", schedule.period);
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_period_is_so_low_that_rejections_are_unexpected() {
+        let schedule = after_cuts(20);
+        assert!(schedule.is_very_low(0.1) && schedule.is_low(0.4));
+        assert!(!schedule.is_very_low(0.5) && !schedule.is_low(0.7));
+    }
+}
