@@ -101,7 +101,7 @@ impl<T: BatchTarget> Delivery<T> {
     /// A [position](crate::Undelivered::position) counts the entries of all inputs in the order in which they are read: of
     /// two inputs that last, the first has the positions 0, 2, 4 …, and the second 1, 3, 5 …. An input that has ended is left out
     /// from then on. In all else it is as [`deliver`](Self::deliver): when the delivery ends early, the rest of all
-    /// inputs is read and handed back. For streams, deliver [`select_all`](futures::stream::select_all) of them as a
+    /// inputs is read and handed back. For streams, deliver [`select_all`](fn@futures::stream::select_all) of them as a
     /// stream, which waits for whichever has an entry.
     ///
     /// ```no_run
