@@ -6,11 +6,9 @@
 //! ```
 
 use std::fmt::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use aws_batch_delivery::backoff::Adaptive;
 use aws_batch_delivery::simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
 use aws_batch_delivery::{Delivery, DeliveryOptions, Progress};
 use axum::Router;
@@ -24,21 +22,10 @@ struct Order {
     id: u64,
 }
 
-#[derive(Clone)]
-struct Watched {
-    progress: Progress,
-    strategy: Arc<Adaptive>,
-}
-
 #[tokio::main]
 async fn main() -> Result<()> {
-    let watched = Watched {
-        progress: Progress::default(),
-        strategy: Arc::default(),
-    };
-    let options = DeliveryOptions::default()
-        .backoff(Arc::clone(&watched.strategy))
-        .progress(&watched.progress);
+    let progress = Progress::default();
+    let options = DeliveryOptions::default().progress(&progress);
     let orders = Delivery::to_dynamo(simulated(), "orders").options(options).put_items();
     let loading = tokio::spawn(async move { orders.deliver((0..60_000).map(|id| Order { id })).await });
 
@@ -47,7 +34,7 @@ async fn main() -> Result<()> {
         "figures at http://{}/metrics, for about a minute",
         listener.local_addr()?
     );
-    let service = Router::new().route("/metrics", get(metrics)).with_state(watched);
+    let service = Router::new().route("/metrics", get(metrics)).with_state(progress);
     tokio::select! {
         served = axum::serve(listener, service) => served?,
         loaded = loading => println!("{}", loaded??),
@@ -56,7 +43,7 @@ async fn main() -> Result<()> {
 }
 
 /// Counters rather than rates: Prometheus computes these by its `rate()`, and several may scrape.
-async fn metrics(State(Watched { progress, strategy }): State<Watched>) -> String {
+async fn metrics(State(progress): State<Progress>) -> String {
     let now = progress.snapshot();
     let mut text = String::new();
     for (name, help, value) in [
@@ -83,6 +70,11 @@ async fn metrics(State(Watched { progress, strategy }): State<Watched>) -> Strin
             now.in_flight,
         ),
         ("waiting", "Rejected entries that wait to be sent again.", now.waiting),
+        (
+            "read_ahead_bytes",
+            "Bytes of the entries that were read and are in no call.",
+            now.read_ahead_bytes,
+        ),
     ] {
         let name = format!("batch_delivery_{name}");
         _ = writeln!(
@@ -90,7 +82,16 @@ async fn metrics(State(Watched { progress, strategy }): State<Watched>) -> Strin
             "# HELP {name} {help}\n# TYPE {name} gauge\n{name}{{table=\"orders\"}} {value}"
         );
     }
-    if let Some(capacity) = strategy.capacity() {
+    if let Some(pace) = now.pace {
+        let name = "batch_delivery_pace";
+        let help = "What the pace is doing: 1 for its state at the moment.";
+        _ = writeln!(
+            text,
+            "# HELP {name} {help}\n# TYPE {name} gauge\n{name}{{table=\"orders\",state=\"{}\"}} 1",
+            pace.state
+        );
+    }
+    if let Some(capacity) = now.pace.and_then(|pace| pace.capacity) {
         let name = "batch_delivery_capacity";
         let help = "Write units per second that the table accepts, as measured.";
         _ = writeln!(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt};
 
 use crate::engine;
+use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::{DeliveryError, Report};
@@ -89,6 +90,40 @@ impl<T: BatchTarget> Delivery<T> {
         let delivered = engine::deliver(Arc::clone(&self.target), input, self.options.clone()).await;
         delivered.log(&engine::destination(&*self.target));
         delivered.into_result()
+    }
+
+    /// Delivers every entry of several inputs, or hands it back. One entry of each input is read in turn.
+    ///
+    /// For inputs each of which is sorted by how the service divides its capacity, such as the segments of a table's scan or
+    /// of an export: read one after the other, they would load one partition at a time. Entries of an input that have the same
+    /// key or group arrive in their order, and entries of different inputs in the order in which they are read.
+    ///
+    /// A [position](crate::Undelivered::position) counts the entries of all inputs in the order in which they are read: of
+    /// two inputs that last, the first has the positions 0, 2, 4 …, and the second 1, 3, 5 …. An input that has ended is left out
+    /// from then on. In all else it is as [`deliver`](Self::deliver): when the delivery ends early, the rest of all
+    /// inputs is read and handed back. For streams, deliver [`select_all`](fn@futures::stream::select_all) of them as a
+    /// stream, which waits for whichever has an entry.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::{Delivery, targets::dynamo::DynamoTable};
+    /// # use aws_sdk_dynamodb::types::WriteRequest;
+    /// # async fn example(orders: Delivery<DynamoTable>, segments: Vec<Vec<WriteRequest>>)
+    /// # -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// orders.deliver_interleaved(segments).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When any entry was not delivered. The error carries all of them, each with its cause.
+    pub async fn deliver_interleaved<N>(
+        &self,
+        inputs: impl IntoIterator<Item = N>,
+    ) -> Result<Report, DeliveryError<T::Entry>>
+    where
+        N: IntoIterator<Item = T::Entry>,
+    {
+        self.deliver(Interleaved::new(inputs)).await
     }
 
     /// Delivers every entry of a stream, or hands it back.

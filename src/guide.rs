@@ -37,8 +37,9 @@
 //!
 //! A partition of a table takes 1,000 write units a second, whatever the table takes. When one partition key is rejected far more
 //! often than all others, it gets a pace and a line of its own, and all other keys go on. From the first hot key on, up to 30,000
-//! entries or 64 MiB are read ahead, and calls are packed from many keys in turns, so that a sorted input does not fill one
-//! partition after the other.
+//! entries or 64 MiB are read [ahead](crate::DeliveryOptions::read_ahead), and calls are packed from many keys in turns, so that
+//! a sorted input does not fill one partition after the other. Where each key has more entries than are read ahead, as in an
+//! export, read its parts in turn by [`deliver_interleaved`](crate::Delivery::deliver_interleaved).
 //!
 //! # Several processes
 //! Processes that send to the same table need not know of each other. Each measures what is left for it, and their shares

@@ -118,6 +118,7 @@ mod delivery;
 mod engine;
 pub mod events;
 pub mod guide;
+mod interleaved;
 mod invalid;
 mod options;
 mod producer;

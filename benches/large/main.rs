@@ -1,12 +1,14 @@
-//! Long streams, many producers, and how full and how late a producer's calls are.
+//! Long streams, many producers, streams that are read ahead, and how full and how late a producer's calls are.
 //!
 //! ```sh
 //! cargo bench --bench large              # 1 and 10 million entries of a stream, 1 million of 1,000 producers, 5,000/s of 200
 //! cargo bench --bench large -- --check   # fails when a target is missed
+//! cargo bench --bench large -- --ahead 2000000   # only streams that are read ahead, of so many entries
 //! ```
 
 #![expect(clippy::cast_precision_loss, reason = "no count comes near 2^52")]
 
+mod ahead;
 #[path = "../shared/immediate.rs"]
 mod immediate;
 mod linger;
@@ -22,6 +24,9 @@ struct Arguments {
     /// Fail when a target is missed.
     #[arg(long)]
     check: bool,
+    /// Measure only the memory of a delivery that reads ahead, with so many entries.
+    #[arg(long, value_name = "ENTRIES")]
+    ahead: Option<usize>,
     /// Do this work and print the peak of the memory: what runs in a process of its own.
     #[arg(long, num_args = 2, value_names = ["WORK", "ENTRIES"], hide = true)]
     once: Option<Vec<String>>,
@@ -37,8 +42,14 @@ fn main() -> ExitCode {
         runtime.block_on(work::once(&words[0], words[1].parse().expect("a number")));
         return ExitCode::SUCCESS;
     }
-    let mut missed = memory::measure();
-    missed.extend(runtime.block_on(linger::measure()));
+    let missed = if let Some(entries) = arguments.ahead {
+        memory::measure_ahead(entries)
+    } else {
+        let mut missed = memory::measure();
+        missed.extend(memory::measure_ahead(10_000_000));
+        missed.extend(runtime.block_on(linger::measure()));
+        missed
+    };
     for miss in &missed {
         eprintln!("missed: {miss}");
     }

@@ -34,6 +34,24 @@ pub(crate) fn measure() -> Vec<String> {
     missed
 }
 
+/// The most of a delivery that reads ahead, over a process that delivers nothing: 64 MiB of entries, and 16 MiB more.
+const MOST_KIB_AHEAD: u64 = (64 + 16) * 1024;
+
+/// As [`measure`], of streams one of whose keys is hot at first: small items, of which 30,000 are read ahead, and large
+/// ones, of which 64 MiB are.
+pub(crate) fn measure_ahead(entries: usize) -> Vec<String> {
+    let bare = run("ahead", 0);
+    let mut missed = Vec::new();
+    for (work, entries) in [("ahead", entries), ("ahead-large", entries / 10)] {
+        let over = run(work, entries).saturating_sub(bare);
+        println!("{work}: {over} KiB over the bare process, of {MOST_KIB_AHEAD}");
+        if over > MOST_KIB_AHEAD {
+            missed.push(format!("{work}: {over} KiB over the bare process, of {MOST_KIB_AHEAD}"));
+        }
+    }
+    missed
+}
+
 /// The peak of a process that does this work, in KiB.
 fn run(work: &str, entries: usize) -> u64 {
     let output = Command::new(std::env::current_exe().expect("this program"))
@@ -45,6 +63,10 @@ fn run(work: &str, entries: usize) -> u64 {
     let (Some(peak), Some(seconds)) = (words.next().and_then(|peak| peak.parse().ok()), words.next()) else {
         panic!("{}", String::from_utf8_lossy(&output.stderr));
     };
-    println!("{work:10} {entries:>10} entries: peak {peak} KiB, {seconds} s");
+    let ahead: Vec<&str> = words.collect();
+    println!(
+        "{work:12} {entries:>10} entries: peak {peak} KiB, {seconds} s {}",
+        ahead.join(" ")
+    );
     peak
 }

@@ -9,7 +9,11 @@ use aws_sdk_dynamodb::{Client, Config};
 use futures::stream;
 use tokio::task::JoinSet;
 
+use crate::ahead;
 use crate::immediate::all_written;
+
+/// Works that read ahead, and bytes of their entries.
+const NOTES: [(&str, usize); 2] = [("ahead", 120), ("ahead-large", 10_000)];
 
 /// Tasks that share a producer.
 const PRODUCERS: usize = 1_000;
@@ -18,6 +22,12 @@ const PRODUCERS: usize = 1_000;
 /// ever had, in KiB.
 pub(crate) async fn once(work: &str, entries: usize) {
     let started = Instant::now();
+    if let Some(note) = NOTES.iter().find_map(|(of, bytes)| (*of == work).then_some(*bytes)) {
+        let (delivered, most, bytes) = ahead::deliver(client(), entries, note).await;
+        assert_eq!(delivered, entries as u64);
+        let seconds = started.elapsed().as_secs_f64();
+        return println!("{} {seconds:.1} {most} entries of {bytes} bytes read ahead", peak_kib());
+    }
     let delivery = Delivery::to_dynamo(client(), "orders")
         .key("id")
         .options(DeliveryOptions::default());

@@ -37,7 +37,8 @@ where
     I: Input<Entry = T::Entry>,
 {
     let started = Instant::now();
-    let mut delivery = Delivering::new(target, input, options);
+    // Boxed, since it has kilobytes, and so would every future around this one.
+    let mut delivery = Box::new(Delivering::new(target, input, options));
     let ending = match delivery.prepare().await {
         None if delivery.is_done() => None,
         None => delivery.run().await,

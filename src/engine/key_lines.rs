@@ -1,6 +1,6 @@
 //! Entries that wait by their partition key.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -16,6 +16,10 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 /// entry is drawn, and the oldest one of its line leaves. So a sorted input does not fill one partition after the other.
 pub(super) struct KeyLines<E> {
     lines: HashMap<u64, Line<E>>,
+    /// The keys of lines that are hot. There may be as many lines as entries, and each call asks for these few alone.
+    hot: HashSet<u64>,
+    /// The keys of lines with entries that were rejected.
+    rejected: HashSet<u64>,
     /// The key of each entry in a line that is not hot, once for each entry, in no order.
     draws: Vec<u64>,
     drawn: f64,
@@ -67,6 +71,8 @@ impl<E> KeyLines<E> {
     pub(super) fn new() -> Self {
         Self {
             lines: HashMap::new(),
+            hot: HashSet::new(),
+            rejected: HashSet::new(),
             draws: Vec::new(),
             drawn: 0.0,
             since: None,
@@ -93,8 +99,13 @@ impl<E> KeyLines<E> {
             is_hot,
             next_at: None,
         });
+        if entry.ticket.history.is_some() {
+            self.rejected.insert(key);
+        }
         line.push(entry);
-        if !line.is_hot {
+        if line.is_hot {
+            self.hot.insert(key);
+        } else {
             self.draws.push(key);
             self.since.get_or_insert_with(Instant::now);
         }
@@ -103,8 +114,26 @@ impl<E> KeyLines<E> {
     /// Until when the entries that are drawn may wait for others that could share their call; `None` when there are none, or
     /// entries of a hot key may go.
     pub(super) fn lingers_until(&self, now: Instant, linger: Duration) -> Option<Instant> {
-        let is_due = self.lines.values().any(|line| line.is_due(now));
+        let is_due = self.hot_lines().any(|line| line.is_due(now));
         self.since.filter(|_| !is_due)?.checked_add(linger)
+    }
+
+    fn hot_lines(&self) -> impl Iterator<Item = &Line<E>> {
+        self.hot.iter().filter_map(|key| self.lines.get(key))
+    }
+
+    /// An entry was taken out of the line of this key.
+    fn taken(&mut self, key: u64, entry: &Ticketed<E>) {
+        self.len -= 1;
+        self.bytes = self.bytes.saturating_sub(entry.ticket.weight);
+        let Some(line) = self.lines.get(&key) else { return };
+        if line.rejected.is_empty() {
+            self.rejected.remove(&key);
+        }
+        if line.len() == 0 {
+            self.lines.remove(&key);
+            self.hot.remove(&key);
+        }
     }
 
     /// Brings the lines in accord with which keys are hot now.
@@ -117,6 +146,8 @@ impl<E> KeyLines<E> {
             line.next_at = line.next_at.filter(|_| hot);
         }
         if has_changed {
+            let hot = self.lines.iter().filter(|(_, line)| line.is_hot);
+            self.hot = hot.map(|(key, _)| *key).collect();
             self.draws.clear();
             for (key, line) in self.lines.iter().filter(|(_, line)| !line.is_hot) {
                 self.draws.extend(std::iter::repeat_n(*key, line.len()));
@@ -127,7 +158,7 @@ impl<E> KeyLines<E> {
     /// How many may go now, as far as is known without asking; at most so many.
     pub(super) fn ready(&self, now: Instant, most: usize) -> usize {
         let mut ready = self.draws.len();
-        for line in self.lines.values().filter(|line| line.is_due(now)) {
+        for line in self.hot_lines().filter(|line| line.is_due(now)) {
             if ready >= most {
                 break;
             }
@@ -138,13 +169,17 @@ impl<E> KeyLines<E> {
 
     /// When the pace of a hot key is to be asked next.
     pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
-        let hot = self.lines.values().filter(|line| line.is_hot);
-        hot.filter_map(|line| line.next_at).filter(|at| *at > now).min()
+        let next = self.hot_lines().filter_map(|line| line.next_at);
+        next.filter(|at| *at > now).min()
     }
 
     /// Asks all paces again.
     pub(super) fn wake_all(&mut self) {
-        self.lines.values_mut().for_each(|line| line.next_at = None);
+        for key in &self.hot {
+            if let Some(line) = self.lines.get_mut(key) {
+                line.next_at = None;
+            }
+        }
     }
 
     /// Takes entries of hot keys whose time has come, as long as they fit. `admit` tells for a key with so much cost ready how
@@ -157,12 +192,8 @@ impl<E> KeyLines<E> {
         mut fits: impl FnMut(&Ticketed<E>) -> bool,
         mut take: impl FnMut(Ticketed<E>),
     ) {
-        let due: Vec<u64> = self
-            .lines
-            .iter()
-            .filter(|(_, line)| line.is_due(now))
-            .map(|(key, _)| *key)
-            .collect();
+        let is_due = |key: &u64| self.lines.get(key).is_some_and(|line| line.is_due(now));
+        let due: Vec<u64> = self.hot.iter().copied().filter(is_due).collect();
         for key in due {
             let Some(line) = self.lines.get_mut(&key) else { continue };
             let wanted: usize = line
@@ -180,18 +211,15 @@ impl<E> KeyLines<E> {
                 }
             };
             let mut cost = 0;
-            while let Some(next) = line.next()
+            while let Some(line) = self.lines.get_mut(&key)
+                && let Some(next) = line.next()
                 && (cost == 0 || cost + next.ticket.cost <= most)
                 && fits(next)
                 && let Some(entry) = line.pop()
             {
                 cost += entry.ticket.cost;
-                self.len -= 1;
-                self.bytes = self.bytes.saturating_sub(entry.ticket.weight);
+                self.taken(key, &entry);
                 take(entry);
-            }
-            if line.len() == 0 {
-                self.lines.remove(&key);
             }
             if cost == 0 {
                 return;
@@ -217,12 +245,8 @@ impl<E> KeyLines<E> {
             }
             self.draws.swap_remove(index);
             if let Some(entry) = line.pop() {
-                self.len -= 1;
-                self.bytes = self.bytes.saturating_sub(entry.ticket.weight);
+                self.taken(key, &entry);
                 take(entry);
-            }
-            if line.len() == 0 {
-                self.lines.remove(&key);
             }
         }
     }
@@ -230,26 +254,27 @@ impl<E> KeyLines<E> {
     /// Takes those that were rejected and for which this holds.
     pub(super) fn take_expired(&mut self, is_expired: impl Fn(&Ticketed<E>) -> bool) -> Vec<Ticketed<E>> {
         let mut expired = Vec::new();
-        for (key, line) in &mut self.lines {
-            while line.rejected.values().next().is_some_and(&is_expired) {
-                expired.extend(line.rejected.pop_first().map(|(_, entry)| entry));
+        let with_rejected: Vec<u64> = self.rejected.iter().copied().collect();
+        for key in with_rejected {
+            while let Some(line) = self.lines.get_mut(&key)
+                && line.rejected.values().next().is_some_and(&is_expired)
+                && let Some((_, entry)) = line.rejected.pop_first()
+            {
                 if !line.is_hot
-                    && let Some(index) = self.draws.iter().position(|drawn| drawn == key)
+                    && let Some(index) = self.draws.iter().position(|drawn| *drawn == key)
                 {
                     self.draws.swap_remove(index);
                 }
+                self.taken(key, &entry);
+                expired.push(entry);
             }
         }
-        self.len -= expired.len();
-        let bytes: usize = expired.iter().map(|entry| entry.ticket.weight).sum();
-        self.bytes = self.bytes.saturating_sub(bytes);
-        self.lines.retain(|_, line| line.len() > 0);
         expired
     }
 
     /// The first attempt of those that were rejected, line by line the earliest.
     pub(super) fn first_sent(&self) -> Option<Instant> {
-        let lines = self.lines.values();
+        let lines = self.rejected.iter().filter_map(|key| self.lines.get(key));
         lines
             .filter_map(|line| line.rejected.keys().next().map(|(at, _)| *at))
             .min()
@@ -285,86 +310,4 @@ fn index(part: f64, length: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::ticket::Ticket;
-
-    fn lines(entries: impl IntoIterator<Item = (u64, bool)>) -> KeyLines<u64> {
-        let mut lines = KeyLines::new();
-        for (position, (key, is_hot)) in entries.into_iter().enumerate() {
-            let ticket = Ticket::new(position as u64, 1);
-            lines.push(key, is_hot, Ticketed { entry: key, ticket });
-        }
-        lines
-    }
-
-    fn take_turns(lines: &mut KeyLines<u64>, most: usize) -> Vec<(u64, u64)> {
-        let (mut left, mut taken) = (most, Vec::new());
-        let fits = |_: &Ticketed<u64>| left.checked_sub(1).inspect(|rest| left = *rest).is_some();
-        lines.take_turns(fits, |entry| taken.push((entry.entry, entry.ticket.position)));
-        taken
-    }
-
-    #[test]
-    fn turns_are_in_proportion_to_what_waits_and_in_order_within_a_key() {
-        // Sorted input: 300 entries of one key, and then 100 of another.
-        let mut lines = lines((0..400).map(|position| (position / 300, false)));
-        let taken = take_turns(&mut lines, 40);
-        let first = taken.iter().filter(|(key, _)| *key == 0).count();
-        assert!((27..=33).contains(&first), "{first} of 40");
-        for key in [0, 1] {
-            let positions: Vec<u64> = taken
-                .iter()
-                .filter(|(of, _)| *of == key)
-                .map(|(_, position)| *position)
-                .collect();
-            assert!(positions.is_sorted(), "{positions:?}");
-        }
-        assert_eq!(lines.len(), 360);
-        assert_eq!(take_turns(&mut lines, usize::MAX).len(), 360);
-        assert_eq!((lines.len(), lines.bytes()), (0, 0));
-    }
-
-    #[test]
-    fn a_hot_key_goes_as_far_as_its_pace_lets_it_and_is_asked_again_when_it_says() {
-        let now = Instant::now();
-        let later = now + Duration::from_millis(5);
-        let mut lines = lines([(7, true), (7, true), (7, true), (8, false)]);
-        let (mut left, mut taken) = (Vec::new(), Vec::new());
-        let depart = |key, cost| left.push((key, cost));
-        lines.take_due(
-            now,
-            |_, wanted| Ok(wanted.min(2)),
-            depart,
-            |_| true,
-            |entry| taken.push(entry.ticket.position),
-        );
-        assert_eq!((taken, left), (vec![0, 1], vec![(7, 2)]));
-        lines.take_due(now, |_, _| Err(later), |_, _| {}, |_| true, |_| panic!("it waits"));
-        assert_eq!(
-            (lines.next_due(now), lines.ready(now, 25), lines.ready(later, 25)),
-            (Some(later), 1, 2)
-        );
-        lines.wake_all();
-        assert_eq!(lines.ready(now, 25), 2);
-    }
-
-    #[test]
-    fn a_key_that_becomes_hot_is_not_drawn_any_more_and_one_that_cools_is_again() {
-        let mut lines = lines((0..100).map(|position| (position % 2, false)));
-        lines.sort(|key| key == 0);
-        let taken = take_turns(&mut lines, 30);
-        assert!(taken.iter().all(|(key, _)| *key == 1), "{taken:?}");
-        lines.sort(|_| false);
-        assert_eq!(take_turns(&mut lines, usize::MAX).len(), 70);
-    }
-
-    #[test]
-    fn nothing_that_waits_is_lost_at_the_end() {
-        let mut lines = lines((0..50).map(|position| (position % 5, position % 5 == 0)));
-        let mut positions: Vec<u64> = lines.take_all().iter().map(|entry| entry.ticket.position).collect();
-        positions.sort_unstable();
-        assert_eq!(positions, (0..50).collect::<Vec<_>>());
-        assert_eq!((lines.len(), lines.ready(Instant::now(), 25)), (0, 0));
-    }
-}
+mod tests;

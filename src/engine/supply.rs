@@ -13,31 +13,23 @@ use super::ticket::{Chunk, Ticketed};
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault, Lane};
 
-/// Entries of one delivery that may wait, rejected ones, those held in their lanes and those read ahead by their keys, before
-/// no more are read, so that a long input cannot pile up in memory behind a service that takes nothing. With sorted input of
-/// 5,000 items a partition key they reach over six keys, which takes 1.3 to 1.4 times the possible time instead of 5.8
-/// (`cargo bench --bench pacing -- --real --scenario sorted`).
-const WAITING_ENTRIES: usize = 30_000;
-
 /// Entries that are read before the loop looks after other things.
 const READS_AT_ONCE: usize = 10_000;
-
-/// The same in bytes: four calls of the largest size that any of the services takes.
-const WAITING_BYTES: usize = 64 << 20;
 
 impl<T, I> Delivering<T, I>
 where
     T: BatchTarget,
     I: Input<Entry = T::Entry>,
 {
-    /// Whether more entries are to be read: for the next chunk, unless too many wait.
+    /// Whether more entries are to be read: for the next chunk, unless too many wait, so that a long input does not pile up in
+    /// memory behind a service that takes nothing.
     pub(super) fn wants_more(&self) -> bool {
         let wanted = self.limits.entries.max(1);
         !self.fresh.has_ended()
             && self.fresh.len() < wanted
             && self.fresh.bytes() < self.limits.bytes
-            && self.held_back() < WAITING_ENTRIES
-            && self.held_back_bytes() < WAITING_BYTES
+            && self.held_back() < self.options.read_ahead
+            && self.held_back_bytes() < self.options.read_ahead_bytes
             && self.fault.get().is_none()
     }
 

@@ -16,6 +16,7 @@ use futures::{Stream, StreamExt};
 use self::values::Convert;
 use crate::delivery::Delivery;
 use crate::engine::{Batch, Delivered, Streamed, destination};
+use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::{Delivers, Line, Producer};
 use crate::report::{DeliveryError, Report};
@@ -111,6 +112,17 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
         let delivered = values::deliver(target, input, &*self.parts.convert, self.options.clone()).await;
         delivered.log(&self.parts.destination());
         delivered.into_result()
+    }
+
+    /// Delivers every value of several inputs, or hands it back. As [`Delivery::deliver_interleaved`].
+    ///
+    /// # Errors
+    /// When any value was not delivered. The error carries all of them, each with its cause.
+    pub async fn deliver_interleaved<N>(&self, inputs: impl IntoIterator<Item = N>) -> Result<Report, DeliveryError<V>>
+    where
+        N: IntoIterator<Item = V>,
+    {
+        self.deliver(Interleaved::new(inputs)).await
     }
 
     /// Delivers every value of a stream, or hands it back. As [`Delivery::deliver_stream`].

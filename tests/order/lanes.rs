@@ -181,6 +181,26 @@ async fn all_entries_in_one_lane_are_delivered_and_the_input_is_not_read_to_its_
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_more_is_read_ahead_than_the_options_say_and_progress_tells_how_much() {
+    let progress = Progress::default();
+    let (figures, most) = (progress.clone(), Arc::new(AtomicUsize::new(0)));
+    let ahead = Arc::clone(&most);
+    let (service, _) = Service::new(Order::Exclusive, 4, move |_, chunk| {
+        let read_ahead = usize::try_from(figures.snapshot().read_ahead).unwrap();
+        ahead.fetch_max(read_ahead, Relaxed);
+        Fate::after(8, accepted(chunk))
+    });
+    let options = options(0).read_ahead(100).progress(&progress);
+    Delivery::new(service)
+        .options(options)
+        .deliver(writes([7; 1_000]))
+        .await
+        .unwrap();
+    assert_eq!(most.load(Relaxed), 100);
+    assert_eq!(progress.snapshot().read_ahead, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn few_large_entries_of_one_lane_are_read_ahead() {
     const ENTRIES: usize = 1_000;
     /// An eighth of a call.

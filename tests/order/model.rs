@@ -10,14 +10,17 @@ use crate::service::{Order, Seen, Write};
 
 /// Delivers a random input through random faults, and compares what arrived with a sequential delivery.
 fn is_delivered_in_order(scenario: &Scenario) -> Result<(), TestCaseError> {
+    arrives_in_order(scenario, 1)
+}
+
+/// The same with the input dealt out to so many inputs, which are read in turn.
+fn arrives_in_order(scenario: &Scenario, inputs: usize) -> Result<(), TestCaseError> {
     let input = scenario.input();
     let service = scenario.service(&input);
     let seen = service.seen();
     let result = scenario.run(async |options| {
-        Delivery::new(service)
-            .options(options)
-            .deliver(input.writes.clone())
-            .await
+        let dealt = (0..inputs).map(|first| input.writes.clone().into_iter().skip(first).step_by(inputs));
+        Delivery::new(service).options(options).deliver_interleaved(dealt).await
     });
     let (report, undelivered) = match result {
         Ok(report) => (report, Vec::new()),
@@ -135,6 +138,14 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_several_inputs_bring_arrives_in_the_order_in_which_they_are_read_in_turn(
+        scenario in any_scenario(Order::Exclusive),
+        inputs in 2_usize..6,
+    ) {
+        arrives_in_order(&scenario, inputs)?;
+    }
 
     #[test]
     fn writes_of_a_key_that_nobody_knows_keep_their_order_in_a_call_that_is_refused(

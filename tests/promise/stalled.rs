@@ -4,64 +4,77 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use aws_batch_delivery::events::{LOOKUP, STALLED};
+use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_credential_types::Credentials;
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Region};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
 use tokio::time::Instant;
 use tracing::Level;
 
-use crate::entries::puts;
+use crate::entries::{messages, puts};
 use crate::log::Log;
 
-/// A table behind a port that was bound and is closed: the system refuses each connection at once.
-fn behind_a_closed_port() -> Delivery<DynamoTable> {
+/// A port that was bound and is closed: the system refuses each connection at once.
+fn closed_port() -> String {
     let bound = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = bound.local_addr().unwrap();
-    drop(bound);
-    let config = Config::builder()
+    format!("http://{}", bound.local_addr().unwrap())
+}
+
+fn credentials() -> Credentials {
+    Credentials::new("key", "secret", None, None, "test")
+}
+
+fn table() -> Delivery<DynamoTable> {
+    let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
-        .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
-        .endpoint_url(format!("http://{address}"))
-        .build();
+        .credentials_provider(credentials())
+        .endpoint_url(closed_port());
+    Delivery::to_dynamo(aws_sdk_dynamodb::Client::from_conf(config.build()), "orders")
+}
+
+/// Delivers for 30 s in vain, and looks at the warnings.
+async fn assert_warned_of_no_connection<T: BatchTarget>(delivery: Delivery<T>, entries: Vec<T::Entry>, name: &str) {
+    let log = Log::start();
     let options = DeliveryOptions::default().deadline(Instant::now() + Duration::from_secs(30));
-    Delivery::to_dynamo(Client::from_conf(config), "orders").options(options)
-}
-
-/// The seconds and the codes of the warnings, while 100 puts are delivered in vain.
-async fn warnings(delivery: Delivery<DynamoTable>, log: &Log) -> Vec<(String, String)> {
-    let error = delivery.deliver(puts(100)).await.unwrap_err();
-    assert_eq!(error.undelivered().len(), 100);
-    let stalled = log.of(STALLED).into_iter();
-    let told = stalled.map(|warning| {
-        assert_eq!(
-            (warning.level, warning.field("destination")),
-            (Level::WARN, "dynamodb/orders")
-        );
-        (warning.field("seconds").to_owned(), warning.field("code").to_owned())
-    });
-    told.collect()
-}
-
-fn no_connection(seconds: [u64; 3]) -> Vec<(String, String)> {
-    let told = |seconds: u64| (seconds.to_string(), "no connection".to_owned());
-    seconds.map(told).to_vec()
+    let count = entries.len();
+    let error = delivery.options(options).deliver(entries).await.unwrap_err();
+    assert_eq!(error.undelivered().len(), count);
+    let stalled = log.of(STALLED);
+    let seconds: Vec<_> = stalled.iter().map(|warning| warning.field("seconds")).collect();
+    assert_eq!(seconds, ["5", "10", "20"]);
+    for warning in &stalled {
+        assert_eq!((warning.level, warning.field("destination")), (Level::WARN, name));
+        assert_eq!(warning.field("code"), "no connection");
+    }
+    // No permission is advised.
+    assert!(log.of(LOOKUP).iter().all(|lookup| lookup.level == Level::DEBUG));
 }
 
 #[tokio::test(start_paused = true)]
 async fn writes_to_a_dead_endpoint_are_warned_of_with_their_failure() {
-    let log = Log::start();
-    let delivery = behind_a_closed_port().key("id");
-    assert_eq!(warnings(delivery, &log).await, no_connection([5, 10, 20]));
+    assert_warned_of_no_connection(table().key("id"), puts(100), "dynamodb/orders").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_asked_for_at_a_dead_endpoint_is_warned_of_with_the_failure_and_no_permission_is_advised() {
-    let log = Log::start();
-    assert_eq!(warnings(behind_a_closed_port(), &log).await, no_connection([5, 10, 20]));
-    for lookup in log.of(LOOKUP) {
-        assert_eq!((lookup.level, lookup.field("advice")), (Level::DEBUG, ""));
-    }
+async fn a_key_that_is_asked_for_at_a_dead_endpoint_is_warned_of_with_the_failure() {
+    assert_warned_of_no_connection(table(), puts(100), "dynamodb/orders").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_is_asked_at_a_dead_endpoint_is_warned_of_with_the_failure() {
+    let config = aws_sdk_sqs::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(credentials())
+        .endpoint_url(closed_port());
+    let client = aws_sdk_sqs::Client::from_conf(config.build());
+    let url = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders.fifo";
+    let message = |mut message: aws_sdk_sqs::types::SendMessageBatchRequestEntry| {
+        message.message_group_id = Some("group".to_owned());
+        message
+    };
+    let messages = messages(100).into_iter().map(message).collect();
+    assert_warned_of_no_connection(Delivery::to_sqs(client, url), messages, "sqs/orders.fifo").await;
 }

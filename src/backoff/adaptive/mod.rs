@@ -153,7 +153,8 @@ impl Adaptive {
         Self::with(self.settings, self.jitter)
     }
 
-    /// Never more than this many entries a second, averaged over some calls. Default: as many as the service takes.
+    /// Never more than this many units of capacity a second, or entries if those are [counted](Self::by_write_units), averaged
+    /// over some calls. Default: as many as the service takes.
     ///
     /// # Panics
     /// When the rate is below 1, infinite or not a number.
@@ -165,7 +166,7 @@ impl Adaptive {
         Self::with(self.settings, self.jitter)
     }
 
-    /// Starts with this many entries a second instead of a search, where the capacity is about known.
+    /// Starts with this many units or entries a second instead of a search, where the capacity is about known.
     ///
     /// # Panics
     /// When the rate is below 1, infinite or not a number.
