@@ -147,7 +147,7 @@ impl Delivery {
     /// Runs until a state is entered for that reason.
     #[track_caller]
     fn run_until(&mut self, state: PaceState, reason: PaceReason) -> &mut Self {
-        let end = self.now + Duration::from_secs(60);
+        let end = self.now + Duration::from_mins(1);
         while self.states.last() != Some(&(state, reason)) {
             assert!(self.now < end, "never {state}, as {reason}; {:?}", self.states);
             self.step();
