@@ -6,19 +6,13 @@
 mod answer;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod asked;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
-mod body;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
-mod clients;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
-mod json;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
-mod kept;
 mod lane;
 #[cfg(test)]
 mod recording;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod single_attempt;
 #[cfg(feature = "sqs")]
 pub mod sqs;
 mod throttling;

@@ -19,11 +19,11 @@ use aws_smithy_runtime_api::client::auth::{AuthScheme, AuthSchemeId};
 use aws_smithy_runtime_api::client::dns::ResolveDnsError;
 use aws_smithy_runtime_api::client::endpoint::EndpointResolverParams;
 use aws_smithy_runtime_api::client::identity::Identity;
+use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::{
     self, BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextRef,
     FinalizerInterceptorContextMut,
 };
-use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
 use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::DateTime;
@@ -80,7 +80,6 @@ impl Error for Unsent {
     }
 }
 
-#[dyn_dispatch_hint]
 impl Intercept for Transmission {
     fn name(&self) -> &'static str {
         "Transmission"

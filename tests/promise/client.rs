@@ -1,11 +1,8 @@
-//! The caller's client holds in every call: its configuration, its connections, its credentials, its clock.
+//! The caller's client holds in every call: its configuration, its credentials, its clock.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use aws_batch_delivery::Delivery;
@@ -19,13 +16,12 @@ use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
-use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::date_time::Format;
 
-use crate::entries::{delete, messages, no_rest, puts};
+use crate::entries::{messages, no_rest, puts};
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 
@@ -102,15 +98,21 @@ fn everything() -> String {
     format!(r#"{{"UnprocessedItems":{{}},"Successful":[{}]}}"#, sent.join(","))
 }
 
-/// Credentials that count how often they are asked for.
-fn counted() -> (SharedCredentialsProvider, Arc<AtomicUsize>) {
+/// Credentials that count how often they are asked for, as do their keys: `key-0`, `key-1`, …
+fn counted(expiry: Option<SystemTime>) -> (SharedCredentialsProvider, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let provider = provide_credentials_fn(move || {
-        count.fetch_add(1, Ordering::Relaxed);
-        async {
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        async move {
             tokio::task::yield_now().await;
-            Ok(Credentials::new("key", "secret", None, None, "test"))
+            Ok(Credentials::new(
+                format!("key-{number}"),
+                "secret",
+                None,
+                expiry,
+                "test",
+            ))
         }
     });
     (SharedCredentialsProvider::new(provider), asked)
@@ -123,17 +125,6 @@ struct SameInvocation;
 impl InvocationIdGenerator for SameInvocation {
     fn generate(&self) -> Result<Option<InvocationId>, BoxError> {
         Ok(Some(InvocationId::new("the same".to_owned())))
-    }
-}
-
-/// Sees what is sent, and changes nothing.
-#[derive(Debug)]
-struct Watcher;
-
-#[dyn_dispatch_hint]
-impl Intercept for Watcher {
-    fn name(&self) -> &'static str {
-        "Watcher"
     }
 }
 
@@ -208,48 +199,10 @@ async fn all_calls_of_messages_are_configured_alike() {
     assert_configured(&service);
 }
 
-/// The SDK signs the body that it has written itself. Ours is the same, so its signature has to be the same.
-fn assert_signed_alike(service: &Service) {
-    let sent = service.sent.lock().unwrap();
-    let signatures: Vec<&str> = sent.iter().map(|call| call.header("authorization")).collect();
-    assert_eq!(signatures.len(), 3);
-    assert_eq!(signatures, [signatures[0]; 3]);
-}
-
-#[tokio::test]
-async fn a_body_of_writes_is_signed_as_the_sdk_signs_its_own() {
-    let service = Service::default();
-    let config = || config!(aws_sdk_dynamodb).http_client(service.clone());
-    let ours = aws_sdk_dynamodb::Client::from_conf(config().build());
-    let watched = aws_sdk_dynamodb::Client::from_conf(config().interceptor(Watcher).build());
-    for (client, times) in [(watched, 1), (ours, 2)] {
-        let delivery = Delivery::to_dynamo(client, "orders").key("id");
-        for _ in 0..times {
-            delivery.deliver([delete("a")]).await.unwrap();
-        }
-    }
-    assert_signed_alike(&service);
-}
-
-#[tokio::test]
-async fn a_body_of_messages_is_signed_as_the_sdk_signs_its_own() {
-    let service = Service::default();
-    let config = || config!(aws_sdk_sqs).http_client(service.clone());
-    let ours = aws_sdk_sqs::Client::from_conf(config().build());
-    let watched = aws_sdk_sqs::Client::from_conf(config().interceptor(Watcher).build());
-    for (client, times) in [(watched, 1), (ours, 2)] {
-        let delivery = Delivery::to_sqs(client, QUEUE);
-        for _ in 0..times {
-            delivery.deliver(messages(1)).await.unwrap();
-        }
-    }
-    assert_signed_alike(&service);
-}
-
 #[tokio::test]
 async fn credentials_are_asked_for_once_by_all_calls_of_writes() {
     for concurrency in [1, 4] {
-        let (credentials, asked) = counted();
+        let (credentials, asked) = counted(None);
         let config = config!(aws_sdk_dynamodb)
             .credentials_provider(credentials)
             .http_client(Service::default());
@@ -264,7 +217,7 @@ async fn credentials_are_asked_for_once_by_all_calls_of_writes() {
 #[tokio::test]
 async fn credentials_are_asked_for_once_by_all_calls_of_messages() {
     for concurrency in [1, 4] {
-        let (credentials, asked) = counted();
+        let (credentials, asked) = counted(None);
         let config = config!(aws_sdk_sqs)
             .credentials_provider(credentials)
             .http_client(Service::default());
@@ -274,6 +227,65 @@ async fn credentials_are_asked_for_once_by_all_calls_of_messages() {
         deliver_messages(&client, concurrency).await;
         assert_eq!(asked.load(Ordering::Relaxed), 1);
     }
+}
+
+/// The keys that calls were signed with.
+fn keys(service: &Service) -> Vec<String> {
+    let sent = service.sent.lock().unwrap();
+    let key = |call: &Sent| {
+        let (_, credential) = call.header("authorization").split_once("Credential=").unwrap();
+        credential.split('/').next().unwrap().to_owned()
+    };
+    sent.iter().map(key).collect()
+}
+
+/// Credentials that have expired when they arrive are asked for again by each call.
+fn expired() -> SystemTime {
+    SystemTime::UNIX_EPOCH + NOW
+}
+
+#[tokio::test]
+async fn credentials_of_writes_rotate_as_with_the_bare_sdk() {
+    let client = || {
+        let service = Service::default();
+        let (credentials, asked) = counted(Some(expired()));
+        let config = config!(aws_sdk_dynamodb)
+            .credentials_provider(credentials)
+            .http_client(service.clone());
+        (aws_sdk_dynamodb::Client::from_conf(config.build()), service, asked)
+    };
+    let (delivering, delivered, asked) = client();
+    deliver_puts(&delivering, 1).await;
+    let (bare, called, asked_by_bare) = client();
+    for chunk in puts(100).chunks(25) {
+        let call = bare.batch_write_item().request_items("orders", chunk.to_vec());
+        call.send().await.unwrap();
+    }
+    assert_eq!(keys(&delivered), keys(&called));
+    assert_eq!(asked.load(Ordering::Relaxed), asked_by_bare.load(Ordering::Relaxed));
+    assert_eq!(asked.load(Ordering::Relaxed), 4, "each call asks");
+}
+
+#[tokio::test]
+async fn credentials_of_messages_rotate_as_with_the_bare_sdk() {
+    let client = || {
+        let service = Service::default();
+        let (credentials, asked) = counted(Some(expired()));
+        let config = config!(aws_sdk_sqs)
+            .credentials_provider(credentials)
+            .http_client(service.clone());
+        (aws_sdk_sqs::Client::from_conf(config.build()), service, asked)
+    };
+    let (delivering, delivered, asked) = client();
+    deliver_messages(&delivering, 1).await;
+    let (bare, called, asked_by_bare) = client();
+    for chunk in messages(40).chunks(10) {
+        let call = bare.send_message_batch().queue_url(QUEUE);
+        call.set_entries(Some(chunk.to_vec())).send().await.unwrap();
+    }
+    assert_eq!(keys(&delivered), keys(&called));
+    assert_eq!(asked.load(Ordering::Relaxed), asked_by_bare.load(Ordering::Relaxed));
+    assert_eq!(asked.load(Ordering::Relaxed), 4, "each call asks");
 }
 
 /// What a client has learnt of the service's clock, no call has to learn again.
@@ -298,86 +310,4 @@ async fn the_clock_that_the_client_has_set_is_set_in_all_calls() {
     let [wrong, right] = ["20260921T141320Z", "20260921T143320Z"];
     let of_each_client = [wrong, right, right, right, right];
     assert_eq!(dates, [of_each_client, of_each_client].concat());
-}
-
-/// A service on a port of this machine. It takes everything, but each request of a number that `fails`. Returns where it is, and
-/// how often somebody has connected.
-fn listening(fails: fn(usize) -> bool) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let connected = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&connected);
-    let asked = Arc::new(AtomicUsize::new(0));
-    thread::spawn(move || {
-        for connection in listener.incoming() {
-            count.fetch_add(1, Ordering::Relaxed);
-            let asked = Arc::clone(&asked);
-            let fails = move || fails(asked.fetch_add(1, Ordering::Relaxed));
-            thread::spawn(move || answer(&connection.unwrap(), fails));
-        }
-    });
-    (url, connected)
-}
-
-/// Answers one request after the other, until nobody asks any more.
-fn answer(mut connection: &TcpStream, fails: impl Fn() -> bool) {
-    let mut requests = BufReader::new(connection);
-    let everything = everything();
-    loop {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            if requests.read_line(&mut line).unwrap_or(0) == 0 {
-                return;
-            }
-            if let Some(("content-length", value)) = line.to_lowercase().split_once(':') {
-                length = value.trim().parse().unwrap();
-            }
-            if line == "\r\n" {
-                break;
-            }
-        }
-        requests.read_exact(&mut vec![0; length]).unwrap();
-        let status = if fails() { "503 Service Unavailable" } else { "200 OK" };
-        let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", everything.len());
-        connection.write_all((head + &everything).as_bytes()).unwrap();
-    }
-}
-
-/// A client that was given no HTTP client has one of its own, and there is no other in any call.
-#[tokio::test]
-async fn all_calls_of_writes_share_the_connection_of_the_client() {
-    let (url, connected) = listening(|_| false);
-    let client = aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb).endpoint_url(url).build());
-    client.list_tables().send().await.unwrap();
-    deliver_puts(&client, 1).await;
-    client.list_tables().send().await.unwrap();
-    assert_eq!(connected.load(Ordering::Relaxed), 1);
-}
-
-#[tokio::test]
-async fn all_calls_of_messages_share_the_connection_of_the_client() {
-    let (url, connected) = listening(|_| false);
-    let client = aws_sdk_sqs::Client::from_conf(config!(aws_sdk_sqs).endpoint_url(url).build());
-    client.list_queues().send().await.unwrap();
-    deliver_messages(&client, 1).await;
-    client.list_queues().send().await.unwrap();
-    assert_eq!(connected.load(Ordering::Relaxed), 1);
-}
-
-/// The client is told to keep its connections also after failures.
-#[tokio::test]
-async fn calls_of_writes_that_fail_keep_the_connection_as_the_client_does() {
-    let (url, connected) = listening(|number| number % 2 == 1);
-    let client = aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb).endpoint_url(url).build());
-    deliver_puts(&client, 1).await;
-    assert_eq!(connected.load(Ordering::Relaxed), 1);
-}
-
-#[tokio::test]
-async fn calls_of_messages_that_fail_keep_the_connection_as_the_client_does() {
-    let (url, connected) = listening(|number| number % 2 == 1);
-    let client = aws_sdk_sqs::Client::from_conf(config!(aws_sdk_sqs).endpoint_url(url).build());
-    deliver_messages(&client, 1).await;
-    assert_eq!(connected.load(Ordering::Relaxed), 1);
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod client;
 mod clock;
+mod connections;
 mod conservation;
 mod doubt;
 mod entries;

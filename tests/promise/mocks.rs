@@ -1,23 +1,34 @@
-//! A client that is mocked as `aws_smithy_mocks` does it: by an interceptor that panics at a call without a rule.
+//! A client that is mocked as `aws_smithy_mocks` does it: by an interceptor that puts the outputs of its rules in place of what is
+//! received, and panics at a call without a rule.
 
+use std::collections::{HashMap, VecDeque};
 use std::error::Error;
+use std::sync::{Arc, Mutex};
 
 use aws_batch_delivery::{Cause, Delivery};
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput};
 use aws_sdk_dynamodb::operation::describe_table::DescribeTableInput;
 use aws_smithy_runtime_api::box_error::BoxError;
-use aws_smithy_runtime_api::client::interceptors::context::BeforeSerializationInterceptorContextRef;
-use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::interceptors::Intercept;
+use aws_smithy_runtime_api::client::interceptors::context::{
+    BeforeSerializationInterceptorContextRef, FinalizerInterceptorContextMut, Output,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
 
-use crate::entries::{puts, with_table};
+use crate::entries::{one_by_one, puts, with_table};
 
 /// Has a rule for every call but `DescribeTable`.
 #[derive(Debug)]
 struct Mock;
 
-#[dyn_dispatch_hint]
 impl Intercept for Mock {
     fn name(&self) -> &'static str {
         "Mock"
@@ -50,4 +61,82 @@ async fn a_mock_without_a_rule_for_describe_table_needs_the_key() {
     assert_eq!(source, "no rules matched for DescribeTable");
 
     assert_eq!(delivery.key("id").deliver(puts(3)).await.unwrap().delivered, 3);
+}
+
+/// Gives its outputs one after the other, and keeps how many writes each call had.
+#[derive(Debug, Clone, Default)]
+struct Rules {
+    outputs: Arc<Mutex<VecDeque<BatchWriteItemOutput>>>,
+    calls: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Intercept for Rules {
+    fn name(&self) -> &'static str {
+        "Rules"
+    }
+
+    fn read_before_serialization(
+        &self,
+        context: &BeforeSerializationInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let input = context.input().downcast_ref::<BatchWriteItemInput>().unwrap();
+        let writes = &input.request_items().unwrap()["orders"];
+        self.calls.lock().unwrap().push(writes.len());
+        Ok(())
+    }
+
+    fn modify_before_attempt_completion(
+        &self,
+        context: &mut FinalizerInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let output = self.outputs.lock().unwrap().pop_front().expect("a rule");
+        *context.output_or_error_mut().unwrap() = Ok(Output::erase(output));
+        Ok(())
+    }
+}
+
+/// Answers every request as `aws_smithy_mocks`'s own HTTP client does, whose answers no rule lets pass.
+#[derive(Debug)]
+struct Teapot;
+
+impl HttpConnector for Teapot {
+    fn call(&self, _: HttpRequest) -> HttpConnectorFuture {
+        let status = 418.try_into().unwrap();
+        HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from("I'm a teapot!"))))
+    }
+}
+
+impl HttpClient for Teapot {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(Self)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mock_sees_every_write_and_its_outputs_count() {
+    let leftovers = HashMap::from([("orders".to_owned(), puts(2))]);
+    let rules = Rules::default();
+    rules
+        .outputs
+        .lock()
+        .unwrap()
+        .extend([leftovers, HashMap::new()].map(|unprocessed| {
+            BatchWriteItemOutput::builder()
+                .set_unprocessed_items(Some(unprocessed))
+                .build()
+        }));
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
+        .http_client(Teapot)
+        .interceptor(rules.clone());
+    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").key("id");
+    let report = delivery.options(one_by_one()).deliver(puts(3)).await.unwrap();
+    assert_eq!((report.delivered, report.calls), (3, 2));
+    assert_eq!(*rules.calls.lock().unwrap(), [3, 2]);
 }

@@ -1,6 +1,7 @@
 //! A service on a socket that does with each request what it is told, down to the byte.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -29,6 +30,7 @@ pub(crate) enum Then {
 pub(crate) struct Raw {
     pub(crate) url: String,
     taken: Arc<Mutex<Vec<String>>>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Raw {
@@ -45,10 +47,11 @@ impl Raw {
     ) -> Self {
         let listener = std::net::TcpListener::bind(address).unwrap();
         listener.set_nonblocking(true).unwrap();
-        let taken = Arc::default();
+        let (taken, connections) = (Arc::default(), Arc::default());
         let service = Self {
             url: format!("http://{}", listener.local_addr().unwrap()),
             taken: Arc::clone(&taken),
+            connections: Arc::clone(&connections),
         };
         let chosen = Arc::new(chosen);
         thread::spawn(move || {
@@ -57,6 +60,7 @@ impl Raw {
                 let listener = TcpListener::from_std(listener).unwrap();
                 loop {
                     let (connection, _) = listener.accept().await.unwrap();
+                    connections.fetch_add(1, Ordering::Relaxed);
                     let (taken, chosen) = (Arc::clone(&taken), Arc::clone(&chosen));
                     tokio::spawn(async move { serve(connection, &taken, &*chosen).await });
                 }
@@ -68,6 +72,11 @@ impl Raw {
     /// The bodies of all requests that it has taken.
     pub(crate) fn taken(&self) -> Vec<String> {
         self.taken.lock().unwrap().clone()
+    }
+
+    /// How many connections it has accepted.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 }
 

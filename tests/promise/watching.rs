@@ -8,7 +8,6 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemInput;
 use aws_sdk_sqs::operation::send_message_batch::SendMessageBatchInput;
-use aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint;
 
 use crate::entries::{messages, no_rest, puts, with_queue, with_table};
 
@@ -16,7 +15,6 @@ use crate::entries::{messages, no_rest, puts, with_queue, with_table};
 #[derive(Debug, Clone, Default)]
 struct Watcher(Arc<Mutex<Vec<usize>>>);
 
-#[dyn_dispatch_hint]
 impl Intercept for Watcher {
     fn name(&self) -> &'static str {
         "Watcher"

@@ -1,21 +1,21 @@
 //! DynamoDB: writes to one table or several by `BatchWriteItem`.
 
+mod body;
 mod calls;
 mod check;
 mod correlate;
 mod describe;
 mod equality;
 mod key;
-mod length;
 mod number;
 mod size;
 mod tables;
 #[cfg(test)]
 mod testing;
 mod throttling;
-mod wire;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use aws_sdk_dynamodb::Client;
@@ -56,8 +56,7 @@ const WRITE_UNIT: usize = 1024;
 /// credentials 6.2 s, by the SDK's reckoning; for one that takes longer there is the `load_timeout` of the client's identity
 /// cache.
 ///
-/// The body of a call is written from the entries as they are. Only a client with interceptors, such as a mock, gets copies of
-/// them as the call's input, so that the interceptors see what is sent; that takes more time.
+/// A call sends copies of its writes, since a write that comes back is sent again.
 ///
 /// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. Whoever mocks the
 /// client sets it to an empty map: without it an answer says nothing, and the writes are sent again. A key that is given
@@ -122,7 +121,7 @@ impl DynamoTable {
         if let Some(key) = self.key.get() {
             key.check(entry)?;
         }
-        let actual = wire::taken(entry, limit, self.limits.entries);
+        let actual = body::taken(entry, limit, self.limits.entries);
         if actual > limit {
             return Err(InvalidEntry::TooLarge {
                 part: "request",
@@ -140,8 +139,8 @@ impl DynamoTable {
     }
 
     async fn call(&self, chunk: &[WriteRequest], metered: bool) -> (Answer, Option<f64>) {
-        let requests = [(self.table.as_str(), chunk.iter().collect())];
-        match self.calls.write(&requests, metered).await {
+        let requests = HashMap::from([(self.table.clone(), chunk.to_vec())]);
+        match self.calls.write(requests, metered).await {
             Ok(output) => (
                 correlate::verdicts(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
@@ -158,7 +157,7 @@ impl DynamoTable {
 
     /// Bytes that requests may take in a call's body.
     fn request_bytes(&self) -> usize {
-        self.limits.bytes.saturating_sub(wire::envelope(&self.table))
+        self.limits.bytes.saturating_sub(body::envelope(&self.table))
     }
 }
 
@@ -227,8 +226,8 @@ fn table_name(table: &str) -> &str {
 
 /// Whether a call may ask for the capacity that it takes, without its body passing the limit.
 fn has_room_to_ask<'a>(requests: impl Iterator<Item = &'a WriteRequest>, limits: &Limits) -> bool {
-    let taken = requests.map(|request| wire::taken(request, limits.bytes, limits.entries));
-    taken.sum::<usize>() + wire::ASKING <= limits.bytes
+    let taken = requests.map(|request| body::taken(request, limits.bytes, limits.entries));
+    taken.sum::<usize>() + body::ASKING <= limits.bytes
 }
 
 /// Units that a call took of all its tables; `None` when it does not say.
@@ -305,9 +304,9 @@ mod tests {
     #[tokio::test]
     async fn a_metered_call_keeps_the_limit_of_the_body() {
         let chunk = [put([("id", text("a"))])];
-        for (spare, asks) in [(wire::ASKING, true), (wire::ASKING - 1, false)] {
+        for (spare, asks) in [(body::ASKING, true), (body::ASKING - 1, false)] {
             let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
-            let bytes = wire::envelope("orders") + wire::request(&chunk[0]) + spare;
+            let bytes = body::envelope("orders") + body::request(&chunk[0]) + spare;
             let limits = Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
             let (_, units) = table(&recorder).limits(limits).send_metered(&chunk).await;
             let body = recorder.only_request().body;
@@ -382,7 +381,7 @@ mod tests {
     #[test]
     fn the_body_never_passes_its_limit() {
         let recorder = Recorder::answering(200, "{}");
-        let bytes = wire::envelope("orders") + wire::request(&put([("id", text("a"))]));
+        let bytes = body::envelope("orders") + body::request(&put([("id", text("a"))]));
         let limits = |bytes| Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
         let exact = table(&recorder).limits(limits(bytes));
         let entry = put([("id", text("a"))]);

@@ -5,15 +5,10 @@ use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRe
 use aws_sdk_dynamodb::{Client, Config};
 use aws_smithy_async::rt::sleep::TokioSleep;
 
-use crate::targets::recording::{Recorder, Watcher};
+use crate::targets::recording::Recorder;
 
 pub(super) fn client(recorder: &Recorder) -> Client {
     Client::from_conf(config(recorder).build())
-}
-
-/// A client with an interceptor, for which the SDK writes the bodies.
-pub(super) fn watched(recorder: &Recorder) -> Client {
-    Client::from_conf(config(recorder).interceptor(Watcher).build())
 }
 
 fn config(recorder: &Recorder) -> Builder {

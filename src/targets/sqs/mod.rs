@@ -7,11 +7,9 @@ mod deduplication;
 mod encoding;
 #[cfg(feature = "s3-offload")]
 mod offload;
-mod reader;
 mod size;
 #[cfg(test)]
 mod testing;
-mod wire;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,6 +23,7 @@ pub use offload::{Offload, PAYLOAD_SIZE_ATTRIBUTE};
 pub use size::message_size;
 
 use self::calls::Calls;
+use self::correlate::wire_id;
 use self::deduplication::Deduplication;
 use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
@@ -63,9 +62,7 @@ const FIFO_SUFFIX: &str = ".fifo";
 /// credentials 6.2 s, by the SDK's reckoning; for one that takes longer there is the `load_timeout` of the client's identity
 /// cache.
 ///
-/// The body of a call is written from the entries as they are, and an answer that accepts all messages is read for their ids
-/// alone. Only for a client with interceptors, such as a mock, the SDK writes and reads, from copies of the entries, so that the
-/// interceptors see what is sent and answered; that takes more time.
+/// A call sends copies of its messages, since a message that fails is sent again.
 #[derive(Clone)]
 pub struct SqsQueue {
     calls: Calls,
@@ -158,12 +155,15 @@ impl SqsQueue {
         self.limits.entry_bytes.min(self.limits.bytes)
     }
 
-    /// Makes one call with the messages as they are; `sent` is their number.
-    async fn call<'a>(
-        &self,
-        messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>> + Clone,
-        sent: usize,
-    ) -> Answer {
+    /// Makes one call with the messages as they are, each under its id of this call.
+    async fn call<'a>(&self, messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>>) -> Answer {
+        let messages = messages.enumerate().map(|(place, message)| {
+            let mut message = message.into_owned();
+            message.id = wire_id(place);
+            message
+        });
+        let messages: Vec<_> = messages.collect();
+        let sent = messages.len();
         match self.calls.send(&self.queue_url, messages).await {
             Ok(output) => Answer::Each(correlate::verdicts(sent, output.successful(), output.failed())),
             Err(error) => verdict::of_call(error),
@@ -245,7 +245,7 @@ impl BatchTarget for SqsQueue {
             return offload::send(offload, self, chunk).await;
         }
         let messages = chunk.iter().map(|entry| self.encoded(entry));
-        self.call(messages, chunk.len()).await
+        self.call(messages).await
     }
 
     #[cfg(feature = "s3-offload")]

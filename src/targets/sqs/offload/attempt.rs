@@ -24,7 +24,7 @@ pub(in super::super) async fn send(
     let sent = ready().count();
     let answer = if sent > 0 {
         let messages = ready().map(|(entry, _)| offload.as_sent(queue, entry));
-        queue.call(messages, sent).await
+        queue.call(messages).await
     } else {
         Answer::Each(Vec::new())
     };

@@ -1,0 +1,205 @@
+//! The bytes of a call's body, as the SDK writes it.
+//!
+//! DynamoDB limits the body, and the body exceeds what the items count: base64, escapes, type tags.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
+use aws_smithy_types::base64;
+
+/// Bytes that a call's question takes what capacity it takes.
+pub(super) const ASKING: usize = r#","ReturnConsumedCapacity":"TOTAL""#.len();
+
+const QUOTES: usize = r#""""#.len();
+const COLON: usize = ":".len();
+const COMMA: usize = ",".len();
+
+/// Bytes of a character that is escaped by its code.
+const CODE: usize = r"\u0000".len();
+
+/// A call full of requests that count as long as they might be takes up one part of so many of its body: few calls are that
+/// full. And as many of them as a delivery lets wait stay within the bytes that it lets wait.
+const SMALL_PART: usize = 100;
+
+/// Bytes of a body that writes to `table`, without its requests. The comma that each request but the last has is counted by
+/// [`request`], so one is taken off here.
+pub(super) fn envelope(table: &str) -> usize {
+    r#"{"RequestItems":{:[]}}"#.len() + QUOTES + text_bytes(table) - COMMA
+}
+
+/// Bytes that one request takes up of a body with room for so many, in so many requests. A small one counts as long as it
+/// might be, so that its text need not be looked at; see [`request`].
+pub(super) fn taken(request: &WriteRequest, room: usize, requests: usize) -> usize {
+    let longest = Counter(most_text_bytes).request(request);
+    if longest < room / SMALL_PART / requests.max(1) {
+        longest + COMMA
+    } else {
+        self::request(request)
+    }
+}
+
+/// Bytes of one request and of the comma after it.
+pub(super) fn request(request: &WriteRequest) -> usize {
+    Counter(text_bytes).request(request) + COMMA
+}
+
+/// Counts bytes of JSON; those of a text between its quotes as it is told.
+#[derive(Clone, Copy)]
+struct Counter<Text>(Text);
+
+impl<Text: Fn(&str) -> usize + Copy> Counter<Text> {
+    fn request(self, request: &WriteRequest) -> usize {
+        let put = request.put_request().map_or(0, |put| {
+            r#""PutRequest":{"Item":{}}"#.len() + self.attributes(put.item())
+        });
+        let delete = request.delete_request().map_or(0, |delete| {
+            r#""DeleteRequest":{"Key":{}}"#.len() + self.attributes(delete.key())
+        });
+        let comma = if put > 0 && delete > 0 { COMMA } else { 0 };
+        "{}".len() + put + comma + delete
+    }
+
+    fn attributes(self, attributes: &HashMap<String, AttributeValue>) -> usize {
+        list(attributes, |(name, value)| {
+            self.string(name) + COLON + self.value(value)
+        })
+    }
+
+    /// `{"S":"…"}` and its like.
+    fn value(self, value: &AttributeValue) -> usize {
+        match value {
+            AttributeValue::S(text) => r#"{"S":}"#.len() + self.string(text),
+            AttributeValue::N(number) => r#"{"N":}"#.len() + self.string(number),
+            AttributeValue::B(blob) => r#"{"B":}"#.len() + bytes(blob),
+            AttributeValue::Ss(texts) => r#"{"SS":[]}"#.len() + list(texts, |text| self.string(text)),
+            AttributeValue::Ns(numbers) => r#"{"NS":[]}"#.len() + list(numbers, |number| self.string(number)),
+            AttributeValue::Bs(blobs) => r#"{"BS":[]}"#.len() + list(blobs, bytes),
+            AttributeValue::L(values) => r#"{"L":[]}"#.len() + list(values, |value| self.value(value)),
+            AttributeValue::M(map) => r#"{"M":{}}"#.len() + self.attributes(map),
+            AttributeValue::Bool(true) => r#"{"BOOL":true}"#.len(),
+            AttributeValue::Bool(false) => r#"{"BOOL":false}"#.len(),
+            AttributeValue::Null(true) => r#"{"NULL":true}"#.len(),
+            AttributeValue::Null(false) => r#"{"NULL":false}"#.len(),
+            // An entry with a value that is not known does not pass its check.
+            _ => 0,
+        }
+    }
+
+    fn string(self, text: &str) -> usize {
+        QUOTES + (self.0)(text)
+    }
+}
+
+/// Bytes of a text between its quotes.
+fn text_bytes(text: &str) -> usize {
+    let letters = text.bytes().filter(|byte| has_letter(*byte)).count();
+    let codes = text.bytes().filter(|byte| *byte < 0x20 && !has_letter(*byte)).count();
+    text.len() + (r"\n".len() - 1) * letters + (CODE - 1) * codes
+}
+
+/// The bytes that there are at most between its quotes, without a look at the text: as if all of it were escaped.
+fn most_text_bytes(text: &str) -> usize {
+    CODE * text.len()
+}
+
+/// Whether a letter stands for the byte in its escape; other bytes below 0x20 are escaped by their code.
+fn has_letter(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0x08 | 0x0C | b'\n' | b'\r' | b'\t')
+}
+
+/// A string of base64 with padding.
+fn bytes(blob: &Blob) -> usize {
+    QUOTES + base64::encoded_length(blob.as_ref().len())
+}
+
+/// Parts with commas between them.
+fn list<T>(parts: impl IntoIterator<Item = T>, length: impl Fn(T) -> usize) -> usize {
+    let with_commas: usize = parts.into_iter().map(|part| length(part) + COMMA).sum();
+    with_commas.saturating_sub(COMMA)
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::{DeleteRequest, PutRequest};
+    use proptest::collection::{hash_map, vec};
+    use proptest::prelude::*;
+
+    use super::super::DynamoTable;
+    use super::super::testing::{client, runtime};
+    use super::*;
+    use crate::targets::BatchTarget;
+    use crate::targets::recording::Recorder;
+
+    fn any_value() -> impl Strategy<Value = AttributeValue> {
+        let bytes = || vec(any::<u8>(), 0..20).prop_map(Blob::new);
+        // Control characters, quotes, and characters of two to four bytes.
+        let text = || "[\\x00-\\x7f€ü😀\"\\\\]{0,12}";
+        let leaf = prop_oneof![
+            text().prop_map(AttributeValue::S),
+            any::<f64>().prop_map(|number| AttributeValue::N(number.to_string())),
+            bytes().prop_map(AttributeValue::B),
+            vec(text(), 0..4).prop_map(AttributeValue::Ss),
+            vec(any::<i32>(), 0..4)
+                .prop_map(|numbers| AttributeValue::Ns(numbers.iter().map(i32::to_string).collect())),
+            vec(bytes(), 0..4).prop_map(AttributeValue::Bs),
+            any::<bool>().prop_map(AttributeValue::Bool),
+            any::<bool>().prop_map(AttributeValue::Null),
+        ];
+        leaf.prop_recursive(4, 32, 4, move |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(AttributeValue::L),
+                hash_map(text(), inner, 0..4).prop_map(AttributeValue::M),
+            ]
+        })
+    }
+
+    fn any_request() -> impl Strategy<Value = WriteRequest> {
+        (hash_map("[a-z\"\n€]{1,8}", any_value(), 0..5), any::<bool>()).prop_map(|(attributes, put)| {
+            if put {
+                let put = PutRequest::builder().set_item(Some(attributes)).build().unwrap();
+                WriteRequest::builder().put_request(put).build()
+            } else {
+                let delete = DeleteRequest::builder().set_key(Some(attributes)).build().unwrap();
+                WriteRequest::builder().delete_request(delete).build()
+            }
+        })
+    }
+
+    fn sent(table: &str, requests: &[WriteRequest], metered: bool) -> String {
+        let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+        let target = DynamoTable::new(client(&recorder), table);
+        if metered {
+            runtime().block_on(target.send_metered(requests));
+        } else {
+            runtime().block_on(target.send(requests));
+        }
+        recorder.only_request().body
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn a_body_has_the_bytes_that_were_counted(
+            requests in vec(any_request(), 1..6),
+            table in "[a-zA-Z0-9_.:/-]{3,60}",
+            metered in any::<bool>(),
+        ) {
+            let counted = envelope(&table) + requests.iter().map(request).sum::<usize>();
+            let counted = if metered { counted + ASKING } else { counted };
+            prop_assert_eq!(sent(&table, &requests, metered).len(), counted);
+        }
+
+        #[test]
+        fn only_a_small_request_counts_for_more_than_it_has(
+            any in any_request(),
+            room in 0..10_000_000_usize,
+            requests in 1..50_usize,
+        ) {
+            let (taken, exact) = (taken(&any, room, requests), request(&any));
+            let is_small = taken * requests <= room / SMALL_PART;
+            prop_assert!(taken == exact || taken > exact && is_small, "{} of {}", taken, exact);
+        }
+    }
+}
