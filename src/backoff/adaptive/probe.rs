@@ -12,6 +12,9 @@ const CAUTION: f64 = 0.3;
 /// … and if there is a known loss, at least so many times as much.
 const GROWN: f64 = 1.5;
 
+/// At the second pace at least this part of the share of the first one is rejected, if it does not depend on the pace.
+const STAYS: f64 = 0.5;
+
 /// If the rejections depend on the pace, at most this part of the least suspected share is left at the pace of a probe.
 const REMAINDER: f64 = 0.2;
 
@@ -80,9 +83,14 @@ impl Hypotheses {
         }
     }
 
-    /// The same at another pace.
+    /// The same at another pace: a share that does not depend on the pace is about the same there.
     fn again(self) -> Self {
+        let seen = self.rejected / self.trials.max(1.0);
+        let least = self.least.max(STAYS * seen).min(LARGEST);
         Self {
+            suspected: self.suspected.max(least),
+            least,
+            low: if self.low_is_known { self.low } else { REMAINDER * least },
             earlier: self.all(),
             trials: 0.0,
             rejected: 0.0,
