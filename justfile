@@ -1,0 +1,48 @@
+# The steps of `.ci/run`, one recipe each, for use with `just`. Nothing requires it.
+
+# Lists the recipes.
+default:
+    @just --list
+
+# Every step, in order, as CI does.
+ci:
+    .ci/run
+
+# The tests, and the examples' own.
+test:
+    .ci/run test
+
+format:
+    .ci/run format
+
+# Clippy for all targets with all features.
+lint:
+    .ci/run lint
+
+# Clippy and rustdoc for each feature alone.
+features:
+    .ci/run features
+
+# Rustdoc with all features.
+docs:
+    .ci/run docs
+
+# Builds the package as it would be published.
+package:
+    .ci/run package
+
+# The tests against LocalStack and DynamoDB Local.
+emulators:
+    .ci/run emulators
+
+# The quick start of the README.
+quickstart:
+    .ci/run quickstart
+
+# The tests with fresh seeds, such as `just properties --lib`.
+properties *arguments:
+    .ci/properties {{arguments}}
+
+# Licences, advisories and duplicate versions of the dependencies. Needs `cargo-deny` and the network.
+dependencies:
+    cargo deny check

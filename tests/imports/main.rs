@@ -1,0 +1,259 @@
+//! What may import what, as `ARCHITECTURE.md` says it. Code that only tests see may import anything.
+
+mod circles;
+mod source;
+
+use std::fs;
+use std::path::Path;
+
+use circles::{Graph, circle, graph};
+use source::modules;
+
+/// An import that a rule forbids and that is there all the same: the module, the path, and why.
+type Exception = (&'static str, &'static str, &'static str);
+
+/// Panics if a module of the place names something that begins like one of the paths, but for the exceptions. An exception
+/// that is no longer needed has to go.
+fn assert_imports_none(place: &str, paths: &[&str], exceptions: &[Exception]) {
+    let modules = modules();
+    let of_place = modules.iter().filter(|(path, _)| is_below(path, place));
+    let mut forbidden = Vec::new();
+    let mut needed = vec![false; exceptions.len()];
+    let mut seen = 0;
+    for (module, content) in of_place {
+        seen += 1;
+        let matching = |import: &&String| paths.iter().any(|path| names(import, path));
+        for import in content.imports.iter().filter(matching) {
+            let is_meant = |(of, path, _): &Exception| module == of && is_below(import, path);
+            match exceptions.iter().position(is_meant) {
+                Some(exception) => needed[exception] = true,
+                None => forbidden.push(format!("{module} imports {import}")),
+            }
+        }
+    }
+    assert!(seen > 0, "there is no {place}");
+    assert!(forbidden.is_empty(), "{forbidden:#?}");
+    for ((module, path, _), needed) in exceptions.iter().zip(needed) {
+        assert!(needed, "{module} no longer imports {path}: the exception can go");
+    }
+}
+
+/// Whether the import is the path or something below it. A path that ends with `_` stands for all crates that begin so.
+fn names(import: &str, path: &str) -> bool {
+    is_below(import, path) || path.ends_with('_') && import.starts_with(path)
+}
+
+fn is_below(import: &str, path: &str) -> bool {
+    let rest = import.strip_prefix(path);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+#[test]
+fn the_engine_knows_no_aws() {
+    let services = [
+        "aws_",
+        "crate::targets::dynamo",
+        "crate::targets::sqs",
+        "crate::simulator",
+    ];
+    assert_imports_none("crate::engine", &services, &[]);
+}
+
+#[test]
+fn targets_know_neither_retries_nor_the_pace() {
+    let callers = [
+        "crate::backoff",
+        "crate::delivery",
+        "crate::engine",
+        "crate::options",
+        "crate::producer",
+        "crate::simulator",
+        "crate::typed",
+    ];
+    assert_imports_none("crate::targets", &callers, &[]);
+}
+
+#[test]
+fn strategies_do_no_io_and_have_no_clock() {
+    let world = [
+        "aws_",
+        "crate::delivery",
+        "crate::engine",
+        "crate::options",
+        "crate::producer",
+        "crate::targets",
+        "std::fs",
+        "std::net",
+        "std::thread",
+        "std::time::Instant::now",
+        "std::time::SystemTime",
+        "tokio",
+    ];
+    let snapshot = "a snapshot for people is taken at the time of the question, which names none";
+    let exceptions = [("crate::backoff::adaptive", "std::time::Instant::now", snapshot)];
+    assert_imports_none("crate::backoff", &world, &exceptions);
+}
+
+#[test]
+fn the_simulator_imports_nothing_from_the_rest() {
+    let rest: Vec<_> = modules()
+        .into_keys()
+        .filter(|path| path.matches("::").count() == 1)
+        .collect();
+    let rest: Vec<_> = rest
+        .iter()
+        .map(String::as_str)
+        .filter(|path| *path != "crate::simulator")
+        .collect();
+    assert_imports_none("crate::simulator", &rest, &[]);
+}
+
+#[test]
+fn options_and_reports_are_below_the_engine_and_the_targets() {
+    let above = ["crate::delivery", "crate::engine", "crate::producer", "crate::targets"];
+    let gate = "clones of the options share the strategy by the gate that they hold";
+    assert_imports_none(
+        "crate::options",
+        &above,
+        &[("crate::options", "crate::engine::Gate", gate)],
+    );
+    let snapshot = "a snapshot asks the gate for the pace";
+    assert_imports_none(
+        "crate::progress",
+        &above,
+        &[("crate::progress", "crate::engine::Gate", snapshot)],
+    );
+    let fault = "a fault is what the service said of a call, and the cause of an undelivered entry";
+    let reason = "the report counts the calls by what the service said of them";
+    let exceptions = [
+        ("crate::report::cause", "crate::targets::Fault", fault),
+        ("crate::report::error", "crate::targets::Fault", fault),
+        (
+            "crate::report::throttled_calls",
+            "crate::targets::ThrottlingReason",
+            reason,
+        ),
+    ];
+    assert_imports_none("crate::report", &above, &exceptions);
+}
+
+/// Imports that lead back to where they come from.
+const BACK: &[Exception] = &[
+    (
+        "crate::engine::turn",
+        "crate::engine::gate",
+        "a turn is made by the gate, and tells it when it is over",
+    ),
+    (
+        "crate::engine::delivering",
+        "crate::engine::ending",
+        "getting ready can end a delivery, and an ending hands its entries back",
+    ),
+    (
+        "crate::engine::gate",
+        "crate::engine::watch",
+        "the gate holds the warnings of all deliveries that share it, and a watch looks at the options that hold the gate",
+    ),
+    (
+        "crate::producer::outcome",
+        "crate::producer",
+        "the trait of what a producer delivers to is beside the producer",
+    ),
+    (
+        "crate::targets::dynamo::describe",
+        "crate::targets::dynamo",
+        "a table is asked for its key with all that it has",
+    ),
+    (
+        "crate::targets::dynamo::correlate",
+        "crate::targets::dynamo::tables",
+        "a write to one of several tables is beside their target",
+    ),
+    (
+        "crate::targets::dynamo::tables",
+        "crate::targets::dynamo",
+        "several tables are made of single ones",
+    ),
+    (
+        "crate::targets::sqs::offload",
+        "crate::targets::sqs",
+        "an upload takes the queue's own check and completion",
+    ),
+    (
+        "crate::targets::sqs::offload::attempt",
+        "crate::targets::sqs",
+        "an attempt with uploads ends with the queue's own call",
+    ),
+    (
+        "crate::targets::sqs::offload::attempt",
+        "crate::targets::sqs::offload",
+        "an attempt uploads what the offload says",
+    ),
+];
+
+/// The simulator's modules share the state in its root.
+fn without_the_simulator() -> Graph {
+    let mut graph = graph(&modules());
+    graph.retain(|path, _| !is_below(path, "crate::simulator"));
+    graph
+}
+
+#[test]
+fn no_module_imports_itself_by_way_of_others() {
+    let mut graph = without_the_simulator();
+    for (module, path, _) in BACK {
+        graph.get_mut(*module).map(|imports| imports.remove(*path));
+    }
+    if let Some(circle) = circle(&graph) {
+        panic!("{}", circle.join(" → "));
+    }
+}
+
+#[test]
+fn each_import_that_leads_back_still_does() {
+    let graph = without_the_simulator();
+    for (module, path, _) in BACK {
+        let is_there = graph.get(*module).is_some_and(|imports| imports.contains(*path));
+        assert!(is_there, "{module} no longer imports {path}: the exception can go");
+    }
+}
+
+#[test]
+fn the_imports_are_found() {
+    let modules = modules();
+    for (module, import) in [
+        ("crate::engine::lanes", "crate::engine::ticket::Chunk"),
+        ("crate::targets::dynamo", "crate::targets::dynamo::calls::Calls"),
+        (
+            "crate::targets::sqs::offload::attempt",
+            "crate::targets::sqs::offload::mark",
+        ),
+        ("crate::typed", "crate::engine::destination"),
+        ("crate::producer", "crate::engine::deliver"),
+        ("crate::producer::epoch", "std::sync::Arc"),
+    ] {
+        let imports = &modules[module].imports;
+        assert!(imports.contains(import), "{module}: {imports:#?}");
+    }
+    let graph = graph(&modules);
+    assert!(graph["crate::options"].contains("crate::engine::gate"));
+    assert!(graph["crate::engine::input"].contains("crate::producer::receipt"));
+}
+
+/// The page is not part of the package.
+#[test]
+fn the_files_that_the_architecture_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Ok(page) = fs::read_to_string(root.join("ARCHITECTURE.md")) else {
+        return;
+    };
+    let in_code_font = page.split('`').skip(1).step_by(2);
+    let files: Vec<_> = in_code_font
+        .filter(|file| file.starts_with("src/") || file.starts_with("tests/"))
+        .collect();
+    assert!(files.len() > 20, "{files:?}");
+    for file in files {
+        let there = root.join(file).exists() || root.join(file).with_extension("rs").exists();
+        assert!(there, "{file}");
+    }
+}
