@@ -7,6 +7,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws_batch_delivery::simulator::{InjectedFault, KeyType, Queue, QueueOptions, Simulator, Table, TableOptions};
+use aws_batch_delivery::targets::Acknowledgement;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{
@@ -334,7 +335,7 @@ async fn each_task_of_a_producer_hears_of_its_own_value() {
     let sent = (0..12).map(|number| producer.send(Picky(number)));
     for (number, ended) in (0..).zip(futures::future::join_all(sent).await) {
         match ended {
-            Ok(fate) => assert!(number % 2 == 0 && fate == Fate::Delivered),
+            Ok(fate) => assert!(number % 2 == 0 && matches!(fate, Fate::Delivered(_))),
             Err(undelivered) => {
                 assert_eq!(
                     (*undelivered.entry, undelivered.position),
@@ -370,7 +371,10 @@ async fn a_flush_hurries_what_was_sent_before_it_also_when_some_values_became_no
     producer.flush().await;
     assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
     // What comes after the flush lingers again.
-    assert_eq!(producer.send(Picky(20)).await.unwrap(), Fate::Delivered);
+    assert_eq!(
+        producer.send(Picky(20)).await.unwrap(),
+        Fate::Delivered(Acknowledgement::default())
+    );
     assert!(started.elapsed() >= Duration::from_hours(1), "{:?}", started.elapsed());
     assert_eq!(producer.close().await.unwrap().delivered, 5);
 }

@@ -1,6 +1,6 @@
 //! From the answer of a call to the fate of each of its entries.
 
-use std::iter::repeat_with;
+use std::iter::{repeat, repeat_with};
 
 use tokio::time::Instant;
 
@@ -8,7 +8,7 @@ use super::cases::Case;
 use super::ticket::{Chunk, Ticket, Ticketed};
 use crate::backoff::Outcome;
 use crate::producer::Fate;
-use crate::targets::{Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict};
+use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict};
 
 /// A call that is over. Accepted entries are gone; the others are here.
 pub(crate) struct Settled<E> {
@@ -52,9 +52,9 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
     };
     match answer {
         Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.dispute(chunk, sent_at, &fault),
-        Answer::Whole(Verdict::Accepted) => settled.accept_all(chunk),
-        Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(is_accepted) => {
-            settled.accept_all(chunk);
+        Answer::Whole(verdict) if verdict.is_accepted() => settled.accept_all(chunk, repeat(verdict)),
+        Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(Verdict::is_accepted) => {
+            settled.accept_all(chunk, verdicts);
         }
         Answer::Each(verdicts) => {
             let unanswered = repeat_with(|| {
@@ -87,7 +87,7 @@ impl<E> Settled<E> {
     fn add(&mut self, mut entry: Ticketed<E>, sent_at: Instant, verdict: Verdict) {
         let cost = entry.ticket.cost;
         match verdict {
-            Verdict::Accepted => self.accept(&mut entry.ticket),
+            Verdict::Accepted | Verdict::Acknowledged(_) => self.accept(&mut entry.ticket, verdict),
             Verdict::Rejected(rejection, fault) => {
                 let throttled = rejection.is_throttle();
                 self.count_fresh(&entry.ticket, throttled);
@@ -117,18 +117,24 @@ impl<E> Settled<E> {
     }
 
     /// All entries have arrived, as nearly always. They need not be touched, and end where they are.
-    fn accept_all(&mut self, mut chunk: Chunk<E>) {
-        chunk.tickets.iter_mut().for_each(|ticket| self.accept(ticket));
+    fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>) {
+        for (ticket, verdict) in chunk.tickets.iter_mut().zip(verdicts) {
+            self.accept(ticket, verdict);
+        }
         chunk.clear();
         self.emptied = Some(chunk);
     }
 
-    /// The entry of this ticket has arrived.
-    fn accept(&mut self, ticket: &mut Ticket<E>) {
+    /// The entry of this ticket has arrived, as the verdict says.
+    fn accept(&mut self, ticket: &mut Ticket<E>, verdict: Verdict) {
         self.count_fresh(ticket, false);
         self.count(Outcome::with_accepted, ticket.cost);
         if let Some(confirmation) = ticket.confirmation.take() {
-            confirmation.good(Fate::Delivered);
+            let acknowledgement = match verdict {
+                Verdict::Acknowledged(acknowledgement) => acknowledgement,
+                _ => Acknowledgement::default(),
+            };
+            confirmation.good(Fate::Delivered(acknowledgement));
         }
         self.left.extend(ticket.lane);
     }
@@ -183,14 +189,10 @@ impl<E> Settled<E> {
 /// Whether the answer accepts everything that it speaks of.
 pub(crate) fn accepts_all(answer: &Answer) -> bool {
     match answer {
-        Answer::Each(verdicts) => verdicts.iter().all(is_accepted),
-        Answer::Whole(verdict) => is_accepted(verdict),
+        Answer::Each(verdicts) => verdicts.iter().all(Verdict::is_accepted),
+        Answer::Whole(verdict) => verdict.is_accepted(),
         Answer::Stop(_) => false,
     }
-}
-
-fn is_accepted(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Accepted)
 }
 
 #[cfg(test)]

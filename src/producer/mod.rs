@@ -111,7 +111,8 @@ impl<E: Send + Sync + 'static> Producer<E> {
         }
     }
 
-    /// Sends an entry, and waits until its fate is known.
+    /// Sends an entry, and waits until its fate is known. For a message it has the
+    /// [ids](crate::targets::Acknowledgement) that SQS gave it.
     ///
     /// Dropped before the entry was [buffered](DeliveryOptions::buffer), the entry is not sent; dropped later, it is
     /// delivered all the same.

@@ -9,12 +9,13 @@ use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
 use crate::report::Undelivered;
+use crate::targets::Acknowledgement;
 
 /// The good end of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// The service has it.
-    Delivered,
+    /// The service has it, and told this of it.
+    Delivered(Acknowledgement),
     /// It was dropped for a newer one of its key, under
     /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins).
     Superseded,

@@ -26,10 +26,52 @@ pub enum Answer {
 pub enum Verdict {
     /// The service has it.
     Accepted,
+    /// The service has it, and told this of it.
+    Acknowledged(Acknowledgement),
     /// Not now: it is sent again.
     Rejected(Rejection, Fault),
     /// Not ever: sending it again cannot help.
     Refused(Fault),
+}
+
+impl Verdict {
+    /// Whether the service has the entry.
+    pub fn is_accepted(&self) -> bool {
+        matches!(self, Self::Accepted | Self::Acknowledged(_))
+    }
+}
+
+/// What a service told of an entry that it has: SQS tells ids, DynamoDB nothing.
+///
+/// ```
+/// # use aws_batch_delivery::targets::{Acknowledgement, Verdict};
+/// let acknowledged = Acknowledgement::default().with_message_id("5fea7756").with_sequence_number("18885");
+/// let verdict = Verdict::Acknowledged(acknowledged);
+/// assert!(verdict.is_accepted());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Acknowledgement {
+    /// The id that the service gave to the entry, such as the `MessageId` of SQS.
+    pub message_id: Option<String>,
+    /// The entry's place in the order that the service keeps, such as the `SequenceNumber` of a FIFO queue.
+    pub sequence_number: Option<String>,
+}
+
+impl Acknowledgement {
+    /// And this id.
+    #[must_use]
+    pub fn with_message_id(mut self, id: impl Into<String>) -> Self {
+        self.message_id = Some(id.into());
+        self
+    }
+
+    /// And this place in the order.
+    #[must_use]
+    pub fn with_sequence_number(mut self, number: impl Into<String>) -> Self {
+        self.sequence_number = Some(number.into());
+        self
+    }
 }
 
 /// Why an entry is sent again.

@@ -187,7 +187,9 @@ impl From<Answer> for Silence {
             // An answer that is not the service's own is no answer to wait for: what speaks for it may not know the question.
             Answer::Whole(Verdict::Rejected(Rejection::Setup, fault)) if !fault.is_ambiguous() => Self::Unsent(fault),
             Answer::Whole(Verdict::Rejected(_, fault)) => Self::Passing(fault),
-            Answer::Whole(Verdict::Accepted) | Answer::Each(_) => Self::ForNow(Fault::new("no answer")),
+            Answer::Whole(Verdict::Accepted | Verdict::Acknowledged(_)) | Answer::Each(_) => {
+                Self::ForNow(Fault::new("no answer"))
+            }
         }
     }
 }

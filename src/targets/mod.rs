@@ -21,7 +21,7 @@ mod transmission;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 pub(crate) mod verdict;
 
-pub use answer::{Answer, Fault, Rejection, Verdict};
+pub use answer::{Acknowledgement, Answer, Fault, Rejection, Verdict};
 pub use lane::Lane;
 pub use throttling::ThrottlingReason;
 

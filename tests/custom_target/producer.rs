@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Verdict};
+use aws_batch_delivery::targets::{Acknowledgement, Answer, BatchTarget, Fault, Limits, Verdict};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate, InvalidEntry, Progress};
 use futures::FutureExt;
 use futures::future::join_all;
@@ -85,7 +85,7 @@ async fn each_caller_learns_the_fate_of_its_own_entry() {
     };
     for (number, fate) in join_all((0..20).map(send)).await.into_iter().enumerate() {
         match fate.unwrap() {
-            Ok(fate) => assert!(number % 2 == 0 && fate == Fate::Delivered),
+            Ok(fate) => assert!(number % 2 == 0 && matches!(fate, Fate::Delivered(_))),
             Err(undelivered) => {
                 assert_eq!(*undelivered.entry, number);
                 assert!(number % 2 == 1 && matches!(undelivered.cause, Cause::Refused(_)));
@@ -125,7 +125,7 @@ async fn a_caller_that_goes_away_cancels_nothing() {
         let impatient = producer.send(1);
         assert!(tokio::time::timeout(ms(1), impatient).await.is_err());
     }
-    assert_eq!(patient.await.unwrap(), Fate::Delivered);
+    assert_eq!(patient.await.unwrap(), Fate::Delivered(Acknowledgement::default()));
     assert_eq!(*calls.lock().unwrap(), [vec![1, 2]]);
 }
 
@@ -142,14 +142,17 @@ async fn a_flush_lingers_for_nobody_and_waits_for_all_before_it() {
     assert_eq!(started.elapsed(), ms(5 + 8));
     assert_eq!(*calls.lock().unwrap(), [vec![1, 2]]);
     for receipt in receipts {
-        assert_eq!(receipt.now_or_never().unwrap().unwrap(), Fate::Delivered);
+        assert_eq!(
+            receipt.now_or_never().unwrap().unwrap(),
+            Fate::Delivered(Acknowledgement::default())
+        );
     }
     // Nothing is left to flush, and what comes later lingers.
     producer.flush().await;
     let mut late = producer.enqueue(3).await.unwrap();
     assert!(tokio::time::timeout(ms(1_000), &mut late).await.is_err());
     producer.close().await.unwrap();
-    assert_eq!(late.await.unwrap(), Fate::Delivered);
+    assert_eq!(late.await.unwrap(), Fate::Delivered(Acknowledgement::default()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,7 +187,10 @@ async fn a_producer_goes_on_after_a_fault_that_stopped_its_delivery() {
     let producer = Delivery::new(target).producer();
     let undelivered = producer.send(1).await.unwrap_err();
     assert!(matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "AccessDenied"));
-    assert_eq!(producer.send(2).await.unwrap(), Fate::Delivered);
+    assert_eq!(
+        producer.send(2).await.unwrap(),
+        Fate::Delivered(Acknowledgement::default())
+    );
     let report = producer.close().await.unwrap();
     assert_eq!((report.delivered, report.undelivered, report.calls), (1, 1, 2));
 }

@@ -1,5 +1,6 @@
 //! What the crate promises, proved against the simulator through the real SDK clients.
 
+mod acknowledgements;
 mod answers;
 mod client;
 mod clock;

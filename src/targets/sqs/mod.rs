@@ -165,7 +165,7 @@ impl SqsQueue {
         let messages: Vec<_> = messages.collect();
         let sent = messages.len();
         match self.calls.send(&self.queue_url, messages).await {
-            Ok(output) => Answer::Each(correlate::verdicts(sent, output.successful(), output.failed())),
+            Ok(output) => Answer::Each(correlate::verdicts(sent, output.successful, &output.failed)),
             Err(error) => verdict::of_call(error),
         }
     }
@@ -312,7 +312,7 @@ mod tests {
             &verdicts[..],
             [
                 Verdict::Rejected(Rejection::Throttled, _),
-                Verdict::Accepted,
+                Verdict::Acknowledged(_),
                 Verdict::Rejected(Rejection::Unanswered, _)
             ]
         ));

@@ -33,7 +33,7 @@ fn told(answer: &Answer) -> String {
 
 fn told_of(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Accepted => "accepted".to_owned(),
+        Verdict::Accepted | Verdict::Acknowledged(_) => "accepted".to_owned(),
         Verdict::Rejected(rejection, fault) if fault.is_ambiguous() => format!("{rejection:?}, perhaps applied"),
         Verdict::Rejected(rejection, _) => format!("{rejection:?}"),
         Verdict::Refused(fault) if fault.is_ambiguous() => "refused, perhaps applied".to_owned(),

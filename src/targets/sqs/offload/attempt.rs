@@ -30,10 +30,7 @@ pub(in super::super) async fn send(
     };
     let answer = with_failures(answer, sent, failures);
     if let Answer::Each(verdicts) = &answer {
-        let arrived = chunk
-            .iter()
-            .zip(verdicts)
-            .filter(|(_, verdict)| matches!(verdict, Verdict::Accepted));
+        let arrived = chunk.iter().zip(verdicts).filter(|(_, verdict)| verdict.is_accepted());
         let keys = arrived.filter_map(|(entry, _)| mark::key(&entry.id));
         keys.for_each(|key| _ = offload.uploads.forget(key));
     }
@@ -89,7 +86,7 @@ mod tests {
     /// `.` accepted, `r` rejected, `x` refused.
     fn told(verdicts: &[Verdict]) -> String {
         let letter = |verdict: &Verdict| match verdict {
-            Verdict::Accepted => '.',
+            Verdict::Accepted | Verdict::Acknowledged(_) => '.',
             Verdict::Rejected(..) => 'r',
             Verdict::Refused(_) => 'x',
         };
