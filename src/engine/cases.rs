@@ -1,4 +1,4 @@
-//! Refused calls, until the guilty entries are found.
+//! Refused calls, until the entries at fault are found.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,12 @@ use super::ticket::{Chunk, Ticket, Ticketed};
 
 /// The entries of a call that was refused as a whole.
 ///
-/// Nobody said which of them is at fault. The chunk is halved, and each half is sent by itself, until those that are at fault
-/// are alone. They are not topped up, as a guilty one would take more innocent ones down with it; and one goes after the
-/// other, so that entries keep their order, also those that were refused because they cannot be in one call. A guilty one
+/// The answer does not say which of them are at fault. The chunk is halved, and each half is sent by itself, until the entries at
+/// fault are alone. Halves are not topped up, since an entry at fault would have more entries refused with it. They go one after
+/// the other, so that entries keep their order, also those that were refused because they cannot be in one call. An entry at fault
 /// among n costs two calls for each halving, which are log2(n), rounded up.
 ///
-/// Nobody waits for an entry that is rejected meanwhile, except those that must not pass it: they become a case of their own.
+/// Only entries that must not pass it wait for an entry that is rejected meanwhile: they become a case of their own.
 pub(crate) struct Case<E> {
     /// What is still to be sent, the last one next.
     open: Vec<Chunk<E>>,

@@ -172,7 +172,7 @@ where
         out_of_time.map(|fault| Ending::OutOfTime(fault.clone()))
     }
 
-    /// Makes ready who has rested, unless the strategy holds it for longer. Nobody is held beyond the time it has.
+    /// Makes entries ready whose delay is over, unless the strategy holds them for longer. No entry is held beyond its time.
     fn wake(&mut self, now: Instant) {
         let Self {
             waiting,
@@ -229,7 +229,7 @@ where
         None
     }
 
-    /// Who wants to send, if there is anything to send, and a slot and somebody for it.
+    /// What to ask the strategy for, if there is something to send, a free slot, and a task that can make the call soon.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
         let may_leave = self.setup.may_leave(now) && self.lingers_until(now).is_none();
         let is_free = may_leave && self.rounds.have_room() && self.slots.has_free(now);

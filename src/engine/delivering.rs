@@ -54,7 +54,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) ledger: Ledger<T::Entry>,
     pub(super) watch: Watch,
     pub(super) farewells: Farewells<T::Entry>,
-    /// What was handed back and nobody waited for any more.
+    /// What was handed back after its receipt was dropped.
     pub(super) unheard: Vec<Undelivered<T::Entry>>,
 }
 

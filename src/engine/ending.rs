@@ -100,7 +100,7 @@ where
         }
     }
 
-    /// Hands back at once what somebody waits for.
+    /// Hands back at once what receipts wait for.
     pub(super) fn bid_farewell(&mut self) {
         let awaited = self.ledger.take_awaited();
         if !awaited.is_empty() {

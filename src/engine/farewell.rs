@@ -17,12 +17,12 @@ use crate::producer::Confirmation;
 use crate::report::Undelivered;
 use crate::targets::BatchTarget;
 
-/// Undelivered entries that somebody waits for, with those who wait.
+/// Undelivered entries whose receipts wait, with the way to tell them.
 pub(crate) type Awaited<E> = Vec<(Undelivered<E>, Confirmation<E>)>;
 
-/// Hands back entries that somebody waits for while the delivery goes on.
+/// Hands back entries whose receipts wait, while the delivery goes on.
 pub(crate) struct Farewells<E> {
-    /// Each returns those whose waiters went away meanwhile.
+    /// Each returns the entries whose receipts were dropped meanwhile.
     tasks: JoinSet<Vec<Undelivered<E>>>,
     /// Nothing more is taken back.
     hurry: CancellationToken,
@@ -53,7 +53,7 @@ impl<E: Send + 'static> Farewells<E> {
         });
     }
 
-    /// Those that nobody waited for any more, as far as they are known.
+    /// The entries whose receipts were dropped, as far as they are known.
     pub(crate) fn unheard(&mut self) -> Vec<Undelivered<E>> {
         let mut unheard = Vec::new();
         while let Some(ended) = self.tasks.try_join_next() {
@@ -62,8 +62,8 @@ impl<E: Send + 'static> Farewells<E> {
         unheard
     }
 
-    /// Waits until everybody was told, and takes nothing back any more after `patience`. Returns those that nobody waited for any
-    /// more.
+    /// Waits until all receipts were told, and takes nothing back any more after `patience`. Returns the entries whose receipts
+    /// were dropped.
     pub(crate) async fn end(&mut self, patience: Duration) -> Vec<Undelivered<E>> {
         let mut unheard = Vec::new();
         let mut patience = pin!(sleep(patience));

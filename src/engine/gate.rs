@@ -17,13 +17,13 @@ use super::watch::Warnings;
 use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, PaceSnapshot, Retry, Waiter};
 use crate::targets::Fault;
 
-/// How long a waiter waits that is told to wait by nobody: until the deliveries notice that the strategy panicked.
+/// How long to wait when the strategy panicked and gave no deadline: the deliveries notice the panic and end.
 const BROKEN: Duration = Duration::from_secs(1);
 
 /// The shortest wait for the pace of a key: a moment that has passed is waited for without end.
 const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
-/// A strategy and the queue of those who wait for it: one for all deliveries whose options are clones of each other.
+/// A strategy and the queue of the calls that wait for it: one for all deliveries whose options are clones of each other.
 ///
 /// Only the head of the queue asks the strategy, so that a thousand workers cost it no more than one. A strategy that panics
 /// is not asked again, and the deliveries that share it end.
@@ -211,7 +211,7 @@ impl Gate {
         &self.warnings
     }
 
-    /// The waiter's turn, if nobody waits and the strategy lets it go at once.
+    /// A turn at once, if no call waits and the strategy allows it.
     pub(crate) fn try_admit(self: &Arc<Self>, waiter: &Waiter) -> Option<Turn> {
         let now = Instant::now();
         let mut queue = self.queue();
@@ -263,7 +263,7 @@ pub(crate) struct QueuedUp {
 }
 
 impl QueuedUp {
-    /// Ready when the strategy lets the waiter go, who may want something else each time.
+    /// Ready when the strategy lets a call leave. What it would carry may differ each time that it is polled.
     pub(crate) fn poll_turn(&mut self, context: &mut Context<'_>, waiter: &Waiter) -> Poll<Turn> {
         loop {
             let now = Instant::now();

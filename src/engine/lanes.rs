@@ -14,13 +14,13 @@ use crate::targets::Lane;
 /// thousand gets no second chance; one that does so in a call in ten thousand costs a tenth of the sharing.
 const WARY_CALLS: u32 = 1_000;
 
-/// Who is on its way in each lane, and who is held behind it.
+/// Which entries of each lane are out, and which are held behind them.
 ///
 /// A lane is occupied from the moment that an entry of it is at hand until the fate of the last one that is out is known.
 /// Later entries are held meanwhile, in the order of the input; one of them is let out when the lane comes free. Only the
 /// entries of a lane that shares calls are let out together with the first one, into its call.
 ///
-/// Each entry costs one insertion and one removal, and lanes that nobody is in cost nothing.
+/// Each entry costs one insertion and one removal, and lanes without entries cost nothing.
 pub(crate) struct Lanes<E> {
     occupied: HashMap<u64, Traffic<E>, BuildHasherDefault<AlreadyHashed>>,
     held: usize,
@@ -81,7 +81,7 @@ impl<E> Lanes<E> {
                 free.insert(Traffic {
                     out: 1,
                     boarding: true,
-                    held: Held::nobody(),
+                    held: Held::none(),
                 });
             }
             Entry::Occupied(mut traffic) => {
@@ -148,7 +148,7 @@ impl<E> Lanes<E> {
         self.occupied.get_mut(&hash)
     }
 
-    /// The chunk leaves: closes the doors of its lanes, after those of the held that fit have joined.
+    /// The chunk leaves: held entries of its lanes that fit join it, and from then on no more of them.
     pub(crate) fn ride(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&Ticketed<E>) -> bool) {
         let shared = self.wary == 0;
         for place in 0..chunk.len() {

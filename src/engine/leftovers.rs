@@ -176,8 +176,9 @@ where
 
     /// A part of a case was not refused: the case goes on, without those that were rejected.
     ///
-    /// If the part was accepted, they are innocent and leave the case. As long as nothing of it is accepted, nobody knows
-    /// whether it would be refused, so that it must not meet others; and whoever must not pass them waits behind them.
+    /// If some of the part was accepted, the rejected entries are not at fault and leave the case. As long as none of it is accepted,
+    /// it is not known whether it would be refused, so that it must not share a call with others; and entries that must not
+    /// pass it wait behind it.
     fn go_on(&mut self, mut case: Case<T::Entry>, rejected: Vec<(Instant, Ticketed<T::Entry>)>, accepted: bool) {
         let is_free = |entry: &Ticketed<T::Entry>| accepted && !case.has_behind(&entry.ticket);
         let (free, bound): (Vec<_>, Vec<_>) = rejected.into_iter().partition(|(_, entry)| is_free(entry));

@@ -9,14 +9,14 @@
 //!
 //! - `input`: an iterator, a stream, or a producer's queue.
 //! - `fresh`: entries as they come from the input, checked and measured once.
-//! - `lanes`: the order of entries that must not pass each other; `held`: who has to wait for it.
+//! - `lanes`: the order of entries that must not pass each other; `held`: those that wait for it.
 //! - `waiting`: rejected entries, first at rest, then ready.
-//! - `cases`: refused calls, until the guilty entries are found.
+//! - `cases`: refused calls, until the entries at fault are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries, as far as it has `space`.
 //! - `ticket`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
 //! - `key_lines`: entries that wait by their partition key; `key_counts`: what a call came to, key by key.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
-//! - `gate`: the way past the shared strategy; `queue`: who waits there; `turn`: a call that may leave.
+//! - `gate`: the way past the shared strategy; `queue`: the calls that wait there; `turn`: a call that may leave.
 //! - `guarded`: code that is not this crate's, and may panic.
 //! - `meter`: what entries count for with a strategy that counts units of capacity.
 //! - `round`: one call and its answer; `rounds`: the calls in flight; `orders`: those that wait for a task.

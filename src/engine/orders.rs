@@ -22,8 +22,8 @@ pub(super) enum Order<E> {
 /// The calls that no task has taken yet.
 pub(super) struct Orders<E> {
     desk: Mutex<Desk<E>>,
-    /// Wakes a task for an order. Of two wakes that find nobody waiting only one is kept: so who takes an order and leaves
-    /// others wakes the next task.
+    /// Wakes a task for an order. Of two wakes that find no task waiting only one is kept, so a task that takes an order and
+    /// leaves others wakes the next task.
     came: Notify,
     /// Threads that make the calls.
     threads: usize,
@@ -32,16 +32,16 @@ pub(super) struct Orders<E> {
 
 struct Desk<E> {
     waiting: VecDeque<Order<E>>,
-    /// Somebody found no room for another one, and is to be told when there is.
+    /// The loop found no room for another one, and is to be woken when there is.
     lack_room: bool,
 }
 
-/// Tells who found no room for another call when there is.
+/// Wakes the loop when there is room for another call.
 #[derive(Clone, Default)]
 pub(super) struct Room(Arc<Notify>);
 
 impl Room {
-    /// Ready when there is room again. A word that comes before the wait is kept.
+    /// Ready when there is room again. A wake that comes before the wait is kept.
     pub(super) async fn made(&self) {
         self.0.notified().await;
     }
@@ -60,7 +60,7 @@ impl<E> Orders<E> {
         }
     }
 
-    /// Whether another call would find somebody to make it soon.
+    /// Whether a task would make another call soon.
     ///
     /// If not, the [room](Self::room) tells when one would. If so, it tells nothing: it is decided here, under the lock, since a
     /// moment later it may be different.
@@ -93,8 +93,8 @@ impl<E> Orders<E> {
                 Some(Step::Take(order)) => return order,
                 Some(Step::TellOfRoom) => {
                     self.room.0.notify_one();
-                    // Who is told goes next on this thread, and no other one can take him over. So this task steps aside. Otherwise
-                    // he would go when this thread has nothing left to do, and then the others would have nothing left either.
+                    // The woken task runs next on this worker and cannot be stolen, so yield here. Otherwise it would run when this
+                    // worker has no call left to make, and then the others would have none left either.
                     if self.threads > 1 {
                         yield_now().await;
                     }
@@ -106,8 +106,8 @@ impl<E> Orders<E> {
 
     fn step(&self) -> Option<Step<E>> {
         let mut desk = self.desk();
-        // Soon enough that no thread has to wait for the next ones. Who is told has to find room, or he would be told again
-        // before anybody has taken an order.
+        // Soon enough that no thread has to wait for the next ones. The loop has to find room when it is woken, or it would be
+        // woken again before an order was taken.
         let soon = (self.threads + 1).min(self.most() - 1);
         if desk.lack_room && desk.waiting.len() <= soon {
             desk.lack_room = false;
@@ -128,7 +128,7 @@ impl<E> Orders<E> {
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk<E>> {
-        // Nobody panics while it is held.
+        // No code panics while it is held.
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -136,7 +136,7 @@ impl<E> Orders<E> {
 /// What a task does next.
 enum Step<E> {
     Take(Order<E>),
-    /// There is room again, and somebody waits to hear of it.
+    /// There is room again, and the loop waits for it.
     TellOfRoom,
 }
 
@@ -177,7 +177,7 @@ mod tests {
         assert!(room.made().now_or_never().is_none());
         take_all(&orders).await;
         assert!(room.made().now_or_never().is_some());
-        // Who found room waits for something else.
+        // After it has found room the loop waits for something else.
         assert!(orders.have_room());
         orders.push(Order::End);
         take_all(&orders).await;
@@ -209,12 +209,12 @@ mod tests {
     #[test]
     fn who_takes_one_call_and_leaves_others_wakes_the_next_task() {
         let orders: Orders<()> = Orders::new(1);
-        // Nobody waits yet: one wake is kept.
+        // No task waits yet: one wake is kept.
         (0..2).for_each(|_| orders.push(Order::End));
         let (mut one, mut other) = (pin!(orders.came.notified()), pin!(orders.came.notified()));
         assert!(one.as_mut().now_or_never().is_some());
         assert!(other.as_mut().now_or_never().is_none());
         assert!(orders.step().is_some());
-        assert!(other.now_or_never().is_some(), "nobody was woken for the second one");
+        assert!(other.now_or_never().is_some(), "no task was woken for the second one");
     }
 }

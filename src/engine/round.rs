@@ -73,7 +73,7 @@ pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::En
     settled
 }
 
-/// Nobody knows what became of the call.
+/// It is not known what became of the call.
 fn lost(what: &'static str) -> Answer {
     Answer::Whole(Verdict::Rejected(
         Rejection::Connection,

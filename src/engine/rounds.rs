@@ -21,8 +21,8 @@ pub(super) const KEPT: usize = 64;
 /// Makes calls, each in a task that the runtime polls for itself, and tells what they came to.
 ///
 /// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make room for each
-/// and to move it there costs more than the rest of this crate does for the call. And whose call ends first takes the next
-/// one, so that no more of that room is touched than there are calls that wait for an answer.
+/// and to move it there costs more than the rest of this crate does for the call. The task whose call ends first takes
+/// the next one, so that no more of that room is touched than there are calls that wait for an answer.
 pub(super) struct Rounds<T: BatchTarget> {
     caller: Arc<Caller<T>>,
     tasks: JoinSet<()>,
@@ -57,7 +57,7 @@ impl<T: BatchTarget> Rounds<T> {
         self.in_flight == 0
     }
 
-    /// Whether another call would find somebody to make it soon. If not, the [room](Self::room) tells when one would.
+    /// Whether a task would make another call soon. If not, the [room](Self::room) tells when one would.
     pub(super) fn have_room(&self) -> bool {
         self.orders.have_room()
     }
@@ -88,7 +88,7 @@ impl<T: BatchTarget> Rounds<T> {
             tokio::select! {
                 biased;
                 Some(settled) = self.ended.recv() => return Some(self.heard(settled)),
-                // One that was told to end, or one whose call nobody will hear of again.
+                // A task that was told to end, or one that was lost with its call.
                 Some(task) = self.tasks.join_next() => task.unwrap_or_else(lost),
             }
         }
@@ -121,7 +121,7 @@ impl<T: BatchTarget> Rounds<T> {
         self.caller.abandoned.is_cancelled()
     }
 
-    /// Ends the tasks, so that nobody holds the target any more.
+    /// Ends the tasks, so that none of them holds the target any more.
     pub(super) async fn close(&mut self) {
         self.tasks.shutdown().await;
     }
@@ -210,7 +210,7 @@ mod tests {
         Round {
             chunk,
             case: None,
-            departure: gate.try_admit(&waiter).expect("nobody waits").depart(1),
+            departure: gate.try_admit(&waiter).expect("the queue is empty").depart(1),
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct Settled<E> {
     pub(crate) stop: Option<Fault>,
     /// The lanes of accepted entries, each as often as it had one.
     pub(crate) left: Vec<Lane>,
-    /// The whole chunk, when it was refused and nobody said on whose account.
+    /// The whole chunk, when it was refused and the answer does not say for which entries.
     pub(crate) disputed: Option<Chunk<E>>,
     /// What the chunk was a part of, when a call was refused before.
     pub(crate) case: Option<Case<E>>,

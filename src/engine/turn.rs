@@ -8,8 +8,8 @@ use super::gate::Gate;
 use super::meter::scaled;
 use crate::backoff::{KeyOutcome, Outcome};
 
-/// The strategy's word that a call may leave. Nobody else is asked until it has left or the turn is dropped, so a turn is
-/// never held across an `await`.
+/// The strategy's permission for a call to leave. The strategy is not asked again until the call has left or the turn is dropped,
+/// so a turn is never held across an `await`.
 pub(crate) struct Turn {
     gate: Arc<Gate>,
     entries: usize,

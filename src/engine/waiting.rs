@@ -9,8 +9,8 @@ use crate::targets::Lane;
 
 /// Rejected entries: first they rest, then they are ready.
 ///
-/// Both lists are sorted, the ready one by the first attempt: who has waited longest goes first, and is also the first whose
-/// time is used up. Positions make the keys unique.
+/// Both lists are sorted, the ready one by the first attempt: the entry that has waited longest goes first, and is also the
+/// first one whose time is used up. Positions make the keys unique.
 pub(crate) struct Waiting<E> {
     resting: BTreeMap<(Instant, u64), Ticketed<E>>,
     ready: BTreeMap<(Option<Instant>, u64), Ticketed<E>>,
