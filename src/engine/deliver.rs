@@ -83,7 +83,7 @@ where
             self.cases.wake(now);
             self.give_up_expired(now);
             let refilled = self.refill(now);
-            self.bid_farewell();
+            self.hand_back_awaited();
             // The target may have panicked over an entry that was read.
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);

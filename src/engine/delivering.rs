@@ -10,9 +10,9 @@ use tokio::time::{sleep_until, timeout};
 
 use super::cases::Cases;
 use super::ending::Ending;
-use super::farewell::Farewells;
 use super::fresh::Fresh;
 use super::guarded::{guarded, panicked};
+use super::hand_backs::HandBacks;
 use super::input::Input;
 use super::key_lines::KeyLines;
 use super::lanes::Lanes;
@@ -53,7 +53,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) refusals: Refusals,
     pub(super) ledger: Ledger<T::Entry>,
     pub(super) watch: Watch,
-    pub(super) farewells: Farewells<T::Entry>,
+    pub(super) hand_backs: HandBacks<T::Entry>,
     /// What was handed back after its receipt was dropped.
     pub(super) unheard: Vec<Undelivered<T::Entry>>,
 }
@@ -83,7 +83,7 @@ where
             fault: OnceLock::new(),
             refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone()),
-            farewells: Farewells::new(),
+            hand_backs: HandBacks::new(),
             unheard: Vec::new(),
             options,
         }

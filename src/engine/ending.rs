@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::cases::Case;
 use super::delivering::Delivering;
-use super::farewell::take_back;
+use super::hand_backs::take_back;
 use super::input::Input;
 use super::settle::Settled;
 use super::ticket::{Chunk, Ticketed};
@@ -101,12 +101,13 @@ where
     }
 
     /// Hands back at once what receipts wait for.
-    pub(super) fn bid_farewell(&mut self) {
+    pub(super) fn hand_back_awaited(&mut self) {
         let awaited = self.ledger.take_awaited();
         if !awaited.is_empty() {
-            self.farewells.bid(&self.target, awaited, self.options.attempt_timeout);
+            self.hand_backs
+                .begin(&self.target, awaited, self.options.attempt_timeout);
         }
-        self.unheard.extend(self.farewells.unheard());
+        self.unheard.extend(self.hand_backs.unheard());
     }
 
     /// Makes everything ready to be handed back.
@@ -117,9 +118,9 @@ where
             self.options.attempt_timeout
         };
         let awaited = self.ledger.take_awaited();
-        self.farewells.bid(&self.target, awaited, patience);
+        self.hand_backs.begin(&self.target, awaited, patience);
         take_back(&*self.target, self.ledger.undelivered(), patience).await;
-        let unheard = self.farewells.end(patience).await;
+        let unheard = self.hand_backs.end(patience).await;
         self.ledger.undelivered().extend(self.unheard.drain(..).chain(unheard));
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::delivered::Delivered;
-use super::farewell::Awaited;
+use super::hand_backs::Awaited;
 use super::ticket::{Chunk, Ticketed};
 use crate::backoff::{Outcome, PaceReason, PaceState};
 use crate::producer::Fate;

@@ -25,7 +25,7 @@
 //! - `setup`: whether calls can be made at all, and the probes that find out.
 //! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
-//! - `farewell`: what happens to undelivered entries before they are handed back.
+//! - `hand_backs`: undelivered entries on the way back, after the target has cleaned up.
 //! - `watch`: notices that nothing is accepted, and logs it.
 //! - `delivering`: all of that together; `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
@@ -37,10 +37,10 @@ mod deliver;
 mod delivered;
 mod delivering;
 mod ending;
-mod farewell;
 mod fresh;
 mod gate;
 mod guarded;
+mod hand_backs;
 mod held;
 mod history;
 mod input;

@@ -1,4 +1,4 @@
-//! What happens to undelivered entries before they are handed back.
+//! Undelivered entries on the way back: the target cleans up before they are handed back.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
@@ -21,14 +21,14 @@ use crate::targets::BatchTarget;
 pub(crate) type Awaited<E> = Vec<(Undelivered<E>, Confirmation<E>)>;
 
 /// Hands back entries whose receipts wait, while the delivery goes on.
-pub(crate) struct Farewells<E> {
+pub(crate) struct HandBacks<E> {
     /// Each returns the entries whose receipts were dropped meanwhile.
     tasks: JoinSet<Vec<Undelivered<E>>>,
     /// Nothing more is taken back.
     hurry: CancellationToken,
 }
 
-impl<E: Send + 'static> Farewells<E> {
+impl<E: Send + 'static> HandBacks<E> {
     pub(crate) fn new() -> Self {
         Self {
             tasks: JoinSet::new(),
@@ -37,7 +37,7 @@ impl<E: Send + 'static> Farewells<E> {
     }
 
     /// Hands the entries back, after the target has taken back what it did for them.
-    pub(crate) fn bid<T>(&mut self, target: &Arc<T>, awaited: Awaited<E>, patience: Duration)
+    pub(crate) fn begin<T>(&mut self, target: &Arc<T>, awaited: Awaited<E>, patience: Duration)
     where
         T: BatchTarget<Entry = E>,
     {
