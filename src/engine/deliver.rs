@@ -8,7 +8,7 @@ use futures::future::OptionFuture;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
-use super::cases::Case;
+use super::bisection::Bisection;
 use super::delivered::Delivered;
 use super::delivering::Delivering;
 use super::ending::Ending;
@@ -80,7 +80,7 @@ where
             }
             self.heed_hot_keys();
             self.wake(now);
-            self.cases.wake(now);
+            self.bisections.wake(now);
             self.give_up_expired(now);
             let refilled = self.refill(now);
             self.hand_back_awaited();
@@ -121,7 +121,7 @@ where
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
                     self.waiting.wake_all(|lane| self.lanes.board(lane));
-                    self.cases.wake_all();
+                    self.bisections.wake_all();
                     self.key_lines.wake_all();
                     self.slots.wake_all();
                     self.setup.wake(Instant::now());
@@ -198,7 +198,7 @@ where
             }
         }
         let of_keys = self.key_lines.take_expired(|entry| is_expired(&entry.ticket));
-        for entry in self.cases.take_expired(is_expired).into_iter().chain(of_keys) {
+        for entry in self.bisections.take_expired(is_expired).into_iter().chain(of_keys) {
             self.give_up(entry);
         }
     }
@@ -247,7 +247,7 @@ where
 
     /// What the next call would like to carry counts for.
     fn next_cost(&self) -> usize {
-        if self.cases.next_len().is_none() && self.options.gate.counts_units() {
+        if self.bisections.next_len().is_none() && self.options.gate.counts_units() {
             self.sendable_cost()
         } else {
             self.next_len()
@@ -256,7 +256,7 @@ where
 
     /// How many entries the next call would like to carry.
     fn next_len(&self) -> usize {
-        let entries = self.cases.next_len().unwrap_or_else(|| self.sendable());
+        let entries = self.bisections.next_len().unwrap_or_else(|| self.sendable());
         entries.min(self.most())
     }
 
@@ -268,8 +268,8 @@ where
     /// Delivers the next chunk in the slot that goes next.
     fn send(&mut self, turn: Turn) {
         let most = turn.entries().min(self.most());
-        let (chunk, case) = match self.cases.next(most) {
-            Some((chunk, case)) => (chunk, Some(case)),
+        let (chunk, bisection) = match self.bisections.next(most) {
+            Some((chunk, bisection)) => (chunk, Some(bisection)),
             None => (self.pack(most), None),
         };
         if chunk.len() > 0 {
@@ -283,7 +283,7 @@ where
                 .map(|since| since.elapsed());
             self.ledger.call_leaves(&chunk, delay.unwrap_or_default());
             self.setup.leaves();
-            self.deliver(chunk, case, departure);
+            self.deliver(chunk, bisection, departure);
         }
     }
 
@@ -292,8 +292,12 @@ where
     /// What is left over of it rests, and is then delivered by this same function, in a chunk topped up with fresh entries.
     /// Each round is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
     /// rounds cost neither stack nor memory.
-    fn deliver(&mut self, chunk: Chunk<T::Entry>, case: Option<Case<T::Entry>>, departure: Departure) {
-        let call = Round { chunk, case, departure };
+    fn deliver(&mut self, chunk: Chunk<T::Entry>, bisection: Option<Bisection<T::Entry>>, departure: Departure) {
+        let call = Round {
+            chunk,
+            bisection,
+            departure,
+        };
         self.rounds.start(call);
     }
 
@@ -301,19 +305,19 @@ where
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let patience = self.options.patience();
         let next_expiry = self.waiting.peek().and_then(|entry| entry.ticket.expiry(patience));
-        let case_expiry = self.cases.next_expiry(|ticket| ticket.expiry(patience));
+        let bisection_expiry = self.bisections.next_expiry(|ticket| ticket.expiry(patience));
         let key_expiry = self.key_lines.first_sent().and_then(|sent| sent.checked_add(patience));
         let has_entries =
-            self.waiting.ready() + self.key_lines.len() + self.fresh.len() > 0 || self.cases.next_len().is_some();
+            self.waiting.ready() + self.key_lines.len() + self.fresh.len() > 0 || self.bisections.next_len().is_some();
         let next_free = self.slots.next_free().filter(|_| has_entries);
         let next_probe = self.setup.next_probe().filter(|_| has_entries);
         let setup_expiry = self.setup.expiry(patience).filter(|_| has_entries);
-        let next_wake = [self.waiting.next_wake(), self.cases.next_wake()];
+        let next_wake = [self.waiting.next_wake(), self.bisections.next_wake()];
         next_wake
             .into_iter()
             .chain([
                 next_expiry,
-                case_expiry,
+                bisection_expiry,
                 key_expiry,
                 self.key_lines.next_due(now),
                 next_free,

@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::OptionFuture;
 use tokio::time::{sleep_until, timeout};
 
-use super::cases::Cases;
+use super::bisection::Bisections;
 use super::ending::Ending;
 use super::fresh::Fresh;
 use super::guarded::{guarded, panicked};
@@ -42,7 +42,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) hot_keys_seen: u64,
     /// The strategy paces single partition keys.
     pub(super) paces_keys: bool,
-    pub(super) cases: Cases<T::Entry>,
+    pub(super) bisections: Bisections<T::Entry>,
     pub(super) slots: Slots,
     /// Chunks whose entries have arrived, for the next ones.
     pub(super) emptied: Vec<Chunk<T::Entry>>,
@@ -76,7 +76,7 @@ where
             key_lines: KeyLines::new(),
             hot_keys_seen: 0,
             paces_keys: options.gate.paces_keys(),
-            cases: Cases::new(),
+            bisections: Bisections::new(),
             slots: Slots::new(options.concurrency),
             emptied: Vec::new(),
             setup: Setup::new(),
@@ -121,7 +121,7 @@ where
     /// Whether everything is settled.
     pub(super) fn is_done(&self) -> bool {
         let nothing_left =
-            self.waiting.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.cases.is_empty();
+            self.waiting.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.bisections.is_empty();
         nothing_left && self.rounds.is_empty() && self.fresh.has_ended()
     }
 }

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use tokio::time::sleep;
 
-use super::cases::Case;
+use super::bisection::Bisection;
 use super::delivering::Delivering;
 use super::hand_backs::take_back;
 use super::input::Input;
@@ -67,7 +67,7 @@ where
         for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(disputed) {
             self.give_back(entry, ending);
         }
-        for entry in settled.case.into_iter().flat_map(Case::into_entries) {
+        for entry in settled.bisection.into_iter().flat_map(Bisection::into_entries) {
             self.ledger.waits_no_more();
             self.give_back(entry, ending);
         }
@@ -76,7 +76,7 @@ where
     /// Hands back what was not in flight when the end was ordered, to the last entry of the input.
     pub(super) fn hand_back_the_rest(&mut self, ending: &Ending) {
         let waiting = self.waiting.take_all();
-        for entry in waiting.chain(self.cases.take_all()) {
+        for entry in waiting.chain(self.bisections.take_all()) {
             self.ledger.waits_no_more();
             self.give_back(entry, ending);
         }

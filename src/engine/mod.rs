@@ -4,14 +4,14 @@
 //! input ─▶ lanes ─▶ fresh ─▶ pack ─▶ gate ─▶ round ─▶ ledger ─▶ delivered, or handed back
 //!                             ▲               │
 //!                             ├── waiting ◀───┤ rejected
-//!                             └── cases ◀─────┘ refused as a whole
+//!                             └── bisection ◀─┘ refused as a whole
 //! ```
 //!
 //! - `input`: an iterator, a stream, or a producer's queue.
 //! - `fresh`: entries as they come from the input, checked and measured once.
 //! - `lanes`: the order of entries that must not pass each other; `held`: those that wait for it.
 //! - `waiting`: rejected entries, first at rest, then ready.
-//! - `cases`: refused calls, until the entries at fault are found.
+//! - `bisection`: refused calls, halved until the entries at fault are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries, as far as it has `space`.
 //! - `ticket`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
 //! - `key_lines`: entries that wait by their partition key; `key_counts`: what a call came to, key by key.
@@ -32,7 +32,7 @@
 //! It knows no AWS: the service is a [`BatchTarget`](crate::targets::BatchTarget). It has no clock but tokio's, so that
 //! paused time works.
 
-mod cases;
+mod bisection;
 mod deliver;
 mod delivered;
 mod delivering;

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::cases::Case;
+use super::bisection::Bisection;
 use super::guarded::panicked;
 use super::key_counts::KeyCounts;
 use super::settle::{Settled, accepts_all, settle};
@@ -21,7 +21,7 @@ use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
 pub(super) struct Round<E> {
     pub(super) chunk: Chunk<E>,
     /// What the chunk is a part of, when a call was refused before.
-    pub(super) case: Option<Case<E>>,
+    pub(super) bisection: Option<Bisection<E>>,
     pub(super) departure: Departure,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Caller<T> {
     pub(super) abandoned: CancellationToken,
 }
 
-/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The case
+/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The bisection
 /// that the chunk is a part of comes back with it.
 pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::Entry>) -> Settled<T::Entry> {
     let Caller {
@@ -41,7 +41,11 @@ pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::En
         attempt_timeout,
         abandoned,
     } = caller;
-    let Round { chunk, case, departure } = round;
+    let Round {
+        chunk,
+        bisection,
+        departure,
+    } = round;
     let sent_at = departure.sent_at();
     let counts_units = departure.counts_units();
     let (answer, units) = {
@@ -67,7 +71,7 @@ pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::En
     let has_rejections = !accepts_all(&answer);
     let mut keys = KeyCounts::of(&chunk.tickets, |()| departure.counts_keys(has_rejections));
     let mut settled = settle(chunk, answer, sent_at, Instant::now());
-    settled.case = case;
+    settled.bisection = bisection;
     keys.settle(&settled);
     departure.answered(&settled.cost, keys.outcomes(), units);
     settled

@@ -209,7 +209,7 @@ mod tests {
         chunk.push(Ticketed { entry: (), ticket });
         Round {
             chunk,
-            case: None,
+            bisection: None,
             departure: gate.try_admit(&waiter).expect("the queue is empty").depart(1),
         }
     }

@@ -36,12 +36,12 @@ where
     /// How many entries wait that may not go with the next chunk: rejected ones, those held in their lanes, those that wait
     /// by their keys.
     fn held_back(&self) -> usize {
-        self.waiting.len() + self.key_lines.len() + self.cases.len() + self.lanes.held()
+        self.waiting.len() + self.key_lines.len() + self.bisections.len() + self.lanes.held()
     }
 
     /// Their bytes.
     fn held_back_bytes(&self) -> usize {
-        self.waiting.bytes() + self.key_lines.bytes() + self.cases.bytes() + self.lanes.bytes()
+        self.waiting.bytes() + self.key_lines.bytes() + self.bisections.bytes() + self.lanes.bytes()
     }
 
     /// Shows how many entries were read and are in no call.
@@ -222,7 +222,7 @@ where
     /// Entries that were rejected do not wait for more: they have waited enough.
     pub(super) fn lingers_until(&self, now: Instant) -> Option<Instant> {
         let is_full = self.sendable() >= self.limits.entries || self.fresh.bytes() >= self.limits.bytes;
-        if is_full || !self.wants_more() || self.waiting.ready() > 0 || self.cases.next_len().is_some() {
+        if is_full || !self.wants_more() || self.waiting.ready() > 0 || self.bisections.next_len().is_some() {
             return None;
         }
         let by_key = self.key_lines.lingers_until(now, self.options.linger);
