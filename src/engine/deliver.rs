@@ -71,7 +71,7 @@ where
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
         let mut look = pin!(sleep_until(self.watch.next_look()));
         let mut resets = options.gate.resets();
-        let room = self.rounds.room();
+        let capacity = self.rounds.capacity_signal();
         let mut queued_up: Option<QueuedUp> = None;
         loop {
             let now = Instant::now();
@@ -117,7 +117,7 @@ where
                     queued_up = None;
                     self.send(turn);
                 }
-                () = room.made() => {}
+                () = capacity.freed() => {}
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
                     self.waiting.wake_all(|lane| self.lanes.board(lane));
@@ -232,7 +232,7 @@ where
     /// What to ask the strategy for, if there is something to send, a free slot, and a task that can make the call soon.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
         let may_leave = self.setup.may_leave(now) && self.lingers_until(now).is_none();
-        let is_free = may_leave && self.rounds.have_room() && self.slots.has_free(now);
+        let is_free = may_leave && self.rounds.has_capacity() && self.slots.has_free(now);
         (self.next_len() > 0 && is_free).then(|| self.wanted())
     }
 

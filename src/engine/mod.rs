@@ -19,7 +19,7 @@
 //! - `gate`: the way past the shared strategy; `queue`: the calls that wait there; `turn`: a call that may leave.
 //! - `guarded`: code that is not this crate's, and may panic.
 //! - `meter`: what entries count for with a strategy that counts units of capacity.
-//! - `round`: one call and its answer; `rounds`: the calls in flight; `orders`: those that wait for a task.
+//! - `round`: one call and its answer; `rounds`: the calls in flight; `call_queue`: those that wait for a task.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: whether calls can be made at all, and the probes that find out.
@@ -33,6 +33,7 @@
 //! paused time works.
 
 mod bisection;
+mod call_queue;
 mod deliver;
 mod delivered;
 mod delivering;
@@ -50,7 +51,6 @@ mod lanes;
 mod ledger;
 mod leftovers;
 mod meter;
-mod orders;
 mod pack;
 mod queue;
 mod refusals;

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinError, JoinSet, consume_budget};
 use tokio_util::sync::CancellationToken;
 
-use super::orders::{Order, Orders, Room};
+use super::call_queue::{CallQueue, CapacitySignal, Queued};
 use super::round::{Caller, Round, round};
 use super::settle::Settled;
 use crate::targets::BatchTarget;
@@ -20,16 +20,16 @@ pub(super) const KEPT: usize = 64;
 
 /// Makes calls, each in a task that the runtime polls for itself, and tells what they came to.
 ///
-/// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make room for each
+/// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make space for each
 /// and to move it there costs more than the rest of this crate does for the call. The task whose call ends first takes
-/// the next one, so that no more of that room is touched than there are calls that wait for an answer.
+/// the next one, so that no more of that space is touched than there are calls that wait for an answer.
 pub(super) struct Rounds<T: BatchTarget> {
     caller: Arc<Caller<T>>,
     tasks: JoinSet<()>,
     /// The tasks that were not told to end.
     staying: usize,
     in_flight: usize,
-    orders: Arc<Orders<T::Entry>>,
+    call_queue: Arc<CallQueue<T::Entry>>,
     ended: UnboundedReceiver<Settled<T::Entry>>,
     end: UnboundedSender<Settled<T::Entry>>,
 }
@@ -46,7 +46,7 @@ impl<T: BatchTarget> Rounds<T> {
             tasks: JoinSet::new(),
             staying: 0,
             in_flight: 0,
-            orders: Arc::new(Orders::new(Handle::current().metrics().num_workers())),
+            call_queue: Arc::new(CallQueue::new(Handle::current().metrics().num_workers())),
             ended,
             end,
         }
@@ -57,25 +57,25 @@ impl<T: BatchTarget> Rounds<T> {
         self.in_flight == 0
     }
 
-    /// Whether a task would make another call soon. If not, the [room](Self::room) tells when one would.
-    pub(super) fn have_room(&self) -> bool {
-        self.orders.have_room()
+    /// Whether a task would make another call soon. If not, the [signal](Self::capacity_signal) tells when one would.
+    pub(super) fn has_capacity(&self) -> bool {
+        self.call_queue.has_capacity()
     }
 
-    /// Tells when they [have room](Self::have_room) again.
-    pub(super) fn room(&self) -> Room {
-        self.orders.room()
+    /// Tells when there is [capacity](Self::has_capacity) again.
+    pub(super) fn capacity_signal(&self) -> CapacitySignal {
+        self.call_queue.capacity_signal()
     }
 
     /// Makes a call.
     pub(super) fn start(&mut self, round: Round<T::Entry>) {
         self.in_flight += 1;
-        self.orders.push(Order::Go(round));
+        self.call_queue.push(Queued::Call(round));
         if self.staying < self.in_flight {
             self.staying += 1;
             let caller = Arc::clone(&self.caller);
             self.tasks
-                .spawn(work(caller, Arc::clone(&self.orders), self.end.clone()));
+                .spawn(work(caller, Arc::clone(&self.call_queue), self.end.clone()));
         }
     }
 
@@ -106,7 +106,7 @@ impl<T: BatchTarget> Rounds<T> {
         self.in_flight -= 1;
         if self.staying > self.in_flight + KEPT {
             self.staying -= 1;
-            self.orders.push(Order::End);
+            self.call_queue.push(Queued::End);
         }
         settled
     }
@@ -130,7 +130,7 @@ impl<T: BatchTarget> Rounds<T> {
 impl<T: BatchTarget> Drop for Rounds<T> {
     /// What no task has taken is over at once, and the strategy hears of it, however long a task takes to end.
     fn drop(&mut self) {
-        drop(self.orders.take_back());
+        drop(self.call_queue.take_back());
     }
 }
 
@@ -143,10 +143,10 @@ fn lost(task: JoinError) {
 /// Makes one call after the other.
 async fn work<T: BatchTarget>(
     caller: Arc<Caller<T>>,
-    orders: Arc<Orders<T::Entry>>,
+    call_queue: Arc<CallQueue<T::Entry>>,
     end: UnboundedSender<Settled<T::Entry>>,
 ) {
-    while let Order::Go(round) = orders.next().await {
+    while let Queued::Call(round) = call_queue.next().await {
         // Not moved, as `round` does not move the call in it.
         let settled = pin!(self::round(&caller, round)).await;
         if end.send(settled).is_err() {
@@ -255,10 +255,10 @@ mod tests {
     #[tokio::test]
     async fn a_thousand_calls_that_end_at_once_leave_time_for_others() {
         let (gate, heard) = counting();
-        let orders = Arc::new(Orders::new(1));
-        (0..1_000).for_each(|_| orders.push(Order::Go(call(&gate))));
+        let call_queue = Arc::new(CallQueue::new(1));
+        (0..1_000).for_each(|_| call_queue.push(Queued::Call(call(&gate))));
         let (end, _ended) = mpsc::unbounded_channel();
-        let task = tokio::spawn(work(caller(), orders, end));
+        let task = tokio::spawn(work(caller(), call_queue, end));
         while heard.load(Relaxed) == 0 {
             yield_now().await;
         }
@@ -267,21 +267,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_room_goes_before_the_calls_that_are_left() {
+    async fn what_waits_for_capacity_goes_before_the_calls_that_are_left() {
         const THREADS: usize = 4;
         let (gate, heard) = counting();
-        let orders = Arc::new(Orders::new(THREADS));
-        while orders.have_room() {
-            orders.push(Order::Go(call(&gate)));
+        let call_queue = Arc::new(CallQueue::new(THREADS));
+        while call_queue.has_capacity() {
+            call_queue.push(Queued::Call(call(&gate)));
         }
-        let room = orders.room();
+        let signal = call_queue.capacity_signal();
         let waits = tokio::spawn(async move {
-            room.made().await;
+            signal.freed().await;
             heard.load(Relaxed)
         });
         yield_now().await;
         let (end, _ended) = mpsc::unbounded_channel();
-        let task = tokio::spawn(work(caller(), orders, end));
+        let task = tokio::spawn(work(caller(), call_queue, end));
         assert_eq!(waits.await.unwrap(), THREADS - 1);
         task.abort();
     }
