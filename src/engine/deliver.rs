@@ -14,11 +14,11 @@ use super::delivering::Delivering;
 use super::ending::Ending;
 use super::gate::QueuedUp;
 use super::input::Input;
+use super::permit::{Departure, Permit};
 use super::round::Round;
 use super::settle::Settled;
 use super::slots::later;
 use super::ticket::{Chunk, Ticket, Ticketed};
-use super::turn::{Departure, Turn};
 use crate::backoff::Waiter;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
@@ -111,11 +111,11 @@ where
                         return Some(ending);
                     }
                 }
-                Some(turn) = OptionFuture::from(
-                    queued_up.as_mut().map(|queued_up| poll_fn(|context| queued_up.poll_turn(context, &waiter)))
+                Some(permit) = OptionFuture::from(
+                    queued_up.as_mut().map(|queued_up| poll_fn(|context| queued_up.poll_permit(context, &waiter)))
                 ) => {
                     queued_up = None;
-                    self.send(turn);
+                    self.send(permit);
                 }
                 () = capacity.freed() => {}
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
@@ -220,10 +220,10 @@ where
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
     fn send_what_may_go(&mut self, now: Instant) -> Option<QueuedUp> {
         while let Some(waiter) = self.waiter(now) {
-            let Some(turn) = self.options.gate.try_admit(&waiter) else {
+            let Some(permit) = self.options.gate.try_admit(&waiter) else {
                 return Some(self.options.gate.queue_up());
             };
-            self.send(turn);
+            self.send(permit);
             self.refill(now);
         }
         None
@@ -266,14 +266,14 @@ where
     }
 
     /// Delivers the next chunk in the slot that goes next.
-    fn send(&mut self, turn: Turn) {
-        let most = turn.entries().min(self.most());
+    fn send(&mut self, permit: Permit) {
+        let most = permit.entries().min(self.most());
         let (chunk, bisection) = match self.bisections.next(most) {
             Some((chunk, bisection)) => (chunk, Some(bisection)),
             None => (self.pack(most), None),
         };
         if chunk.len() > 0 {
-            let departure = turn.depart(chunk.cost);
+            let departure = permit.depart(chunk.cost);
             let (in_flight, waiting) = self.ledger.underway();
             self.watch.call_leaves(departure.sent_at(), in_flight, waiting);
             let delay = self

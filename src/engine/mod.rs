@@ -16,7 +16,7 @@
 //! - `ticket`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
 //! - `key_lines`: entries that wait by their partition key; `key_counts`: what a call came to, key by key.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
-//! - `gate`: the way past the shared strategy; `queue`: the calls that wait there; `turn`: a call that may leave.
+//! - `gate`: the way past the shared strategy; `queue`: the calls that wait there; `permit`: the permission for a call to leave, and the call that has left.
 //! - `guarded`: code that is not this crate's, and may panic.
 //! - `meter`: what entries count for with a strategy that counts units of capacity.
 //! - `round`: one call and its answer; `rounds`: the calls in flight; `call_queue`: those that wait for a task.
@@ -52,6 +52,7 @@ mod ledger;
 mod leftovers;
 mod meter;
 mod pack;
+mod permit;
 mod queue;
 mod refusals;
 mod rests;
@@ -63,7 +64,6 @@ mod slots;
 mod space;
 mod supply;
 mod ticket;
-mod turn;
 mod waiting;
 mod watch;
 

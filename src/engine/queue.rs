@@ -18,7 +18,7 @@ pub(crate) struct Queue {
     places: BTreeMap<u64, Place>,
     next_number: u64,
     /// A call is about to leave. The strategy is not asked meanwhile.
-    pub(crate) turn_taken: bool,
+    pub(crate) permit_is_out: bool,
 }
 
 struct Place {
@@ -32,7 +32,7 @@ impl Queue {
         Self {
             places: BTreeMap::new(),
             next_number: 0,
-            turn_taken: false,
+            permit_is_out: false,
         }
     }
 
@@ -59,7 +59,7 @@ impl Queue {
 
     /// Until when the place has to wait for those before it; `None` when it is its turn.
     pub(crate) fn blocked_until(&self, number: u64, now: Instant) -> Option<Instant> {
-        if self.turn_taken {
+        if self.permit_is_out {
             return Some(now + PATIENCE);
         }
         let before = self.places.range(..number).rev();
@@ -115,7 +115,7 @@ mod tests {
     fn nobody_is_asked_while_someone_is_about_to_call() {
         let now = Instant::now();
         let mut queue = queue(&[now]);
-        queue.turn_taken = true;
+        queue.permit_is_out = true;
         assert!(queue.blocked_until(1, now).is_some());
     }
 

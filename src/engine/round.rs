@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::bisection::Bisection;
 use super::guarded::panicked;
 use super::key_counts::KeyCounts;
+use super::permit::Departure;
 use super::settle::{Settled, accepts_all, settle};
 use super::ticket::Chunk;
-use super::turn::Departure;
 use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
 /// One call that is to be made.
