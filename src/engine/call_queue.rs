@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
-use super::round::Round;
+use super::call::Call;
 
 /// Calls for each thread of the runtime that may wait for a task. As long as a thread has a call to make, another one would
 /// only wait. Its entries were just read and checked, and are written and dropped by the call: the fewer wait, the more of
@@ -15,7 +15,7 @@ const AHEAD: usize = 2;
 
 /// What the next task is to do.
 pub(super) enum Queued<E> {
-    Call(Round<E>),
+    Call(Call<E>),
     End,
 }
 

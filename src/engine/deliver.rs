@@ -9,13 +9,13 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use super::bisection::Bisection;
+use super::call::Call;
 use super::delivered::Delivered;
 use super::delivering::Delivering;
 use super::ending::Ending;
 use super::gate::QueuedUp;
 use super::input::Input;
 use super::permit::{Departure, Permit};
-use super::round::Round;
 use super::settle::Settled;
 use super::slots::later;
 use super::ticket::{Chunk, Ticket, Ticketed};
@@ -48,7 +48,7 @@ where
         delivery.await_in_flight(ending).await;
         delivery.hand_back_the_rest(ending);
     }
-    delivery.rounds.close().await;
+    delivery.calls.close().await;
     delivery.take_back(ending.is_some()).await;
     let stopped = match ending {
         Some(Ending::Stopped(fault) | Ending::OutOfTime(fault)) => Some(fault),
@@ -71,7 +71,7 @@ where
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
         let mut look = pin!(sleep_until(self.watch.next_look()));
         let mut resets = options.gate.resets();
-        let capacity = self.rounds.capacity_signal();
+        let capacity = self.calls.capacity_signal();
         let mut queued_up: Option<QueuedUp> = None;
         loop {
             let now = Instant::now();
@@ -106,7 +106,7 @@ where
                 biased;
                 () = &mut cancelled => {}
                 Some(()) = &mut deadline => {}
-                Some(settled) = self.rounds.next() => {
+                Some(settled) = self.calls.next() => {
                     if let Some(ending) = self.settle_all_ended(settled) {
                         return Some(ending);
                     }
@@ -151,7 +151,7 @@ where
             if ending.is_some() {
                 break;
             }
-            let next = self.rounds.next_ended()?;
+            let next = self.calls.next_ended()?;
             ending = self.settle(next);
         }
         ending
@@ -232,7 +232,7 @@ where
     /// What to ask the strategy for, if there is something to send, a free slot, and a task that can make the call soon.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
         let may_leave = self.setup.may_leave(now) && self.lingers_until(now).is_none();
-        let is_free = may_leave && self.rounds.has_capacity() && self.slots.has_free(now);
+        let is_free = may_leave && self.calls.has_capacity() && self.slots.has_free(now);
         (self.next_len() > 0 && is_free).then(|| self.wanted())
     }
 
@@ -290,15 +290,15 @@ where
     /// Delivers a chunk.
     ///
     /// What is left over of it rests, and is then delivered by this same function, in a chunk topped up with fresh entries.
-    /// Each round is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
-    /// rounds cost neither stack nor memory.
+    /// Each call is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
+    /// calls cost neither stack nor memory.
     fn deliver(&mut self, chunk: Chunk<T::Entry>, bisection: Option<Bisection<T::Entry>>, departure: Departure) {
-        let call = Round {
+        let call = Call {
             chunk,
             bisection,
             departure,
         };
-        self.rounds.start(call);
+        self.calls.start(call);
     }
 
     /// The next moment at which something changes by itself.

@@ -9,6 +9,7 @@ use futures::future::OptionFuture;
 use tokio::time::{sleep_until, timeout};
 
 use super::bisection::Bisections;
+use super::call_pool::CallPool;
 use super::ending::Ending;
 use super::fresh::Fresh;
 use super::guarded::{guarded, panicked};
@@ -18,7 +19,6 @@ use super::key_lines::KeyLines;
 use super::lanes::Lanes;
 use super::ledger::Ledger;
 use super::refusals::Refusals;
-use super::rounds::Rounds;
 use super::setup::Setup;
 use super::slots::Slots;
 use super::ticket::Chunk;
@@ -46,7 +46,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) slots: Slots,
     /// Chunks whose entries have arrived, for the next ones.
     pub(super) emptied: Vec<Chunk<T::Entry>>,
-    pub(super) rounds: Rounds<T>,
+    pub(super) calls: CallPool<T>,
     pub(super) setup: Setup,
     /// That the target panicked outside of a call, if it did.
     pub(super) fault: OnceLock<Fault>,
@@ -67,7 +67,7 @@ where
         options.progress.figures().begin(&options.gate);
         Self {
             limits: Limits::new(0, 0),
-            rounds: Rounds::new(Arc::clone(&target), options.attempt_timeout),
+            calls: CallPool::new(Arc::clone(&target), options.attempt_timeout),
             watch: Watch::new(destination(&*target)),
             target,
             fresh: Fresh::new(input),
@@ -122,6 +122,6 @@ where
     pub(super) fn is_done(&self) -> bool {
         let nothing_left =
             self.waiting.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.bisections.is_empty();
-        nothing_left && self.rounds.is_empty() && self.fresh.has_ended()
+        nothing_left && self.calls.is_empty() && self.fresh.has_ended()
     }
 }

@@ -42,14 +42,14 @@ where
     /// Waits for the calls in flight, which have the grace to end.
     pub(super) async fn await_in_flight(&mut self, ending: &Ending) {
         let mut grace = pin!(sleep(self.options.grace));
-        while !self.rounds.is_empty() {
+        while !self.calls.is_empty() {
             tokio::select! {
                 biased;
-                Some(settled) = self.rounds.next() => {
+                Some(settled) = self.calls.next() => {
                     self.book(&settled);
                     self.hand_back(settled, ending);
                 }
-                () = &mut grace, if !self.rounds.are_given_up() => self.rounds.give_up(),
+                () = &mut grace, if !self.calls.are_given_up() => self.calls.give_up(),
             }
         }
     }

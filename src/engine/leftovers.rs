@@ -6,11 +6,11 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use super::bisection::Bisection;
+use super::call_pool::KEPT;
 use super::delivering::Delivering;
 use super::ending::Ending;
 use super::input::Input;
 use super::rests::Rests;
-use super::rounds::KEPT;
 use super::settle::Settled;
 use super::slots::{Slot, later};
 use super::ticket::{Chunk, Ticketed};

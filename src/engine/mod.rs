@@ -1,7 +1,7 @@
 //! The loop that every delivery goes through.
 //!
 //! ```text
-//! input ─▶ lanes ─▶ fresh ─▶ pack ─▶ gate ─▶ round ─▶ ledger ─▶ delivered, or handed back
+//! input ─▶ lanes ─▶ fresh ─▶ pack ─▶ gate ─▶ call ──▶ ledger ─▶ delivered, or handed back
 //!                             ▲               │
 //!                             ├── waiting ◀───┤ rejected
 //!                             └── bisection ◀─┘ refused as a whole
@@ -19,7 +19,7 @@
 //! - `gate`: the way past the shared strategy; `queue`: the calls that wait there; `permit`: the permission for a call to leave, and the call that has left.
 //! - `guarded`: code that is not this crate's, and may panic.
 //! - `meter`: what entries count for with a strategy that counts units of capacity.
-//! - `round`: one call and its answer; `rounds`: the calls in flight; `call_queue`: those that wait for a task.
+//! - `call`: one call and its answer; `call_pool`: the calls in flight; `call_queue`: those that wait for a task.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: whether calls can be made at all, and the probes that find out.
@@ -33,6 +33,8 @@
 //! paused time works.
 
 mod bisection;
+mod call;
+mod call_pool;
 mod call_queue;
 mod deliver;
 mod delivered;
@@ -56,8 +58,6 @@ mod permit;
 mod queue;
 mod refusals;
 mod rests;
-mod round;
-mod rounds;
 mod settle;
 mod setup;
 mod slots;

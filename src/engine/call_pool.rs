@@ -10,8 +10,8 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinError, JoinSet, consume_budget};
 use tokio_util::sync::CancellationToken;
 
+use super::call::{Call, Caller, make};
 use super::call_queue::{CallQueue, CapacitySignal, Queued};
-use super::round::{Caller, Round, round};
 use super::settle::Settled;
 use crate::targets::BatchTarget;
 
@@ -23,7 +23,7 @@ pub(super) const KEPT: usize = 64;
 /// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make space for each
 /// and to move it there costs more than the rest of this crate does for the call. The task whose call ends first takes
 /// the next one, so that no more of that space is touched than there are calls that wait for an answer.
-pub(super) struct Rounds<T: BatchTarget> {
+pub(super) struct CallPool<T: BatchTarget> {
     caller: Arc<Caller<T>>,
     tasks: JoinSet<()>,
     /// The tasks that were not told to end.
@@ -34,7 +34,7 @@ pub(super) struct Rounds<T: BatchTarget> {
     end: UnboundedSender<Settled<T::Entry>>,
 }
 
-impl<T: BatchTarget> Rounds<T> {
+impl<T: BatchTarget> CallPool<T> {
     pub(super) fn new(target: Arc<T>, attempt_timeout: Duration) -> Self {
         let (end, ended) = mpsc::unbounded_channel();
         Self {
@@ -68,9 +68,9 @@ impl<T: BatchTarget> Rounds<T> {
     }
 
     /// Makes a call.
-    pub(super) fn start(&mut self, round: Round<T::Entry>) {
+    pub(super) fn start(&mut self, call: Call<T::Entry>) {
         self.in_flight += 1;
-        self.call_queue.push(Queued::Call(round));
+        self.call_queue.push(Queued::Call(call));
         if self.staying < self.in_flight {
             self.staying += 1;
             let caller = Arc::clone(&self.caller);
@@ -82,7 +82,7 @@ impl<T: BatchTarget> Rounds<T> {
     /// What the next call that ends came to; `None` if there is none in flight. Nothing is lost when the future is dropped.
     ///
     /// # Panics
-    /// If the runtime shuts down, and for a fault of this crate: a round catches the panics of the target.
+    /// If the runtime shuts down, and for a fault of this crate: a call catches the panics of the target.
     pub(super) async fn next(&mut self) -> Option<Settled<T::Entry>> {
         while self.in_flight > 0 {
             tokio::select! {
@@ -127,7 +127,7 @@ impl<T: BatchTarget> Rounds<T> {
     }
 }
 
-impl<T: BatchTarget> Drop for Rounds<T> {
+impl<T: BatchTarget> Drop for CallPool<T> {
     /// What no task has taken is over at once, and the strategy hears of it, however long a task takes to end.
     fn drop(&mut self) {
         drop(self.call_queue.take_back());
@@ -146,9 +146,9 @@ async fn work<T: BatchTarget>(
     call_queue: Arc<CallQueue<T::Entry>>,
     end: UnboundedSender<Settled<T::Entry>>,
 ) {
-    while let Queued::Call(round) = call_queue.next().await {
-        // Not moved, as `round` does not move the call in it.
-        let settled = pin!(self::round(&caller, round)).await;
+    while let Queued::Call(call) = call_queue.next().await {
+        // Not moved, as `make` does not move the call in it.
+        let settled = pin!(make(&caller, call)).await;
         if end.send(settled).is_err() {
             return;
         }
@@ -202,12 +202,12 @@ mod tests {
         }
     }
 
-    fn call(gate: &Arc<Gate>) -> Round<()> {
+    fn call(gate: &Arc<Gate>) -> Call<()> {
         let waiter = Waiter::new(1);
         let mut chunk = Chunk::with_capacity(1);
         let ticket = Ticket::new(0, 1);
         chunk.push(Ticketed { entry: (), ticket });
-        Round {
+        Call {
             chunk,
             bisection: None,
             departure: gate.try_admit(&waiter).expect("the queue is empty").depart(1),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn caller() -> Arc<Caller<Immediate>> {
-        Arc::clone(&Rounds::new(Arc::new(Immediate), Duration::from_secs(1)).caller)
+        Arc::clone(&CallPool::new(Arc::new(Immediate), Duration::from_secs(1)).caller)
     }
 
     fn counting() -> (Arc<Gate>, Arc<AtomicUsize>) {
@@ -226,10 +226,10 @@ mod tests {
     #[tokio::test]
     async fn calls_that_no_task_has_taken_are_over_when_the_delivery_is_dropped() {
         let (gate, heard) = counting();
-        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
-        (0..3).for_each(|_| rounds.start(call(&gate)));
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        (0..3).for_each(|_| calls.start(call(&gate)));
         // The tasks have not run, and end only when the runtime comes to it.
-        drop(rounds);
+        drop(calls);
         assert_eq!(heard.load(Relaxed), 3);
     }
 
@@ -237,19 +237,19 @@ mod tests {
     #[should_panic(expected = "the runtime shuts down")]
     async fn a_call_that_is_lost_with_its_task_is_not_waited_for() {
         let (gate, _) = counting();
-        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
-        rounds.start(call(&gate));
-        rounds.tasks.abort_all();
-        rounds.next().await;
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        calls.start(call(&gate));
+        calls.tasks.abort_all();
+        calls.next().await;
     }
 
     #[tokio::test]
     #[should_panic(expected = "a fault of this crate")]
     async fn what_a_task_panics_over_reaches_the_delivery() {
-        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
-        rounds.in_flight = 1;
-        rounds.tasks.spawn(async { panic!("a fault of this crate") });
-        rounds.next().await;
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        calls.in_flight = 1;
+        calls.tasks.spawn(async { panic!("a fault of this crate") });
+        calls.next().await;
     }
 
     #[tokio::test]

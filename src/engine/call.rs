@@ -18,7 +18,7 @@ use super::ticket::Chunk;
 use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
 /// One call that is to be made.
-pub(super) struct Round<E> {
+pub(super) struct Call<E> {
     pub(super) chunk: Chunk<E>,
     /// What the chunk is a part of, when a call was refused before.
     pub(super) bisection: Option<Bisection<E>>,
@@ -33,19 +33,19 @@ pub(super) struct Caller<T> {
     pub(super) abandoned: CancellationToken,
 }
 
-/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The bisection
-/// that the chunk is a part of comes back with it.
-pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::Entry>) -> Settled<T::Entry> {
+/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The
+/// bisection that the chunk is a part of comes back with it.
+pub(super) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Settled<T::Entry> {
     let Caller {
         target,
         attempt_timeout,
         abandoned,
     } = caller;
-    let Round {
+    let Call {
         chunk,
         bisection,
         departure,
-    } = round;
+    } = call;
     let sent_at = departure.sent_at();
     let counts_units = departure.counts_units();
     let (answer, units) = {
