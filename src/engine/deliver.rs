@@ -120,7 +120,7 @@ where
                 () = capacity.freed() => {}
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
-                    self.waiting.wake_all(|lane| self.lanes.board(lane));
+                    self.waiting.wake_all(|lane| self.lanes.open(lane));
                     self.bisections.wake_all();
                     self.key_lines.wake_all();
                     self.slots.wake_all();
@@ -185,7 +185,7 @@ where
             let expiry = ticket.expiry(options.patience());
             expiry.map_or(until, |expiry| expiry.min(until))
         };
-        waiting.wake(now, hold, |lane| lanes.board(lane));
+        waiting.wake(now, hold, |lane| lanes.open(lane));
     }
 
     /// Hands back what was rejected and whose time is used up.

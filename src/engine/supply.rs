@@ -155,8 +155,8 @@ where
     pub(super) fn sendable(&self) -> usize {
         let ready = self.waiting.ready() + self.fresh.len() + self.ready_by_key();
         // Held entries can only share a call that leaves for a ready one.
-        let riders = if ready > 0 { self.lanes.riders() } else { 0 };
-        (ready + riders).min(self.limits.entries.max(1))
+        let joinable = if ready > 0 { self.lanes.joinable() } else { 0 };
+        (ready + joinable).min(self.limits.entries.max(1))
     }
 
     /// What the entries of the next chunk count for with the strategy, without held ones that share

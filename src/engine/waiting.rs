@@ -54,7 +54,7 @@ impl<E> Waiting<E> {
         &mut self,
         now: Instant,
         mut hold: impl FnMut(&Ticket<E>) -> Instant,
-        mut board: impl FnMut(Option<Lane>),
+        mut open_lane: impl FnMut(Option<Lane>),
     ) {
         while let Some(first) = self.resting.first_entry() {
             if first.key().0 > now {
@@ -65,19 +65,19 @@ impl<E> Waiting<E> {
             if until > now {
                 self.resting.insert((until, entry.ticket.position), entry);
             } else {
-                board(entry.ticket.lane);
+                open_lane(entry.ticket.lane);
                 self.make_ready(entry);
             }
         }
     }
 
     /// Makes all ready at once, and their retries start over.
-    pub(crate) fn wake_all(&mut self, mut board: impl FnMut(Option<Lane>)) {
+    pub(crate) fn wake_all(&mut self, mut open_lane: impl FnMut(Option<Lane>)) {
         for entry in self.resting.values_mut().chain(self.ready.values_mut()) {
             entry.ticket.start_over();
         }
         for (_, entry) in std::mem::take(&mut self.resting) {
-            board(entry.ticket.lane);
+            open_lane(entry.ticket.lane);
             self.make_ready(entry);
         }
     }
