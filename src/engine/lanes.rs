@@ -316,12 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_in_which_nobody_is_held_takes_up_sixteen_bytes() {
+    fn a_lane_without_held_entries_takes_up_sixteen_bytes() {
         assert_eq!(size_of::<LaneState<[u8; 100]>>(), 16);
     }
 
     #[test]
-    fn riders_join_the_call_and_the_rejected_ones_go_back_in_order() {
+    fn held_entries_join_the_call_and_the_rejected_ones_go_back_in_order() {
         let mut lanes = Lanes::new();
         let lane = Lane::ordered("a");
         let mut call = chunk((0..6).filter_map(|position| enter(&mut lanes, entry(lane, position))));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_rides_for_a_while_after_a_call_was_accepted_in_part() {
+    fn no_held_entry_joins_for_a_while_after_a_call_was_accepted_in_part() {
         let mut lanes = Lanes::new();
         let lane = Lane::ordered("a");
         lanes.be_wary();

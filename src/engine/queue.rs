@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_came_first_is_asked_first() {
+    fn the_first_waiter_is_asked_first() {
         let now = Instant::now();
         let mut queue = queue(&[now, now]);
         assert_eq!(queue.blocked_until(1, now), None);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_while_someone_is_about_to_call() {
+    fn no_waiter_is_asked_while_a_permit_is_out() {
         let now = Instant::now();
         let mut queue = queue(&[now]);
         queue.permit_is_out = true;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_nobody_answers_makes_the_waiter_overdue() {
+    fn a_waiter_that_is_called_and_does_not_stir_is_overdue() {
         let start = Instant::now();
         let far = start + Duration::from_hours(1);
         let mut queue = queue(&[far, far]);

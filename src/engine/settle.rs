@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_beyond_the_entries_are_nobodys() {
+    fn verdicts_beyond_the_entries_count_for_none() {
         let now = Instant::now();
         let chunk = || {
             let mut chunk = Chunk::with_capacity(1);

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_held_rests_on_until_then() {
+    fn an_entry_that_the_strategy_holds_waits_until_then() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
         let mut waiting = Waiting::new();
