@@ -55,7 +55,7 @@
 //! them one more for each call in flight. Only entries that must not pass another one wait meanwhile.
 //!
 //! A reason that all entries share is not searched for. After eight in a row that were refused alone, each entry goes alone,
-//! until the service accepts one: so the guilty ones cost one call each, and a good one among them is delivered. When 1,000
+//! until the service accepts one: so the entries at fault cost one call each, and a valid one among them is delivered. When 1,000
 //! in a row are refused that way and the delivery has delivered nothing at all, it [stops](Cause::Stopped).
 //!
 //! # Where things are

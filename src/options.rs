@@ -297,7 +297,7 @@ impl DeliveryOptions {
     /// The service is known to be back: entries that wait leave at once and their delays start over, in all deliveries that
     /// share the strategy. Their attempts still count. Entries in flight are not touched.
     ///
-    /// Not to be called by the strategy itself: whoever asks a strategy waits for its answer, and so would the reset.
+    /// Not to be called by the strategy itself: the reset would wait for the strategy, which would wait for the reset.
     pub fn reset_backoff(&self) {
         self.gate.reset();
     }

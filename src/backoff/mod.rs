@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | [`Adaptive`] | the first retry at once, in the next call that the shared pace lets go; later ones after 25 ms to 5 s | the default: it measures what the service can take |
 //! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | you want the published algorithm, or a pace that can be told in one number |
-//! | [`FullJitter`] | anywhere from 0 to `base · 2^n`, at most `cap` | failures are rare, and those who failed together should not come back together |
+//! | [`FullJitter`] | anywhere from 0 to `base · 2^n`, at most `cap` | failures are rare, and entries that failed together should not be sent again together |
 //! | [`EqualJitter`] | half of `base · 2^n` and up to the other half more, at most `cap` | the same, and no retry should come at once |
 //! | [`DecorrelatedJitter`] | from `base` to three times the previous delay, at most `cap` | the same, and the delays should not tell how many retries there were |
 //! | [`Schedule`] | from a table, randomized unless it is to be exact | you know how long the service takes to come back |
@@ -94,8 +94,8 @@ pub trait BackoffStrategy: Send + Sync + 'static {
 
     /// A call with this many entries leaves.
     ///
-    /// Each departure is followed by one [`observe`](Self::observe) with the same number sent. An admission that nobody could
-    /// use has neither.
+    /// Each departure is followed by one [`observe`](Self::observe) with the same number sent. An admission that was not
+    /// used has neither.
     fn depart(&self, now: Instant, entries: usize) {
         let _ = (now, entries);
     }

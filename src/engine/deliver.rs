@@ -8,17 +8,17 @@ use futures::future::OptionFuture;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
-use super::cases::Case;
+use super::bisection::Bisection;
+use super::call::Call;
 use super::delivered::Delivered;
 use super::delivering::Delivering;
 use super::ending::Ending;
 use super::gate::QueuedUp;
 use super::input::Input;
-use super::round::Round;
+use super::permit::{Departure, Permit};
 use super::settle::Settled;
 use super::slots::later;
 use super::ticket::{Chunk, Ticket, Ticketed};
-use super::turn::{Departure, Turn};
 use crate::backoff::Waiter;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
@@ -48,7 +48,7 @@ where
         delivery.await_in_flight(ending).await;
         delivery.hand_back_the_rest(ending);
     }
-    delivery.rounds.close().await;
+    delivery.calls.close().await;
     delivery.take_back(ending.is_some()).await;
     let stopped = match ending {
         Some(Ending::Stopped(fault) | Ending::OutOfTime(fault)) => Some(fault),
@@ -71,7 +71,7 @@ where
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
         let mut look = pin!(sleep_until(self.watch.next_look()));
         let mut resets = options.gate.resets();
-        let room = self.rounds.room();
+        let capacity = self.calls.capacity_signal();
         let mut queued_up: Option<QueuedUp> = None;
         loop {
             let now = Instant::now();
@@ -80,10 +80,10 @@ where
             }
             self.heed_hot_keys();
             self.wake(now);
-            self.cases.wake(now);
+            self.bisections.wake(now);
             self.give_up_expired(now);
             let refilled = self.refill(now);
-            self.bid_farewell();
+            self.hand_back_awaited();
             // The target may have panicked over an entry that was read.
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
@@ -106,22 +106,22 @@ where
                 biased;
                 () = &mut cancelled => {}
                 Some(()) = &mut deadline => {}
-                Some(settled) = self.rounds.next() => {
+                Some(settled) = self.calls.next() => {
                     if let Some(ending) = self.settle_all_ended(settled) {
                         return Some(ending);
                     }
                 }
-                Some(turn) = OptionFuture::from(
-                    queued_up.as_mut().map(|queued_up| poll_fn(|context| queued_up.poll_turn(context, &waiter)))
+                Some(permit) = OptionFuture::from(
+                    queued_up.as_mut().map(|queued_up| poll_fn(|context| queued_up.poll_permit(context, &waiter)))
                 ) => {
                     queued_up = None;
-                    self.send(turn);
+                    self.send(permit);
                 }
-                () = room.made() => {}
+                () = capacity.freed() => {}
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
-                    self.waiting.wake_all(|lane| self.lanes.board(lane));
-                    self.cases.wake_all();
+                    self.waiting.wake_all(|lane| self.lanes.open(lane));
+                    self.bisections.wake_all();
                     self.key_lines.wake_all();
                     self.slots.wake_all();
                     self.setup.wake(Instant::now());
@@ -151,7 +151,7 @@ where
             if ending.is_some() {
                 break;
             }
-            let next = self.rounds.next_ended()?;
+            let next = self.calls.next_ended()?;
             ending = self.settle(next);
         }
         ending
@@ -172,7 +172,7 @@ where
         out_of_time.map(|fault| Ending::OutOfTime(fault.clone()))
     }
 
-    /// Makes ready who has rested, unless the strategy holds it for longer. Nobody is held beyond the time it has.
+    /// Makes entries ready whose delay is over, unless the strategy holds them for longer. No entry is held beyond its time.
     fn wake(&mut self, now: Instant) {
         let Self {
             waiting,
@@ -185,7 +185,7 @@ where
             let expiry = ticket.expiry(options.patience());
             expiry.map_or(until, |expiry| expiry.min(until))
         };
-        waiting.wake(now, hold, |lane| lanes.board(lane));
+        waiting.wake(now, hold, |lane| lanes.open(lane));
     }
 
     /// Hands back what was rejected and whose time is used up.
@@ -198,7 +198,7 @@ where
             }
         }
         let of_keys = self.key_lines.take_expired(|entry| is_expired(&entry.ticket));
-        for entry in self.cases.take_expired(is_expired).into_iter().chain(of_keys) {
+        for entry in self.bisections.take_expired(is_expired).into_iter().chain(of_keys) {
             self.give_up(entry);
         }
     }
@@ -220,19 +220,19 @@ where
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
     fn send_what_may_go(&mut self, now: Instant) -> Option<QueuedUp> {
         while let Some(waiter) = self.waiter(now) {
-            let Some(turn) = self.options.gate.try_admit(&waiter) else {
+            let Some(permit) = self.options.gate.try_admit(&waiter) else {
                 return Some(self.options.gate.queue_up());
             };
-            self.send(turn);
+            self.send(permit);
             self.refill(now);
         }
         None
     }
 
-    /// Who wants to send, if there is anything to send, and a slot and somebody for it.
+    /// What to ask the strategy for, if there is something to send, a free slot, and a task that can make the call soon.
     fn waiter(&self, now: Instant) -> Option<Waiter> {
         let may_leave = self.setup.may_leave(now) && self.lingers_until(now).is_none();
-        let is_free = may_leave && self.rounds.have_room() && self.slots.has_free(now);
+        let is_free = may_leave && self.calls.has_capacity() && self.slots.has_free(now);
         (self.next_len() > 0 && is_free).then(|| self.wanted())
     }
 
@@ -247,7 +247,7 @@ where
 
     /// What the next call would like to carry counts for.
     fn next_cost(&self) -> usize {
-        if self.cases.next_len().is_none() && self.options.gate.counts_units() {
+        if self.bisections.next_len().is_none() && self.options.gate.counts_units() {
             self.sendable_cost()
         } else {
             self.next_len()
@@ -256,7 +256,7 @@ where
 
     /// How many entries the next call would like to carry.
     fn next_len(&self) -> usize {
-        let entries = self.cases.next_len().unwrap_or_else(|| self.sendable());
+        let entries = self.bisections.next_len().unwrap_or_else(|| self.sendable());
         entries.min(self.most())
     }
 
@@ -266,14 +266,14 @@ where
     }
 
     /// Delivers the next chunk in the slot that goes next.
-    fn send(&mut self, turn: Turn) {
-        let most = turn.entries().min(self.most());
-        let (chunk, case) = match self.cases.next(most) {
-            Some((chunk, case)) => (chunk, Some(case)),
+    fn send(&mut self, permit: Permit) {
+        let most = permit.entries().min(self.most());
+        let (chunk, bisection) = match self.bisections.next(most) {
+            Some((chunk, bisection)) => (chunk, Some(bisection)),
             None => (self.pack(most), None),
         };
         if chunk.len() > 0 {
-            let departure = turn.depart(chunk.cost);
+            let departure = permit.depart(chunk.cost);
             let (in_flight, waiting) = self.ledger.underway();
             self.watch.call_leaves(departure.sent_at(), in_flight, waiting);
             let delay = self
@@ -283,37 +283,41 @@ where
                 .map(|since| since.elapsed());
             self.ledger.call_leaves(&chunk, delay.unwrap_or_default());
             self.setup.leaves();
-            self.deliver(chunk, case, departure);
+            self.deliver(chunk, bisection, departure);
         }
     }
 
     /// Delivers a chunk.
     ///
     /// What is left over of it rests, and is then delivered by this same function, in a chunk topped up with fresh entries.
-    /// Each round is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
-    /// rounds cost neither stack nor memory.
-    fn deliver(&mut self, chunk: Chunk<T::Entry>, case: Option<Case<T::Entry>>, departure: Departure) {
-        let call = Round { chunk, case, departure };
-        self.rounds.start(call);
+    /// Each call is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
+    /// calls cost neither stack nor memory.
+    fn deliver(&mut self, chunk: Chunk<T::Entry>, bisection: Option<Bisection<T::Entry>>, departure: Departure) {
+        let call = Call {
+            chunk,
+            bisection,
+            departure,
+        };
+        self.calls.start(call);
     }
 
     /// The next moment at which something changes by itself.
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let patience = self.options.patience();
         let next_expiry = self.waiting.peek().and_then(|entry| entry.ticket.expiry(patience));
-        let case_expiry = self.cases.next_expiry(|ticket| ticket.expiry(patience));
+        let bisection_expiry = self.bisections.next_expiry(|ticket| ticket.expiry(patience));
         let key_expiry = self.key_lines.first_sent().and_then(|sent| sent.checked_add(patience));
         let has_entries =
-            self.waiting.ready() + self.key_lines.len() + self.fresh.len() > 0 || self.cases.next_len().is_some();
+            self.waiting.ready() + self.key_lines.len() + self.fresh.len() > 0 || self.bisections.next_len().is_some();
         let next_free = self.slots.next_free().filter(|_| has_entries);
         let next_probe = self.setup.next_probe().filter(|_| has_entries);
         let setup_expiry = self.setup.expiry(patience).filter(|_| has_entries);
-        let next_wake = [self.waiting.next_wake(), self.cases.next_wake()];
+        let next_wake = [self.waiting.next_wake(), self.bisections.next_wake()];
         next_wake
             .into_iter()
             .chain([
                 next_expiry,
-                case_expiry,
+                bisection_expiry,
                 key_expiry,
                 self.key_lines.next_due(now),
                 next_free,

@@ -12,7 +12,7 @@ use crate::targets::Fault;
 /// What a delivery came to.
 pub(crate) struct Delivered<E> {
     pub(crate) report: Report,
-    /// What was handed back and nobody waited for.
+    /// What was handed back and no receipt waited for.
     pub(crate) undelivered: Vec<Undelivered<E>>,
     /// What stopped it.
     pub(crate) stopped: Option<Fault>,

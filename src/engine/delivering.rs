@@ -8,17 +8,17 @@ use futures::FutureExt;
 use futures::future::OptionFuture;
 use tokio::time::{sleep_until, timeout};
 
-use super::cases::Cases;
+use super::bisection::Bisections;
+use super::call_pool::CallPool;
 use super::ending::Ending;
-use super::farewell::Farewells;
 use super::fresh::Fresh;
 use super::guarded::{guarded, panicked};
+use super::hand_backs::HandBacks;
 use super::input::Input;
 use super::key_lines::KeyLines;
 use super::lanes::Lanes;
 use super::ledger::Ledger;
 use super::refusals::Refusals;
-use super::rounds::Rounds;
 use super::setup::Setup;
 use super::slots::Slots;
 use super::ticket::Chunk;
@@ -42,19 +42,19 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) hot_keys_seen: u64,
     /// The strategy paces single partition keys.
     pub(super) paces_keys: bool,
-    pub(super) cases: Cases<T::Entry>,
+    pub(super) bisections: Bisections<T::Entry>,
     pub(super) slots: Slots,
     /// Chunks whose entries have arrived, for the next ones.
     pub(super) emptied: Vec<Chunk<T::Entry>>,
-    pub(super) rounds: Rounds<T>,
+    pub(super) calls: CallPool<T>,
     pub(super) setup: Setup,
     /// That the target panicked outside of a call, if it did.
     pub(super) fault: OnceLock<Fault>,
     pub(super) refusals: Refusals,
     pub(super) ledger: Ledger<T::Entry>,
     pub(super) watch: Watch,
-    pub(super) farewells: Farewells<T::Entry>,
-    /// What was handed back and nobody waited for any more.
+    pub(super) hand_backs: HandBacks<T::Entry>,
+    /// What was handed back after its receipt was dropped.
     pub(super) unheard: Vec<Undelivered<T::Entry>>,
 }
 
@@ -67,7 +67,7 @@ where
         options.progress.figures().begin(&options.gate);
         Self {
             limits: Limits::new(0, 0),
-            rounds: Rounds::new(Arc::clone(&target), options.attempt_timeout),
+            calls: CallPool::new(Arc::clone(&target), options.attempt_timeout),
             watch: Watch::new(destination(&*target)),
             target,
             fresh: Fresh::new(input),
@@ -76,14 +76,14 @@ where
             key_lines: KeyLines::new(),
             hot_keys_seen: 0,
             paces_keys: options.gate.paces_keys(),
-            cases: Cases::new(),
+            bisections: Bisections::new(),
             slots: Slots::new(options.concurrency),
             emptied: Vec::new(),
             setup: Setup::new(),
             fault: OnceLock::new(),
             refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone()),
-            farewells: Farewells::new(),
+            hand_backs: HandBacks::new(),
             unheard: Vec::new(),
             options,
         }
@@ -121,7 +121,7 @@ where
     /// Whether everything is settled.
     pub(super) fn is_done(&self) -> bool {
         let nothing_left =
-            self.waiting.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.cases.is_empty();
-        nothing_left && self.rounds.is_empty() && self.fresh.has_ended()
+            self.waiting.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.bisections.is_empty();
+        nothing_left && self.calls.is_empty() && self.fresh.has_ended()
     }
 }

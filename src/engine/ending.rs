@@ -4,9 +4,9 @@ use std::pin::pin;
 
 use tokio::time::sleep;
 
-use super::cases::Case;
+use super::bisection::Bisection;
 use super::delivering::Delivering;
-use super::farewell::take_back;
+use super::hand_backs::take_back;
 use super::input::Input;
 use super::settle::Settled;
 use super::ticket::{Chunk, Ticketed};
@@ -42,14 +42,14 @@ where
     /// Waits for the calls in flight, which have the grace to end.
     pub(super) async fn await_in_flight(&mut self, ending: &Ending) {
         let mut grace = pin!(sleep(self.options.grace));
-        while !self.rounds.is_empty() {
+        while !self.calls.is_empty() {
             tokio::select! {
                 biased;
-                Some(settled) = self.rounds.next() => {
+                Some(settled) = self.calls.next() => {
                     self.book(&settled);
                     self.hand_back(settled, ending);
                 }
-                () = &mut grace, if !self.rounds.are_given_up() => self.rounds.give_up(),
+                () = &mut grace, if !self.calls.are_given_up() => self.calls.give_up(),
             }
         }
     }
@@ -67,7 +67,7 @@ where
         for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(disputed) {
             self.give_back(entry, ending);
         }
-        for entry in settled.case.into_iter().flat_map(Case::into_entries) {
+        for entry in settled.bisection.into_iter().flat_map(Bisection::into_entries) {
             self.ledger.waits_no_more();
             self.give_back(entry, ending);
         }
@@ -76,7 +76,7 @@ where
     /// Hands back what was not in flight when the end was ordered, to the last entry of the input.
     pub(super) fn hand_back_the_rest(&mut self, ending: &Ending) {
         let waiting = self.waiting.take_all();
-        for entry in waiting.chain(self.cases.take_all()) {
+        for entry in waiting.chain(self.bisections.take_all()) {
             self.ledger.waits_no_more();
             self.give_back(entry, ending);
         }
@@ -100,13 +100,14 @@ where
         }
     }
 
-    /// Hands back at once what somebody waits for.
-    pub(super) fn bid_farewell(&mut self) {
+    /// Hands back at once what receipts wait for.
+    pub(super) fn hand_back_awaited(&mut self) {
         let awaited = self.ledger.take_awaited();
         if !awaited.is_empty() {
-            self.farewells.bid(&self.target, awaited, self.options.attempt_timeout);
+            self.hand_backs
+                .begin(&self.target, awaited, self.options.attempt_timeout);
         }
-        self.unheard.extend(self.farewells.unheard());
+        self.unheard.extend(self.hand_backs.unheard());
     }
 
     /// Makes everything ready to be handed back.
@@ -117,9 +118,9 @@ where
             self.options.attempt_timeout
         };
         let awaited = self.ledger.take_awaited();
-        self.farewells.bid(&self.target, awaited, patience);
+        self.hand_backs.begin(&self.target, awaited, patience);
         take_back(&*self.target, self.ledger.undelivered(), patience).await;
-        let unheard = self.farewells.end(patience).await;
+        let unheard = self.hand_backs.end(patience).await;
         self.ledger.undelivered().extend(self.unheard.drain(..).chain(unheard));
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Fresh<I: Input> {
     next_position: u64,
     /// Those that came last and may go, in the chunk that they leave in: mostly all of them do, and then none is moved.
     checked: Chunk<I::Entry>,
-    /// Those that were held in a lane, by position: who came first goes first.
+    /// Those that were held in a lane, by position: the first of the input goes first.
     let_out: BTreeMap<u64, Ticketed<I::Entry>>,
     /// The bytes that these take up of the memory.
     let_out_bytes: usize,
@@ -116,7 +116,7 @@ impl<I: Input> Fresh<I> {
     where
         T: BatchTarget<Entry = I::Entry>,
     {
-        // Whoever finds nothing waits with a waker of its own.
+        // Without a waker: when there is no entry, the loop polls again with its own.
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let entry = &mut self.next.as_mut()?.entry;
         let mut ticket = Ticket::new(self.next_position, 0);

@@ -11,19 +11,19 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::guarded::guarded;
 use super::meter::{Meter, scaled};
+use super::permit::Permit;
 use super::queue::Queue;
-use super::turn::Turn;
 use super::watch::Warnings;
 use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, PaceSnapshot, Retry, Waiter};
 use crate::targets::Fault;
 
-/// How long a waiter waits that is told to wait by nobody: until the deliveries notice that the strategy panicked.
+/// How long to wait when the strategy panicked and gave no deadline: the deliveries notice the panic and end.
 const BROKEN: Duration = Duration::from_secs(1);
 
 /// The shortest wait for the pace of a key: a moment that has passed is waited for without end.
 const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
-/// A strategy and the queue of those who wait for it: one for all deliveries whose options are clones of each other.
+/// A strategy and the queue of the calls that wait for it: one for all deliveries whose options are clones of each other.
 ///
 /// Only the head of the queue asks the strategy, so that a thousand workers cost it no more than one. A strategy that panics
 /// is not asked again, and the deliveries that share it end.
@@ -211,15 +211,15 @@ impl Gate {
         &self.warnings
     }
 
-    /// The waiter's turn, if nobody waits and the strategy lets it go at once.
-    pub(crate) fn try_admit(self: &Arc<Self>, waiter: &Waiter) -> Option<Turn> {
+    /// A permit at once, if no call waits and the strategy allows it.
+    pub(crate) fn try_admit(self: &Arc<Self>, waiter: &Waiter) -> Option<Permit> {
         let now = Instant::now();
         let mut queue = self.queue();
         if queue.blocked_until(u64::MAX, now).is_some() {
             return None;
         }
         match self.admit(now, waiter) {
-            Admission::Go(entries) => Some(self.turn(&mut queue, entries)),
+            Admission::Go(entries) => Some(self.permit(&mut queue, entries)),
             Admission::WaitUntil(_) => None,
         }
     }
@@ -233,14 +233,14 @@ impl Gate {
         }
     }
 
-    fn turn(self: &Arc<Self>, queue: &mut Queue, entries: usize) -> Turn {
-        queue.turn_taken = true;
-        Turn::new(Arc::clone(self), entries.max(1))
+    fn permit(self: &Arc<Self>, queue: &mut Queue, entries: usize) -> Permit {
+        queue.permit_is_out = true;
+        Permit::new(Arc::clone(self), entries.max(1))
     }
 
-    /// A turn is over.
-    pub(super) fn turn_over(&self) {
-        self.queue().turn_taken = false;
+    /// A permit was used or dropped.
+    pub(super) fn permit_is_back(&self) {
+        self.queue().permit_is_out = false;
         self.call_next();
     }
 
@@ -263,15 +263,15 @@ pub(crate) struct QueuedUp {
 }
 
 impl QueuedUp {
-    /// Ready when the strategy lets the waiter go, who may want something else each time.
-    pub(crate) fn poll_turn(&mut self, context: &mut Context<'_>, waiter: &Waiter) -> Poll<Turn> {
+    /// Ready when the strategy lets a call leave. What it would carry may differ each time that it is polled.
+    pub(crate) fn poll_permit(&mut self, context: &mut Context<'_>, waiter: &Waiter) -> Poll<Permit> {
         loop {
             let now = Instant::now();
             let mut queue = self.gate.queue();
             let due = match queue.blocked_until(self.number, now) {
                 Some(until) => until,
                 None => match self.gate.admit(now, waiter) {
-                    Admission::Go(entries) => return Poll::Ready(self.gate.turn(&mut queue, entries)),
+                    Admission::Go(entries) => return Poll::Ready(self.gate.permit(&mut queue, entries)),
                     Admission::WaitUntil(then) => then.into(),
                 },
             };

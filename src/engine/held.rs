@@ -1,11 +1,11 @@
-//! Who is held in a lane.
+//! The entries that are held in a lane.
 
 use std::collections::VecDeque;
 
 use super::ticket::Ticketed;
 
-/// Those who are held in one lane, in the order of the input. Nearly always nobody is, and that takes up no more than a
-/// pointer.
+/// The entries that are held in one lane, in the order of the input. Nearly always there are none, and that takes up no more
+/// than a pointer.
 #[expect(
     clippy::box_collection,
     reason = "a list of its own is four times as large, and mostly empty"
@@ -13,7 +13,7 @@ use super::ticket::Ticketed;
 pub(super) struct Held<E>(Option<Box<VecDeque<Ticketed<E>>>>);
 
 impl<E> Held<E> {
-    pub(super) fn nobody() -> Self {
+    pub(super) fn none() -> Self {
         Self(None)
     }
 

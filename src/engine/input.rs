@@ -10,7 +10,7 @@ use crate::producer::Confirmation;
 /// An entry on its way in.
 pub(crate) struct Incoming<E> {
     pub(crate) entry: E,
-    /// Who waits for its fate, if anybody does.
+    /// The receipt that waits for its fate, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
 }
 

@@ -14,28 +14,29 @@ use crate::targets::Lane;
 /// thousand gets no second chance; one that does so in a call in ten thousand costs a tenth of the sharing.
 const WARY_CALLS: u32 = 1_000;
 
-/// Who is on its way in each lane, and who is held behind it.
+/// Which entries of each lane are out, and which are held behind them.
 ///
 /// A lane is occupied from the moment that an entry of it is at hand until the fate of the last one that is out is known.
 /// Later entries are held meanwhile, in the order of the input; one of them is let out when the lane comes free. Only the
 /// entries of a lane that shares calls are let out together with the first one, into its call.
 ///
-/// Each entry costs one insertion and one removal, and lanes that nobody is in cost nothing.
+/// Each entry costs one insertion and one removal, and lanes without entries cost nothing.
 pub(crate) struct Lanes<E> {
-    occupied: HashMap<u64, Traffic<E>, BuildHasherDefault<AlreadyHashed>>,
+    occupied: HashMap<u64, LaneState<E>, BuildHasherDefault<AlreadyHashed>>,
     held: usize,
     bytes: usize,
-    riders: usize,
+    /// Held entries that may join the next call of the one before them.
+    joinable: usize,
     /// For how many calls more no lane shares one.
     wary: u32,
 }
 
-/// What goes on in one lane.
-struct Traffic<E> {
+/// The state of one lane.
+struct LaneState<E> {
     /// Entries that were let out and whose fate is open: at hand, in flight, at rest, ready.
     out: u32,
-    /// The only one that is out may leave with the next call.
-    boarding: bool,
+    /// The only one that is out may leave with the next call, and held ones may join it.
+    is_open: bool,
     held: Held<E>,
 }
 
@@ -45,7 +46,7 @@ impl<E> Lanes<E> {
             occupied: HashMap::default(),
             held: 0,
             bytes: 0,
-            riders: 0,
+            joinable: 0,
             wary: 0,
         }
     }
@@ -61,8 +62,8 @@ impl<E> Lanes<E> {
     }
 
     /// How many of those held may leave with the next call, beside the one that they are held behind.
-    pub(crate) fn riders(&self) -> usize {
-        if self.wary > 0 { 0 } else { self.riders }
+    pub(crate) fn joinable(&self) -> usize {
+        if self.wary > 0 { 0 } else { self.joinable }
     }
 
     /// A call was accepted in part: for a while, no lane shares one.
@@ -78,21 +79,21 @@ impl<E> Lanes<E> {
         };
         match self.occupied.entry(hash) {
             Entry::Vacant(free) => {
-                free.insert(Traffic {
+                free.insert(LaneState {
                     out: 1,
-                    boarding: true,
-                    held: Held::nobody(),
+                    is_open: true,
+                    held: Held::none(),
                 });
             }
-            Entry::Occupied(mut traffic) => {
+            Entry::Occupied(mut state) => {
                 let Some(entry) = take() else {
                     return;
                 };
-                let traffic = traffic.get_mut();
+                let state = state.get_mut();
                 self.held += 1;
                 self.bytes = self.bytes.saturating_add(entry.ticket.weight);
-                self.riders += usize::from(traffic.boarding && lane.shares_calls());
-                traffic.held.push_back(entry);
+                self.joinable += usize::from(state.is_open && lane.shares_calls());
+                state.held.push_back(entry);
             }
         }
     }
@@ -107,15 +108,15 @@ impl<E> Lanes<E> {
         supersedes: impl Fn(&E, &E) -> bool,
     ) -> Vec<Ticketed<E>> {
         let hash = lane.and_then(Lane::hash);
-        let traffic = hash.and_then(|hash| self.occupied.get_mut(&hash));
-        let Some(traffic) = traffic.filter(|traffic| traffic.held.len() > 0) else {
+        let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
+        let Some(state) = state.filter(|state| state.held.len() > 0) else {
             return Vec::new();
         };
-        let outdated = traffic.held.take_if(|older| supersedes(newer, &older.entry));
+        let outdated = state.held.take_if(|older| supersedes(newer, &older.entry));
         self.held -= outdated.len();
         self.bytes -= outdated.iter().map(|older| older.ticket.weight).sum::<usize>();
-        if traffic.boarding && lane.is_some_and(Lane::shares_calls) {
-            self.riders -= outdated.len();
+        if state.is_open && lane.is_some_and(Lane::shares_calls) {
+            self.joinable -= outdated.len();
         }
         outdated
     }
@@ -126,30 +127,30 @@ impl<E> Lanes<E> {
             return false;
         }
         let hash = older.ticket.lane.and_then(Lane::hash);
-        let traffic = hash.and_then(|hash| self.occupied.get(&hash));
-        traffic.is_some_and(|traffic| traffic.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
+        let state = hash.and_then(|hash| self.occupied.get(&hash));
+        state.is_some_and(|state| state.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
     }
 
     /// The one that is out is ready to be sent again.
-    pub(crate) fn board(&mut self, lane: Option<Lane>) {
-        let Some(traffic) = self.shared(lane) else {
+    pub(crate) fn open(&mut self, lane: Option<Lane>) {
+        let Some(state) = self.shared(lane) else {
             return;
         };
-        if !traffic.boarding {
-            traffic.boarding = true;
-            let riders = traffic.held.len();
-            self.riders += riders;
+        if !state.is_open {
+            state.is_open = true;
+            let joinable = state.held.len();
+            self.joinable += joinable;
         }
     }
 
-    /// What goes on in the lane, if it shares calls.
-    fn shared(&mut self, lane: Option<Lane>) -> Option<&mut Traffic<E>> {
+    /// The state of the lane, if it shares calls.
+    fn shared(&mut self, lane: Option<Lane>) -> Option<&mut LaneState<E>> {
         let hash = lane.filter(|lane| lane.shares_calls())?.hash()?;
         self.occupied.get_mut(&hash)
     }
 
-    /// The chunk leaves: closes the doors of its lanes, after those of the held that fit have joined.
-    pub(crate) fn ride(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&Ticketed<E>) -> bool) {
+    /// The chunk leaves: held entries of its lanes that fit join it, and from then on no more of them.
+    pub(crate) fn join(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&Ticketed<E>) -> bool) {
         let shared = self.wary == 0;
         for place in 0..chunk.len() {
             let Some(hash) = chunk.tickets[place]
@@ -159,16 +160,16 @@ impl<E> Lanes<E> {
             else {
                 continue;
             };
-            let Some(traffic) = self.occupied.get_mut(&hash).filter(|traffic| traffic.boarding) else {
+            let Some(state) = self.occupied.get_mut(&hash).filter(|state| state.is_open) else {
                 continue;
             };
-            traffic.boarding = false;
-            self.riders -= traffic.held.len();
-            while let Some(rider) = traffic.held.pop_front_if(|next| shared && fits(next)) {
-                traffic.out += 1;
+            state.is_open = false;
+            self.joinable -= state.held.len();
+            while let Some(joined) = state.held.pop_front_if(|next| shared && fits(next)) {
+                state.out += 1;
                 self.held -= 1;
-                self.bytes = self.bytes.saturating_sub(rider.ticket.weight);
-                chunk.push(rider);
+                self.bytes = self.bytes.saturating_sub(joined.ticket.weight);
+                chunk.push(joined);
             }
         }
         self.wary = self.wary.saturating_sub(1);
@@ -179,14 +180,14 @@ impl<E> Lanes<E> {
     /// Called for the last of a call first, so that the first one stays out and the others are in order behind it.
     pub(crate) fn put_back(&mut self, entry: Ticketed<E>) -> Option<Ticketed<E>> {
         let hash = entry.ticket.lane.and_then(Lane::hash);
-        let traffic = hash.and_then(|hash| self.occupied.get_mut(&hash));
-        match traffic.filter(|traffic| traffic.out > 1) {
+        let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
+        match state.filter(|state| state.out > 1) {
             None => Some(entry),
-            Some(traffic) => {
-                traffic.out -= 1;
+            Some(state) => {
+                state.out -= 1;
                 self.held += 1;
                 self.bytes = self.bytes.saturating_add(entry.ticket.weight);
-                traffic.held.push_front(entry);
+                state.held.push_front(entry);
                 None
             }
         }
@@ -197,34 +198,34 @@ impl<E> Lanes<E> {
         let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()?) else {
             return None;
         };
-        let traffic = occupied.get_mut();
-        traffic.out -= 1;
-        if traffic.out > 0 {
+        let state = occupied.get_mut();
+        state.out -= 1;
+        if state.out > 0 {
             return None;
         }
-        if traffic.boarding && lane.shares_calls() {
-            self.riders -= traffic.held.len();
+        if state.is_open && lane.shares_calls() {
+            self.joinable -= state.held.len();
         }
-        let Some(next) = traffic.held.pop_front_if(|_| true) else {
+        let Some(next) = state.held.pop_front_if(|_| true) else {
             occupied.remove();
             return None;
         };
-        traffic.out = 1;
-        traffic.boarding = true;
+        state.out = 1;
+        state.is_open = true;
         self.held -= 1;
         self.bytes = self.bytes.saturating_sub(next.ticket.weight);
         if lane.shares_calls() {
-            self.riders += traffic.held.len();
+            self.joinable += state.held.len();
         }
         Some(next)
     }
 
     /// All that are held, and nothing is out any more.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
-        (self.held, self.bytes, self.riders) = (0, 0, 0);
+        (self.held, self.bytes, self.joinable) = (0, 0, 0);
         std::mem::take(&mut self.occupied)
             .into_values()
-            .flat_map(|traffic| traffic.held.take_all())
+            .flat_map(|state| state.held.take_all())
     }
 }
 
@@ -290,7 +291,7 @@ mod tests {
             positions(entered.into_iter().filter_map(|entry| enter(&mut lanes, entry))),
             [0, 2]
         );
-        assert_eq!((lanes.held(), lanes.bytes(), lanes.riders()), (2, 20, 0));
+        assert_eq!((lanes.held(), lanes.bytes(), lanes.joinable()), (2, 20, 0));
         assert_eq!(positions(lanes.leave(one)), [1]);
         assert_eq!(positions(lanes.leave(other)), [0; 0]);
         assert_eq!(positions(lanes.leave(one)), [3]);
@@ -315,45 +316,45 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_in_which_nobody_is_held_takes_up_sixteen_bytes() {
-        assert_eq!(size_of::<Traffic<[u8; 100]>>(), 16);
+    fn a_lane_without_held_entries_takes_up_sixteen_bytes() {
+        assert_eq!(size_of::<LaneState<[u8; 100]>>(), 16);
     }
 
     #[test]
-    fn riders_join_the_call_and_the_rejected_ones_go_back_in_order() {
+    fn held_entries_join_the_call_and_the_rejected_ones_go_back_in_order() {
         let mut lanes = Lanes::new();
         let lane = Lane::ordered("a");
         let mut call = chunk((0..6).filter_map(|position| enter(&mut lanes, entry(lane, position))));
-        assert_eq!((call.len(), lanes.riders()), (1, 5));
-        lanes.ride(&mut call, |next| next.ticket.position < 4);
-        assert_eq!((lanes.held(), lanes.riders()), (2, 0));
+        assert_eq!((call.len(), lanes.joinable()), (1, 5));
+        lanes.join(&mut call, |next| next.ticket.position < 4);
+        assert_eq!((lanes.held(), lanes.joinable()), (2, 0));
         // The first is accepted, the others are not.
         let mut rejected: Vec<_> = call.into_ticketed().collect();
         rejected.remove(0);
         assert!(lanes.leave(lane).is_none());
         let first = rejected.into_iter().rev().filter_map(|entry| lanes.put_back(entry));
         assert_eq!(positions(first), [1]);
-        assert_eq!((lanes.held(), lanes.riders()), (4, 0));
-        lanes.board(Some(lane));
-        assert_eq!(lanes.riders(), 4);
+        assert_eq!((lanes.held(), lanes.joinable()), (4, 0));
+        lanes.open(Some(lane));
+        assert_eq!(lanes.joinable(), 4);
         assert_eq!(positions(lanes.leave(lane)), [2]);
-        assert_eq!((lanes.held(), lanes.riders()), (3, 3));
+        assert_eq!((lanes.held(), lanes.joinable()), (3, 3));
         assert_eq!(positions(lanes.take_all()), [3, 4, 5]);
     }
 
     #[test]
-    fn nobody_rides_for_a_while_after_a_call_was_accepted_in_part() {
+    fn no_held_entry_joins_for_a_while_after_a_call_was_accepted_in_part() {
         let mut lanes = Lanes::new();
         let lane = Lane::ordered("a");
         lanes.be_wary();
         for call in 0..=WARY_CALLS {
             let mut leaving = chunk((0..3).filter_map(|position| enter(&mut lanes, entry(lane, position))));
             let trusted = call == WARY_CALLS;
-            assert_eq!(lanes.riders(), if trusted { 2 } else { 0 });
-            lanes.ride(&mut leaving, |_| true);
+            assert_eq!(lanes.joinable(), if trusted { 2 } else { 0 });
+            lanes.join(&mut leaving, |_| true);
             assert_eq!(leaving.len(), if trusted { 3 } else { 1 });
             lanes.occupied.clear();
-            (lanes.held, lanes.riders) = (0, 0);
+            (lanes.held, lanes.joinable) = (0, 0);
         }
     }
 

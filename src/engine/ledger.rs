@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::delivered::Delivered;
-use super::farewell::Awaited;
+use super::hand_backs::Awaited;
 use super::ticket::{Chunk, Ticketed};
 use crate::backoff::{Outcome, PaceReason, PaceState};
 use crate::producer::Fate;
@@ -120,7 +120,7 @@ impl<E> Ledger<E> {
         }
     }
 
-    /// Hands an entry back: soon to whoever waits for its fate, or at the end.
+    /// Hands an entry back: soon if a receipt waits for its fate, otherwise at the end.
     pub(crate) fn hand_back(&mut self, Ticketed { entry, ticket }: Ticketed<E>, cause: Cause) {
         self.report.undelivered += 1;
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
@@ -137,12 +137,12 @@ impl<E> Ledger<E> {
         }
     }
 
-    /// What is handed back so far and nobody waits for.
+    /// What is handed back so far and no receipt waits for.
     pub(crate) fn undelivered(&mut self) -> &mut Vec<Undelivered<E>> {
         &mut self.undelivered
     }
 
-    /// What is to be handed back to those who wait for it.
+    /// What is to be handed back by receipts.
     pub(crate) fn take_awaited(&mut self) -> Awaited<E> {
         std::mem::take(&mut self.awaited)
     }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::debug;
 
-use super::cases::Case;
+use super::bisection::Bisection;
+use super::call_pool::KEPT;
 use super::delivering::Delivering;
 use super::ending::Ending;
 use super::input::Input;
 use super::rests::Rests;
-use super::rounds::KEPT;
 use super::settle::Settled;
 use super::slots::{Slot, later};
 use super::ticket::{Chunk, Ticketed};
@@ -69,9 +69,9 @@ where
         let pause = self.options.gate.pause();
         self.slots.put(Slot::after_call(now, rest.max(pause)));
 
-        match (settled.disputed, settled.case) {
-            (Some(chunk), case) => self.dispute(chunk, case.unwrap_or_else(Case::new)),
-            (None, Some(case)) => self.go_on(case, again, !nothing_accepted),
+        match (settled.disputed, settled.bisection) {
+            (Some(chunk), bisection) => self.dispute(chunk, bisection.unwrap_or_else(Bisection::new)),
+            (None, Some(bisection)) => self.go_on(bisection, again, !nothing_accepted),
             (None, None) => self.rest(again),
         }
         None
@@ -174,12 +174,18 @@ where
         }
     }
 
-    /// A part of a case was not refused: the case goes on, without those that were rejected.
+    /// A part of a bisection was not refused: the bisection goes on, without those that were rejected.
     ///
-    /// If the part was accepted, they are innocent and leave the case. As long as nothing of it is accepted, nobody knows
-    /// whether it would be refused, so that it must not meet others; and whoever must not pass them waits behind them.
-    fn go_on(&mut self, mut case: Case<T::Entry>, rejected: Vec<(Instant, Ticketed<T::Entry>)>, accepted: bool) {
-        let is_free = |entry: &Ticketed<T::Entry>| accepted && !case.has_behind(&entry.ticket);
+    /// If some of the part was accepted, the rejected entries are not at fault and leave the bisection. As long as none of it is
+    /// accepted, it is not known whether it would be refused, so that it must not share a call with others; and entries that
+    /// must not pass it wait behind it.
+    fn go_on(
+        &mut self,
+        mut bisection: Bisection<T::Entry>,
+        rejected: Vec<(Instant, Ticketed<T::Entry>)>,
+        accepted: bool,
+    ) {
+        let is_free = |entry: &Ticketed<T::Entry>| accepted && !bisection.has_behind(&entry.ticket);
         let (free, bound): (Vec<_>, Vec<_>) = rejected.into_iter().partition(|(_, entry)| is_free(entry));
         let until = bound.iter().map(|(until, _)| *until).max();
         let mut first = Chunk::with_capacity(bound.len());
@@ -187,20 +193,20 @@ where
             self.ledger.waits();
             first.push(entry);
         }
-        let mut behind = case.take_behind(&first);
+        let mut behind = bisection.take_behind(&first);
         behind.again(first);
-        self.cases.put(behind, until);
-        self.cases.put(case, None);
+        self.bisections.put(behind, until);
+        self.bisections.put(bisection, None);
         self.rest(free);
     }
 
     /// A call was refused as a whole: looks for the entries that are at fault.
-    fn dispute(&mut self, chunk: Chunk<T::Entry>, mut case: Case<T::Entry>) {
+    fn dispute(&mut self, chunk: Chunk<T::Entry>, mut bisection: Bisection<T::Entry>) {
         let destination = self.watch.destination();
         debug!(target: CALL, destination, entries = chunk.len(), "call refused as a whole: halved");
         (0..chunk.len()).for_each(|_| self.ledger.waits());
-        case.halve(chunk);
-        self.cases.put(case, None);
+        bisection.halve(chunk);
+        self.bisections.put(bisection, None);
     }
 }
 

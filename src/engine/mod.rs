@@ -1,46 +1,49 @@
 //! The loop that every delivery goes through.
 //!
 //! ```text
-//! input ─▶ lanes ─▶ fresh ─▶ pack ─▶ gate ─▶ round ─▶ ledger ─▶ delivered, or handed back
+//! input ─▶ lanes ─▶ fresh ─▶ pack ─▶ gate ─▶ call ──▶ ledger ─▶ delivered, or handed back
 //!                             ▲               │
 //!                             ├── waiting ◀───┤ rejected
-//!                             └── cases ◀─────┘ refused as a whole
+//!                             └── bisection ◀─┘ refused as a whole
 //! ```
 //!
 //! - `input`: an iterator, a stream, or a producer's queue.
 //! - `fresh`: entries as they come from the input, checked and measured once.
-//! - `lanes`: the order of entries that must not pass each other; `held`: who has to wait for it.
+//! - `lanes`: the order of entries that must not pass each other; `held`: those that wait for it.
 //! - `waiting`: rejected entries, first at rest, then ready.
-//! - `cases`: refused calls, until the guilty entries are found.
+//! - `bisection`: refused calls, halved until the entries at fault are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries, as far as it has `space`.
 //! - `ticket`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
 //! - `key_lines`: entries that wait by their partition key; `key_counts`: what a call came to, key by key.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
-//! - `gate`: the way past the shared strategy; `queue`: who waits there; `turn`: a call that may leave.
+//! - `gate`: the way past the shared strategy; `queue`: the calls that wait there; `permit`: the permission for a call to leave, and the call that has left.
 //! - `guarded`: code that is not this crate's, and may panic.
 //! - `meter`: what entries count for with a strategy that counts units of capacity.
-//! - `round`: one call and its answer; `rounds`: the calls in flight; `orders`: those that wait for a task.
+//! - `call`: one call and its answer; `call_pool`: the calls in flight; `call_queue`: those that wait for a task.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `leftovers`: what becomes of a call's entries that were not accepted.
 //! - `setup`: whether calls can be made at all, and the probes that find out.
 //! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
-//! - `farewell`: what happens to undelivered entries before they are handed back.
+//! - `hand_backs`: undelivered entries on the way back, after the target has cleaned up.
 //! - `watch`: notices that nothing is accepted, and logs it.
 //! - `delivering`: all of that together; `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
 //! It knows no AWS: the service is a [`BatchTarget`](crate::targets::BatchTarget). It has no clock but tokio's, so that
 //! paused time works.
 
-mod cases;
+mod bisection;
+mod call;
+mod call_pool;
+mod call_queue;
 mod deliver;
 mod delivered;
 mod delivering;
 mod ending;
-mod farewell;
 mod fresh;
 mod gate;
 mod guarded;
+mod hand_backs;
 mod held;
 mod history;
 mod input;
@@ -50,20 +53,17 @@ mod lanes;
 mod ledger;
 mod leftovers;
 mod meter;
-mod orders;
 mod pack;
+mod permit;
 mod queue;
 mod refusals;
 mod rests;
-mod round;
-mod rounds;
 mod settle;
 mod setup;
 mod slots;
 mod space;
 mod supply;
 mod ticket;
-mod turn;
 mod waiting;
 mod watch;
 

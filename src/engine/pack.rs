@@ -53,5 +53,5 @@ pub(super) fn pack<I: Input>(chunk: &mut Chunk<I::Entry>, cost: usize, limits: &
         key_lines.take_turns(|next| space.take(&next.ticket), |entry| chunk.push(entry));
     }
     fresh.fill(chunk, &mut space);
-    lanes.ride(chunk, |next| space.take(&next.ticket));
+    lanes.join(chunk, |next| space.take(&next.ticket));
 }

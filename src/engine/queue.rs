@@ -1,4 +1,4 @@
-//! Who waits in front of the shared strategy.
+//! The calls that wait for the shared strategy.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How late a waiter may be before it is passed over: far more than a busy runtime takes to poll it, and little enough that
-/// nobody notices.
+/// How late a waiter may be before it is passed over: far more than a busy runtime takes to poll it, and little enough to
+/// make no difference to a delivery.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The waiters, in the order in which they came.
 ///
-/// Each is a future, and nobody can make its owner poll it: one that stands still in an arm of a `select!`, say. So each
+/// Each is a future, and its owner need not poll it: it may stand still in an arm of a `select!`, say. So each
 /// place has a time at which it is due, and one that is long overdue is passed over until it stirs. It keeps its place.
 pub(crate) struct Queue {
     places: BTreeMap<u64, Place>,
     next_number: u64,
-    /// Someone is about to make a call. Nobody is asked meanwhile.
-    pub(crate) turn_taken: bool,
+    /// A call is about to leave. The strategy is not asked meanwhile.
+    pub(crate) permit_is_out: bool,
 }
 
 struct Place {
@@ -32,7 +32,7 @@ impl Queue {
         Self {
             places: BTreeMap::new(),
             next_number: 0,
-            turn_taken: false,
+            permit_is_out: false,
         }
     }
 
@@ -52,14 +52,14 @@ impl Queue {
         place.waker.clone_from(waker);
     }
 
-    /// Leaves the place. Returns who is to be woken.
+    /// Leaves the place. Returns the wakers that are to be woken.
     pub(crate) fn leave(&mut self, number: u64, now: Instant) -> Vec<Waker> {
         self.places.remove(&number).map(|_| self.call(now)).unwrap_or_default()
     }
 
     /// Until when the place has to wait for those before it; `None` when it is its turn.
     pub(crate) fn blocked_until(&self, number: u64, now: Instant) -> Option<Instant> {
-        if self.turn_taken {
+        if self.permit_is_out {
             return Some(now + PATIENCE);
         }
         let before = self.places.range(..number).rev();
@@ -68,8 +68,8 @@ impl Queue {
             .find(|overdue| *overdue > now)
     }
 
-    /// Calls the first one that is not overdue. Returns its waker, and that of the one behind it, who has to know until when
-    /// to wait for it.
+    /// Calls the first one that is not overdue. Returns its waker, and that of the one behind it, which has to know until
+    /// when to wait for it.
     pub(crate) fn call(&mut self, now: Instant) -> Vec<Waker> {
         let mut awake = self.places.values_mut().filter(|place| place.due + PATIENCE > now);
         let Some(first) = awake.next() else {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_came_first_is_asked_first() {
+    fn the_first_waiter_is_asked_first() {
         let now = Instant::now();
         let mut queue = queue(&[now, now]);
         assert_eq!(queue.blocked_until(1, now), None);
@@ -112,10 +112,10 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_while_someone_is_about_to_call() {
+    fn no_waiter_is_asked_while_a_permit_is_out() {
         let now = Instant::now();
         let mut queue = queue(&[now]);
-        queue.turn_taken = true;
+        queue.permit_is_out = true;
         assert!(queue.blocked_until(1, now).is_some());
     }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_nobody_answers_makes_the_waiter_overdue() {
+    fn a_waiter_that_is_called_and_does_not_stir_is_overdue() {
         let start = Instant::now();
         let far = start + Duration::from_hours(1);
         let mut queue = queue(&[far, far]);

@@ -2,14 +2,14 @@
 
 /// Entries refused alone, in a row, before the next ones are sent alone as well.
 ///
-/// A call that is refused is searched for the guilty entries, which pays as long as most are innocent. Of those that are
-/// guilty each costs up to ten calls of a search, where a call of its own tells the same. After eight in a row the next one
-/// is guilty nine times out of ten (Laplace's rule of succession), and if it is not, one call was small.
+/// A call that is refused is searched for the entries at fault, which pays as long as they are few. Each of them costs up to ten
+/// calls of a search, where a call of its own tells the same. After eight in a row the next one is at fault nine times out of
+/// ten (Laplace's rule of succession), and if it is not, one call was small.
 const SUSPICIOUS: u32 = 8;
 
-/// Entries refused alone, in a row, before a delivery that has delivered nothing at all is stopped. It is not the entries
-/// then: the name of the table is malformed, ids are missing that the queue wants. Far more than anybody looks at, far less
-/// than there may be.
+/// Entries refused alone, in a row, before a delivery that has delivered nothing at all is stopped. The entries
+/// are not the reason then: the name of the table is malformed, or ids are missing that the queue wants. It is far more than is
+/// needed to see the reason, and far less than there may be.
 const HOPELESS: u32 = 1_000;
 
 /// Counts the entries that were refused alone since the service accepted one.

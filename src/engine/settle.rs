@@ -4,7 +4,7 @@ use std::iter::{repeat, repeat_with};
 
 use tokio::time::Instant;
 
-use super::cases::Case;
+use super::bisection::Bisection;
 use super::ticket::{Chunk, Ticket, Ticketed};
 use crate::backoff::Outcome;
 use crate::producer::Fate;
@@ -26,10 +26,10 @@ pub(crate) struct Settled<E> {
     pub(crate) stop: Option<Fault>,
     /// The lanes of accepted entries, each as often as it had one.
     pub(crate) left: Vec<Lane>,
-    /// The whole chunk, when it was refused and nobody said on whose account.
+    /// The whole chunk, when it was refused and the answer does not say for which entries.
     pub(crate) disputed: Option<Chunk<E>>,
     /// What the chunk was a part of, when a call was refused before.
-    pub(crate) case: Option<Case<E>>,
+    pub(crate) bisection: Option<Bisection<E>>,
     /// The chunk without its entries, if all of them were accepted.
     pub(crate) emptied: Option<Chunk<E>>,
 }
@@ -47,7 +47,7 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
         stop: None,
         left: Vec::with_capacity(if has_lanes { chunk.len() } else { 0 }),
         disputed: None,
-        case: None,
+        bisection: None,
         emptied: None,
     };
     match answer {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_beyond_the_entries_are_nobodys() {
+    fn verdicts_beyond_the_entries_count_for_none() {
         let now = Instant::now();
         let chunk = || {
             let mut chunk = Chunk::with_capacity(1);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The room for one call in flight, while there is none in it.
+/// A place for one call in flight, while there is none in it.
 ///
 /// A slot whose call was throttled rests as long as the leftovers of the call, so that fresh entries do not hammer a service
 /// that just said no; and it rests as long as the strategy says in any case.

@@ -36,12 +36,12 @@ where
     /// How many entries wait that may not go with the next chunk: rejected ones, those held in their lanes, those that wait
     /// by their keys.
     fn held_back(&self) -> usize {
-        self.waiting.len() + self.key_lines.len() + self.cases.len() + self.lanes.held()
+        self.waiting.len() + self.key_lines.len() + self.bisections.len() + self.lanes.held()
     }
 
     /// Their bytes.
     fn held_back_bytes(&self) -> usize {
-        self.waiting.bytes() + self.key_lines.bytes() + self.cases.bytes() + self.lanes.bytes()
+        self.waiting.bytes() + self.key_lines.bytes() + self.bisections.bytes() + self.lanes.bytes()
     }
 
     /// Shows how many entries were read and are in no call.
@@ -154,12 +154,13 @@ where
     /// How many entries the next chunk may have, if they are small.
     pub(super) fn sendable(&self) -> usize {
         let ready = self.waiting.ready() + self.fresh.len() + self.ready_by_key();
-        // Nobody rides where nobody drives.
-        let riders = if ready > 0 { self.lanes.riders() } else { 0 };
-        (ready + riders).min(self.limits.entries.max(1))
+        // Held entries can only share a call that leaves for a ready one.
+        let joinable = if ready > 0 { self.lanes.joinable() } else { 0 };
+        (ready + joinable).min(self.limits.entries.max(1))
     }
 
-    /// What the entries of the next chunk count for with the strategy, without those that ride.
+    /// What the entries of the next chunk count for with the strategy, without held ones that share
+    /// its call.
     pub(super) fn sendable_cost(&self) -> usize {
         let ready = self.waiting.iter_ready().map(|entry| &entry.ticket);
         let next = ready.chain(self.fresh.tickets()).take(self.limits.entries.max(1));
@@ -218,10 +219,10 @@ where
 
     /// Until when a chunk that is not full waits for more entries; `None` when it does not.
     ///
-    /// Entries that were rejected wait for nobody: they have waited enough.
+    /// Entries that were rejected do not wait for more: they have waited enough.
     pub(super) fn lingers_until(&self, now: Instant) -> Option<Instant> {
         let is_full = self.sendable() >= self.limits.entries || self.fresh.bytes() >= self.limits.bytes;
-        if is_full || !self.wants_more() || self.waiting.ready() > 0 || self.cases.next_len().is_some() {
+        if is_full || !self.wants_more() || self.waiting.ready() > 0 || self.bisections.next_len().is_some() {
             return None;
         }
         let by_key = self.key_lines.lingers_until(now, self.options.linger);

@@ -28,7 +28,7 @@ pub(crate) struct Ticket<E> {
     pub(crate) arrived: Option<Instant>,
     /// What came of it so far; `None` as long as it was not sent in vain. Not here, since it is rare and this is moved.
     pub(crate) history: Option<Box<History>>,
-    /// Who waits for its fate, if anybody does.
+    /// The receipt that waits for its fate, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
 }
 

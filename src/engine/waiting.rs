@@ -9,8 +9,8 @@ use crate::targets::Lane;
 
 /// Rejected entries: first they rest, then they are ready.
 ///
-/// Both lists are sorted, the ready one by the first attempt: who has waited longest goes first, and is also the first whose
-/// time is used up. Positions make the keys unique.
+/// Both lists are sorted, the ready one by the first attempt: the entry that has waited longest goes first, and is also the
+/// first one whose time is used up. Positions make the keys unique.
 pub(crate) struct Waiting<E> {
     resting: BTreeMap<(Instant, u64), Ticketed<E>>,
     ready: BTreeMap<(Option<Instant>, u64), Ticketed<E>>,
@@ -54,7 +54,7 @@ impl<E> Waiting<E> {
         &mut self,
         now: Instant,
         mut hold: impl FnMut(&Ticket<E>) -> Instant,
-        mut board: impl FnMut(Option<Lane>),
+        mut open_lane: impl FnMut(Option<Lane>),
     ) {
         while let Some(first) = self.resting.first_entry() {
             if first.key().0 > now {
@@ -65,19 +65,19 @@ impl<E> Waiting<E> {
             if until > now {
                 self.resting.insert((until, entry.ticket.position), entry);
             } else {
-                board(entry.ticket.lane);
+                open_lane(entry.ticket.lane);
                 self.make_ready(entry);
             }
         }
     }
 
     /// Makes all ready at once, and their retries start over.
-    pub(crate) fn wake_all(&mut self, mut board: impl FnMut(Option<Lane>)) {
+    pub(crate) fn wake_all(&mut self, mut open_lane: impl FnMut(Option<Lane>)) {
         for entry in self.resting.values_mut().chain(self.ready.values_mut()) {
             entry.ticket.start_over();
         }
         for (_, entry) in std::mem::take(&mut self.resting) {
-            board(entry.ticket.lane);
+            open_lane(entry.ticket.lane);
             self.make_ready(entry);
         }
     }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_held_rests_on_until_then() {
+    fn an_entry_that_the_strategy_holds_waits_until_then() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
         let mut waiting = Waiting::new();

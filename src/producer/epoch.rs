@@ -1,4 +1,4 @@
-//! Who was sent before a flush.
+//! The entries that were sent before a flush.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -35,7 +35,7 @@ pub(super) struct Epochs {
 pub(super) struct End(CancellationToken);
 
 impl Epochs {
-    /// Puts something in line that belongs to the current epoch. Nobody begins a new one meanwhile.
+    /// Puts something in line that belongs to the current epoch. No new one begins meanwhile.
     pub(super) fn in_current<R>(&self, put: impl FnOnce(Arc<Epoch>) -> R) -> R {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         put(Arc::clone(&current))

@@ -13,7 +13,7 @@ pub(super) enum Item<E> {
     Entry(Incoming<E>),
     /// Those before it linger no more.
     Flush,
-    /// Nobody joins the line any more.
+    /// Nothing joins the line any more.
     Close,
 }
 
@@ -49,7 +49,7 @@ impl<E> Line<E> {
         }
     }
 
-    /// Closes the line and hands back all who stand in it.
+    /// Closes the line and hands back all that is in it.
     pub(super) async fn hand_back(mut self, cause: &Cause, outcome: &mut Delivered<E>) {
         self.items.close();
         while let Some(Incoming { entry, confirmation }) = poll_fn(|context| self.poll_entry(context)).await {

@@ -48,7 +48,7 @@ use crate::targets::BatchTarget;
 ///
 /// A call leaves when it is full, or when its first entry has waited for the
 /// [`linger`](DeliveryOptions::linger). At most [`buffer`](DeliveryOptions::buffer) entries wait to be read by the delivery;
-/// whoever sends more waits.
+/// further sends wait.
 ///
 /// When the delivery [stops](Cause::Stopped), since the queue is missing, say, then all that is on its way is handed back,
 /// and the next entry is a new try. A [cancellation](DeliveryOptions::cancellation) and a
@@ -57,8 +57,8 @@ use crate::targets::BatchTarget;
 /// An entry is tried for [1 minute](DeliveryOptions::give_up_after) unless the options say otherwise. For a handler of a web
 /// service see the [guide](crate::guide#in-a-web-service).
 ///
-/// A producer whose clones are all dropped delivers what it has, and nobody hears of it but by the receipts and a warning
-/// in the log. So [`close`](Self::close) it, or [`close_within`](Self::close_within) the time that there is.
+/// A producer whose clones are all dropped delivers what it has, and only the receipts and a warning in the log tell what
+/// became of it. So [`close`](Self::close) it, or [`close_within`](Self::close_within) the time that there is.
 pub struct Producer<E> {
     line: mpsc::Sender<Item<E>>,
     epochs: Arc<Epochs>,
@@ -123,7 +123,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
         self.enqueue(entry).await?.await
     }
 
-    /// Puts an entry in line, and waits only for room. The receipt tells its fate, for whoever wants to know.
+    /// Puts an entry in line, and waits only for room. The receipt tells its fate; it may be dropped.
     ///
     /// # Errors
     /// When the producer is closed: the entry is handed back.
@@ -159,7 +159,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     /// Sends what is in line without waiting for more, and waits until the fate of all of it is known.
     pub async fn flush(&self) {
-        // A closed line has no room, and lingers for nobody.
+        // A closed line has no room, and its delivery does not linger.
         let room = self.line.reserve().await;
         let mark = || room.into_iter().for_each(|room| room.send(Item::Flush));
         let epoch = self.epochs.turn_over(mark);

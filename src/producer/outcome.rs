@@ -81,7 +81,7 @@ impl<E> Outcome<E> {
         Self(Mutex::new(State::Delivering(delivery)))
     }
 
-    /// Waits for the end. Who comes first hears of the entries that nobody else heard of.
+    /// Waits for the end. The first one to wait gets the entries whose receipts were dropped.
     pub(super) async fn wait(&self) -> Result<Report, DeliveryError<E>> {
         let mut state = self.0.lock().await;
         let delivered = match &mut *state {

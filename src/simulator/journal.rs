@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_heard_is_ambiguous() {
+    fn an_answer_that_was_not_heard_is_ambiguous() {
         let mut journal = Journal::default();
         journal.switch_on();
         let mark = CallMark {

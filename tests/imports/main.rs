@@ -140,9 +140,9 @@ fn options_and_reports_are_below_the_engine_and_the_targets() {
 /// Imports that lead back to where they come from.
 const BACK: &[Exception] = &[
     (
-        "crate::engine::turn",
+        "crate::engine::permit",
         "crate::engine::gate",
-        "a turn is made by the gate, and tells it when it is over",
+        "a permit is made by the gate, and tells it when it is used or dropped",
     ),
     (
         "crate::engine::delivering",

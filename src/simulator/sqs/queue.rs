@@ -58,7 +58,7 @@ struct Inner {
     name: String,
     options: QueueOptions,
     state: Mutex<State>,
-    /// Wakes those who wait for messages.
+    /// Wakes the requests that wait for messages.
     arrivals: Notify,
     poison: Predicate,
     hot: Predicate,

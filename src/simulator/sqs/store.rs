@@ -102,7 +102,7 @@ impl Store {
         }
     }
 
-    /// Hands out up to `most` messages, which nobody else gets for the time of `visibility`.
+    /// Hands out up to `most` messages, which no other request gets for the time of `visibility`.
     pub(super) fn take(&mut self, now: Instant, most: usize, visibility: Duration) -> Vec<u64> {
         self.settle(now);
         let numbers = if self.is_fifo {

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinError, JoinSet, consume_budget};
 use tokio_util::sync::CancellationToken;
 
-use super::orders::{Order, Orders, Room};
-use super::round::{Caller, Round, round};
+use super::call::{Call, Caller, make};
+use super::call_queue::{CallQueue, CapacitySignal, Queued};
 use super::settle::Settled;
 use crate::targets::BatchTarget;
 
@@ -20,21 +20,21 @@ pub(super) const KEPT: usize = 64;
 
 /// Makes calls, each in a task that the runtime polls for itself, and tells what they came to.
 ///
-/// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make room for each
-/// and to move it there costs more than the rest of this crate does for the call. And whose call ends first takes the next
-/// one, so that no more of that room is touched than there are calls that wait for an answer.
-pub(super) struct Rounds<T: BatchTarget> {
+/// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make space for each
+/// and to move it there costs more than the rest of this crate does for the call. The task whose call ends first takes
+/// the next one, so that no more of that space is touched than there are calls that wait for an answer.
+pub(super) struct CallPool<T: BatchTarget> {
     caller: Arc<Caller<T>>,
     tasks: JoinSet<()>,
     /// The tasks that were not told to end.
     staying: usize,
     in_flight: usize,
-    orders: Arc<Orders<T::Entry>>,
+    call_queue: Arc<CallQueue<T::Entry>>,
     ended: UnboundedReceiver<Settled<T::Entry>>,
     end: UnboundedSender<Settled<T::Entry>>,
 }
 
-impl<T: BatchTarget> Rounds<T> {
+impl<T: BatchTarget> CallPool<T> {
     pub(super) fn new(target: Arc<T>, attempt_timeout: Duration) -> Self {
         let (end, ended) = mpsc::unbounded_channel();
         Self {
@@ -46,7 +46,7 @@ impl<T: BatchTarget> Rounds<T> {
             tasks: JoinSet::new(),
             staying: 0,
             in_flight: 0,
-            orders: Arc::new(Orders::new(Handle::current().metrics().num_workers())),
+            call_queue: Arc::new(CallQueue::new(Handle::current().metrics().num_workers())),
             ended,
             end,
         }
@@ -57,38 +57,38 @@ impl<T: BatchTarget> Rounds<T> {
         self.in_flight == 0
     }
 
-    /// Whether another call would find somebody to make it soon. If not, the [room](Self::room) tells when one would.
-    pub(super) fn have_room(&self) -> bool {
-        self.orders.have_room()
+    /// Whether a task would make another call soon. If not, the [signal](Self::capacity_signal) tells when one would.
+    pub(super) fn has_capacity(&self) -> bool {
+        self.call_queue.has_capacity()
     }
 
-    /// Tells when they [have room](Self::have_room) again.
-    pub(super) fn room(&self) -> Room {
-        self.orders.room()
+    /// Tells when there is [capacity](Self::has_capacity) again.
+    pub(super) fn capacity_signal(&self) -> CapacitySignal {
+        self.call_queue.capacity_signal()
     }
 
     /// Makes a call.
-    pub(super) fn start(&mut self, round: Round<T::Entry>) {
+    pub(super) fn start(&mut self, call: Call<T::Entry>) {
         self.in_flight += 1;
-        self.orders.push(Order::Go(round));
+        self.call_queue.push(Queued::Call(call));
         if self.staying < self.in_flight {
             self.staying += 1;
             let caller = Arc::clone(&self.caller);
             self.tasks
-                .spawn(work(caller, Arc::clone(&self.orders), self.end.clone()));
+                .spawn(work(caller, Arc::clone(&self.call_queue), self.end.clone()));
         }
     }
 
     /// What the next call that ends came to; `None` if there is none in flight. Nothing is lost when the future is dropped.
     ///
     /// # Panics
-    /// If the runtime shuts down, and for a fault of this crate: a round catches the panics of the target.
+    /// If the runtime shuts down, and for a fault of this crate: a call catches the panics of the target.
     pub(super) async fn next(&mut self) -> Option<Settled<T::Entry>> {
         while self.in_flight > 0 {
             tokio::select! {
                 biased;
                 Some(settled) = self.ended.recv() => return Some(self.heard(settled)),
-                // One that was told to end, or one whose call nobody will hear of again.
+                // A task that was told to end, or one that was lost with its call.
                 Some(task) = self.tasks.join_next() => task.unwrap_or_else(lost),
             }
         }
@@ -106,7 +106,7 @@ impl<T: BatchTarget> Rounds<T> {
         self.in_flight -= 1;
         if self.staying > self.in_flight + KEPT {
             self.staying -= 1;
-            self.orders.push(Order::End);
+            self.call_queue.push(Queued::End);
         }
         settled
     }
@@ -121,16 +121,16 @@ impl<T: BatchTarget> Rounds<T> {
         self.caller.abandoned.is_cancelled()
     }
 
-    /// Ends the tasks, so that nobody holds the target any more.
+    /// Ends the tasks, so that none of them holds the target any more.
     pub(super) async fn close(&mut self) {
         self.tasks.shutdown().await;
     }
 }
 
-impl<T: BatchTarget> Drop for Rounds<T> {
+impl<T: BatchTarget> Drop for CallPool<T> {
     /// What no task has taken is over at once, and the strategy hears of it, however long a task takes to end.
     fn drop(&mut self) {
-        drop(self.orders.take_back());
+        drop(self.call_queue.take_back());
     }
 }
 
@@ -143,12 +143,12 @@ fn lost(task: JoinError) {
 /// Makes one call after the other.
 async fn work<T: BatchTarget>(
     caller: Arc<Caller<T>>,
-    orders: Arc<Orders<T::Entry>>,
+    call_queue: Arc<CallQueue<T::Entry>>,
     end: UnboundedSender<Settled<T::Entry>>,
 ) {
-    while let Order::Go(round) = orders.next().await {
-        // Not moved, as `round` does not move the call in it.
-        let settled = pin!(self::round(&caller, round)).await;
+    while let Queued::Call(call) = call_queue.next().await {
+        // Not moved, as `make` does not move the call in it.
+        let settled = pin!(make(&caller, call)).await;
         if end.send(settled).is_err() {
             return;
         }
@@ -202,20 +202,20 @@ mod tests {
         }
     }
 
-    fn call(gate: &Arc<Gate>) -> Round<()> {
+    fn call(gate: &Arc<Gate>) -> Call<()> {
         let waiter = Waiter::new(1);
         let mut chunk = Chunk::with_capacity(1);
         let ticket = Ticket::new(0, 1);
         chunk.push(Ticketed { entry: (), ticket });
-        Round {
+        Call {
             chunk,
-            case: None,
-            departure: gate.try_admit(&waiter).expect("nobody waits").depart(1),
+            bisection: None,
+            departure: gate.try_admit(&waiter).expect("the queue is empty").depart(1),
         }
     }
 
     fn caller() -> Arc<Caller<Immediate>> {
-        Arc::clone(&Rounds::new(Arc::new(Immediate), Duration::from_secs(1)).caller)
+        Arc::clone(&CallPool::new(Arc::new(Immediate), Duration::from_secs(1)).caller)
     }
 
     fn counting() -> (Arc<Gate>, Arc<AtomicUsize>) {
@@ -226,10 +226,10 @@ mod tests {
     #[tokio::test]
     async fn calls_that_no_task_has_taken_are_over_when_the_delivery_is_dropped() {
         let (gate, heard) = counting();
-        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
-        (0..3).for_each(|_| rounds.start(call(&gate)));
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        (0..3).for_each(|_| calls.start(call(&gate)));
         // The tasks have not run, and end only when the runtime comes to it.
-        drop(rounds);
+        drop(calls);
         assert_eq!(heard.load(Relaxed), 3);
     }
 
@@ -237,28 +237,28 @@ mod tests {
     #[should_panic(expected = "the runtime shuts down")]
     async fn a_call_that_is_lost_with_its_task_is_not_waited_for() {
         let (gate, _) = counting();
-        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
-        rounds.start(call(&gate));
-        rounds.tasks.abort_all();
-        rounds.next().await;
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        calls.start(call(&gate));
+        calls.tasks.abort_all();
+        calls.next().await;
     }
 
     #[tokio::test]
     #[should_panic(expected = "a fault of this crate")]
     async fn what_a_task_panics_over_reaches_the_delivery() {
-        let mut rounds = Rounds::new(Arc::new(Immediate), Duration::from_secs(1));
-        rounds.in_flight = 1;
-        rounds.tasks.spawn(async { panic!("a fault of this crate") });
-        rounds.next().await;
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        calls.in_flight = 1;
+        calls.tasks.spawn(async { panic!("a fault of this crate") });
+        calls.next().await;
     }
 
     #[tokio::test]
     async fn a_thousand_calls_that_end_at_once_leave_time_for_others() {
         let (gate, heard) = counting();
-        let orders = Arc::new(Orders::new(1));
-        (0..1_000).for_each(|_| orders.push(Order::Go(call(&gate))));
+        let call_queue = Arc::new(CallQueue::new(1));
+        (0..1_000).for_each(|_| call_queue.push(Queued::Call(call(&gate))));
         let (end, _ended) = mpsc::unbounded_channel();
-        let task = tokio::spawn(work(caller(), orders, end));
+        let task = tokio::spawn(work(caller(), call_queue, end));
         while heard.load(Relaxed) == 0 {
             yield_now().await;
         }
@@ -267,21 +267,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_room_goes_before_the_calls_that_are_left() {
+    async fn what_waits_for_capacity_goes_before_the_calls_that_are_left() {
         const THREADS: usize = 4;
         let (gate, heard) = counting();
-        let orders = Arc::new(Orders::new(THREADS));
-        while orders.have_room() {
-            orders.push(Order::Go(call(&gate)));
+        let call_queue = Arc::new(CallQueue::new(THREADS));
+        while call_queue.has_capacity() {
+            call_queue.push(Queued::Call(call(&gate)));
         }
-        let room = orders.room();
+        let signal = call_queue.capacity_signal();
         let waits = tokio::spawn(async move {
-            room.made().await;
+            signal.freed().await;
             heard.load(Relaxed)
         });
         yield_now().await;
         let (end, _ended) = mpsc::unbounded_channel();
-        let task = tokio::spawn(work(caller(), orders, end));
+        let task = tokio::spawn(work(caller(), call_queue, end));
         assert_eq!(waits.await.unwrap(), THREADS - 1);
         task.abort();
     }

@@ -8,14 +8,14 @@ use super::gate::Gate;
 use super::meter::scaled;
 use crate::backoff::{KeyOutcome, Outcome};
 
-/// The strategy's word that a call may leave. Nobody else is asked until it has left or the turn is dropped, so a turn is
-/// never held across an `await`.
-pub(crate) struct Turn {
+/// The strategy's permission for a call to leave. The strategy is not asked again until the call has left or the permit is dropped,
+/// so a permit is never held across an `await`.
+pub(crate) struct Permit {
     gate: Arc<Gate>,
     entries: usize,
 }
 
-impl Turn {
+impl Permit {
     pub(super) fn new(gate: Arc<Gate>, entries: usize) -> Self {
         Self { gate, entries }
     }
@@ -40,9 +40,9 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.gate.turn_over();
+        self.gate.permit_is_back();
     }
 }
 

@@ -9,19 +9,19 @@ use futures::FutureExt;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::cases::Case;
+use super::bisection::Bisection;
 use super::guarded::panicked;
 use super::key_counts::KeyCounts;
+use super::permit::Departure;
 use super::settle::{Settled, accepts_all, settle};
 use super::ticket::Chunk;
-use super::turn::Departure;
 use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
 /// One call that is to be made.
-pub(super) struct Round<E> {
+pub(super) struct Call<E> {
     pub(super) chunk: Chunk<E>,
     /// What the chunk is a part of, when a call was refused before.
-    pub(super) case: Option<Case<E>>,
+    pub(super) bisection: Option<Bisection<E>>,
     pub(super) departure: Departure,
 }
 
@@ -33,15 +33,19 @@ pub(super) struct Caller<T> {
     pub(super) abandoned: CancellationToken,
 }
 
-/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The case
-/// that the chunk is a part of comes back with it.
-pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::Entry>) -> Settled<T::Entry> {
+/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The
+/// bisection that the chunk is a part of comes back with it.
+pub(super) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Settled<T::Entry> {
     let Caller {
         target,
         attempt_timeout,
         abandoned,
     } = caller;
-    let Round { chunk, case, departure } = round;
+    let Call {
+        chunk,
+        bisection,
+        departure,
+    } = call;
     let sent_at = departure.sent_at();
     let counts_units = departure.counts_units();
     let (answer, units) = {
@@ -67,13 +71,13 @@ pub(super) async fn round<T: BatchTarget>(caller: &Caller<T>, round: Round<T::En
     let has_rejections = !accepts_all(&answer);
     let mut keys = KeyCounts::of(&chunk.tickets, |()| departure.counts_keys(has_rejections));
     let mut settled = settle(chunk, answer, sent_at, Instant::now());
-    settled.case = case;
+    settled.bisection = bisection;
     keys.settle(&settled);
     departure.answered(&settled.cost, keys.outcomes(), units);
     settled
 }
 
-/// Nobody knows what became of the call.
+/// It is not known what became of the call.
 fn lost(what: &'static str) -> Answer {
     Answer::Whole(Verdict::Rejected(
         Rejection::Connection,

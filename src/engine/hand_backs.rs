@@ -1,4 +1,4 @@
-//! What happens to undelivered entries before they are handed back.
+//! Undelivered entries on the way back: the target cleans up before they are handed back.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
@@ -17,18 +17,18 @@ use crate::producer::Confirmation;
 use crate::report::Undelivered;
 use crate::targets::BatchTarget;
 
-/// Undelivered entries that somebody waits for, with those who wait.
+/// Undelivered entries whose receipts wait, with the way to tell them.
 pub(crate) type Awaited<E> = Vec<(Undelivered<E>, Confirmation<E>)>;
 
-/// Hands back entries that somebody waits for while the delivery goes on.
-pub(crate) struct Farewells<E> {
-    /// Each returns those whose waiters went away meanwhile.
+/// Hands back entries whose receipts wait, while the delivery goes on.
+pub(crate) struct HandBacks<E> {
+    /// Each returns the entries whose receipts were dropped meanwhile.
     tasks: JoinSet<Vec<Undelivered<E>>>,
     /// Nothing more is taken back.
     hurry: CancellationToken,
 }
 
-impl<E: Send + 'static> Farewells<E> {
+impl<E: Send + 'static> HandBacks<E> {
     pub(crate) fn new() -> Self {
         Self {
             tasks: JoinSet::new(),
@@ -37,7 +37,7 @@ impl<E: Send + 'static> Farewells<E> {
     }
 
     /// Hands the entries back, after the target has taken back what it did for them.
-    pub(crate) fn bid<T>(&mut self, target: &Arc<T>, awaited: Awaited<E>, patience: Duration)
+    pub(crate) fn begin<T>(&mut self, target: &Arc<T>, awaited: Awaited<E>, patience: Duration)
     where
         T: BatchTarget<Entry = E>,
     {
@@ -53,7 +53,7 @@ impl<E: Send + 'static> Farewells<E> {
         });
     }
 
-    /// Those that nobody waited for any more, as far as they are known.
+    /// The entries whose receipts were dropped, as far as they are known.
     pub(crate) fn unheard(&mut self) -> Vec<Undelivered<E>> {
         let mut unheard = Vec::new();
         while let Some(ended) = self.tasks.try_join_next() {
@@ -62,8 +62,8 @@ impl<E: Send + 'static> Farewells<E> {
         unheard
     }
 
-    /// Waits until everybody was told, and takes nothing back any more after `patience`. Returns those that nobody waited for any
-    /// more.
+    /// Waits until all receipts were told, and takes nothing back any more after `patience`. Returns the entries whose receipts
+    /// were dropped.
     pub(crate) async fn end(&mut self, patience: Duration) -> Vec<Undelivered<E>> {
         let mut unheard = Vec::new();
         let mut patience = pin!(sleep(patience));

@@ -1,4 +1,4 @@
-//! Refused calls, until the guilty entries are found.
+//! Refused calls, which are halved until the entries at fault are found.
 
 use std::collections::VecDeque;
 
@@ -8,18 +8,18 @@ use super::ticket::{Chunk, Ticket, Ticketed};
 
 /// The entries of a call that was refused as a whole.
 ///
-/// Nobody said which of them is at fault. The chunk is halved, and each half is sent by itself, until those that are at fault
-/// are alone. They are not topped up, as a guilty one would take more innocent ones down with it; and one goes after the
-/// other, so that entries keep their order, also those that were refused because they cannot be in one call. A guilty one
+/// The answer does not say which of them are at fault. The chunk is halved, and each half is sent by itself, until the entries at
+/// fault are alone. Halves are not topped up, since an entry at fault would have more entries refused with it. They go one after
+/// the other, so that entries keep their order, also those that were refused because they cannot be in one call. An entry at fault
 /// among n costs two calls for each halving, which are log2(n), rounded up.
 ///
-/// Nobody waits for an entry that is rejected meanwhile, except those that must not pass it: they become a case of their own.
-pub(crate) struct Case<E> {
+/// Only entries that must not pass it wait for an entry that is rejected meanwhile: they become a bisection of their own.
+pub(crate) struct Bisection<E> {
     /// What is still to be sent, the last one next.
     open: Vec<Chunk<E>>,
 }
 
-impl<E> Case<E> {
+impl<E> Bisection<E> {
     pub(crate) fn new() -> Self {
         Self { open: Vec::new() }
     }
@@ -89,21 +89,21 @@ impl<E> Case<E> {
     }
 }
 
-/// Whether an entry of the case must not leave before the fate of one that comes earlier is known.
+/// Whether an entry of the bisection must not leave before the fate of one that comes earlier is known.
 fn is_behind<E>(later: &Ticket<E>, earlier: &Ticket<E>) -> bool {
     later.lane.is_some() && later.lane == earlier.lane
 }
 
-/// The cases of which nothing is in flight.
-pub(crate) struct Cases<E> {
-    resting: Vec<(Instant, Case<E>)>,
-    ready: VecDeque<Case<E>>,
+/// The bisections of which nothing is in flight.
+pub(crate) struct Bisections<E> {
+    resting: Vec<(Instant, Bisection<E>)>,
+    ready: VecDeque<Bisection<E>>,
     /// Entries in all of them, and their bytes.
     len: usize,
     bytes: usize,
 }
 
-impl<E> Cases<E> {
+impl<E> Bisections<E> {
     pub(crate) fn new() -> Self {
         Self {
             resting: Vec::new(),
@@ -117,39 +117,40 @@ impl<E> Cases<E> {
         self.resting.is_empty() && self.ready.is_empty()
     }
 
-    /// Entries in all cases.
+    /// Entries in all bisections.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Bytes of all cases.
+    /// Bytes of all bisections.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The case goes on, after a rest if there is one.
-    pub(crate) fn put(&mut self, case: Case<E>, rest_until: Option<Instant>) {
-        if case.is_empty() {
+    /// The bisection goes on, after a rest if there is one.
+    pub(crate) fn put(&mut self, bisection: Bisection<E>, rest_until: Option<Instant>) {
+        if bisection.is_empty() {
             return;
         }
-        self.len += case.len();
-        self.bytes = self.bytes.saturating_add(case.bytes());
+        self.len += bisection.len();
+        self.bytes = self.bytes.saturating_add(bisection.bytes());
         match rest_until {
-            Some(until) => self.resting.push((until, case)),
-            None => self.ready.push_back(case),
+            Some(until) => self.resting.push((until, bisection)),
+            None => self.ready.push_back(bisection),
         }
     }
 
     /// Makes those ready that have rested until `now`.
     pub(crate) fn wake(&mut self, now: Instant) {
         let rested = self.resting.extract_if(.., |(until, _)| *until <= now);
-        self.ready.extend(rested.map(|(_, case)| case));
+        self.ready.extend(rested.map(|(_, bisection)| bisection));
     }
 
     /// Makes all ready at once, and their retries start over.
     pub(crate) fn wake_all(&mut self) {
-        self.ready.extend(self.resting.drain(..).map(|(_, case)| case));
-        let chunks = self.ready.iter_mut().flat_map(|case| &mut case.open);
+        self.ready
+            .extend(self.resting.drain(..).map(|(_, bisection)| bisection));
+        let chunks = self.ready.iter_mut().flat_map(|bisection| &mut bisection.open);
         let tickets = chunks.flat_map(|chunk| &mut chunk.tickets);
         tickets.for_each(Ticket::start_over);
     }
@@ -159,26 +160,26 @@ impl<E> Cases<E> {
         self.resting.iter().map(|(until, _)| *until).min()
     }
 
-    /// How many entries go next; `None` when no case is ready.
+    /// How many entries go next; `None` when no bisection is ready.
     pub(crate) fn next_len(&self) -> Option<usize> {
         Some(self.ready.front()?.open.last()?.len())
     }
 
-    /// The chunk that goes next, with at most `count` entries, and its case.
-    pub(crate) fn next(&mut self, count: usize) -> Option<(Chunk<E>, Case<E>)> {
-        let mut case = self.ready.pop_front()?;
-        self.len -= case.len();
-        self.bytes = self.bytes.saturating_sub(case.bytes());
-        let chunk = case.next(count)?;
-        Some((chunk, case))
+    /// The chunk that goes next, with at most `count` entries, and its bisection.
+    pub(crate) fn next(&mut self, count: usize) -> Option<(Chunk<E>, Bisection<E>)> {
+        let mut bisection = self.ready.pop_front()?;
+        self.len -= bisection.len();
+        self.bytes = self.bytes.saturating_sub(bisection.bytes());
+        let chunk = bisection.next(count)?;
+        Some((chunk, bisection))
     }
 
-    /// Takes out those whose case is ready and whose time is used up.
+    /// Takes out those whose bisection is ready and whose time is used up.
     pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&Ticket<E>) -> bool) -> Vec<Ticketed<E>> {
         let mut expired = Vec::new();
-        if self.ready.iter().flat_map(Case::tickets).any(&is_expired) {
-            for case in &mut self.ready {
-                for chunk in std::mem::take(&mut case.open) {
+        if self.ready.iter().flat_map(Bisection::tickets).any(&is_expired) {
+            for bisection in &mut self.ready {
+                for chunk in std::mem::take(&mut bisection.open) {
                     let mut kept = Chunk::with_capacity(chunk.len());
                     for entry in chunk.into_ticketed() {
                         if is_expired(&entry.ticket) {
@@ -187,10 +188,10 @@ impl<E> Cases<E> {
                             kept.push(entry);
                         }
                     }
-                    case.again(kept);
+                    bisection.again(kept);
                 }
             }
-            self.ready.retain(|case| !case.is_empty());
+            self.ready.retain(|bisection| !bisection.is_empty());
             self.len -= expired.len();
             let bytes = expired.iter().map(|entry| entry.ticket.weight).sum();
             self.bytes = self.bytes.saturating_sub(bytes);
@@ -198,16 +199,18 @@ impl<E> Cases<E> {
         expired
     }
 
-    /// The first moment at which the time of one is used up whose case is ready.
+    /// The first moment at which the time of one is used up whose bisection is ready.
     pub(crate) fn next_expiry(&self, expiry: impl Fn(&Ticket<E>) -> Option<Instant>) -> Option<Instant> {
-        self.ready.iter().flat_map(Case::tickets).filter_map(expiry).min()
+        self.ready.iter().flat_map(Bisection::tickets).filter_map(expiry).min()
     }
 
     /// Everything, ready or not.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
         (self.len, self.bytes) = (0, 0);
-        let resting = std::mem::take(&mut self.resting).into_iter().map(|(_, case)| case);
+        let resting = std::mem::take(&mut self.resting)
+            .into_iter()
+            .map(|(_, bisection)| bisection);
         let ready = std::mem::take(&mut self.ready);
-        ready.into_iter().chain(resting).flat_map(Case::into_entries)
+        ready.into_iter().chain(resting).flat_map(Bisection::into_entries)
     }
 }
