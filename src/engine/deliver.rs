@@ -120,7 +120,7 @@ where
                 () = capacity.freed() => {}
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {
-                    self.waiting.wake_all(|lane| self.lanes.open(lane));
+                    self.retry_queue.wake_all(|lane| self.lanes.open(lane));
                     self.bisections.wake_all();
                     self.key_lines.wake_all();
                     self.slots.wake_all();
@@ -175,7 +175,7 @@ where
     /// Makes entries ready whose delay is over, unless the strategy holds them for longer. No entry is held beyond its time.
     fn wake(&mut self, now: Instant) {
         let Self {
-            waiting,
+            retry_queue,
             lanes,
             options,
             ..
@@ -185,15 +185,15 @@ where
             let expiry = ticket.expiry(options.patience());
             expiry.map_or(until, |expiry| expiry.min(until))
         };
-        waiting.wake(now, hold, |lane| lanes.open(lane));
+        retry_queue.wake(now, hold, |lane| lanes.open(lane));
     }
 
     /// Hands back what was rejected and whose time is used up.
     fn give_up_expired(&mut self, now: Instant) {
         let patience = self.options.patience();
         let is_expired = |ticket: &Ticket<T::Entry>| ticket.expiry(patience).is_some_and(|expiry| expiry <= now);
-        while self.waiting.peek().is_some_and(|entry| is_expired(&entry.ticket)) {
-            if let Some(entry) = self.waiting.pop() {
+        while self.retry_queue.peek().is_some_and(|entry| is_expired(&entry.ticket)) {
+            if let Some(entry) = self.retry_queue.pop() {
                 self.give_up(entry);
             }
         }
@@ -238,7 +238,8 @@ where
 
     /// What the next call would like to carry.
     fn wanted(&self) -> Waiter {
-        let known = (self.waiting.ready() + self.key_lines.len() + self.fresh.len()).saturating_add(self.fresh.known());
+        let known =
+            (self.retry_queue.ready() + self.key_lines.len() + self.fresh.len()).saturating_add(self.fresh.known());
         Waiter {
             entries: self.next_cost().max(1),
             more: known >= self.limits.entries.saturating_mul(MANY_CALLS),
@@ -304,15 +305,15 @@ where
     /// The next moment at which something changes by itself.
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let patience = self.options.patience();
-        let next_expiry = self.waiting.peek().and_then(|entry| entry.ticket.expiry(patience));
+        let next_expiry = self.retry_queue.peek().and_then(|entry| entry.ticket.expiry(patience));
         let bisection_expiry = self.bisections.next_expiry(|ticket| ticket.expiry(patience));
         let key_expiry = self.key_lines.first_sent().and_then(|sent| sent.checked_add(patience));
-        let has_entries =
-            self.waiting.ready() + self.key_lines.len() + self.fresh.len() > 0 || self.bisections.next_len().is_some();
+        let has_entries = self.retry_queue.ready() + self.key_lines.len() + self.fresh.len() > 0
+            || self.bisections.next_len().is_some();
         let next_free = self.slots.next_free().filter(|_| has_entries);
         let next_probe = self.setup.next_probe().filter(|_| has_entries);
         let setup_expiry = self.setup.expiry(patience).filter(|_| has_entries);
-        let next_wake = [self.waiting.next_wake(), self.bisections.next_wake()];
+        let next_wake = [self.retry_queue.next_wake(), self.bisections.next_wake()];
         next_wake
             .into_iter()
             .chain([

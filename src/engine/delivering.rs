@@ -19,10 +19,10 @@ use super::key_lines::KeyLines;
 use super::lanes::Lanes;
 use super::ledger::Ledger;
 use super::refusals::Refusals;
+use super::retry_queue::RetryQueue;
 use super::setup::Setup;
 use super::slots::Slots;
 use super::ticket::Chunk;
-use super::waiting::Waiting;
 use super::watch::{Watch, destination};
 use crate::options::DeliveryOptions;
 use crate::report::Undelivered;
@@ -34,7 +34,7 @@ pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) limits: Limits,
     pub(super) options: DeliveryOptions,
     pub(super) fresh: Fresh<I>,
-    pub(super) waiting: Waiting<T::Entry>,
+    pub(super) retry_queue: RetryQueue<T::Entry>,
     pub(super) lanes: Lanes<T::Entry>,
     pub(super) key_lines: KeyLines<T::Entry>,
     /// How often a key had become hot when the lines were brought in accord with that. From the first time on, entries wait by
@@ -71,7 +71,7 @@ where
             watch: Watch::new(destination(&*target)),
             target,
             fresh: Fresh::new(input),
-            waiting: Waiting::new(),
+            retry_queue: RetryQueue::new(),
             lanes: Lanes::new(),
             key_lines: KeyLines::new(),
             hot_keys_seen: 0,
@@ -121,7 +121,7 @@ where
     /// Whether everything is settled.
     pub(super) fn is_done(&self) -> bool {
         let nothing_left =
-            self.waiting.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.bisections.is_empty();
+            self.retry_queue.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.bisections.is_empty();
         nothing_left && self.calls.is_empty() && self.fresh.has_ended()
     }
 }

@@ -75,7 +75,7 @@ where
 
     /// Hands back what was not in flight when the end was ordered, to the last entry of the input.
     pub(super) fn hand_back_the_rest(&mut self, ending: &Ending) {
-        let waiting = self.waiting.take_all();
+        let waiting = self.retry_queue.take_all();
         for entry in waiting.chain(self.bisections.take_all()) {
             self.ledger.waits_no_more();
             self.give_back(entry, ending);

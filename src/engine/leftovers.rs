@@ -169,7 +169,7 @@ where
             let rests = until > Instant::now();
             match first.ticket.key.filter(|key| !rests && self.options.gate.is_hot(*key)) {
                 Some(key) => self.key_lines.push(key, true, first),
-                None => self.waiting.rest(until, first),
+                None => self.retry_queue.rest(until, first),
             }
         }
     }

@@ -3,14 +3,14 @@
 //! ```text
 //! input ─▶ lanes ─▶ fresh ─▶ pack ─▶ gate ─▶ call ──▶ ledger ─▶ delivered, or handed back
 //!                             ▲               │
-//!                             ├── waiting ◀───┤ rejected
+//!                             ├── retries ◀───┤ rejected
 //!                             └── bisection ◀─┘ refused as a whole
 //! ```
 //!
 //! - `input`: an iterator, a stream, or a producer's queue.
 //! - `fresh`: entries as they come from the input, checked and measured once.
 //! - `lanes`: the order of entries that must not pass each other; `held`: those that wait for it.
-//! - `waiting`: rejected entries, first at rest, then ready.
+//! - `retry_queue`: rejected entries, first at rest, then ready.
 //! - `bisection`: refused calls, halved until the entries at fault are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries, as far as it has `space`.
 //! - `ticket`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
@@ -58,13 +58,13 @@ mod permit;
 mod queue;
 mod refusals;
 mod rests;
+mod retry_queue;
 mod settle;
 mod setup;
 mod slots;
 mod space;
 mod supply;
 mod ticket;
-mod waiting;
 mod watch;
 
 pub(crate) use deliver::deliver;

@@ -7,14 +7,14 @@ use super::gate::Gate;
 use super::input::Input;
 use super::key_lines::KeyLines;
 use super::lanes::Lanes;
+use super::retry_queue::RetryQueue;
 use super::space::Space;
 use super::ticket::Chunk;
-use super::waiting::Waiting;
 use crate::targets::Limits;
 
 /// Where the entries of a chunk come from.
 pub(super) struct Sources<'a, I: Input> {
-    pub(super) waiting: &'a mut Waiting<I::Entry>,
+    pub(super) retry_queue: &'a mut RetryQueue<I::Entry>,
     pub(super) key_lines: &'a mut KeyLines<I::Entry>,
     /// For the pace of hot keys.
     pub(super) gate: &'a Gate,
@@ -29,15 +29,15 @@ pub(super) struct Sources<'a, I: Input> {
 /// carries few entries of one lane where it can.
 pub(super) fn pack<I: Input>(chunk: &mut Chunk<I::Entry>, cost: usize, limits: &Limits, from: Sources<'_, I>) {
     let Sources {
-        waiting,
+        retry_queue,
         key_lines,
         gate,
         fresh,
         lanes,
     } = from;
     let mut space = Space::left_in(chunk, limits, cost);
-    while waiting.peek().is_some_and(|next| space.take(&next.ticket))
-        && let Some(entry) = waiting.pop()
+    while retry_queue.peek().is_some_and(|next| space.take(&next.ticket))
+        && let Some(entry) = retry_queue.pop()
     {
         chunk.push(entry);
     }

@@ -36,12 +36,12 @@ where
     /// How many entries wait that may not go with the next chunk: rejected ones, those held in their lanes, those that wait
     /// by their keys.
     fn held_back(&self) -> usize {
-        self.waiting.len() + self.key_lines.len() + self.bisections.len() + self.lanes.held()
+        self.retry_queue.len() + self.key_lines.len() + self.bisections.len() + self.lanes.held()
     }
 
     /// Their bytes.
     fn held_back_bytes(&self) -> usize {
-        self.waiting.bytes() + self.key_lines.bytes() + self.bisections.bytes() + self.lanes.bytes()
+        self.retry_queue.bytes() + self.key_lines.bytes() + self.bisections.bytes() + self.lanes.bytes()
     }
 
     /// Shows how many entries were read and are in no call.
@@ -111,7 +111,7 @@ where
         match key.map(|key| (key, self.options.gate.is_hot(key))) {
             Some((key, is_hot)) if is_hot || is_fresh => self.key_lines.push(key, is_hot, entry),
             _ if is_fresh => self.fresh.let_out(entry),
-            _ => self.waiting.let_out(entry),
+            _ => self.retry_queue.let_out(entry),
         }
     }
 
@@ -125,13 +125,13 @@ where
         let Self {
             options,
             fresh,
-            waiting,
+            retry_queue,
             key_lines,
             ..
         } = self;
         let is_hot = |key| options.gate.is_hot(key);
         key_lines.sort(is_hot);
-        let rejected = waiting.take_if(|ticket| ticket.key.is_some_and(is_hot));
+        let rejected = retry_queue.take_if(|ticket| ticket.key.is_some_and(is_hot));
         let may_go: Vec<_> = fresh.take_all().chain(rejected).collect();
         for entry in may_go {
             self.let_out(entry);
@@ -153,7 +153,7 @@ where
 
     /// How many entries the next chunk may have, if they are small.
     pub(super) fn sendable(&self) -> usize {
-        let ready = self.waiting.ready() + self.fresh.len() + self.ready_by_key();
+        let ready = self.retry_queue.ready() + self.fresh.len() + self.ready_by_key();
         // Held entries can only share a call that leaves for a ready one.
         let joinable = if ready > 0 { self.lanes.joinable() } else { 0 };
         (ready + joinable).min(self.limits.entries.max(1))
@@ -162,7 +162,7 @@ where
     /// What the entries of the next chunk count for with the strategy, without held ones that share
     /// its call.
     pub(super) fn sendable_cost(&self) -> usize {
-        let ready = self.waiting.iter_ready().map(|entry| &entry.ticket);
+        let ready = self.retry_queue.iter_ready().map(|entry| &entry.ticket);
         let next = ready.chain(self.fresh.tickets()).take(self.limits.entries.max(1));
         next.map(|ticket| ticket.cost).sum::<usize>() + self.ready_by_key()
     }
@@ -182,7 +182,7 @@ where
         loop {
             let Self {
                 limits,
-                waiting,
+                retry_queue,
                 key_lines,
                 options,
                 fresh,
@@ -190,7 +190,7 @@ where
                 ..
             } = self;
             let from = Sources {
-                waiting,
+                retry_queue,
                 key_lines,
                 gate: &options.gate,
                 fresh,
@@ -222,7 +222,7 @@ where
     /// Entries that were rejected do not wait for more: they have waited enough.
     pub(super) fn lingers_until(&self, now: Instant) -> Option<Instant> {
         let is_full = self.sendable() >= self.limits.entries || self.fresh.bytes() >= self.limits.bytes;
-        if is_full || !self.wants_more() || self.waiting.ready() > 0 || self.bisections.next_len().is_some() {
+        if is_full || !self.wants_more() || self.retry_queue.ready() > 0 || self.bisections.next_len().is_some() {
             return None;
         }
         let by_key = self.key_lines.lingers_until(now, self.options.linger);

@@ -11,13 +11,13 @@ use crate::targets::Lane;
 ///
 /// Both lists are sorted, the ready one by the first attempt: the entry that has waited longest goes first, and is also the
 /// first one whose time is used up. Positions make the keys unique.
-pub(crate) struct Waiting<E> {
+pub(crate) struct RetryQueue<E> {
     resting: BTreeMap<(Instant, u64), Ticketed<E>>,
     ready: BTreeMap<(Option<Instant>, u64), Ticketed<E>>,
     bytes: usize,
 }
 
-impl<E> Waiting<E> {
+impl<E> RetryQueue<E> {
     pub(crate) fn new() -> Self {
         Self {
             resting: BTreeMap::new(),
@@ -145,7 +145,7 @@ mod tests {
     fn an_entry_that_the_strategy_holds_waits_until_then() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
-        let mut waiting = Waiting::new();
+        let mut waiting = RetryQueue::new();
         let ticket = Ticket::new(0, 1);
         waiting.rest(now, Ticketed { entry: (), ticket });
         waiting.wake(now, |_| later, |_| {});
