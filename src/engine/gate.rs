@@ -13,7 +13,7 @@ use super::guarded::guarded;
 use super::meter::{Meter, scaled};
 use super::permit::Permit;
 use super::queue::Queue;
-use super::watch::Warnings;
+use super::warnings::Warnings;
 use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, PaceSnapshot, Retry, Waiter};
 use crate::targets::Fault;
 

@@ -26,7 +26,7 @@
 //! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `ledger`: the fate of every entry; `delivered`: what it comes to in the end.
 //! - `hand_backs`: undelivered entries on the way back, after the target has cleaned up.
-//! - `watch`: notices that nothing is accepted, and logs it.
+//! - `watch`: notices that nothing is accepted, and logs it; `warnings`: so that deliveries that share a strategy log it once.
 //! - `delivering`: all of that together; `deliver`: the loop itself; `ending`: its end before everything is delivered.
 //!
 //! It knows no AWS: the service is a [`BatchTarget`](crate::targets::BatchTarget). It has no clock but tokio's, so that
@@ -65,6 +65,7 @@ mod slots;
 mod space;
 mod supply;
 mod ticket;
+mod warnings;
 mod watch;
 
 pub(crate) use deliver::deliver;

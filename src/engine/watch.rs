@@ -1,8 +1,6 @@
 //! Notices that a delivery makes no progress, and logs it.
 
-use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
@@ -193,20 +191,4 @@ pub(crate) fn destination<T: BatchTarget>(target: &T) -> String {
     let name = guarded("the target's `name`", || target.name().into_owned());
     // The log is not worth the end of a delivery.
     name.unwrap_or_else(|_| "custom".to_owned())
-}
-
-/// When each destination was warned of last, by deliveries that share a strategy.
-#[derive(Debug, Default)]
-pub(crate) struct Warnings(Mutex<HashMap<String, Instant>>);
-
-impl Warnings {
-    /// Whether there was no warning of the destination for that long. If so, there is one now.
-    fn may_warn(&self, destination: &str, now: Instant, quiet: Duration) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.get(destination).is_some_and(|last| now - *last < quiet) {
-            return false;
-        }
-        last.insert(destination.to_owned(), now);
-        true
-    }
 }

@@ -150,11 +150,6 @@ const BACK: &[Exception] = &[
         "getting ready can end a delivery, and an ending hands its entries back",
     ),
     (
-        "crate::engine::gate",
-        "crate::engine::watch",
-        "the gate holds the warnings of all deliveries that share it, and a watch looks at the options that hold the gate",
-    ),
-    (
         "crate::producer::outcome",
         "crate::producer",
         "the trait of what a producer delivers to is beside the producer",
