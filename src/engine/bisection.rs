@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tokio::time::Instant;
 
-use super::ticket::{Chunk, Ticket, Ticketed};
+use super::tracked_entry::{Chunk, EntryState, TrackedEntry};
 
 /// The entries of a call that was refused as a whole.
 ///
@@ -34,7 +34,7 @@ impl<E> Bisection<E> {
     }
 
     fn bytes(&self) -> usize {
-        self.tickets().map(|ticket| ticket.weight).sum()
+        self.states().map(|state| state.weight).sum()
     }
 
     /// The chunk was refused: its halves are next.
@@ -65,8 +65,8 @@ impl<E> Bisection<E> {
         let mut behind = Self::new();
         for chunk in std::mem::take(&mut self.open) {
             let (mut held, mut free) = (Chunk::with_capacity(0), Chunk::with_capacity(chunk.len()));
-            for entry in chunk.into_ticketed() {
-                let waits = first.tickets.iter().any(|ticket| is_behind(&entry.ticket, ticket));
+            for entry in chunk.into_tracked() {
+                let waits = first.states.iter().any(|state| is_behind(&entry.state, state));
                 if waits { &mut held } else { &mut free }.push(entry);
             }
             self.again(free);
@@ -76,21 +76,21 @@ impl<E> Bisection<E> {
     }
 
     /// Whether anything of it must not leave before the fate of this entry is known.
-    pub(crate) fn has_behind(&self, first: &Ticket<E>) -> bool {
-        self.tickets().any(|ticket| is_behind(ticket, first))
+    pub(crate) fn has_behind(&self, first: &EntryState<E>) -> bool {
+        self.states().any(|state| is_behind(state, first))
     }
 
-    fn tickets(&self) -> impl Iterator<Item = &Ticket<E>> {
-        self.open.iter().flat_map(|chunk| &chunk.tickets)
+    fn states(&self) -> impl Iterator<Item = &EntryState<E>> {
+        self.open.iter().flat_map(|chunk| &chunk.states)
     }
 
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = Ticketed<E>> {
-        self.open.into_iter().flat_map(Chunk::into_ticketed)
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = TrackedEntry<E>> {
+        self.open.into_iter().flat_map(Chunk::into_tracked)
     }
 }
 
 /// Whether an entry of the bisection must not leave before the fate of one that comes earlier is known.
-fn is_behind<E>(later: &Ticket<E>, earlier: &Ticket<E>) -> bool {
+fn is_behind<E>(later: &EntryState<E>, earlier: &EntryState<E>) -> bool {
     later.lane.is_some() && later.lane == earlier.lane
 }
 
@@ -151,8 +151,8 @@ impl<E> Bisections<E> {
         self.ready
             .extend(self.resting.drain(..).map(|(_, bisection)| bisection));
         let chunks = self.ready.iter_mut().flat_map(|bisection| &mut bisection.open);
-        let tickets = chunks.flat_map(|chunk| &mut chunk.tickets);
-        tickets.for_each(Ticket::start_over);
+        let states = chunks.flat_map(|chunk| &mut chunk.states);
+        states.for_each(EntryState::start_over);
     }
 
     /// When the next one has rested.
@@ -175,14 +175,14 @@ impl<E> Bisections<E> {
     }
 
     /// Takes out those whose bisection is ready and whose time is used up.
-    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&Ticket<E>) -> bool) -> Vec<Ticketed<E>> {
+    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
         let mut expired = Vec::new();
-        if self.ready.iter().flat_map(Bisection::tickets).any(&is_expired) {
+        if self.ready.iter().flat_map(Bisection::states).any(&is_expired) {
             for bisection in &mut self.ready {
                 for chunk in std::mem::take(&mut bisection.open) {
                     let mut kept = Chunk::with_capacity(chunk.len());
-                    for entry in chunk.into_ticketed() {
-                        if is_expired(&entry.ticket) {
+                    for entry in chunk.into_tracked() {
+                        if is_expired(&entry.state) {
                             expired.push(entry);
                         } else {
                             kept.push(entry);
@@ -193,19 +193,19 @@ impl<E> Bisections<E> {
             }
             self.ready.retain(|bisection| !bisection.is_empty());
             self.len -= expired.len();
-            let bytes = expired.iter().map(|entry| entry.ticket.weight).sum();
+            let bytes = expired.iter().map(|entry| entry.state.weight).sum();
             self.bytes = self.bytes.saturating_sub(bytes);
         }
         expired
     }
 
     /// The first moment at which the time of one is used up whose bisection is ready.
-    pub(crate) fn next_expiry(&self, expiry: impl Fn(&Ticket<E>) -> Option<Instant>) -> Option<Instant> {
-        self.ready.iter().flat_map(Bisection::tickets).filter_map(expiry).min()
+    pub(crate) fn next_expiry(&self, expiry: impl Fn(&EntryState<E>) -> Option<Instant>) -> Option<Instant> {
+        self.ready.iter().flat_map(Bisection::states).filter_map(expiry).min()
     }
 
     /// Everything, ready or not.
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         (self.len, self.bytes) = (0, 0);
         let resting = std::mem::take(&mut self.resting)
             .into_iter()

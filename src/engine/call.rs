@@ -14,7 +14,7 @@ use super::guarded::panicked;
 use super::key_counts::KeyCounts;
 use super::permit::Departure;
 use super::settle::{Settled, accepts_all, settle};
-use super::ticket::Chunk;
+use super::tracked_entry::Chunk;
 use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
 /// One call that is to be made.
@@ -69,7 +69,7 @@ pub(super) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry
         }
     };
     let has_rejections = !accepts_all(&answer);
-    let mut keys = KeyCounts::of(&chunk.tickets, |()| departure.counts_keys(has_rejections));
+    let mut keys = KeyCounts::of(&chunk.states, |()| departure.counts_keys(has_rejections));
     let mut settled = settle(chunk, answer, sent_at, Instant::now());
     settled.bisection = bisection;
     keys.settle(&settled);

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::backoff::{BackoffStrategy, Outcome, Retry, Waiter};
     use crate::engine::gate::Gate;
-    use crate::engine::ticket::{Chunk, Ticket, Ticketed};
+    use crate::engine::tracked_entry::{Chunk, EntryState, TrackedEntry};
     use crate::invalid::InvalidEntry;
     use crate::targets::{Answer, Limits, Verdict};
 
@@ -205,8 +205,8 @@ mod tests {
     fn call(gate: &Arc<Gate>) -> Call<()> {
         let waiter = Waiter::new(1);
         let mut chunk = Chunk::with_capacity(1);
-        let ticket = Ticket::new(0, 1);
-        chunk.push(Ticketed { entry: (), ticket });
+        let state = EntryState::new(0, 1);
+        chunk.push(TrackedEntry { entry: (), state });
         Call {
             chunk,
             bisection: None,

@@ -18,7 +18,7 @@ use super::input::Input;
 use super::permit::{Departure, Permit};
 use super::settle::Settled;
 use super::slots::later;
-use super::ticket::{Chunk, Ticket, Ticketed};
+use super::tracked_entry::{Chunk, EntryState, TrackedEntry};
 use crate::backoff::Waiter;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
@@ -180,9 +180,9 @@ where
             options,
             ..
         } = self;
-        let hold = |ticket: &Ticket<T::Entry>| {
+        let hold = |state: &EntryState<T::Entry>| {
             let until = later(now, options.gate.hold(now));
-            let expiry = ticket.expiry(options.patience());
+            let expiry = state.expiry(options.patience());
             expiry.map_or(until, |expiry| expiry.min(until))
         };
         retry_queue.wake(now, hold, |lane| lanes.open(lane));
@@ -191,29 +191,26 @@ where
     /// Hands back what was rejected and whose time is used up.
     fn give_up_expired(&mut self, now: Instant) {
         let patience = self.options.patience();
-        let is_expired = |ticket: &Ticket<T::Entry>| ticket.expiry(patience).is_some_and(|expiry| expiry <= now);
-        while self.retry_queue.peek().is_some_and(|entry| is_expired(&entry.ticket)) {
+        let is_expired = |state: &EntryState<T::Entry>| state.expiry(patience).is_some_and(|expiry| expiry <= now);
+        while self.retry_queue.peek().is_some_and(|entry| is_expired(&entry.state)) {
             if let Some(entry) = self.retry_queue.pop() {
                 self.give_up(entry);
             }
         }
-        let of_keys = self.key_lines.take_expired(|entry| is_expired(&entry.ticket));
+        let of_keys = self.key_lines.take_expired(|entry| is_expired(&entry.state));
         for entry in self.bisections.take_expired(is_expired).into_iter().chain(of_keys) {
             self.give_up(entry);
         }
     }
 
     /// The time of an entry that waited is used up.
-    fn give_up(&mut self, mut entry: Ticketed<T::Entry>) {
+    fn give_up(&mut self, mut entry: TrackedEntry<T::Entry>) {
         if self.is_outdated(&entry) {
             return self.supersede(entry);
         }
         self.ledger.waits_no_more();
-        self.leave(entry.ticket.lane);
-        let fault = entry
-            .ticket
-            .take_fault()
-            .unwrap_or_else(|| Fault::new("not sent again"));
+        self.leave(entry.state.lane);
+        let fault = entry.state.take_fault().unwrap_or_else(|| Fault::new("not sent again"));
         self.ledger.hand_back(entry, Cause::TimeUsedUp(fault));
     }
 
@@ -305,8 +302,8 @@ where
     /// The next moment at which something changes by itself.
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let patience = self.options.patience();
-        let next_expiry = self.retry_queue.peek().and_then(|entry| entry.ticket.expiry(patience));
-        let bisection_expiry = self.bisections.next_expiry(|ticket| ticket.expiry(patience));
+        let next_expiry = self.retry_queue.peek().and_then(|entry| entry.state.expiry(patience));
+        let bisection_expiry = self.bisections.next_expiry(|state| state.expiry(patience));
         let key_expiry = self.key_lines.first_sent().and_then(|sent| sent.checked_add(patience));
         let has_entries = self.retry_queue.ready() + self.key_lines.len() + self.fresh.len() > 0
             || self.bisections.next_len().is_some();

@@ -22,7 +22,7 @@ use super::refusals::Refusals;
 use super::retry_queue::RetryQueue;
 use super::setup::Setup;
 use super::slots::Slots;
-use super::ticket::Chunk;
+use super::tracked_entry::Chunk;
 use super::watch::{Watch, destination};
 use crate::options::DeliveryOptions;
 use crate::report::Undelivered;

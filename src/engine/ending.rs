@@ -9,7 +9,7 @@ use super::delivering::Delivering;
 use super::hand_backs::take_back;
 use super::input::Input;
 use super::settle::Settled;
-use super::ticket::{Chunk, Ticketed};
+use super::tracked_entry::{Chunk, TrackedEntry};
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault};
 
@@ -63,7 +63,7 @@ where
             };
             self.ledger.hand_back(entry, cause);
         }
-        let disputed = settled.disputed.into_iter().flat_map(Chunk::into_ticketed);
+        let disputed = settled.disputed.into_iter().flat_map(Chunk::into_tracked);
         for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(disputed) {
             self.give_back(entry, ending);
         }
@@ -81,7 +81,7 @@ where
             self.give_back(entry, ending);
         }
         for entry in self.key_lines.take_all() {
-            if entry.ticket.history.is_some() {
+            if entry.state.history.is_some() {
                 self.ledger.waits_no_more();
             }
             self.give_back(entry, ending);
@@ -93,7 +93,7 @@ where
             self.give_back(entry, ending);
         }
         for entry in self.lanes.take_all() {
-            if entry.ticket.history.is_some() {
+            if entry.state.history.is_some() {
                 self.ledger.waits_no_more();
             }
             self.give_back(entry, ending);
@@ -124,11 +124,11 @@ where
         self.ledger.undelivered().extend(self.unheard.drain(..).chain(unheard));
     }
 
-    fn give_back(&mut self, mut entry: Ticketed<T::Entry>, ending: &Ending) {
+    fn give_back(&mut self, mut entry: TrackedEntry<T::Entry>, ending: &Ending) {
         if self.is_outdated(&entry) {
             return self.ledger.superseded(entry);
         }
-        let last = entry.ticket.take_fault();
+        let last = entry.state.take_fault();
         self.ledger.hand_back(entry, ending.cause(last));
     }
 }

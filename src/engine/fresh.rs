@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::guarded::guarded;
 use super::input::{Incoming, Input};
 use super::space::Space;
-use super::ticket::{Chunk, Ticket, Ticketed};
+use super::tracked_entry::{Chunk, EntryState, TrackedEntry};
 use crate::invalid::InvalidEntry;
 use crate::targets::{BatchTarget, Fault, Lane, Limits};
 
@@ -28,7 +28,7 @@ pub(crate) struct Fresh<I: Input> {
     /// Those that came last and may go, in the chunk that they leave in: mostly all of them do, and then none is moved.
     checked: Chunk<I::Entry>,
     /// Those that were held in a lane, by position: the first of the input goes first.
-    let_out: BTreeMap<u64, Ticketed<I::Entry>>,
+    let_out: BTreeMap<u64, TrackedEntry<I::Entry>>,
     /// The bytes that these take up of the memory.
     let_out_bytes: usize,
 }
@@ -38,9 +38,9 @@ pub(crate) enum Read<E> {
     /// It is the newest of those that may go, checked and measured.
     Checked,
     /// It cannot be delivered.
-    Invalid(Ticketed<E>, InvalidEntry),
+    Invalid(TrackedEntry<E>, InvalidEntry),
     /// The target panicked over it.
-    Panicked(Ticketed<E>, Fault),
+    Panicked(TrackedEntry<E>, Fault),
 }
 
 impl<I: Input> Fresh<I> {
@@ -119,40 +119,40 @@ impl<I: Input> Fresh<I> {
         // Without a waker: when there is no entry, the loop polls again with its own.
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let entry = &mut self.next.as_mut()?.entry;
-        let mut ticket = Ticket::new(self.next_position, 0);
-        ticket.arrived = Some(now);
+        let mut state = EntryState::new(self.next_position, 0);
+        state.arrived = Some(now);
         let checked = guarded("the target's look at an entry", || {
-            ticket.bytes = measure(entry, target, limits)?;
+            state.bytes = measure(entry, target, limits)?;
             target.complete(entry);
-            ticket.weight = target.weight(entry, ticket.bytes);
-            ticket.lane = target.lane(entry);
+            state.weight = target.weight(entry, state.bytes);
+            state.lane = target.lane(entry);
             // Entries of a lane that shares calls stay together.
-            if paces_keys && !ticket.lane.is_some_and(Lane::shares_calls) {
-                ticket.key = target.partition_key(entry);
+            if paces_keys && !state.lane.is_some_and(Lane::shares_calls) {
+                state.key = target.partition_key(entry);
             }
             if counts_units {
-                ticket.cost = target.units(entry).max(1);
+                state.cost = target.units(entry).max(1);
             }
             Ok(())
         });
         match checked {
             Ok(Ok(())) => {
-                let read = self.ticketed(ticket)?;
+                let read = self.tracked(state)?;
                 self.checked.push(read);
                 Some(Read::Checked)
             }
-            Ok(Err(invalid)) => Some(Read::Invalid(self.ticketed(ticket)?, invalid)),
-            Err(fault) => Some(Read::Panicked(self.ticketed(ticket)?, fault)),
+            Ok(Err(invalid)) => Some(Read::Invalid(self.tracked(state)?, invalid)),
+            Err(fault) => Some(Read::Panicked(self.tracked(state)?, fault)),
         }
     }
 
-    /// The next one of the input, with its ticket.
+    /// The next one of the input, with its state.
     #[inline]
-    fn ticketed(&mut self, mut ticket: Ticket<I::Entry>) -> Option<Ticketed<I::Entry>> {
+    fn tracked(&mut self, mut state: EntryState<I::Entry>) -> Option<TrackedEntry<I::Entry>> {
         let Incoming { entry, confirmation } = self.next.take()?;
-        ticket.confirmation = confirmation;
+        state.confirmation = confirmation;
         self.next_position += 1;
-        Some(Ticketed { entry, ticket })
+        Some(TrackedEntry { entry, state })
     }
 
     /// The last of those that were read and checked, the one that [`read`](Self::read) just returned as checked, and its lane.
@@ -160,18 +160,18 @@ impl<I: Input> Fresh<I> {
         self.checked
             .entries
             .last()
-            .zip(self.checked.tickets.last().map(|ticket| ticket.lane))
+            .zip(self.checked.states.last().map(|state| state.lane))
     }
 
     /// Takes out the one that was read last: it may not go yet.
-    pub(crate) fn pop_newest(&mut self) -> Option<Ticketed<I::Entry>> {
+    pub(crate) fn pop_newest(&mut self) -> Option<TrackedEntry<I::Entry>> {
         self.checked.pop()
     }
 
     /// The entry that was held may go.
-    pub(crate) fn let_out(&mut self, entry: Ticketed<I::Entry>) {
-        self.let_out_bytes = self.let_out_bytes.saturating_add(entry.ticket.weight);
-        self.let_out.insert(entry.ticket.position, entry);
+    pub(crate) fn let_out(&mut self, entry: TrackedEntry<I::Entry>) {
+        self.let_out_bytes = self.let_out_bytes.saturating_add(entry.state.weight);
+        self.let_out.insert(entry.state.position, entry);
     }
 
     /// How many may go.
@@ -189,59 +189,59 @@ impl<I: Input> Fresh<I> {
         self.let_out_bytes
     }
 
-    /// The tickets of those that may go, in nearly their order.
-    pub(crate) fn tickets(&self) -> impl Iterator<Item = &Ticket<I::Entry>> {
+    /// The states of those that may go, in nearly their order.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &EntryState<I::Entry>> {
         self.let_out
             .values()
-            .map(|entry| &entry.ticket)
-            .chain(&self.checked.tickets)
+            .map(|entry| &entry.state)
+            .chain(&self.checked.states)
     }
 
     /// Moves those that go next into the chunk, as long as there is space.
     pub(crate) fn fill(&mut self, chunk: &mut Chunk<I::Entry>, space: &mut Space) {
         while let Some(entry) = self.let_out.first_entry() {
             let position = *entry.key();
-            let came_before = |ticket: &&Ticket<I::Entry>| ticket.position < position;
-            let before = self.checked.tickets.iter().take_while(came_before).count();
-            let taken = space.take_all(&self.checked.tickets[..before]);
+            let came_before = |state: &&EntryState<I::Entry>| state.position < position;
+            let before = self.checked.states.iter().take_while(came_before).count();
+            let taken = space.take_all(&self.checked.states[..before]);
             chunk.take_from(&mut self.checked, taken);
-            if taken < before || !space.take(&entry.get().ticket) {
+            if taken < before || !space.take(&entry.get().state) {
                 return;
             }
             let entry = entry.remove();
-            self.let_out_bytes = self.let_out_bytes.saturating_sub(entry.ticket.weight);
+            self.let_out_bytes = self.let_out_bytes.saturating_sub(entry.state.weight);
             chunk.push(entry);
         }
-        let taken = space.take_all(&self.checked.tickets);
+        let taken = space.take_all(&self.checked.states);
         chunk.take_from(&mut self.checked, taken);
     }
 
-    /// The ticket of the one that goes next.
-    fn next_ticket(&self) -> Option<&Ticket<I::Entry>> {
-        let let_out = self.let_out.first_key_value().map(|(_, entry)| &entry.ticket);
-        let checked = self.checked.tickets.first();
-        let_out.into_iter().chain(checked).min_by_key(|ticket| ticket.position)
+    /// The state of the one that goes next.
+    fn next_state(&self) -> Option<&EntryState<I::Entry>> {
+        let let_out = self.let_out.first_key_value().map(|(_, entry)| &entry.state);
+        let checked = self.checked.states.first();
+        let_out.into_iter().chain(checked).min_by_key(|state| state.position)
     }
 
     /// Until when the one that goes next may wait for others that could share its call.
     pub(crate) fn lingers_until(&self, linger: Duration) -> Option<Instant> {
-        let ticket = self.next_ticket()?;
-        if self.ended || ticket.position < self.input.hurried() {
+        let state = self.next_state()?;
+        if self.ended || state.position < self.input.hurried() {
             return None;
         }
-        ticket.arrived?.checked_add(linger)
+        state.arrived?.checked_add(linger)
     }
 
     /// All that may go, for handing them back.
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<I::Entry>> + use<I> {
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<I::Entry>> + use<I> {
         let checked = std::mem::replace(&mut self.checked, Chunk::with_capacity(0));
         let let_out = std::mem::take(&mut self.let_out).into_values();
         self.let_out_bytes = 0;
-        let_out.chain(checked.into_ticketed())
+        let_out.chain(checked.into_tracked())
     }
 
     /// The next one of the input, for handing it back.
-    pub(crate) fn pop_unread(&mut self) -> Option<Ticketed<I::Entry>> {
+    pub(crate) fn pop_unread(&mut self) -> Option<TrackedEntry<I::Entry>> {
         if self.next.is_none() && !self.ended {
             match guarded("the input", || self.input.unread()) {
                 Ok(Poll::Ready(unread)) => {
@@ -253,7 +253,7 @@ impl<I: Input> Fresh<I> {
             }
             self.ended = self.next.is_none();
         }
-        self.ticketed(Ticket::new(self.next_position, 0))
+        self.tracked(EntryState::new(self.next_position, 0))
     }
 }
 
@@ -330,14 +330,14 @@ mod tests {
                 let mut space = Space::left_in(&chunk, &LIMITS, cost);
                 fresh.fill(&mut chunk, &mut space);
                 prop_assert_eq!(chunk.bytes, chunk.entries.iter().sum::<usize>());
-                prop_assert_eq!(chunk.cost, chunk.tickets.iter().map(|ticket| ticket.cost).sum::<usize>());
+                prop_assert_eq!(chunk.cost, chunk.states.iter().map(|state| state.cost).sum::<usize>());
                 prop_assert!(chunk.bytes <= LIMITS.bytes && chunk.len() <= LIMITS.entries);
                 prop_assert!(chunk.cost <= cost || chunk.len() == 1);
-                if let Some(next) = fresh.next_ticket() {
+                if let Some(next) = fresh.next_state() {
                     let is_full = chunk.len() == LIMITS.entries || chunk.bytes + next.bytes > LIMITS.bytes;
                     prop_assert!(is_full || chunk.cost + next.cost > cost);
                 }
-                left.extend(chunk.into_ticketed().map(|left| (left.ticket.position, left.entry)));
+                left.extend(chunk.into_tracked().map(|left| (left.state.position, left.entry)));
             }
             prop_assert_eq!(left, (0..).zip(sizes.iter().copied()).collect::<Vec<_>>());
             prop_assert_eq!((fresh.len(), fresh.bytes(), fresh.let_out_bytes()), (0, 0, 0));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::ticket::Ticketed;
+use super::tracked_entry::TrackedEntry;
 
 /// The entries that are held in one lane, in the order of the input. Nearly always there are none, and that takes up no more
 /// than a pointer.
@@ -10,7 +10,7 @@ use super::ticket::Ticketed;
     clippy::box_collection,
     reason = "a list of its own is four times as large, and mostly empty"
 )]
-pub(super) struct Held<E>(Option<Box<VecDeque<Ticketed<E>>>>);
+pub(super) struct Held<E>(Option<Box<VecDeque<TrackedEntry<E>>>>);
 
 impl<E> Held<E> {
     pub(super) fn none() -> Self {
@@ -21,23 +21,23 @@ impl<E> Held<E> {
         self.0.as_ref().map_or(0, |held| held.len())
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Ticketed<E>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &TrackedEntry<E>> {
         self.0.iter().flat_map(|held| held.iter())
     }
 
-    pub(super) fn push_back(&mut self, entry: Ticketed<E>) {
+    pub(super) fn push_back(&mut self, entry: TrackedEntry<E>) {
         self.0.get_or_insert_default().push_back(entry);
     }
 
-    pub(super) fn push_front(&mut self, entry: Ticketed<E>) {
+    pub(super) fn push_front(&mut self, entry: TrackedEntry<E>) {
         self.0.get_or_insert_default().push_front(entry);
     }
 
-    pub(super) fn pop_front_if(&mut self, goes: impl FnOnce(&Ticketed<E>) -> bool) -> Option<Ticketed<E>> {
+    pub(super) fn pop_front_if(&mut self, goes: impl FnOnce(&TrackedEntry<E>) -> bool) -> Option<TrackedEntry<E>> {
         self.0.as_mut()?.pop_front_if(|next| goes(next))
     }
 
-    pub(super) fn take_if(&mut self, mut goes: impl FnMut(&Ticketed<E>) -> bool) -> Vec<Ticketed<E>> {
+    pub(super) fn take_if(&mut self, mut goes: impl FnMut(&TrackedEntry<E>) -> bool) -> Vec<TrackedEntry<E>> {
         let Some(held) = &mut self.0 else {
             return Vec::new();
         };
@@ -46,7 +46,7 @@ impl<E> Held<E> {
         taken.into()
     }
 
-    pub(super) fn take_all(self) -> impl Iterator<Item = Ticketed<E>> {
+    pub(super) fn take_all(self) -> impl Iterator<Item = TrackedEntry<E>> {
         self.0.into_iter().flat_map(|held| *held)
     }
 }

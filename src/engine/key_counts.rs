@@ -1,7 +1,7 @@
 //! What a call came to, key by key.
 
 use super::settle::Settled;
-use super::ticket::{Ticket, Ticketed};
+use super::tracked_entry::{EntryState, TrackedEntry};
 use crate::backoff::KeyOutcome;
 
 /// What a call came to for each partition key of its entries.
@@ -9,16 +9,16 @@ pub(super) struct KeyCounts(Vec<KeyOutcome>);
 
 impl KeyCounts {
     /// The entries of a call by their keys, if they have any and if that is `wanted`.
-    pub(super) fn of<E>(tickets: &[Ticket<E>], wanted: impl FnOnce(()) -> bool) -> Self {
-        let has_keys = tickets.iter().any(|ticket| ticket.key.is_some());
+    pub(super) fn of<E>(states: &[EntryState<E>], wanted: impl FnOnce(()) -> bool) -> Self {
+        let has_keys = states.iter().any(|state| state.key.is_some());
         let mut counts = Self(Vec::new());
         if has_keys && wanted(()) {
-            for ticket in tickets {
-                if let Some(count) = ticket.key.map(|key| counts.count(key)) {
-                    count.sent += ticket.cost;
-                    count.accepted += ticket.cost;
-                    if ticket.rejections() == 0 {
-                        count.fresh += ticket.cost;
+            for state in states {
+                if let Some(count) = state.key.map(|key| counts.count(key)) {
+                    count.sent += state.cost;
+                    count.accepted += state.cost;
+                    if state.rejections() == 0 {
+                        count.fresh += state.cost;
                         count.first_attempts.0 += 1;
                     }
                 }
@@ -44,23 +44,23 @@ impl KeyCounts {
             self.0.clear();
             return;
         }
-        for (Ticketed { ticket, .. }, rejection) in &settled.rejected {
-            let Some(count) = ticket.key.map(|key| self.count(key)) else {
+        for (TrackedEntry { state, .. }, rejection) in &settled.rejected {
+            let Some(count) = state.key.map(|key| self.count(key)) else {
                 continue;
             };
-            count.accepted -= ticket.cost;
+            count.accepted -= state.cost;
             if rejection.is_throttle() {
-                count.throttled += ticket.cost;
+                count.throttled += state.cost;
                 // The rejection is counted already.
-                if ticket.rejections() == 1 {
-                    count.fresh_throttled += ticket.cost;
+                if state.rejections() == 1 {
+                    count.fresh_throttled += state.cost;
                     count.first_attempts.1 += 1;
                 }
             }
         }
-        for (Ticketed { ticket, .. }, _) in &settled.refused {
-            if let Some(count) = ticket.key.map(|key| self.count(key)) {
-                count.accepted -= ticket.cost;
+        for (TrackedEntry { state, .. }, _) in &settled.refused {
+            if let Some(count) = state.key.map(|key| self.count(key)) {
+                count.accepted -= state.cost;
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::ticket::Ticketed;
+use super::tracked_entry::TrackedEntry;
 
 /// Steps of the golden ratio visit the entries evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
@@ -31,8 +31,8 @@ pub(super) struct KeyLines<E> {
 
 struct Line<E> {
     /// Those that were rejected, by their first attempt, and then the others in the order of the input.
-    rejected: BTreeMap<(Instant, u64), Ticketed<E>>,
-    fresh: VecDeque<Ticketed<E>>,
+    rejected: BTreeMap<(Instant, u64), TrackedEntry<E>>,
+    fresh: VecDeque<TrackedEntry<E>>,
     /// The key is hot: its entries are not drawn.
     is_hot: bool,
     /// When its pace is asked again; `None` for now.
@@ -44,25 +44,25 @@ impl<E> Line<E> {
         self.rejected.len() + self.fresh.len()
     }
 
-    fn pop(&mut self) -> Option<Ticketed<E>> {
+    fn pop(&mut self) -> Option<TrackedEntry<E>> {
         match self.rejected.pop_first() {
             Some((_, entry)) => Some(entry),
             None => self.fresh.pop_front(),
         }
     }
 
-    fn push(&mut self, entry: Ticketed<E>) {
-        let position = entry.ticket.position;
-        if let Some(history) = &entry.ticket.history {
+    fn push(&mut self, entry: TrackedEntry<E>) {
+        let position = entry.state.position;
+        if let Some(history) = &entry.state.history {
             self.rejected.insert((history.first_sent, position), entry);
         } else {
             // Entries that were held in a lane may come late.
-            let place = self.fresh.partition_point(|before| before.ticket.position < position);
+            let place = self.fresh.partition_point(|before| before.state.position < position);
             self.fresh.insert(place, entry);
         }
     }
 
-    fn next(&self) -> Option<&Ticketed<E>> {
+    fn next(&self) -> Option<&TrackedEntry<E>> {
         self.rejected.values().next().or(self.fresh.front())
     }
 }
@@ -90,16 +90,16 @@ impl<E> KeyLines<E> {
     }
 
     /// Adds an entry to the line of its key.
-    pub(super) fn push(&mut self, key: u64, is_hot: bool, entry: Ticketed<E>) {
+    pub(super) fn push(&mut self, key: u64, is_hot: bool, entry: TrackedEntry<E>) {
         self.len += 1;
-        self.bytes = self.bytes.saturating_add(entry.ticket.weight);
+        self.bytes = self.bytes.saturating_add(entry.state.weight);
         let line = self.lines.entry(key).or_insert_with(|| Line {
             rejected: BTreeMap::new(),
             fresh: VecDeque::new(),
             is_hot,
             next_at: None,
         });
-        if entry.ticket.history.is_some() {
+        if entry.state.history.is_some() {
             self.rejected.insert(key);
         }
         line.push(entry);
@@ -123,9 +123,9 @@ impl<E> KeyLines<E> {
     }
 
     /// An entry was taken out of the line of this key.
-    fn taken(&mut self, key: u64, entry: &Ticketed<E>) {
+    fn taken(&mut self, key: u64, entry: &TrackedEntry<E>) {
         self.len -= 1;
-        self.bytes = self.bytes.saturating_sub(entry.ticket.weight);
+        self.bytes = self.bytes.saturating_sub(entry.state.weight);
         let Some(line) = self.lines.get(&key) else { return };
         if line.rejected.is_empty() {
             self.rejected.remove(&key);
@@ -189,8 +189,8 @@ impl<E> KeyLines<E> {
         now: Instant,
         mut admit: impl FnMut(u64, usize) -> Result<usize, Instant>,
         mut depart: impl FnMut(u64, usize),
-        mut fits: impl FnMut(&Ticketed<E>) -> bool,
-        mut take: impl FnMut(Ticketed<E>),
+        mut fits: impl FnMut(&TrackedEntry<E>) -> bool,
+        mut take: impl FnMut(TrackedEntry<E>),
     ) {
         let is_due = |key: &u64| self.lines.get(key).is_some_and(|line| line.is_due(now));
         let due: Vec<u64> = self.hot.iter().copied().filter(is_due).collect();
@@ -201,7 +201,7 @@ impl<E> KeyLines<E> {
                 .values()
                 .chain(&line.fresh)
                 .take(CALL)
-                .map(|entry| entry.ticket.cost)
+                .map(|entry| entry.state.cost)
                 .sum();
             let most = match admit(key, wanted) {
                 Ok(most) => most,
@@ -213,11 +213,11 @@ impl<E> KeyLines<E> {
             let mut cost = 0;
             while let Some(line) = self.lines.get_mut(&key)
                 && let Some(next) = line.next()
-                && (cost == 0 || cost + next.ticket.cost <= most)
+                && (cost == 0 || cost + next.state.cost <= most)
                 && fits(next)
                 && let Some(entry) = line.pop()
             {
-                cost += entry.ticket.cost;
+                cost += entry.state.cost;
                 self.taken(key, &entry);
                 take(entry);
             }
@@ -229,7 +229,11 @@ impl<E> KeyLines<E> {
     }
 
     /// Takes entries of other keys in turns, as long as they fit.
-    pub(super) fn take_turns(&mut self, mut fits: impl FnMut(&Ticketed<E>) -> bool, mut take: impl FnMut(Ticketed<E>)) {
+    pub(super) fn take_turns(
+        &mut self,
+        mut fits: impl FnMut(&TrackedEntry<E>) -> bool,
+        mut take: impl FnMut(TrackedEntry<E>),
+    ) {
         self.since = None;
         while !self.draws.is_empty() {
             self.drawn = (self.drawn + GOLDEN).fract();
@@ -252,7 +256,7 @@ impl<E> KeyLines<E> {
     }
 
     /// Takes those that were rejected and for which this holds.
-    pub(super) fn take_expired(&mut self, is_expired: impl Fn(&Ticketed<E>) -> bool) -> Vec<Ticketed<E>> {
+    pub(super) fn take_expired(&mut self, is_expired: impl Fn(&TrackedEntry<E>) -> bool) -> Vec<TrackedEntry<E>> {
         let mut expired = Vec::new();
         let with_rejected: Vec<u64> = self.rejected.iter().copied().collect();
         for key in with_rejected {
@@ -281,7 +285,7 @@ impl<E> KeyLines<E> {
     }
 
     /// All of them.
-    pub(super) fn take_all(&mut self) -> Vec<Ticketed<E>> {
+    pub(super) fn take_all(&mut self) -> Vec<TrackedEntry<E>> {
         let lines = std::mem::replace(self, Self::new()).lines;
         let entries = lines
             .into_values()

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::held::Held;
-use super::ticket::{Chunk, Ticketed};
+use super::tracked_entry::{Chunk, TrackedEntry};
 use crate::targets::Lane;
 
 /// Calls for which no lane shares one, after a call of which some entries were accepted and others were not.
@@ -73,7 +73,7 @@ impl<E> Lanes<E> {
 
     /// An entry has come. If its lane is free, which it now occupies, it stays where it is; otherwise it is taken out of there
     /// and held.
-    pub(crate) fn enter(&mut self, lane: Option<Lane>, take: impl FnOnce() -> Option<Ticketed<E>>) {
+    pub(crate) fn enter(&mut self, lane: Option<Lane>, take: impl FnOnce() -> Option<TrackedEntry<E>>) {
         let Some((lane, hash)) = lane.and_then(|lane| Some((lane, lane.hash()?))) else {
             return;
         };
@@ -91,7 +91,7 @@ impl<E> Lanes<E> {
                 };
                 let state = state.get_mut();
                 self.held += 1;
-                self.bytes = self.bytes.saturating_add(entry.ticket.weight);
+                self.bytes = self.bytes.saturating_add(entry.state.weight);
                 self.joinable += usize::from(state.is_open && lane.shares_calls());
                 state.held.push_back(entry);
             }
@@ -106,7 +106,7 @@ impl<E> Lanes<E> {
         newer: &E,
         lane: Option<Lane>,
         supersedes: impl Fn(&E, &E) -> bool,
-    ) -> Vec<Ticketed<E>> {
+    ) -> Vec<TrackedEntry<E>> {
         let hash = lane.and_then(Lane::hash);
         let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
         let Some(state) = state.filter(|state| state.held.len() > 0) else {
@@ -114,7 +114,7 @@ impl<E> Lanes<E> {
         };
         let outdated = state.held.take_if(|older| supersedes(newer, &older.entry));
         self.held -= outdated.len();
-        self.bytes -= outdated.iter().map(|older| older.ticket.weight).sum::<usize>();
+        self.bytes -= outdated.iter().map(|older| older.state.weight).sum::<usize>();
         if state.is_open && lane.is_some_and(Lane::shares_calls) {
             self.joinable -= outdated.len();
         }
@@ -122,11 +122,11 @@ impl<E> Lanes<E> {
     }
 
     /// Whether one is held that supersedes `older`, which is out.
-    pub(crate) fn is_superseded(&self, older: &Ticketed<E>, supersedes: impl Fn(&E, &E) -> bool) -> bool {
+    pub(crate) fn is_superseded(&self, older: &TrackedEntry<E>, supersedes: impl Fn(&E, &E) -> bool) -> bool {
         if self.held == 0 {
             return false;
         }
-        let hash = older.ticket.lane.and_then(Lane::hash);
+        let hash = older.state.lane.and_then(Lane::hash);
         let state = hash.and_then(|hash| self.occupied.get(&hash));
         state.is_some_and(|state| state.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
     }
@@ -150,10 +150,10 @@ impl<E> Lanes<E> {
     }
 
     /// The chunk leaves: held entries of its lanes that fit join it, and from then on no more of them.
-    pub(crate) fn join(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&Ticketed<E>) -> bool) {
+    pub(crate) fn join(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&TrackedEntry<E>) -> bool) {
         let shared = self.wary == 0;
         for place in 0..chunk.len() {
-            let Some(hash) = chunk.tickets[place]
+            let Some(hash) = chunk.states[place]
                 .lane
                 .filter(|lane| lane.shares_calls())
                 .and_then(Lane::hash)
@@ -168,7 +168,7 @@ impl<E> Lanes<E> {
             while let Some(joined) = state.held.pop_front_if(|next| shared && fits(next)) {
                 state.out += 1;
                 self.held -= 1;
-                self.bytes = self.bytes.saturating_sub(joined.ticket.weight);
+                self.bytes = self.bytes.saturating_sub(joined.state.weight);
                 chunk.push(joined);
             }
         }
@@ -178,15 +178,15 @@ impl<E> Lanes<E> {
     /// Puts a rejected entry back in front of those held if another one before it is still out; gives it back otherwise.
     ///
     /// Called for the last of a call first, so that the first one stays out and the others are in order behind it.
-    pub(crate) fn put_back(&mut self, entry: Ticketed<E>) -> Option<Ticketed<E>> {
-        let hash = entry.ticket.lane.and_then(Lane::hash);
+    pub(crate) fn put_back(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
+        let hash = entry.state.lane.and_then(Lane::hash);
         let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
         match state.filter(|state| state.out > 1) {
             None => Some(entry),
             Some(state) => {
                 state.out -= 1;
                 self.held += 1;
-                self.bytes = self.bytes.saturating_add(entry.ticket.weight);
+                self.bytes = self.bytes.saturating_add(entry.state.weight);
                 state.held.push_front(entry);
                 None
             }
@@ -194,7 +194,7 @@ impl<E> Lanes<E> {
     }
 
     /// The fate of one that was out is known. Returns the next one of the lane if it was the last one out.
-    pub(crate) fn leave(&mut self, lane: Lane) -> Option<Ticketed<E>> {
+    pub(crate) fn leave(&mut self, lane: Lane) -> Option<TrackedEntry<E>> {
         let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()?) else {
             return None;
         };
@@ -213,7 +213,7 @@ impl<E> Lanes<E> {
         state.out = 1;
         state.is_open = true;
         self.held -= 1;
-        self.bytes = self.bytes.saturating_sub(next.ticket.weight);
+        self.bytes = self.bytes.saturating_sub(next.state.weight);
         if lane.shares_calls() {
             self.joinable += state.held.len();
         }
@@ -221,7 +221,7 @@ impl<E> Lanes<E> {
     }
 
     /// All that are held, and nothing is out any more.
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ticketed<E>> + use<E> {
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         (self.held, self.bytes, self.joinable) = (0, 0, 0);
         std::mem::take(&mut self.occupied)
             .into_values()
@@ -252,31 +252,28 @@ impl Hasher for AlreadyHashed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ticket::Ticket;
+    use super::super::tracked_entry::EntryState;
     use super::*;
 
-    fn entry(lane: Lane, position: u64) -> Ticketed<u64> {
-        let mut ticket = Ticket::new(position, 10);
-        ticket.lane = Some(lane);
-        Ticketed {
-            entry: position,
-            ticket,
-        }
+    fn entry(lane: Lane, position: u64) -> TrackedEntry<u64> {
+        let mut state = EntryState::new(position, 10);
+        state.lane = Some(lane);
+        TrackedEntry { entry: position, state }
     }
 
     /// Gives the entry back if it may go.
-    fn enter<E>(lanes: &mut Lanes<E>, entry: Ticketed<E>) -> Option<Ticketed<E>> {
-        let lane = entry.ticket.lane;
+    fn enter<E>(lanes: &mut Lanes<E>, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
+        let lane = entry.state.lane;
         let mut entry = Some(entry);
         lanes.enter(lane, || entry.take());
         entry
     }
 
-    fn positions(entries: impl IntoIterator<Item = Ticketed<u64>>) -> Vec<u64> {
-        entries.into_iter().map(|entry| entry.ticket.position).collect()
+    fn positions(entries: impl IntoIterator<Item = TrackedEntry<u64>>) -> Vec<u64> {
+        entries.into_iter().map(|entry| entry.state.position).collect()
     }
 
-    fn chunk(entries: impl IntoIterator<Item = Ticketed<u64>>) -> Chunk<u64> {
+    fn chunk(entries: impl IntoIterator<Item = TrackedEntry<u64>>) -> Chunk<u64> {
         let mut chunk = Chunk::with_capacity(0);
         entries.into_iter().for_each(|entry| chunk.push(entry));
         chunk
@@ -304,9 +301,9 @@ mod tests {
     fn an_entry_without_a_lane_that_is_known_is_never_held() {
         let mut lanes = Lanes::new();
         for position in 0..2 {
-            let free = Ticketed {
+            let free = TrackedEntry {
                 entry: position,
-                ticket: Ticket::new(position, 10),
+                state: EntryState::new(position, 10),
             };
             assert!(enter(&mut lanes, free).is_some());
             assert!(enter(&mut lanes, entry(Lane::unknown(), position)).is_some());
@@ -326,10 +323,10 @@ mod tests {
         let lane = Lane::ordered("a");
         let mut call = chunk((0..6).filter_map(|position| enter(&mut lanes, entry(lane, position))));
         assert_eq!((call.len(), lanes.joinable()), (1, 5));
-        lanes.join(&mut call, |next| next.ticket.position < 4);
+        lanes.join(&mut call, |next| next.state.position < 4);
         assert_eq!((lanes.held(), lanes.joinable()), (2, 0));
         // The first is accepted, the others are not.
-        let mut rejected: Vec<_> = call.into_ticketed().collect();
+        let mut rejected: Vec<_> = call.into_tracked().collect();
         rejected.remove(0);
         assert!(lanes.leave(lane).is_none());
         let first = rejected.into_iter().rev().filter_map(|entry| lanes.put_back(entry));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::delivered::Delivered;
 use super::hand_backs::Awaited;
-use super::ticket::{Chunk, Ticketed};
+use super::tracked_entry::{Chunk, TrackedEntry};
 use crate::backoff::{Outcome, PaceReason, PaceState};
 use crate::producer::Fate;
 use crate::progress::Progress;
@@ -65,7 +65,7 @@ impl<E> Ledger<E> {
 
     /// A call leaves, this long after the one before it was answered.
     pub(crate) fn call_leaves(&mut self, chunk: &Chunk<E>, delay: Duration) {
-        let again = chunk.tickets.iter().filter(|ticket| ticket.history.is_some()).count() as u64;
+        let again = chunk.states.iter().filter(|state| state.history.is_some()).count() as u64;
         self.report.calls += 1;
         self.report.resubmitted += again;
         self.waiting -= again;
@@ -112,26 +112,26 @@ impl<E> Ledger<E> {
     }
 
     /// An entry need not arrive any more, since a newer one writes the same key.
-    pub(crate) fn superseded(&mut self, older: Ticketed<E>) {
+    pub(crate) fn superseded(&mut self, older: TrackedEntry<E>) {
         self.report.superseded += 1;
         self.progress.figures().superseded.fetch_add(1, Relaxed);
-        if let Some(confirmation) = older.ticket.confirmation {
+        if let Some(confirmation) = older.state.confirmation {
             confirmation.good(Fate::Superseded);
         }
     }
 
     /// Hands an entry back: soon if a receipt waits for its fate, otherwise at the end.
-    pub(crate) fn hand_back(&mut self, Ticketed { entry, ticket }: Ticketed<E>, cause: Cause) {
+    pub(crate) fn hand_back(&mut self, TrackedEntry { entry, state }: TrackedEntry<E>, cause: Cause) {
         self.report.undelivered += 1;
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
         let undelivered = Undelivered {
             entry: Box::new(entry),
-            position: ticket.position,
+            position: state.position,
             cause,
-            attempts: ticket.attempts(),
-            may_have_been_delivered: ticket.history.is_some_and(|history| history.ambiguous),
+            attempts: state.attempts(),
+            may_have_been_delivered: state.history.is_some_and(|history| history.ambiguous),
         };
-        match ticket.confirmation {
+        match state.confirmation {
             Some(confirmation) => self.awaited.push((undelivered, confirmation)),
             None => self.undelivered.push(undelivered),
         }

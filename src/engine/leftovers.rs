@@ -13,7 +13,7 @@ use super::input::Input;
 use super::rests::Rests;
 use super::settle::Settled;
 use super::slots::{Slot, later};
-use super::ticket::{Chunk, Ticketed};
+use super::tracked_entry::{Chunk, TrackedEntry};
 use crate::events::CALL;
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault, Rejection, ThrottlingReason};
@@ -46,14 +46,14 @@ where
             self.leave(Some(lane));
         }
         for (entry, fault) in settled.refused.drain(..) {
-            self.leave(entry.ticket.lane);
+            self.leave(entry.state.lane);
             self.ledger.hand_back(entry, Cause::Refused(fault));
         }
         let mut rests = Rests::default();
         let mut again = Vec::with_capacity(settled.rejected.len());
         for (entry, rejection) in settled.rejected.drain(..) {
-            let retry = entry.ticket.retry();
-            let is_hot = rejection.is_throttle() && entry.ticket.key.is_some_and(|key| self.options.gate.is_hot(key));
+            let retry = entry.state.retry();
+            let is_hot = rejection.is_throttle() && entry.state.key.is_some_and(|key| self.options.gate.is_hot(key));
             let rest = if rejection.is_unsent() || is_hot {
                 // It waits for the next probe with all others, or in the line of its key.
                 Duration::ZERO
@@ -124,50 +124,47 @@ where
     /// Until when a rejected entry has to rest. It is handed back instead when its retries or its time are used up.
     fn try_again(
         &mut self,
-        mut entry: Ticketed<T::Entry>,
+        mut entry: TrackedEntry<T::Entry>,
         rest: Duration,
         now: Instant,
-    ) -> Option<(Instant, Ticketed<T::Entry>)> {
+    ) -> Option<(Instant, TrackedEntry<T::Entry>)> {
         if self.is_outdated(&entry) {
-            self.leave(entry.ticket.lane);
+            self.leave(entry.state.lane);
             self.ledger.superseded(entry);
             return None;
         }
-        let ticket = &mut entry.ticket;
+        let state = &mut entry.state;
         let until = later(now, rest);
-        let out_of_retries = self
-            .options
-            .retries
-            .is_some_and(|retries| ticket.rejections() > retries);
-        let out_of_time = ticket
+        let out_of_retries = self.options.retries.is_some_and(|retries| state.rejections() > retries);
+        let out_of_time = state
             .expiry(self.options.patience())
             .is_some_and(|expiry| until >= expiry);
         if !out_of_retries && !out_of_time {
-            if let Some(history) = &mut ticket.history {
+            if let Some(history) = &mut state.history {
                 history.retry = history.retry.after(rest);
             }
             return Some((until, entry));
         }
-        let fault = ticket.take_fault().unwrap_or_else(|| Fault::new("rejected"));
+        let fault = state.take_fault().unwrap_or_else(|| Fault::new("rejected"));
         let cause = if out_of_retries {
             Cause::RetriesUsedUp(fault)
         } else {
             Cause::TimeUsedUp(fault)
         };
-        self.leave(entry.ticket.lane);
+        self.leave(entry.state.lane);
         self.ledger.hand_back(entry, cause);
         None
     }
 
     /// Lets rejected entries rest, each for itself. Of a lane only the first one rests; the others are held behind it.
-    fn rest(&mut self, rejected: Vec<(Instant, Ticketed<T::Entry>)>) {
+    fn rest(&mut self, rejected: Vec<(Instant, TrackedEntry<T::Entry>)>) {
         for (until, entry) in rejected.into_iter().rev() {
             self.ledger.waits();
             let Some(first) = self.lanes.put_back(entry) else {
                 continue;
             };
             let rests = until > Instant::now();
-            match first.ticket.key.filter(|key| !rests && self.options.gate.is_hot(*key)) {
+            match first.state.key.filter(|key| !rests && self.options.gate.is_hot(*key)) {
                 Some(key) => self.key_lines.push(key, true, first),
                 None => self.retry_queue.rest(until, first),
             }
@@ -182,10 +179,10 @@ where
     fn go_on(
         &mut self,
         mut bisection: Bisection<T::Entry>,
-        rejected: Vec<(Instant, Ticketed<T::Entry>)>,
+        rejected: Vec<(Instant, TrackedEntry<T::Entry>)>,
         accepted: bool,
     ) {
-        let is_free = |entry: &Ticketed<T::Entry>| accepted && !bisection.has_behind(&entry.ticket);
+        let is_free = |entry: &TrackedEntry<T::Entry>| accepted && !bisection.has_behind(&entry.state);
         let (free, bound): (Vec<_>, Vec<_>) = rejected.into_iter().partition(|(_, entry)| is_free(entry));
         let until = bound.iter().map(|(until, _)| *until).max();
         let mut first = Chunk::with_capacity(bound.len());

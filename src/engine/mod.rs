@@ -13,7 +13,7 @@
 //! - `retry_queue`: rejected entries, first at rest, then ready.
 //! - `bisection`: refused calls, halved until the entries at fault are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries, as far as it has `space`.
-//! - `ticket`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
+//! - `tracked_entry`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
 //! - `key_lines`: entries that wait by their partition key; `key_counts`: what a call came to, key by key.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
 //! - `gate`: the way past the shared strategy; `queue`: the calls that wait there; `permit`: the permission for a call to leave, and the call that has left.
@@ -64,7 +64,7 @@ mod setup;
 mod slots;
 mod space;
 mod supply;
-mod ticket;
+mod tracked_entry;
 mod warnings;
 mod watch;
 

@@ -9,7 +9,7 @@ use super::key_lines::KeyLines;
 use super::lanes::Lanes;
 use super::retry_queue::RetryQueue;
 use super::space::Space;
-use super::ticket::Chunk;
+use super::tracked_entry::Chunk;
 use crate::targets::Limits;
 
 /// Where the entries of a chunk come from.
@@ -36,7 +36,7 @@ pub(super) fn pack<I: Input>(chunk: &mut Chunk<I::Entry>, cost: usize, limits: &
         lanes,
     } = from;
     let mut space = Space::left_in(chunk, limits, cost);
-    while retry_queue.peek().is_some_and(|next| space.take(&next.ticket))
+    while retry_queue.peek().is_some_and(|next| space.take(&next.state))
         && let Some(entry) = retry_queue.pop()
     {
         chunk.push(entry);
@@ -47,11 +47,11 @@ pub(super) fn pack<I: Input>(chunk: &mut Chunk<I::Entry>, cost: usize, limits: &
             now,
             |key, wanted| gate.admit_key(now, key, wanted),
             |key, cost| gate.depart_key(now, key, cost),
-            |next| space.take(&next.ticket),
+            |next| space.take(&next.state),
             |entry| chunk.push(entry),
         );
-        key_lines.take_turns(|next| space.take(&next.ticket), |entry| chunk.push(entry));
+        key_lines.take_turns(|next| space.take(&next.state), |entry| chunk.push(entry));
     }
     fresh.fill(chunk, &mut space);
-    lanes.join(chunk, |next| space.take(&next.ticket));
+    lanes.join(chunk, |next| space.take(&next.state));
 }

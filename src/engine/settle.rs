@@ -5,7 +5,7 @@ use std::iter::{repeat, repeat_with};
 use tokio::time::Instant;
 
 use super::bisection::Bisection;
-use super::ticket::{Chunk, Ticket, Ticketed};
+use super::tracked_entry::{Chunk, EntryState, TrackedEntry};
 use crate::backoff::Outcome;
 use crate::producer::Fate;
 use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict};
@@ -17,9 +17,9 @@ pub(crate) struct Settled<E> {
     /// The same in what the entries count for with the strategy.
     pub(crate) cost: Outcome,
     /// Entries to send again.
-    pub(crate) rejected: Vec<(Ticketed<E>, Rejection)>,
+    pub(crate) rejected: Vec<(TrackedEntry<E>, Rejection)>,
     /// Entries that cannot be delivered.
-    pub(crate) refused: Vec<(Ticketed<E>, Fault)>,
+    pub(crate) refused: Vec<(TrackedEntry<E>, Fault)>,
     /// Why the only entry of the call was refused, where the call was refused as a whole.
     pub(crate) refused_alone: Option<Fault>,
     /// Why no later call can succeed either.
@@ -37,7 +37,7 @@ pub(crate) struct Settled<E> {
 /// Gives each entry of the chunk its verdict. An entry that the answer does not speak of is sent again.
 pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
     // Where one has a lane, mostly all have.
-    let has_lanes = chunk.tickets.first().is_some_and(|ticket| ticket.lane.is_some());
+    let has_lanes = chunk.states.first().is_some_and(|state| state.lane.is_some());
     let mut settled = Settled {
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         cost: Outcome::new(sent_at.into_std(), answered_at.into_std()),
@@ -61,7 +61,7 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
                 let fault = Fault::new("no answer for this entry").may_have_been_applied();
                 Verdict::Rejected(Rejection::Unanswered, fault)
             });
-            for (entry, verdict) in chunk.into_ticketed().zip(verdicts.into_iter().chain(unanswered)) {
+            for (entry, verdict) in chunk.into_tracked().zip(verdicts.into_iter().chain(unanswered)) {
                 settled.add(entry, sent_at, verdict);
             }
         }
@@ -69,12 +69,12 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
             if let Verdict::Refused(fault) = &verdict {
                 settled.refused_alone = Some(fault.clone());
             }
-            for entry in chunk.into_ticketed() {
+            for entry in chunk.into_tracked() {
                 settled.add(entry, sent_at, verdict.clone());
             }
         }
         Answer::Stop(fault) => {
-            for entry in chunk.into_ticketed() {
+            for entry in chunk.into_tracked() {
                 settled.add(entry, sent_at, Verdict::Refused(fault.clone()));
             }
             settled.stop = Some(fault);
@@ -84,13 +84,13 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
 }
 
 impl<E> Settled<E> {
-    fn add(&mut self, mut entry: Ticketed<E>, sent_at: Instant, verdict: Verdict) {
-        let cost = entry.ticket.cost;
+    fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict) {
+        let cost = entry.state.cost;
         match verdict {
-            Verdict::Accepted | Verdict::Acknowledged(_) => self.accept(&mut entry.ticket, verdict),
+            Verdict::Accepted | Verdict::Acknowledged(_) => self.accept(&mut entry.state, verdict),
             Verdict::Rejected(rejection, fault) => {
                 let throttled = rejection.is_throttle();
-                self.count_fresh(&entry.ticket, throttled);
+                self.count_fresh(&entry.state, throttled);
                 if throttled {
                     self.count(Outcome::with_throttled, cost);
                 } else {
@@ -101,16 +101,16 @@ impl<E> Settled<E> {
                 }
                 // What is known not to have arrived says nothing of the entry, and is no rejection of it.
                 if rejection.is_unsent() && !fault.is_ambiguous() {
-                    entry.ticket.failed(sent_at, fault);
+                    entry.state.failed(sent_at, fault);
                 } else {
-                    entry.ticket.rejected(sent_at, fault);
+                    entry.state.rejected(sent_at, fault);
                 }
                 self.rejected.push((entry, rejection));
             }
             Verdict::Refused(fault) => {
-                self.count_fresh(&entry.ticket, false);
+                self.count_fresh(&entry.state, false);
                 self.count(Outcome::with_refused, cost);
-                entry.ticket.failed(sent_at, fault.clone());
+                entry.state.failed(sent_at, fault.clone());
                 self.refused.push((entry, fault));
             }
         }
@@ -118,33 +118,33 @@ impl<E> Settled<E> {
 
     /// All entries have arrived, as nearly always. They need not be touched, and end where they are.
     fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>) {
-        for (ticket, verdict) in chunk.tickets.iter_mut().zip(verdicts) {
-            self.accept(ticket, verdict);
+        for (state, verdict) in chunk.states.iter_mut().zip(verdicts) {
+            self.accept(state, verdict);
         }
         chunk.clear();
         self.emptied = Some(chunk);
     }
 
-    /// The entry of this ticket has arrived, as the verdict says.
-    fn accept(&mut self, ticket: &mut Ticket<E>, verdict: Verdict) {
-        self.count_fresh(ticket, false);
-        self.count(Outcome::with_accepted, ticket.cost);
-        if let Some(confirmation) = ticket.confirmation.take() {
+    /// The entry of this state has arrived, as the verdict says.
+    fn accept(&mut self, state: &mut EntryState<E>, verdict: Verdict) {
+        self.count_fresh(state, false);
+        self.count(Outcome::with_accepted, state.cost);
+        if let Some(confirmation) = state.confirmation.take() {
             let acknowledgement = match verdict {
                 Verdict::Acknowledged(acknowledgement) => acknowledgement,
                 _ => Acknowledgement::default(),
             };
             confirmation.good(Fate::Delivered(acknowledgement));
         }
-        self.left.extend(ticket.lane);
+        self.left.extend(state.lane);
     }
 
     /// Counts an entry that was never rejected before. Its attempts do not tell: a call that was refused on account of others
     /// says nothing of an entry.
-    fn count_fresh(&mut self, ticket: &Ticket<E>, throttled: bool) {
-        if ticket.rejections() == 0 {
+    fn count_fresh(&mut self, state: &EntryState<E>, throttled: bool) {
+        if state.rejections() == 0 {
             let count = |counted: Outcome, weight| counted.with_fresh(weight, if throttled { weight } else { 0 });
-            self.count(count, ticket.cost);
+            self.count(count, state.cost);
         }
     }
 
@@ -158,8 +158,8 @@ impl<E> Settled<E> {
     fn dispute(&mut self, mut chunk: Chunk<E>, sent_at: Instant, fault: &Fault) {
         self.outcome = self.outcome.with_refused(chunk.len());
         self.cost = self.cost.with_refused(chunk.cost);
-        for ticket in &mut chunk.tickets {
-            ticket.failed(sent_at, fault.clone());
+        for state in &mut chunk.states {
+            state.failed(sent_at, fault.clone());
         }
         self.disputed = Some(chunk);
     }
@@ -168,7 +168,7 @@ impl<E> Settled<E> {
     pub(crate) fn throttling_reasons(&self) -> Vec<&ThrottlingReason> {
         let mut reasons = Vec::new();
         for (entry, _) in &self.rejected {
-            let fault = entry.ticket.history.as_ref().and_then(|history| history.fault.as_ref());
+            let fault = entry.state.history.as_ref().and_then(|history| history.fault.as_ref());
             for reason in fault.map_or(&[][..], Fault::throttling_reasons) {
                 if !reasons.contains(&reason) {
                     reasons.push(reason);
@@ -181,7 +181,7 @@ impl<E> Settled<E> {
     /// Why the first of its entries was rejected, if none was accepted.
     pub(crate) fn first_rejection(&self) -> Option<(Rejection, &Fault)> {
         let (entry, rejection) = self.rejected.first().filter(|_| self.outcome.accepted == 0)?;
-        let fault = entry.ticket.history.as_ref()?.fault.as_ref()?;
+        let fault = entry.state.history.as_ref()?.fault.as_ref()?;
         Some((*rejection, fault))
     }
 }
@@ -204,8 +204,8 @@ mod tests {
         let now = Instant::now();
         let mut chunk = Chunk::with_capacity(2);
         for position in 0..2 {
-            let ticket = Ticket::new(position, 1);
-            chunk.push(Ticketed { entry: (), ticket });
+            let state = EntryState::new(position, 1);
+            chunk.push(TrackedEntry { entry: (), state });
         }
         let refused = Answer::Whole(Verdict::Refused(Fault::new("ValidationException")));
         let settled = settle(chunk, refused, now, now);
@@ -216,7 +216,7 @@ mod tests {
         let settled = settle(half, Answer::Each(vec![Verdict::Accepted, throttled]), now, now);
         assert_eq!((settled.outcome.fresh.sent, settled.outcome.fresh.throttled), (2, 1));
         let (entry, _) = &settled.rejected[0];
-        assert_eq!((entry.ticket.attempts(), entry.ticket.rejections()), (2, 1));
+        assert_eq!((entry.state.attempts(), entry.state.rejections()), (2, 1));
     }
 
     #[test]
@@ -224,8 +224,8 @@ mod tests {
         let now = Instant::now();
         let chunk = || {
             let mut chunk = Chunk::with_capacity(1);
-            let ticket = Ticket::new(0, 1);
-            chunk.push(Ticketed { entry: (), ticket });
+            let state = EntryState::new(0, 1);
+            chunk.push(TrackedEntry { entry: (), state });
             chunk
         };
         let refused = || Verdict::Refused(Fault::new("ValidationException"));

@@ -1,6 +1,6 @@
 //! What a chunk has space for.
 
-use super::ticket::{Chunk, Ticket};
+use super::tracked_entry::{Chunk, EntryState};
 use crate::targets::Limits;
 
 /// What a chunk still has space for.
@@ -24,20 +24,20 @@ impl Space {
     }
 
     /// Takes the space for an entry, if there is enough.
-    pub(crate) fn take<E>(&mut self, ticket: &Ticket<E>) -> bool {
-        let is_paid = self.is_first || ticket.cost <= self.cost;
-        if self.entries == 0 || ticket.bytes > self.bytes || !is_paid {
+    pub(crate) fn take<E>(&mut self, state: &EntryState<E>) -> bool {
+        let is_paid = self.is_first || state.cost <= self.cost;
+        if self.entries == 0 || state.bytes > self.bytes || !is_paid {
             return false;
         }
         self.entries -= 1;
-        self.bytes -= ticket.bytes;
-        self.cost = self.cost.saturating_sub(ticket.cost);
+        self.bytes -= state.bytes;
+        self.cost = self.cost.saturating_sub(state.cost);
         self.is_first = false;
         true
     }
 
     /// Takes the space for the first of those entries, as many as there is enough for. Returns their number.
-    pub(crate) fn take_all<E>(&mut self, tickets: &[Ticket<E>]) -> usize {
-        tickets.iter().take_while(|ticket| self.take(ticket)).count()
+    pub(crate) fn take_all<E>(&mut self, states: &[EntryState<E>]) -> usize {
+        states.iter().take_while(|state| self.take(state)).count()
     }
 }

@@ -9,7 +9,7 @@ use super::fresh::Read;
 use super::guarded::guarded;
 use super::input::Input;
 use super::pack::{Sources, pack};
-use super::ticket::{Chunk, Ticketed};
+use super::tracked_entry::{Chunk, TrackedEntry};
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault, Lane};
 
@@ -105,9 +105,9 @@ where
     }
 
     /// An entry may go: in its turn, or with the line of its key.
-    fn let_out(&mut self, entry: Ticketed<T::Entry>) {
-        let is_fresh = entry.ticket.history.is_none();
-        let key = entry.ticket.key.filter(|_| self.hot_keys_seen > 0);
+    fn let_out(&mut self, entry: TrackedEntry<T::Entry>) {
+        let is_fresh = entry.state.history.is_none();
+        let key = entry.state.key.filter(|_| self.hot_keys_seen > 0);
         match key.map(|key| (key, self.options.gate.is_hot(key))) {
             Some((key, is_hot)) if is_hot || is_fresh => self.key_lines.push(key, is_hot, entry),
             _ if is_fresh => self.fresh.let_out(entry),
@@ -131,7 +131,7 @@ where
         } = self;
         let is_hot = |key| options.gate.is_hot(key);
         key_lines.sort(is_hot);
-        let rejected = retry_queue.take_if(|ticket| ticket.key.is_some_and(is_hot));
+        let rejected = retry_queue.take_if(|state| state.key.is_some_and(is_hot));
         let may_go: Vec<_> = fresh.take_all().chain(rejected).collect();
         for entry in may_go {
             self.let_out(entry);
@@ -139,7 +139,7 @@ where
     }
 
     /// Whether an entry that is out of its lane need not arrive any more.
-    pub(super) fn is_outdated(&self, entry: &Ticketed<T::Entry>) -> bool {
+    pub(super) fn is_outdated(&self, entry: &TrackedEntry<T::Entry>) -> bool {
         self.options.last_write_wins && self.lanes.is_superseded(entry, overwrites(&*self.target, &self.fault))
     }
 
@@ -162,9 +162,9 @@ where
     /// What the entries of the next chunk count for with the strategy, without held ones that share
     /// its call.
     pub(super) fn sendable_cost(&self) -> usize {
-        let ready = self.retry_queue.iter_ready().map(|entry| &entry.ticket);
-        let next = ready.chain(self.fresh.tickets()).take(self.limits.entries.max(1));
-        next.map(|ticket| ticket.cost).sum::<usize>() + self.ready_by_key()
+        let ready = self.retry_queue.iter_ready().map(|entry| &entry.state);
+        let next = ready.chain(self.fresh.states()).take(self.limits.entries.max(1));
+        next.map(|state| state.cost).sum::<usize>() + self.ready_by_key()
     }
 
     /// How many entries may go of those that wait by their keys.
@@ -207,7 +207,7 @@ where
     fn drop_outdated(&mut self, chunk: &mut Chunk<T::Entry>) -> bool {
         let packed = chunk.len();
         let taken = std::mem::replace(chunk, Chunk::with_capacity(packed));
-        for entry in taken.into_ticketed() {
+        for entry in taken.into_tracked() {
             if self.is_outdated(&entry) {
                 self.supersede(entry);
             } else {
@@ -234,11 +234,11 @@ where
     }
 
     /// An entry that waited need not arrive any more.
-    pub(super) fn supersede(&mut self, entry: Ticketed<T::Entry>) {
-        if entry.ticket.history.is_some() {
+    pub(super) fn supersede(&mut self, entry: TrackedEntry<T::Entry>) {
+        if entry.state.history.is_some() {
             self.ledger.waits_no_more();
         }
-        let lane = entry.ticket.lane;
+        let lane = entry.state.lane;
         self.ledger.superseded(entry);
         self.leave(lane);
     }

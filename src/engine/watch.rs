@@ -82,7 +82,7 @@ impl Watch {
         self.answered = now;
         if settled.outcome.accepted + settled.outcome.refused == 0 {
             let first = settled.rejected.first();
-            self.fault = first.and_then(|(entry, _)| entry.ticket.history.as_ref()?.fault.clone());
+            self.fault = first.and_then(|(entry, _)| entry.state.history.as_ref()?.fault.clone());
             return;
         }
         if self.logged {

@@ -217,7 +217,7 @@ fn each_import_that_leads_back_still_does() {
 fn the_imports_are_found() {
     let modules = modules();
     for (module, import) in [
-        ("crate::engine::lanes", "crate::engine::ticket::Chunk"),
+        ("crate::engine::lanes", "crate::engine::tracked_entry::Chunk"),
         ("crate::targets::dynamo", "crate::targets::dynamo::calls::Calls"),
         (
             "crate::targets::sqs::offload::attempt",

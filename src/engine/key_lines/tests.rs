@@ -1,22 +1,22 @@
 //! How entries wait by their keys.
 
 use super::*;
-use crate::engine::ticket::Ticket;
+use crate::engine::tracked_entry::EntryState;
 use crate::targets::Fault;
 
 fn lines(entries: impl IntoIterator<Item = (u64, bool)>) -> KeyLines<u64> {
     let mut lines = KeyLines::new();
     for (position, (key, is_hot)) in entries.into_iter().enumerate() {
-        let ticket = Ticket::new(position as u64, 1);
-        lines.push(key, is_hot, Ticketed { entry: key, ticket });
+        let state = EntryState::new(position as u64, 1);
+        lines.push(key, is_hot, TrackedEntry { entry: key, state });
     }
     lines
 }
 
 fn take_turns(lines: &mut KeyLines<u64>, most: usize) -> Vec<(u64, u64)> {
     let (mut left, mut taken) = (most, Vec::new());
-    let fits = |_: &Ticketed<u64>| left.checked_sub(1).inspect(|rest| left = *rest).is_some();
-    lines.take_turns(fits, |entry| taken.push((entry.entry, entry.ticket.position)));
+    let fits = |_: &TrackedEntry<u64>| left.checked_sub(1).inspect(|rest| left = *rest).is_some();
+    lines.take_turns(fits, |entry| taken.push((entry.entry, entry.state.position)));
     taken
 }
 
@@ -52,7 +52,7 @@ fn a_hot_key_goes_as_far_as_its_pace_lets_it_and_is_asked_again_when_it_says() {
         |_, wanted| Ok(wanted.min(2)),
         depart,
         |_| true,
-        |entry| taken.push(entry.ticket.position),
+        |entry| taken.push(entry.state.position),
     );
     assert_eq!((taken, left), (vec![0, 1], vec![(7, 2)]));
     lines.take_due(now, |_, _| Err(later), |_, _| {}, |_| true, |_| panic!("it waits"));
@@ -77,7 +77,7 @@ fn a_key_that_becomes_hot_is_not_drawn_any_more_and_one_that_cools_is_again() {
 #[test]
 fn nothing_that_waits_is_lost_at_the_end() {
     let mut lines = lines((0..50).map(|position| (position % 5, position % 5 == 0)));
-    let mut positions: Vec<u64> = lines.take_all().iter().map(|entry| entry.ticket.position).collect();
+    let mut positions: Vec<u64> = lines.take_all().iter().map(|entry| entry.state.position).collect();
     positions.sort_unstable();
     assert_eq!(positions, (0..50).collect::<Vec<_>>());
     assert_eq!((lines.len(), lines.ready(Instant::now(), 25)), (0, 0));
@@ -88,13 +88,13 @@ fn what_was_rejected_expires_whether_its_key_is_hot_or_has_cooled() {
     let now = Instant::now();
     let mut lines = lines([(8, false)]);
     for (position, key) in [(1, 7), (2, 7), (3, 9)] {
-        let mut ticket = Ticket::new(position, 1);
-        ticket.rejected(now, Fault::new("Throttled"));
-        lines.push(key, true, Ticketed { entry: key, ticket });
+        let mut state = EntryState::new(position, 1);
+        state.rejected(now, Fault::new("Throttled"));
+        lines.push(key, true, TrackedEntry { entry: key, state });
     }
     assert_eq!(lines.first_sent(), Some(now));
     lines.sort(|key| key == 9);
-    assert_eq!(lines.take_expired(|entry| entry.ticket.position != 2).len(), 2);
+    assert_eq!(lines.take_expired(|entry| entry.state.position != 2).len(), 2);
     assert_eq!((lines.first_sent(), lines.len()), (Some(now), 2));
     assert_eq!(lines.take_expired(|_| true).len(), 1);
     assert_eq!((lines.first_sent(), lines.len(), lines.bytes()), (None, 1, 1));

@@ -11,7 +11,7 @@ use crate::targets::{Fault, Lane};
 
 /// What the loop knows of one entry. The entry itself is the target's business.
 #[derive(Debug)]
-pub(crate) struct Ticket<E> {
+pub(crate) struct EntryState<E> {
     /// Its place in the input, from 0.
     pub(crate) position: u64,
     /// What it takes up of a call, measured once.
@@ -32,7 +32,7 @@ pub(crate) struct Ticket<E> {
     pub(crate) confirmation: Option<Confirmation<E>>,
 }
 
-impl<E> Ticket<E> {
+impl<E> EntryState<E> {
     pub(crate) fn new(position: u64, bytes: usize) -> Self {
         Self {
             position,
@@ -93,19 +93,19 @@ impl<E> Ticket<E> {
     }
 }
 
-/// An entry with its ticket.
+/// An entry with its state.
 #[derive(Debug)]
-pub(crate) struct Ticketed<E> {
+pub(crate) struct TrackedEntry<E> {
     pub(crate) entry: E,
-    pub(crate) ticket: Ticket<E>,
+    pub(crate) state: EntryState<E>,
 }
 
-/// The entries of one call, and their tickets in the same order.
+/// The entries of one call, and their states in the same order.
 ///
 /// Two lists, so that a target is given a plain slice of entries.
 pub(crate) struct Chunk<E> {
     pub(crate) entries: Vec<E>,
-    pub(crate) tickets: Vec<Ticket<E>>,
+    pub(crate) states: Vec<EntryState<E>>,
     pub(crate) bytes: usize,
     /// What its entries count for with the strategy, together.
     pub(crate) cost: usize,
@@ -115,7 +115,7 @@ impl<E> Chunk<E> {
     pub(crate) fn with_capacity(entries: usize) -> Self {
         Self {
             entries: Vec::with_capacity(entries),
-            tickets: Vec::with_capacity(entries),
+            states: Vec::with_capacity(entries),
             bytes: 0,
             cost: 0,
         }
@@ -128,24 +128,24 @@ impl<E> Chunk<E> {
     /// Drops all entries, and keeps the room for as many.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
-        self.tickets.clear();
+        self.states.clear();
         (self.bytes, self.cost) = (0, 0);
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, Ticketed { entry, ticket }: Ticketed<E>) {
-        self.bytes = self.bytes.saturating_add(ticket.bytes);
-        self.cost = self.cost.saturating_add(ticket.cost);
+    pub(crate) fn push(&mut self, TrackedEntry { entry, state }: TrackedEntry<E>) {
+        self.bytes = self.bytes.saturating_add(state.bytes);
+        self.cost = self.cost.saturating_add(state.cost);
         self.entries.push(entry);
-        self.tickets.push(ticket);
+        self.states.push(state);
     }
 
     /// Takes out the last one.
-    pub(crate) fn pop(&mut self) -> Option<Ticketed<E>> {
-        let (entry, ticket) = self.entries.pop().zip(self.tickets.pop())?;
-        self.bytes = self.bytes.saturating_sub(ticket.bytes);
-        self.cost = self.cost.saturating_sub(ticket.cost);
-        Some(Ticketed { entry, ticket })
+    pub(crate) fn pop(&mut self) -> Option<TrackedEntry<E>> {
+        let (entry, state) = self.entries.pop().zip(self.states.pop())?;
+        self.bytes = self.bytes.saturating_sub(state.bytes);
+        self.cost = self.cost.saturating_sub(state.cost);
+        Some(TrackedEntry { entry, state })
     }
 
     /// Moves the first `count` of another chunk to the end of this one. If they are all that there are, nothing is moved but
@@ -155,35 +155,35 @@ impl<E> Chunk<E> {
             return std::mem::swap(self, other);
         }
         self.entries.extend(other.entries.drain(..count));
-        for ticket in other.tickets.drain(..count) {
-            self.bytes = self.bytes.saturating_add(ticket.bytes);
-            self.cost = self.cost.saturating_add(ticket.cost);
-            other.bytes = other.bytes.saturating_sub(ticket.bytes);
-            other.cost = other.cost.saturating_sub(ticket.cost);
-            self.tickets.push(ticket);
+        for state in other.states.drain(..count) {
+            self.bytes = self.bytes.saturating_add(state.bytes);
+            self.cost = self.cost.saturating_add(state.cost);
+            other.bytes = other.bytes.saturating_sub(state.bytes);
+            other.cost = other.cost.saturating_sub(state.cost);
+            self.states.push(state);
         }
     }
 
     /// Cuts off all but the first `count`.
     pub(crate) fn split_off(&mut self, count: usize) -> Self {
         let entries = self.entries.split_off(count);
-        let tickets = self.tickets.split_off(count);
-        let bytes = tickets.iter().map(|ticket| ticket.bytes).sum();
-        let cost = tickets.iter().map(|ticket| ticket.cost).sum();
+        let states = self.states.split_off(count);
+        let bytes = states.iter().map(|state| state.bytes).sum();
+        let cost = states.iter().map(|state| state.cost).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
         self.cost = self.cost.saturating_sub(cost);
         Self {
             entries,
-            tickets,
+            states,
             bytes,
             cost,
         }
     }
 
-    pub(crate) fn into_ticketed(self) -> impl Iterator<Item = Ticketed<E>> {
+    pub(crate) fn into_tracked(self) -> impl Iterator<Item = TrackedEntry<E>> {
         self.entries
             .into_iter()
-            .zip(self.tickets)
-            .map(|(entry, ticket)| Ticketed { entry, ticket })
+            .zip(self.states)
+            .map(|(entry, state)| TrackedEntry { entry, state })
     }
 }
