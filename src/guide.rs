@@ -161,9 +161,12 @@
 //! - **`Linear`, `Quadratic`, `Exponential`, `Delays`, a closure**: to keep what another program does.
 //!
 //! # What `Responsive` does
-//! Each failure makes the interval between calls longer by half, and ten successes make it shorter by a tenth. This is its
-//! published picture, with five successes and 0.6: requests fail until the delay has reached 291.9 ms, and later whenever it
-//! is not above 60 ms.
+//! By default all workers share one interval between their calls. A share of rejected entries above what is rejected at any pace
+//! makes it longer by half, a smaller one shorter by a tenth.
+//!
+//! [`Responsive::published`](crate::backoff::Responsive::published) is the algorithm as it was published: each failure makes the
+//! interval longer by half, and ten successes make it shorter by a tenth. This is its published picture, with five successes and
+//! 0.6: requests fail until the delay has reached 291.9 ms, and later whenever it is not above 60 ms.
 #![doc = include_str!("../docs/pictures/responsive.svg")]
 //!
 //! # Testing

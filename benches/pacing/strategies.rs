@@ -35,7 +35,7 @@ pub(crate) fn others() -> Vec<Named> {
         named("EqualJitter", |seed| EqualJitter::default().seed(seed)),
         named("Decorrelated", |seed| DecorrelatedJitter::default().seed(seed)),
         named("Schedule", |seed| Schedule::default().seed(seed)),
-        named("Responsive", |seed| Responsive::brisk().seed(seed)),
+        named("Responsive", |seed| Responsive::default().seed(seed)),
     ]
 }
 
@@ -44,6 +44,7 @@ pub(crate) fn on_real_tables() -> Vec<Named> {
     vec![
         named("FullJitter", |seed| FullJitter::default().seed(seed)),
         named("AIMD", |_| Aimd::default()),
+        named("Responsive", |seed| Responsive::default().seed(seed)),
     ]
 }
 

@@ -20,7 +20,7 @@ const NEEDED: Duration = Duration::from_millis(60);
 
 /// Draws the delay before each request, failures and successes in two colours.
 pub(crate) fn draw(into: &Path) -> Result<(), Failure> {
-    let strategy = Responsive::uncoordinated()
+    let strategy = Responsive::published()
         .initial_interval(Duration::from_millis(1))
         .down_multiplier(0.6)
         .down_threshold(5)

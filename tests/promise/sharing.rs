@@ -14,10 +14,7 @@ const WORKERS: usize = 64;
 
 #[tokio::test(start_paused = true)]
 async fn one_wave_of_throttles_is_one_increase() {
-    for (strategy, increases) in [
-        (Responsive::default(), 1),
-        (Responsive::uncoordinated(), WORKERS as u64),
-    ] {
+    for (strategy, increases) in [(Responsive::default(), 1), (Responsive::published(), WORKERS as u64)] {
         let strategy = Arc::new(strategy);
         let options = DeliveryOptions::default().backoff(Arc::clone(&strategy));
         let (simulator, table) = with_table();
@@ -91,7 +88,7 @@ impl BackoffStrategy for OneCallPerSecond {
 
 #[tokio::test(start_paused = true)]
 async fn throttles_lengthen_the_shared_interval_and_successes_shorten_it_again() {
-    let strategy = Arc::new(Responsive::brisk());
+    let strategy = Arc::new(Responsive::default());
     let options = DeliveryOptions::default().backoff(Arc::clone(&strategy));
     let (simulator, table) = with_table();
     table.set_capacity(Capacity::per_second(500.0).burst(25.0));

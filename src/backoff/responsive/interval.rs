@@ -1,6 +1,6 @@
-//! The interval's state machine. It has no clock and no lock.
+//! The published interval after each call of each worker. It has no clock and no lock.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::ResponsiveMetrics;
 use super::rules::Rules;
@@ -11,8 +11,6 @@ use crate::backoff::Outcome;
 pub(super) struct Interval {
     current: Duration,
     successes: u32,
-    /// When the call was answered that raised the interval last.
-    raised_at: Option<Instant>,
     metrics: ResponsiveMetrics,
 }
 
@@ -27,45 +25,26 @@ impl Interval {
 
     /// Takes what a call came to, and the sleep that follows the call.
     pub(super) fn observe(&mut self, outcome: &Outcome, rules: &Rules) {
-        self.metrics.invocations = self.metrics.invocations.saturating_add(1);
         if is_failure(outcome) {
-            if !rules.coordinated || self.is_news(outcome) {
-                self.raise(outcome, rules);
-            }
+            self.raise(rules);
         } else if outcome.accepted > 0 {
             self.succeed(rules);
         }
-        if !self.current.is_zero() {
-            self.metrics.sleeps = self.metrics.sleeps.saturating_add(1);
-            self.metrics.slept = self.metrics.slept.saturating_add(self.current);
-        }
+        self.metrics.hear(self.current);
     }
 
-    /// Back to no interval. The moment of the last increase is kept: calls that left before it are still no news.
+    /// Back to no interval.
     pub(super) fn reset(&mut self) {
         self.current = Duration::ZERO;
         self.successes = 0;
     }
 
-    /// Whether the failure tells something that the last increase has not answered already.
-    ///
-    /// A call that left in the very instant of the increase left, in all likelihood, before it: whoever goes after it
-    /// has an interval to wait first. So it is no news, unless the interval has gone since: then nothing but this
-    /// failure can bring it back, and a clock that stands still must not keep it away.
-    fn is_news(&self, failure: &Outcome) -> bool {
-        self.raised_at.is_none_or(|raised_at| {
-            failure.sent_at > raised_at || (failure.sent_at == raised_at && self.current.is_zero())
-        })
-    }
-
-    fn raise(&mut self, failure: &Outcome, rules: &Rules) {
+    fn raise(&mut self, rules: &Rules) {
         self.current = if self.current.is_zero() {
             rules.initial
         } else {
             rules.longer(self.current)
         };
-        // Answers may be heard out of order.
-        self.raised_at = self.raised_at.max(Some(failure.answered_at));
         self.metrics.times_up = self.metrics.times_up.saturating_add(1);
     }
 
@@ -92,7 +71,7 @@ fn is_failure(outcome: &Outcome) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use std::time::Instant;
 
     use super::*;
 
@@ -252,77 +231,6 @@ mod tests {
     }
 
     #[test]
-    fn one_wave_is_one_increase_when_coordinated() {
-        let start = Instant::now();
-        let wave = |sent: u32| {
-            (0..64).map(move |_| {
-                let sent_at = start + MILLISECOND * sent;
-                Outcome::new(sent_at, sent_at + MILLISECOND * 8).with_throttled(25)
-            })
-        };
-        assert_eq!(intervals(&rules(), wave(0)), [500; 64]);
-        let uncoordinated = Rules {
-            coordinated: false,
-            initial: MILLISECOND,
-            max: Duration::MAX,
-            ..rules()
-        };
-        let last = *intervals(&uncoordinated, wave(0)).last().unwrap();
-        // 1 ms · 1.5^63, to eight digits: each of the steps is rounded to whole nanoseconds.
-        assert_eq!(last / 1000, 124_093_582);
-        let published = Rules {
-            coordinated: false,
-            ..rules()
-        };
-        assert_eq!(intervals(&published, wave(0)).last(), Some(&(15 * 60 * 1000)));
-
-        // The next wave left in the instant of the increase, and says nothing new; the one after it does.
-        assert_eq!(intervals(&rules(), wave(0).chain(wave(8))).last(), Some(&500));
-        assert_eq!(intervals(&rules(), wave(0).chain(wave(9))).last(), Some(&750));
-    }
-
-    #[test]
-    fn a_clock_that_stands_still_does_not_keep_the_interval_away() {
-        let start = Instant::now();
-        let rules = Rules {
-            threshold: 1,
-            ..rules()
-        };
-        let calls = [
-            call(start, 0).with_throttled(1),
-            call(start, 0).with_throttled(1),
-            call(start, 0).with_accepted(1),
-            call(start, 0).with_throttled(1),
-        ];
-        assert_eq!(intervals(&rules, calls), [500, 500, 0, 500]);
-    }
-
-    #[test]
-    fn what_left_before_the_last_increase_is_no_news_even_after_a_reset() {
-        let start = Instant::now();
-        let mut interval = Interval::default();
-        interval.observe(&call(start, 5).with_throttled(1), &rules());
-        interval.reset();
-        interval.observe(&call(start, 4).with_throttled(1), &rules());
-        assert!(interval.current.is_zero());
-        interval.observe(&call(start, 6).with_throttled(1), &rules());
-        assert_eq!(interval.current.as_millis(), 500);
-    }
-
-    #[test]
-    fn a_late_answer_does_not_turn_back_the_moment_of_the_increase() {
-        let start = Instant::now();
-        let rules = Rules {
-            coordinated: false,
-            ..rules()
-        };
-        let mut interval = Interval::default();
-        interval.observe(&call(start, 9).with_throttled(1), &rules);
-        interval.observe(&call(start, 3).with_throttled(1), &rules);
-        assert_eq!(interval.raised_at, Some(start + MILLISECOND * 9));
-    }
-
-    #[test]
     fn metrics_tell_what_happened() {
         let start = Instant::now();
         let rules = Rules {
@@ -333,7 +241,6 @@ mod tests {
         for outcome in [
             call(start, 1).with_accepted(1),  // no sleep
             call(start, 2).with_throttled(1), // up, 500
-            call(start, 1).with_throttled(1), // no news, 500
             call(start, 3).with_throttled(1), // up, 750
             call(start, 4).with_refused(1),   // neither, 750
             call(start, 5).with_accepted(1),  // 750
@@ -345,32 +252,14 @@ mod tests {
         ] {
             interval.observe(&outcome, &rules);
         }
-        let slept = Duration::from_micros(2 * 500_000 + 3 * 750_000 + 2 * 675_000 + 2 * 607_500 + 546_750);
+        let slept = Duration::from_micros(500_000 + 3 * 750_000 + 2 * 675_000 + 2 * 607_500 + 546_750);
         let expected = ResponsiveMetrics {
-            invocations: 11,
+            invocations: 10,
             times_up: 2,
             times_down: 3,
-            sleeps: 10,
+            sleeps: 9,
             slept,
         };
         assert_eq!(interval.metrics(), expected);
-    }
-
-    proptest! {
-        #[test]
-        fn calls_that_left_before_the_first_answer_are_one_increase(
-            wave in proptest::collection::vec((0..=8_u64, 8..1000_u64, 0..25_usize, 1..25_usize), 1..100),
-        ) {
-            let start = Instant::now();
-            let mut interval = Interval::default();
-            for (sent, answered, accepted, throttled) in wave {
-                let sent_at = start + Duration::from_millis(sent);
-                let answered_at = start + Duration::from_millis(answered);
-                let outcome = Outcome::new(sent_at, answered_at).with_accepted(accepted).with_throttled(throttled);
-                interval.observe(&outcome, &rules());
-            }
-            prop_assert_eq!(interval.current.as_millis(), 500);
-            prop_assert_eq!(interval.metrics.times_up, 1);
-        }
     }
 }

@@ -15,17 +15,27 @@ pub(super) struct Rules {
     pub(super) up: f64,
     /// Between 0 and 1, both excluded.
     pub(super) down: f64,
-    /// Never zero.
+    /// Successes of the published algorithm, answers of the shared interval. Never zero.
     pub(super) threshold: u32,
     /// From 0 to 1.
     pub(super) randomization_factor: f64,
     pub(super) max_randomization: Duration,
-    pub(super) coordinated: bool,
     pub(super) jitter: Jitter,
 }
 
 impl Rules {
-    /// The numbers that responsive exponential backoff was published with. Only the coordination is new.
+    /// What carries 64 workers through the scenarios of the pacing bench; see `benches/RESULTS.md`.
+    pub(super) fn shared() -> Self {
+        Self {
+            initial: Duration::from_micros(100),
+            max: Duration::from_millis(250),
+            threshold: 40,
+            randomization_factor: 0.0,
+            ..Self::published()
+        }
+    }
+
+    /// The numbers that responsive exponential backoff was published with.
     pub(super) fn published() -> Self {
         Self {
             initial: Duration::from_millis(500),
@@ -35,7 +45,6 @@ impl Rules {
             threshold: 10,
             randomization_factor: 0.3,
             max_randomization: Duration::from_mins(2),
-            coordinated: true,
             jitter: Jitter::default(),
         }
     }
@@ -48,15 +57,6 @@ impl Rules {
     /// The interval after enough successes.
     pub(super) fn shorter(&self, current: Duration) -> Duration {
         self.randomized(growth::scaled(current, self.down))
-    }
-
-    /// How long a worker waits when this is the interval.
-    pub(super) fn pause(&self, interval: Duration) -> Duration {
-        if !self.coordinated || self.randomization_factor == 0.0 {
-            return interval;
-        }
-        let half = interval / 2;
-        self.jitter.between(half, interval.saturating_add(half))
     }
 
     fn randomized(&self, interval: Duration) -> Duration {
@@ -76,27 +76,6 @@ mod tests {
     use crate::backoff::testing::assert_uniform;
 
     const SECOND: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn coordinated_workers_spread_their_waits_around_the_interval() {
-        let rules = Rules {
-            jitter: Jitter::seeded(1),
-            ..Rules::published()
-        };
-        let pauses: Vec<_> = (0..100_000).map(|_| rules.pause(SECOND)).collect();
-        assert_uniform(&pauses, SECOND / 2, SECOND * 3 / 2);
-        let exact = [
-            Rules {
-                coordinated: false,
-                ..Rules::published()
-            },
-            Rules {
-                randomization_factor: 0.0,
-                ..Rules::published()
-            },
-        ];
-        assert!(exact.iter().all(|rules| rules.pause(SECOND) == SECOND));
-    }
 
     #[test]
     fn a_step_is_randomized_by_its_factor() {
