@@ -14,7 +14,7 @@ const ENTRIES: [usize; 2] = [2_500, 7_500];
 const MADE: &str = "made";
 const SENT: &str = "sent";
 
-/// Makes the entries, and sends them on one thread, so that nobody spins while another one works.
+/// Makes the entries, and sends them on one thread, so that no thread spins while another one works.
 pub(crate) fn once(service: Service, side: Side, what: &str, entries: usize) {
     let load = Load::new(service, side, entries);
     if what == MADE {

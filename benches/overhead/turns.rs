@@ -67,7 +67,7 @@ pub(crate) fn once(service: Service, side: Side, entries: usize) -> io::Result<(
     Ok(())
 }
 
-/// A turn in a process of its own, so that nobody finds the memory as the other side has left it.
+/// A turn in a process of its own, so that no side finds the memory as the other side has left it.
 pub(crate) fn of_its_own(service: Service, side: Side, entries: usize) -> io::Result<Turn> {
     let output = Command::new(std::env::current_exe()?)
         .args(["--entries", &entries.to_string()])

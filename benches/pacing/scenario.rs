@@ -160,7 +160,7 @@ impl Scenario {
         self.trip * 0.08_f64.exp() * (1.0 + 0.005 * 7.0)
     }
 
-    /// The time below which nobody gets: a fluid that flows as fast as the service and the window let it.
+    /// The time below which no strategy gets: a fluid that flows as fast as the service and the window let it.
     pub(crate) fn least_time(&self) -> f64 {
         const STEP: f64 = 0.001;
         let mut remaining = (self.entries * self.processes) as f64;

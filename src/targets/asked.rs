@@ -26,11 +26,11 @@ const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "NotAuthor
 /// What speaks the same protocol need not know the question.
 const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "UnsupportedOperation"];
 
-/// For so long nobody asks again after it did not help. Otherwise those who waited for the answer would ask one after the
+/// For so long it is not asked again after that did not help. Otherwise all that waited for the answer would ask one after the
 /// other, each for as long as its tries take.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// What the service said, shared by all clones. `None` inside means that nobody may ask.
+/// What the service said, shared by all clones. `None` inside means that asking is not permitted.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked<T> {
     answer: Arc<OnceCell<Option<T>>>,
@@ -103,7 +103,7 @@ impl<T> Asked<T> {
         self.answer.get()?.as_ref()
     }
 
-    /// Asks by this call, unless the answer is known. Who asks at the same time shares the answer, or that there is none.
+    /// Asks by this call, unless the answer is known. Calls at the same time share the answer, or that there is none.
     /// Returns why there is none, if it was asked for in vain just now.
     pub(crate) async fn ask<F>(&self, call: impl Fn() -> F) -> Option<Fault>
     where

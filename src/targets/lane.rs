@@ -41,7 +41,7 @@ impl Lane {
         Self::new(group, Kind::Ordered)
     }
 
-    /// The entry may have a lane, and nobody knows which. It passes others freely until a call is refused as a whole.
+    /// The entry may have a lane, and which one is not known. It passes others freely until a call is refused as a whole.
     ///
     /// Such a call may have been refused because two of its entries have one lane. So they are sent one after the other
     /// from then on, and none that comes later in the call leaves before the fate of those before it is known. An entry
@@ -84,7 +84,7 @@ fn folded(seed: u64, key: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// Drawn once a process, so that nobody can choose keys that all fall together.
+/// Drawn once a process, so that no input can be made of keys that all fall together.
 static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
 /// An odd number whose bits look random: the fractional part of the golden ratio.

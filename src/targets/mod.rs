@@ -117,7 +117,7 @@ pub trait BatchTarget: Send + Sync + 'static {
         bytes
     }
 
-    /// Whose order the entry keeps; `None` when it may pass all others, [`Lane::unknown`] when nobody can tell. Called once an
+    /// The order that the entry keeps; `None` when it may pass all others, [`Lane::unknown`] when it cannot be told. Called once an
     /// entry.
     fn lane(&self, entry: &Self::Entry) -> Option<Lane> {
         let _ = entry;

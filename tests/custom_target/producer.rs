@@ -92,7 +92,7 @@ async fn each_caller_learns_the_fate_of_its_own_entry() {
             }
         }
     }
-    // Everybody was told.
+    // Each sender was told.
     let report = producer.close().await.unwrap();
     assert_eq!((report.delivered, report.undelivered, report.calls), (10, 10, 5));
 }

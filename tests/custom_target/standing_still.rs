@@ -1,4 +1,4 @@
-//! Deliveries that are not polled hold nobody up.
+//! Deliveries that are not polled hold nothing up.
 
 use std::time::Duration;
 

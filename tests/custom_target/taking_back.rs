@@ -126,7 +126,7 @@ async fn whoever_waits_for_an_entry_gets_it_as_it_was() {
     let producer = Delivery::new(target.clone()).options(no_rest().retries(2)).producer();
     let undelivered = producer.send(3).await.unwrap_err();
     assert_eq!((*undelivered.entry, undelivered.attempts), (3, 3));
-    // Nobody waits for this one.
+    // Nothing waits for this one.
     drop(producer.enqueue(3).await.unwrap());
     let error = producer.close().await.unwrap_err();
     assert_eq!(*error.undelivered()[0].entry, 3);

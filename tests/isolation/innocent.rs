@@ -1,4 +1,4 @@
-//! Nobody waits for an entry that is rejected while a refused call is searched, but those that must not pass it.
+//! Only entries that must not pass it wait for an entry that is rejected while a refused call is searched.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -66,7 +66,7 @@ async fn a_half_that_is_throttled_as_a_whole_holds_the_other_half_up_no_longer()
         .deliver(0..100)
         .await
         .unwrap_err();
-    // Nobody knows who of its half is guilty, so that it stays together.
+    // Which entry of its half is at fault is not known, so that it stays together.
     assert_eq!(handed_back(&error), (0..13).collect::<Vec<_>>());
     let with_zero = calls.lock().unwrap().iter().filter(|call| call.contains(&0)).count();
     assert_eq!(with_zero, 2);

@@ -115,7 +115,7 @@ async fn without_retries_the_innocent_ones_are_delivered_too() {
 
 #[tokio::test(start_paused = true)]
 async fn the_same_entry_twice_is_delivered_one_after_the_other() {
-    // The service tells of the duplicate, nobody else knows.
+    // Only the service knows of the duplicate.
     let (target, calls) = Picky::new([], no_mishap);
     let input: Vec<usize> = (0..20).chain([7, 7]).collect();
     let report = Delivery::new(target).options(no_rest()).deliver(input).await.unwrap();

@@ -147,7 +147,7 @@ impl Input {
 }
 
 impl Scenario {
-    /// The same with all entries in one call, one after the other, and lanes that nobody knows.
+    /// The same with all entries in one call, one after the other, and lanes that are not known.
     pub(crate) fn in_one_call(mut self) -> Self {
         self.keys = self.keys.min(5);
         self.entries = self.entries.min(self.per_call);

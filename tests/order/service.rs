@@ -26,7 +26,7 @@ pub(crate) enum Order {
     Exclusive,
     /// One call with messages of a group at a time, as a FIFO queue wants it.
     Ordered,
-    /// As the table wants it, but nobody knows the keys.
+    /// As the table wants it, but the keys are not known.
     Unknown,
 }
 

@@ -18,7 +18,7 @@ pub(crate) enum Told {
 const YES: &[Told] = &[Told::Delivered];
 /// The service has the entry, and the answer does not say so.
 const DOUBT: &[Told] = &[Told::InDoubt];
-/// The service has the entry, and whoever reads the answer kindly finds that it says so.
+/// The service has the entry, and a lenient reading of the answer says so.
 const YES_OR_DOUBT: &[Told] = &[Told::Delivered, Told::InDoubt];
 /// The service does not have the entry, and says so.
 const NO: &[Told] = &[Told::Refused];

@@ -139,7 +139,7 @@ async fn a_write_without_its_key_is_handed_back_unsent() {
     );
 }
 
-/// A table whose key nobody may ask for.
+/// A table whose key may not be asked for.
 struct KeyUnknown(DynamoTable);
 
 impl BatchTarget for KeyUnknown {

@@ -1,4 +1,4 @@
-//! What is delivered where nobody may ask for a table's key or for a queue's attributes.
+//! What is delivered without the permission to ask for a table's key or a queue's attributes.
 
 use aws_batch_delivery::events::LOOKUP;
 use aws_batch_delivery::simulator::{InjectedFault, Record, Simulator};

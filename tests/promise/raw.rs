@@ -95,7 +95,7 @@ where
                 taken.len() - 1
             };
             let Does { answers, then } = chosen(number, &body);
-            // Whoever asked may be gone already.
+            // The client may be gone already.
             _ = writer.write_all(&answers).await;
             _ = writer.flush().await;
             match then {

@@ -62,7 +62,7 @@ async fn two_deliveries_with_one_strategy_are_paced_together_and_with_two_they_a
     assert_eq!(calls_turned_away(options(), options()).await, 20);
 }
 
-/// Lets one call a second go, whoever asks.
+/// Lets one call a second go, whichever worker asks.
 #[derive(Default)]
 struct OneCallPerSecond {
     last: Mutex<Option<Instant>>,

@@ -32,7 +32,7 @@ async fn deliver_until(
 
     assert_eq!(error.report.delivered + error.report.undelivered, 1_000);
     assert_eq!(error.undelivered().len() as u64, error.report.undelivered);
-    // The hung call was applied, although nobody was told.
+    // The hung call was applied, although no answer told so.
     assert_eq!(table.len() as u64, error.report.delivered + 25);
     (error, took)
 }

@@ -1,4 +1,4 @@
-//! Who watches a client's calls by an interceptor, as mocks do, sees every entry.
+//! An interceptor of the client, such as those of mocks, sees every entry.
 
 use std::sync::{Arc, Mutex};
 

@@ -12,7 +12,7 @@
 //!   (5 a retry, 1 back for a success, 5 for one of a retry).
 //!
 //! A throttle is a call that failed as a whole. A call that came back in part is a success to the SDK, and its leftovers are
-//! nobody's business but the application's, which hands them in again at once, as it does with a call that failed for good.
+//! the application's business alone, which hands them in again at once, as it does with a call that failed for good.
 //!
 //! Not modelled: an entry's rejections stand for its call's attempts, since calls are packed anew.
 

@@ -18,13 +18,13 @@ enum Step {
     Pass(Duration),
     /// The clock is set back, as clocks of virtual machines are.
     Back(Duration),
-    /// Somebody wants to send so many entries.
+    /// A worker asks to send so many entries.
     Ask(usize),
     /// The oldest call is answered: so many of ten accepted, throttled, failed.
     Answer(u8, u8),
     /// The service is said to be back.
     Reset,
-    /// Somebody asks how long to rest.
+    /// A worker asks how long to rest.
     Rest(u32),
 }
 

@@ -7,7 +7,7 @@ const FIRST: f64 = 10.0;
 const LEAST_SHARE: f64 = 0.004;
 const LEAST: f64 = 0.5;
 
-/// Who rests when it begins may go freely for so long, in seconds: most of them are no part of it.
+/// Entries that rest when it begins go freely for so long, in seconds: most of them are no part of it.
 const GRACE: f64 = 0.2;
 
 /// By how much an accepted retry raises the pace, and a rejected one lowers it. They balance where one of seven is rejected.
@@ -27,7 +27,7 @@ const PATIENCE: f64 = 1.0;
 /// The golden ratio, without its whole part.
 const GOLDEN: f64 = 0.618_033_988_75;
 
-/// The group ends when its pace is this part of the capacity: it holds nobody up any more.
+/// The group ends when its pace is this part of the capacity: it holds nothing up any more.
 const ENDS: f64 = 0.5;
 
 /// The paced group.

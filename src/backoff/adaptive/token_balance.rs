@@ -27,7 +27,7 @@ impl TokenBalance {
         }
     }
 
-    /// Earns what the pace has brought up to now. Returns what of it is lost, as nobody used it.
+    /// Earns what the pace has brought up to now. Returns what of it is lost, as it was not used.
     pub(super) fn earn(&mut self, now: f64, pace: f64) -> f64 {
         let seconds = (now - self.reckoned_at).max(0.0);
         // A clock that was set back must not stop the earning; what is earned twice is no more than a burst.

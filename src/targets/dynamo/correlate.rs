@@ -15,7 +15,7 @@ use crate::targets::answer::{Answer, Fault, Rejection, Verdict};
 /// The field is keyed by the table's name or ARN, as the request was. Whatever the key is, what stands under it was sent by
 /// this call.
 ///
-/// When a write comes back that was not sent, one that was sent came back changed, and nobody can say which. Writes to
+/// When a write comes back that was not sent, one that was sent came back changed, and which one cannot be told. Writes to
 /// DynamoDB can be repeated without harm, so each one that is not accounted for otherwise is sent again.
 pub(super) fn verdicts(sent: &[WriteRequest], unprocessed: Option<&HashMap<String, Vec<WriteRequest>>>) -> Answer {
     let Some(unprocessed) = unprocessed else {

@@ -58,7 +58,7 @@ const WRITE_UNIT: usize = 1024;
 ///
 /// A call sends copies of its writes, since a write that comes back is sent again.
 ///
-/// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. Whoever mocks the
+/// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. A mock of the
 /// client sets it to an empty map: without it an answer says nothing, and the writes are sent again. A key that is given
 /// spares the mock of `DescribeTable`; the [guide](crate::guide#testing) has an example.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ pub const ENCODING_ATTRIBUTE: &str = "Content-Transfer-Encoding";
 pub const ENCODING: &str = "base64";
 
 /// The message as SQS takes it. One that needs no encoding stays as it is, and so does one that has the attribute already:
-/// its reader could not tell who encoded it.
+/// its reader could not tell which side encoded it.
 pub(super) fn encoded(message: &SendMessageBatchRequestEntry) -> Cow<'_, SendMessageBatchRequestEntry> {
     let attributes = message.message_attributes();
     let is_taken = attributes.is_some_and(|attributes| attributes.contains_key(ENCODING_ATTRIBUTE));

@@ -58,7 +58,7 @@ fn with_failures(answer: Answer, sent: usize, failures: Vec<Option<Verdict>>) ->
     let unanswered = Fault::new("no answer for this entry").may_have_been_applied();
     let (mut each, rest) = match answer {
         Answer::Each(verdicts) => (verdicts, Verdict::Rejected(Rejection::Unanswered, unanswered)),
-        // Nobody said on whose account: all are looked at, those that were not sent among them.
+        // The answer does not tell on which one's account: all are looked at, those that were not sent among them.
         Answer::Whole(Verdict::Refused(_)) if sent > 1 => return answer,
         Answer::Stop(_) => return answer,
         Answer::Whole(verdict) => (Vec::new(), verdict),

@@ -56,7 +56,7 @@ impl Store {
         }
     }
 
-    /// Removes an object that nobody will ask for.
+    /// Removes an object that no message points to.
     pub(super) async fn remove(&self, key: Uuid) {
         let call = self
             .client
