@@ -9,12 +9,11 @@ use super::recent::Recent;
 use super::round_trip::RoundTrip;
 use crate::backoff::Outcome;
 
-/// Calls in a row of which nothing was accepted, and round trips without anything accepted: an outage.
-const FULL_REJECTIONS: u32 = 2;
+/// So many round trips without anything accepted may be an outage.
 const NOTHING_TRIPS: f64 = 1.5;
 
-/// What a baseline loss brings about by chance more often than this is no outage. At the least loss that is assumed it takes three
-/// calls.
+/// Calls in a row of which nothing was accepted are an outage when the baseline loss brings them about more seldom than this. At
+/// the least loss that is assumed it takes three.
 const UNLIKELY: f64 = 3e-5;
 const LEAST_LOSS: f64 = 0.03;
 
@@ -95,8 +94,7 @@ impl Flow {
     /// Whether nothing is accepted any more, for longer than a loss of that share of the calls explains.
     pub(super) fn has_dried_up(&self, now: f64, loss: f64) -> bool {
         let chance = loss.max(LEAST_LOSS).powf(f64::from(self.full_rejections));
-        let is_certain = self.full_rejections >= FULL_REJECTIONS && chance < UNLIKELY;
-        is_certain && now - self.accepted_at > NOTHING_TRIPS * self.trip()
+        chance < UNLIKELY && now - self.accepted_at > NOTHING_TRIPS * self.trip()
     }
 
     /// Forgets what the answers told, but not which calls are in flight.
