@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::error::Error;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use aws_batch_delivery::{Cause, Delivery};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
-use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput};
+use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemOutput;
 use aws_sdk_dynamodb::operation::describe_table::DescribeTableInput;
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::http::{
@@ -24,6 +24,7 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
 
 use crate::entries::{one_by_one, puts, with_table};
+use crate::watching::Watcher;
 
 /// Has a rule for every call but `DescribeTable`.
 #[derive(Debug)]
@@ -63,28 +64,13 @@ async fn a_mock_without_a_rule_for_describe_table_needs_the_key() {
     assert_eq!(delivery.key("id").deliver(puts(3)).await.unwrap().delivered, 3);
 }
 
-/// Gives its outputs one after the other, and keeps how many writes each call had.
-#[derive(Debug, Clone, Default)]
-struct Rules {
-    outputs: Arc<Mutex<VecDeque<BatchWriteItemOutput>>>,
-    calls: Arc<Mutex<Vec<usize>>>,
-}
+/// Gives its outputs one after the other.
+#[derive(Debug)]
+struct Rules(Mutex<VecDeque<BatchWriteItemOutput>>);
 
 impl Intercept for Rules {
     fn name(&self) -> &'static str {
         "Rules"
-    }
-
-    fn read_before_serialization(
-        &self,
-        context: &BeforeSerializationInterceptorContextRef<'_>,
-        _: &RuntimeComponents,
-        _: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        let input = context.input().downcast_ref::<BatchWriteItemInput>().unwrap();
-        let writes = &input.request_items().unwrap()["orders"];
-        self.calls.lock().unwrap().push(writes.len());
-        Ok(())
     }
 
     fn modify_before_attempt_completion(
@@ -93,7 +79,7 @@ impl Intercept for Rules {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let output = self.outputs.lock().unwrap().pop_front().expect("a rule");
+        let output = self.0.lock().unwrap().pop_front().expect("a rule");
         *context.output_or_error_mut().unwrap() = Ok(Output::erase(output));
         Ok(())
     }
@@ -119,24 +105,21 @@ impl HttpClient for Teapot {
 #[tokio::test(start_paused = true)]
 async fn a_mock_sees_every_write_and_its_outputs_count() {
     let leftovers = HashMap::from([("orders".to_owned(), puts(2))]);
-    let rules = Rules::default();
-    rules
-        .outputs
-        .lock()
-        .unwrap()
-        .extend([leftovers, HashMap::new()].map(|unprocessed| {
-            BatchWriteItemOutput::builder()
-                .set_unprocessed_items(Some(unprocessed))
-                .build()
-        }));
+    let outputs = [leftovers, HashMap::new()].map(|unprocessed| {
+        BatchWriteItemOutput::builder()
+            .set_unprocessed_items(Some(unprocessed))
+            .build()
+    });
+    let watcher = Watcher::default();
     let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
         .http_client(Teapot)
-        .interceptor(rules.clone());
+        .interceptor(watcher.clone())
+        .interceptor(Rules(Mutex::new(outputs.into())));
     let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").key("id");
     let report = delivery.options(one_by_one()).deliver(puts(3)).await.unwrap();
     assert_eq!((report.delivered, report.calls), (3, 2));
-    assert_eq!(*rules.calls.lock().unwrap(), [3, 2]);
+    assert_eq!(watcher.calls(), [3, 2]);
 }

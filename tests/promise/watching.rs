@@ -13,7 +13,14 @@ use crate::entries::{messages, no_rest, puts, with_queue, with_table};
 
 /// Counts the entries of each call that it sees.
 #[derive(Debug, Clone, Default)]
-struct Watcher(Arc<Mutex<Vec<usize>>>);
+pub(crate) struct Watcher(Arc<Mutex<Vec<usize>>>);
+
+impl Watcher {
+    /// How many entries each call had.
+    pub(crate) fn calls(&self) -> Vec<usize> {
+        self.0.lock().unwrap().clone()
+    }
+}
 
 impl Intercept for Watcher {
     fn name(&self) -> &'static str {
@@ -54,7 +61,7 @@ async fn an_interceptor_sees_the_writes_of_every_call() {
         .options(no_rest().concurrency(1));
     let report = delivery.deliver(puts(60)).await.unwrap();
     assert_eq!((report.delivered, table.len()), (60, 60));
-    assert_eq!(*watcher.0.lock().unwrap(), [25, 25, 10]);
+    assert_eq!(watcher.calls(), [25, 25, 10]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,5 +79,5 @@ async fn an_interceptor_sees_the_messages_of_every_call() {
         .await
         .unwrap();
     assert_eq!((report.delivered, queue.len()), (25, 25));
-    assert_eq!(*watcher.0.lock().unwrap(), [10, 10, 5]);
+    assert_eq!(watcher.calls(), [10, 10, 5]);
 }
