@@ -2,15 +2,18 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
 
-use crate::engine;
+use crate::engine::{self, Delivered, Input};
+use crate::fate::Fate;
+use crate::handlers::{Handled, Handlers, Handling};
 use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
-use crate::report::{DeliveryError, Report};
+use crate::report::{DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
 #[cfg(feature = "dynamodb")]
 use crate::targets::dynamo::{DynamoTable, DynamoTables};
@@ -33,27 +36,38 @@ use crate::targets::sqs::SqsQueue;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
-pub struct Delivery<T> {
+pub struct Delivery<T: BatchTarget> {
     pub(crate) target: Arc<T>,
     pub(crate) options: DeliveryOptions,
+    handlers: Handlers<T::Entry>,
 }
 
-impl<T> Clone for Delivery<T> {
+impl<T: BatchTarget> Clone for Delivery<T> {
     fn clone(&self) -> Self {
         Self {
             target: Arc::clone(&self.target),
             options: self.options.clone(),
+            handlers: self.handlers.clone(),
         }
     }
 }
 
+impl<T: BatchTarget + fmt::Debug> fmt::Debug for Delivery<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery")
+            .field("target", &self.target)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
-impl<T: Clone> Delivery<T> {
+impl<T: BatchTarget + Clone> Delivery<T> {
     fn with_target(self, change: impl FnOnce(T) -> T) -> Self {
         Self {
             target: Arc::new(change(Arc::unwrap_or_clone(self.target))),
             options: self.options,
+            handlers: self.handlers,
         }
     }
 }
@@ -64,6 +78,7 @@ impl<T: BatchTarget> Delivery<T> {
         Self {
             target: Arc::new(target),
             options: DeliveryOptions::default(),
+            handlers: Handlers::none(),
         }
     }
 
@@ -71,6 +86,62 @@ impl<T: BatchTarget> Delivery<T> {
     #[must_use]
     pub fn options(mut self, options: DeliveryOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Calls `handler` with the position of each entry that has come to a good end, and what the service told of it: the
+    /// [ids](crate::targets::Acknowledgement) of a message, say. Also for an entry that was
+    /// [superseded](Fate::Superseded). The position counts the entries of the input from 0.
+    ///
+    /// For a record of how far a load has come, or of message ids. It is called once for each entry, as soon as the answer
+    /// is there, from the task of the call and from several at once; so it must not block. One that panics is not called
+    /// again, and [a warning](crate::events::HANDLER) tells it.
+    ///
+    /// ```no_run
+    /// # use std::sync::{Arc, atomic::{AtomicU64, Ordering::Relaxed}};
+    /// # use aws_batch_delivery::{Delivery, targets::sqs::SqsQueue};
+    /// # fn example(orders: Delivery<SqsQueue>) {
+    /// let orders = orders.on_delivered(|position, fate| println!("{position}: {fate:?}"));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn on_delivered(mut self, handler: impl Fn(u64, &Fate) + Send + Sync + 'static) -> Self {
+        self.handlers = self.handlers.on_delivered(handler);
+        self
+    }
+
+    /// Gives each entry that is not delivered to `handler`, as soon as that is known, and keeps none of them: a stream of which
+    /// every entry fails takes no more memory than another.
+    ///
+    /// The delivery goes on while the future runs, and waits for all of them before it ends. Several run at once, in no order.
+    /// Entries whose handlers have not ended count for [`read_ahead`](DeliveryOptions::read_ahead) and its bytes, so that a slow
+    /// handler slows the reading down. When a delivery ends early, it gives the rest of its input to the handler as well.
+    ///
+    /// The delivery still fails when any entry was not delivered: its error has the figures and the causes, but no entries. Of a
+    /// [producer](Self::producer), the handler is given the entries whose receipts were dropped. A handler that panics is not
+    /// called again: the entry that it had is lost, later ones are in the error, and [a warning](crate::events::HANDLER) tells it.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::{Delivery, Producer, targets::sqs::SqsQueue};
+    /// # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+    /// # fn example(orders: Delivery<SqsQueue>, dead_letters: Producer<SendMessageBatchRequestEntry>) {
+    /// let orders = orders.on_undelivered(move |undelivered| {
+    ///     let dead_letters = dead_letters.clone();
+    ///     async move {
+    ///         eprintln!("{}: {}", undelivered.position, undelivered.cause);
+    ///         if let Err(lost) = dead_letters.send(*undelivered.entry).await {
+    ///             eprintln!("{}", lost.cause);
+    ///         }
+    ///     }
+    /// });
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn on_undelivered<F>(mut self, handler: impl Fn(Undelivered<T::Entry>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.handlers = self.handlers.on_undelivered(handler);
         self
     }
 
@@ -86,8 +157,7 @@ impl<T: BatchTarget> Delivery<T> {
     where
         I: IntoIterator<Item = T::Entry>,
     {
-        let input = engine::Batch(entries.into_iter());
-        let delivered = engine::deliver(Arc::clone(&self.target), input, self.options.clone()).await;
+        let delivered = self.delivered(engine::Batch(entries.into_iter())).await;
         delivered.log(&engine::destination(&*self.target));
         delivered.into_result()
     }
@@ -157,7 +227,7 @@ impl<T: BatchTarget> Delivery<T> {
         X: Into<Box<dyn Error + Send + Sync>>,
     {
         let mut input = engine::Streamed::new(stream);
-        let delivered = engine::deliver(Arc::clone(&self.target), &mut input, self.options.clone()).await;
+        let delivered = self.delivered(&mut input).await;
         delivered.into_result_of_stream(&engine::destination(&*self.target), input.error)
     }
 
@@ -167,7 +237,14 @@ impl<T: BatchTarget> Delivery<T> {
     /// # Panics
     /// When there is no current tokio runtime.
     pub fn producer(&self) -> Producer<T::Entry> {
-        Producer::start(Arc::clone(&self.target), self.options.clone())
+        Producer::start(Arc::clone(&self.target), &self.handlers, self.options.clone())
+    }
+
+    async fn delivered(&self, input: impl Input<Entry = T::Entry>) -> Delivered<T::Entry> {
+        let handling = Handling::of(&self.handlers);
+        let input = Handled::new(input, handling.clone());
+        let delivered = engine::deliver(Arc::clone(&self.target), input, self.options.clone()).await;
+        delivered.with_taken(handling.map(|handling| handling.causes()).unwrap_or_default())
     }
 }
 

@@ -22,6 +22,7 @@
 //! | | debug | it is asked for again, or the table is missing, which the delivery itself says |
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
 //! | [`CLEANUP`] | warn | what was done for the sake of an undelivered entry could not be undone |
+//! | [`HANDLER`] | warn | a handler of [delivered](crate::Delivery::on_delivered) or [undelivered](crate::Delivery::on_undelivered) entries panicked, and is not called again |
 //! | [`PACE`] | info | [`Adaptive`](crate::backoff::Adaptive) has changed its state |
 //! | | debug | it has heard a congestion signal |
 //! | [`CALL`] | debug | a call was answered, or is halved since it was refused as a whole |
@@ -29,7 +30,7 @@
 //! # Fields
 //! | field | type | of | |
 //! |---|---|---|---|
-//! | `destination` | text | all but [`ANSWER`], what is logged again and again by [`LOOKUP`] (debug), and objects of [`CLEANUP`] | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
+//! | `destination` | text | all but [`ANSWER`], [`HANDLER`], what is logged again and again by [`LOOKUP`] (debug), and objects of [`CLEANUP`] | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
 //! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or two or three words where it gave none: `ThrottlingException`, `no connection`, `no answer yet` |
 //! | `seconds` | number | [`STALLED`] | for how long nothing was accepted or refused |
 //! | `in_flight` | number | [`STALLED`] (warn) | entries in calls without an answer |
@@ -48,6 +49,7 @@
 //! | `capacity`, `loss`, `in_flight` | number | [`PACE`] (info) | what is measured, as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |
 //! | `capacity`, `rejected` | number | [`PACE`] (debug) | the capacity as measured now, and the rejected entries or units of the call |
 //! | `bucket`, `key` | text | [`CLEANUP`] | an S3 object that stays |
+//! | `handler` | text | [`HANDLER`] | which one: `on_delivered`, `on_undelivered` |
 //!
 //! Deliveries whose options are clones of each other warn of a stalled destination as one. A delivery that is dropped before
 //! its end has no summary, nor has one without an entry.
@@ -72,6 +74,9 @@ pub const ANSWER: &str = "aws_batch_delivery::answer";
 
 /// What could not be undone for an undelivered entry.
 pub const CLEANUP: &str = "aws_batch_delivery::cleanup";
+
+/// A handler that panicked.
+pub const HANDLER: &str = "aws_batch_delivery::handler";
 
 /// What the adaptive pace does.
 pub const PACE: &str = "aws_batch_delivery::pace";

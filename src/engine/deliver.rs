@@ -46,7 +46,7 @@ where
     };
     if let Some(ending) = &ending {
         delivery.await_in_flight(ending).await;
-        delivery.hand_back_the_rest(ending);
+        delivery.hand_back_the_rest(ending).await;
     }
     delivery.calls.close().await;
     delivery.take_back(ending.is_some()).await;
@@ -117,6 +117,7 @@ where
                     queued_up = None;
                     self.send(permit);
                 }
+                Some(unheard) = self.hand_backs.next() => self.unheard.extend(unheard),
                 () = capacity.freed() => {}
                 () = poll_fn(|context| self.fresh.poll_news(context)), if self.wants_more() => {}
                 Ok(()) = resets.changed() => {

@@ -6,7 +6,7 @@ use tracing::{field, info, warn};
 
 use crate::backoff::{PaceReason, PaceState};
 use crate::events::SUMMARY;
-use crate::report::{DeliveryError, Report, Undelivered};
+use crate::report::{Causes, DeliveryError, Report, Undelivered};
 use crate::targets::Fault;
 
 /// What a delivery came to.
@@ -14,6 +14,8 @@ pub(crate) struct Delivered<E> {
     pub(crate) report: Report,
     /// What was handed back and no receipt waited for.
     pub(crate) undelivered: Vec<Undelivered<E>>,
+    /// Why the entries were handed back that a handler took.
+    pub(crate) taken: Causes,
     /// What stopped it.
     pub(crate) stopped: Option<Fault>,
     /// What the strategy did in the end and why, where it tells.
@@ -29,6 +31,12 @@ impl<E> Delivered<E> {
         self.pace = next.pace;
     }
 
+    /// With the causes of the entries that handlers took.
+    pub(crate) fn with_taken(mut self, taken: Causes) -> Self {
+        self.taken = taken;
+        self
+    }
+
     /// Logs what it came to, unless there was no entry.
     pub(crate) fn log(&self, destination: &str) {
         let report = &self.report;
@@ -39,7 +47,15 @@ impl<E> Delivered<E> {
         if report.next_position() == 0 && stopped.is_none() {
             return;
         }
-        let first = || self.undelivered.first().map(|first| first.cause.to_string());
+        let first = || {
+            Some(
+                self.undelivered
+                    .first()
+                    .map(|first| &first.cause)
+                    .or(self.taken.first())?
+                    .to_string(),
+            )
+        };
         // The level of an event is known when it is compiled.
         macro_rules! summary {
             ($log:ident, $message:literal, $cause:expr) => {
@@ -74,13 +90,14 @@ impl<E> Delivered<E> {
         let Self {
             report,
             undelivered,
+            taken,
             stopped,
             ..
         } = self;
-        if undelivered.is_empty() && stopped.is_none() {
+        if undelivered.is_empty() && taken.first().is_none() && stopped.is_none() {
             return Ok(report);
         }
-        Err(DeliveryError::new(report, undelivered, stopped))
+        Err(DeliveryError::new(report, undelivered, taken, stopped))
     }
 
     /// Logs what it came to.
@@ -100,7 +117,7 @@ impl<E> Delivered<E> {
         let Some(error) = error else {
             return self.into_result();
         };
-        let mut failed = DeliveryError::new(self.report, self.undelivered, self.stopped);
+        let mut failed = DeliveryError::new(self.report, self.undelivered, self.taken, self.stopped);
         failed.stream_error = Some(error.into());
         Err(failed)
     }

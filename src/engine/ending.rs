@@ -13,6 +13,9 @@ use super::tracked_entry::{Chunk, TrackedEntry};
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault};
 
+/// Entries of the input that are handed back together when a delivery ends early.
+const HANDED_BACK_TOGETHER: usize = 1_000;
+
 /// Why a delivery ends before everything is delivered.
 pub(crate) enum Ending {
     Cancelled,
@@ -74,7 +77,7 @@ where
     }
 
     /// Hands back what was not in flight when the end was ordered, to the last entry of the input.
-    pub(super) fn hand_back_the_rest(&mut self, ending: &Ending) {
+    pub(super) async fn hand_back_the_rest(&mut self, ending: &Ending) {
         let waiting = self.retry_queue.take_all();
         for entry in waiting.chain(self.bisections.take_all()) {
             self.ledger.waits_no_more();
@@ -91,6 +94,7 @@ where
         }
         while let Some(entry) = self.fresh.pop_unread() {
             self.give_back(entry, ending);
+            self.await_hand_backs().await;
         }
         for entry in self.lanes.take_all() {
             if entry.state.history.is_some() {
@@ -100,14 +104,23 @@ where
         }
     }
 
-    /// Hands back at once what receipts wait for.
+    /// Hands back at once what receipts and handlers wait for.
     pub(super) fn hand_back_awaited(&mut self) {
         let awaited = self.ledger.take_awaited();
-        if !awaited.is_empty() {
-            self.hand_backs
-                .begin(&self.target, awaited, self.options.attempt_timeout);
+        self.hand_backs
+            .begin(&self.target, awaited, self.options.attempt_timeout);
+    }
+
+    /// Waits until there is memory for more entries on their way back.
+    async fn await_hand_backs(&mut self) {
+        if self.ledger.awaited() >= HANDED_BACK_TOGETHER {
+            self.hand_back_awaited();
         }
-        self.unheard.extend(self.hand_backs.unheard());
+        while self.hand_backs.len() >= self.options.read_ahead
+            || self.hand_backs.bytes() >= self.options.read_ahead_bytes
+        {
+            self.unheard.extend(self.hand_backs.next().await.into_iter().flatten());
+        }
     }
 
     /// Makes everything ready to be handed back.

@@ -11,21 +11,52 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use super::confirmation::Confirmation;
 use super::watch::destination;
 use crate::events::CLEANUP;
-use crate::producer::Confirmation;
 use crate::report::Undelivered;
 use crate::targets::BatchTarget;
 
-/// Undelivered entries whose receipts wait, with the way to tell them.
-pub(crate) type Awaited<E> = Vec<(Undelivered<E>, Confirmation<E>)>;
+/// Undelivered entries that receipts or handlers wait for, with the way to tell them.
+pub(crate) struct Awaited<E> {
+    entries: Vec<(Undelivered<E>, Confirmation<E>)>,
+    /// What they take up of the memory.
+    bytes: usize,
+}
 
-/// Hands back entries whose receipts wait, while the delivery goes on.
+/// Hands back entries that receipts or handlers wait for, while the delivery goes on.
 pub(crate) struct HandBacks<E> {
-    /// Each returns the entries whose receipts were dropped meanwhile.
-    tasks: JoinSet<Vec<Undelivered<E>>>,
+    tasks: JoinSet<HandedBack<E>>,
     /// Nothing more is taken back.
     hurry: CancellationToken,
+    /// Entries on the way back, and their bytes.
+    underway: (usize, usize),
+}
+
+/// What a task has handed back.
+struct HandedBack<E> {
+    /// Entries that were not waited for any more.
+    unheard: Vec<Undelivered<E>>,
+    entries: usize,
+    bytes: usize,
+}
+
+impl<E> Awaited<E> {
+    pub(crate) fn none() -> Self {
+        Self {
+            entries: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn push(&mut self, undelivered: Undelivered<E>, bytes: usize, confirmation: Confirmation<E>) {
+        self.entries.push((undelivered, confirmation));
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
 }
 
 impl<E: Send + 'static> HandBacks<E> {
@@ -33,6 +64,7 @@ impl<E: Send + 'static> HandBacks<E> {
         Self {
             tasks: JoinSet::new(),
             hurry: CancellationToken::new(),
+            underway: (0, 0),
         }
     }
 
@@ -41,37 +73,60 @@ impl<E: Send + 'static> HandBacks<E> {
     where
         T: BatchTarget<Entry = E>,
     {
+        if awaited.entries.is_empty() {
+            return;
+        }
         let (target, hurry) = (Arc::clone(target), self.hurry.clone());
+        let (entries, bytes) = (awaited.entries.len(), awaited.bytes);
+        self.underway.0 += entries;
+        self.underway.1 += bytes;
         self.tasks.spawn(async move {
-            let (mut undelivered, confirmations): (Vec<_>, Vec<_>) = awaited.into_iter().unzip();
+            let (mut undelivered, confirmations): (Vec<_>, Vec<_>) = awaited.entries.into_iter().unzip();
             hurry
                 .run_until_cancelled(take_back(&*target, &mut undelivered, patience))
                 .await;
-            let told = undelivered.into_iter().zip(confirmations);
-            told.filter_map(|(undelivered, confirmation)| confirmation.hand_back(undelivered))
-                .collect()
+            let mut unheard = Vec::new();
+            for (undelivered, confirmation) in undelivered.into_iter().zip(confirmations) {
+                unheard.extend(confirmation.hand_back(undelivered).await);
+            }
+            HandedBack {
+                unheard,
+                entries,
+                bytes,
+            }
         });
     }
 
-    /// The entries whose receipts were dropped, as far as they are known.
-    pub(crate) fn unheard(&mut self) -> Vec<Undelivered<E>> {
-        let mut unheard = Vec::new();
-        while let Some(ended) = self.tasks.try_join_next() {
-            unheard.extend(joined(ended));
-        }
-        unheard
+    /// Entries on the way back.
+    pub(crate) fn len(&self) -> usize {
+        self.underway.0
     }
 
-    /// Waits until all receipts were told, and takes nothing back any more after `patience`. Returns the entries whose receipts
-    /// were dropped.
+    /// Their bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.underway.1
+    }
+
+    /// Waits until more were handed back, and returns those that were not waited for any more. `None` when none is on its way
+    /// back. Nothing is lost when the future is dropped.
+    pub(crate) async fn next(&mut self) -> Option<Vec<Undelivered<E>>> {
+        let ended = self.tasks.join_next().await?;
+        let handed_back = joined(ended);
+        self.underway.0 -= handed_back.entries;
+        self.underway.1 -= handed_back.bytes;
+        Some(handed_back.unheard)
+    }
+
+    /// Waits until all were handed back; after `patience`, the target takes nothing back any more. Returns the entries that
+    /// were not waited for any more.
     pub(crate) async fn end(&mut self, patience: Duration) -> Vec<Undelivered<E>> {
         let mut unheard = Vec::new();
         let mut patience = pin!(sleep(patience));
         loop {
             tokio::select! {
                 biased;
-                ended = self.tasks.join_next() => match ended {
-                    Some(ended) => unheard.extend(joined(ended)),
+                handed_back = self.next() => match handed_back {
+                    Some(more) => unheard.extend(more),
                     None => return unheard,
                 },
                 () = &mut patience, if !self.hurry.is_cancelled() => self.hurry.cancel(),

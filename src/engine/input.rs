@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use futures::Stream;
 
-use crate::producer::Confirmation;
+use super::confirmation::Confirmation;
 
 /// An entry on its way in.
 pub(crate) struct Incoming<E> {

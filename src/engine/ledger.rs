@@ -7,9 +7,9 @@ use super::delivered::Delivered;
 use super::hand_backs::Awaited;
 use super::tracked_entry::{Chunk, TrackedEntry};
 use crate::backoff::{Outcome, PaceReason, PaceState};
-use crate::producer::Fate;
+use crate::fate::Fate;
 use crate::progress::Progress;
-use crate::report::{Cause, Report, ThrottledCalls, Undelivered};
+use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
 use crate::targets::{Fault, ThrottlingReason};
 
 /// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
@@ -36,7 +36,7 @@ impl<E> Ledger<E> {
             report: Report::default(),
             throttled_by: Vec::new(),
             undelivered: Vec::new(),
-            awaited: Vec::new(),
+            awaited: Awaited::none(),
             waiting: 0,
             in_flight: 0,
             read_ahead: (0, 0),
@@ -132,7 +132,7 @@ impl<E> Ledger<E> {
             may_have_been_delivered: state.history.is_some_and(|history| history.ambiguous),
         };
         match state.confirmation {
-            Some(confirmation) => self.awaited.push((undelivered, confirmation)),
+            Some(confirmation) => self.awaited.push(undelivered, state.weight, confirmation),
             None => self.undelivered.push(undelivered),
         }
     }
@@ -142,9 +142,14 @@ impl<E> Ledger<E> {
         &mut self.undelivered
     }
 
-    /// What is to be handed back by receipts.
+    /// How many entries are to be handed back to those that wait for them.
+    pub(crate) fn awaited(&self) -> usize {
+        self.awaited.len()
+    }
+
+    /// What is to be handed back to those that wait for it.
     pub(crate) fn take_awaited(&mut self) -> Awaited<E> {
-        std::mem::take(&mut self.awaited)
+        std::mem::replace(&mut self.awaited, Awaited::none())
     }
 
     /// Draws the line under a delivery that was stopped by that fault, if it was, and whose input was read to its end if it
@@ -167,6 +172,7 @@ impl<E> Ledger<E> {
         Delivered {
             report,
             undelivered,
+            taken: Causes::default(),
             stopped,
             pace,
         }

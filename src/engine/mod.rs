@@ -13,6 +13,7 @@
 //! - `retry_queue`: rejected entries, first at rest, then ready.
 //! - `bisection`: refused calls, halved until the entries at fault are found.
 //! - `supply`: what there is to send; `pack`: a chunk of what is ready, topped up with fresh entries, as far as it has `space`.
+//! - `confirmation`: what travels with an entry and is told its fate.
 //! - `tracked_entry`: what is known of one entry, and the chunk; `history`: what came of sending an entry in vain.
 //! - `key_lines`: entries that wait by their partition key; `key_counts`: what a call came to, key by key.
 //! - `slots`: the calls that may be in flight at once, and when each may leave.
@@ -36,6 +37,7 @@ mod bisection;
 mod call;
 mod call_pool;
 mod call_queue;
+mod confirmation;
 mod deliver;
 mod delivered;
 mod delivering;
@@ -68,6 +70,7 @@ mod tracked_entry;
 mod warnings;
 mod watch;
 
+pub(crate) use confirmation::{Confirmation, Confirms};
 pub(crate) use deliver::deliver;
 pub(crate) use delivered::Delivered;
 pub(crate) use gate::Gate;

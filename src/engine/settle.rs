@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::bisection::Bisection;
 use super::tracked_entry::{Chunk, EntryState, TrackedEntry};
 use crate::backoff::Outcome;
-use crate::producer::Fate;
+use crate::fate::Fate;
 use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict};
 
 /// A call that is over. Accepted entries are gone; the others are here.

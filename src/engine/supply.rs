@@ -28,8 +28,8 @@ where
         !self.fresh.has_ended()
             && self.fresh.len() < wanted
             && self.fresh.bytes() < self.limits.bytes
-            && self.held_back() < self.options.read_ahead
-            && self.held_back_bytes() < self.options.read_ahead_bytes
+            && self.held_back() + self.hand_backs.len() < self.options.read_ahead
+            && self.held_back_bytes().saturating_add(self.hand_backs.bytes()) < self.options.read_ahead_bytes
             && self.fault.get().is_none()
     }
 

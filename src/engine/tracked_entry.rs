@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::confirmation::Confirmation;
 use super::history::History;
 use crate::backoff::Retry;
-use crate::producer::Confirmation;
 use crate::targets::{Fault, Lane};
 
 /// What the loop knows of one entry. The entry itself is the target's business.

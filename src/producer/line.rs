@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use tokio::sync::mpsc;
 
 use crate::engine::{Delivered, Incoming, Input};
+use crate::handlers::Handling;
 use crate::report::{Cause, Undelivered};
 
 /// What is in the line.
@@ -50,14 +51,18 @@ impl<E> Line<E> {
     }
 
     /// Closes the line and hands back all that is in it.
-    pub(super) async fn hand_back(mut self, cause: &Cause, outcome: &mut Delivered<E>) {
+    pub(super) async fn hand_back(mut self, cause: &Cause, handling: Option<&Handling<E>>, outcome: &mut Delivered<E>) {
         self.items.close();
         while let Some(Incoming { entry, confirmation }) = poll_fn(|context| self.poll_entry(context)).await {
             let undelivered = Undelivered::unsent(entry, self.read - 1, cause.clone());
             outcome.report.undelivered += 1;
-            outcome.undelivered.extend(match confirmation {
-                Some(confirmation) => confirmation.hand_back(undelivered),
+            let unheard = match confirmation {
+                Some(confirmation) => confirmation.hand_back(undelivered).await,
                 None => Some(undelivered),
+            };
+            outcome.undelivered.extend(match (unheard, handling) {
+                (Some(unheard), Some(handling)) => handling.hand_back(unheard).await,
+                (unheard, _) => unheard,
             });
         }
     }

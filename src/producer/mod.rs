@@ -16,11 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use self::epoch::Epochs;
 use self::line::Item;
-pub(crate) use self::line::Line;
+use self::line::Line;
 use self::outcome::Outcome;
-pub(crate) use self::receipt::{Confirmation, Hears};
-pub use self::receipt::{Fate, Receipt};
-use crate::engine::{self, Delivered, Incoming};
+use self::receipt::Promise;
+pub use self::receipt::Receipt;
+use crate::engine::{self, Delivered, Incoming, Input};
+use crate::fate::Fate;
+use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
@@ -67,17 +69,25 @@ pub struct Producer<E> {
     end: CancellationToken,
 }
 
-/// Delivers what stands in line, until the line is closed or the delivery stops.
+/// Delivers an input, until it ends or the delivery stops.
 pub(crate) trait Delivers<E>: Send + Sync + 'static {
-    fn deliver(&self, line: &mut Line<E>, options: DeliveryOptions) -> impl Future<Output = Delivered<E>> + Send;
+    fn deliver(
+        &self,
+        input: impl Input<Entry = E> + Send,
+        options: DeliveryOptions,
+    ) -> impl Future<Output = Delivered<E>> + Send;
 
     /// What it is called in the log.
     fn destination(&self) -> String;
 }
 
 impl<T: BatchTarget> Delivers<T::Entry> for Arc<T> {
-    async fn deliver(&self, line: &mut Line<T::Entry>, options: DeliveryOptions) -> Delivered<T::Entry> {
-        engine::deliver(Self::clone(self), line, options).await
+    async fn deliver(
+        &self,
+        input: impl Input<Entry = T::Entry> + Send,
+        options: DeliveryOptions,
+    ) -> Delivered<T::Entry> {
+        engine::deliver(Self::clone(self), input, options).await
     }
 
     fn destination(&self) -> String {
@@ -98,15 +108,15 @@ impl<E> Clone for Producer<E> {
 
 impl<E: Send + Sync + 'static> Producer<E> {
     /// Starts a delivery as a task of the current runtime.
-    pub(crate) fn start(delivers: impl Delivers<E>, options: DeliveryOptions) -> Self {
+    pub(crate) fn start(delivers: impl Delivers<E>, handlers: &Handlers<E>, options: DeliveryOptions) -> Self {
         let end = options.cancellation.child_token();
         let options = options.for_producer().cancellation(end.clone());
         let (sender, receiver) = mpsc::channel(options.buffer);
-        let line = Line::new(receiver);
+        let delivery = outcome::deliver(delivers, Line::new(receiver), Handling::of(handlers), options);
         Self {
             line: sender,
             epochs: Arc::default(),
-            outcome: Arc::new(Outcome::of(tokio::spawn(outcome::deliver(delivers, line, options)))),
+            outcome: Arc::new(Outcome::of(tokio::spawn(delivery))),
             end,
         }
     }
@@ -148,7 +158,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     fn put(&self, room: OwnedPermit<Item<E>>, entry: E) -> Receipt<E> {
         self.epochs.in_current(|epoch| {
-            let (confirmation, receipt) = Confirmation::new(epoch);
+            let (confirmation, receipt) = Promise::new(epoch);
             room.send(Item::Entry(Incoming {
                 entry,
                 confirmation: Some(confirmation),

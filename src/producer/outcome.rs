@@ -1,6 +1,7 @@
 //! What a producer's delivery comes to.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::Delivers;
 use super::line::Line;
 use crate::engine::Delivered;
 use crate::events::{STOPPED, UNCLAIMED};
+use crate::handlers::{Handled, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
 
@@ -23,12 +25,15 @@ const QUIET: Duration = Duration::from_mins(1);
 pub(super) async fn deliver<E: Send + Sync + 'static>(
     delivers: impl Delivers<E>,
     mut line: Line<E>,
+    handling: Option<Arc<Handling<E>>>,
     options: DeliveryOptions,
 ) -> Delivered<E> {
     let started = Instant::now();
     let destination = delivers.destination();
     let mut warned = None;
-    let mut outcome = delivers.deliver(&mut line, options.clone()).await;
+    let mut outcome = delivers
+        .deliver(Handled::new(&mut line, handling.clone()), options.clone())
+        .await;
     loop {
         let end = if options.cancellation.is_cancelled() {
             Some(Cause::Cancelled(None))
@@ -39,7 +44,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
         };
         if let Some(cause) = end {
             let handed_back = outcome.report.undelivered;
-            line.hand_back(&cause, &mut outcome).await;
+            line.hand_back(&cause, handling.as_deref(), &mut outcome).await;
             let figures = options.progress.figures();
             figures
                 .undelivered
@@ -55,8 +60,13 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
             warn!(target: STOPPED, destination, code, "the delivery stopped: the next entry is a new try");
         }
         // What stopped it may be cured by the time of the next entry.
-        outcome.add(delivers.deliver(&mut line, options.clone()).await);
+        outcome.add(
+            delivers
+                .deliver(Handled::new(&mut line, handling.clone()), options.clone())
+                .await,
+        );
     }
+    outcome.taken = handling.map(|handling| handling.causes()).unwrap_or_default();
     outcome.report.elapsed = started.elapsed();
     // What was not read was handed back.
     outcome.report.finished = true;

@@ -43,20 +43,27 @@ pub struct DeliveryError<E> {
 /// Kept apart, so that the error is small.
 struct Entries<E> {
     undelivered: Vec<Undelivered<E>>,
-    /// What there is to say of the entries that were taken.
+    /// What there is to say of the entries that were taken, by a handler or from here.
     taken: Causes,
 }
 
 /// Each cause that reads differently, with the number of entries that have it, in the order of their first entry.
 #[derive(Clone, Default)]
-struct Causes {
-    told: Vec<(Cause, usize)>,
-    others: usize,
+pub(crate) struct Causes {
+    told: Vec<Told>,
+    others: u64,
+}
+
+/// A cause, how it reads, and how many entries have it.
+#[derive(Clone)]
+struct Told {
+    cause: Cause,
+    words: String,
+    entries: u64,
 }
 
 impl<E> DeliveryError<E> {
-    pub(crate) fn new(report: Report, undelivered: Vec<Undelivered<E>>, stopped: Option<Fault>) -> Self {
-        let taken = Causes::default();
+    pub(crate) fn new(report: Report, undelivered: Vec<Undelivered<E>>, taken: Causes, stopped: Option<Fault>) -> Self {
         Self {
             report,
             stopped,
@@ -72,9 +79,7 @@ impl<E> DeliveryError<E> {
 
     /// Takes the entries out, in the order of the input. The error keeps its figures and goes on naming the causes.
     pub fn take_undelivered(&mut self) -> Vec<Undelivered<E>> {
-        if self.entries.taken.told.is_empty() {
-            self.entries.taken = Causes::of(&self.entries.undelivered);
-        }
+        self.entries.taken = self.causes();
         std::mem::take(&mut self.entries.undelivered)
     }
 
@@ -84,38 +89,41 @@ impl<E> DeliveryError<E> {
     }
 
     fn causes(&self) -> Causes {
-        if self.entries.undelivered.is_empty() {
-            self.entries.taken.clone()
-        } else {
-            Causes::of(&self.entries.undelivered)
+        let mut causes = self.entries.taken.clone();
+        for undelivered in &self.entries.undelivered {
+            causes.add(&undelivered.cause);
         }
+        causes
     }
 }
 
 impl Causes {
-    fn of<E>(undelivered: &[Undelivered<E>]) -> Self {
-        let mut causes = Self::default();
-        let mut words: Vec<String> = Vec::new();
-        for Undelivered { cause, .. } in undelivered {
-            let these = cause.to_string();
-            if let Some(known) = words.iter().position(|known| *known == these) {
-                causes.told[known].1 += 1;
-            } else if words.len() < CAUSES_TOLD {
-                causes.told.push((cause.clone(), 1));
-                words.push(these);
-            } else {
-                causes.others += 1;
-            }
+    /// One entry more has this cause.
+    pub(crate) fn add(&mut self, cause: &Cause) {
+        let words = cause.to_string();
+        let known = self.told.iter().position(|told| told.words == words);
+        match known {
+            Some(known) => self.told[known].entries += 1,
+            None if self.told.len() < CAUSES_TOLD => self.told.push(Told {
+                cause: cause.clone(),
+                words,
+                entries: 1,
+            }),
+            None => self.others += 1,
         }
-        causes
+    }
+
+    /// The first one.
+    pub(crate) fn first(&self) -> Option<&Cause> {
+        self.told.first().map(|told| &told.cause)
     }
 }
 
 impl fmt::Display for Causes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
-        for (cause, count) in &self.told {
-            write!(f, "{separator}{count} × {cause}")?;
+        for Told { words, entries, .. } in &self.told {
+            write!(f, "{separator}{entries} × {words}")?;
             separator = "; ";
         }
         match self.others {
@@ -176,8 +184,7 @@ impl<E> Error for DeliveryError<E> {
             return Some(&**error);
         }
         let here = self.entries.undelivered.first().map(|undelivered| &undelivered.cause);
-        let taken = || self.entries.taken.told.first().map(|(cause, _)| cause);
-        let cause = here.or_else(taken).map(|cause| cause as _);
+        let cause = here.or_else(|| self.entries.taken.first()).map(|cause| cause as _);
         cause.or_else(|| self.stopped.as_ref().map(|fault| fault as _))
     }
 }
@@ -197,7 +204,7 @@ mod tests {
             finished: true,
             ..Report::default()
         };
-        DeliveryError::new(report, undelivered, None)
+        DeliveryError::new(report, undelivered, Causes::default(), None)
     }
 
     fn refused(code: &'static str) -> Cause {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use self::cause::Cause;
+pub(crate) use self::error::Causes;
 pub use self::error::DeliveryError;
 pub use self::throttled_calls::ThrottledCalls;
 pub use self::undelivered::Undelivered;

@@ -15,11 +15,13 @@ use futures::{Stream, StreamExt};
 
 use self::values::Convert;
 use crate::delivery::Delivery;
-use crate::engine::{Batch, Delivered, Streamed, destination};
+use crate::engine::{Batch, Delivered, Input, Streamed, destination};
+use crate::fate::Fate;
+use crate::handlers::{Handled, Handlers, Handling};
 use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
-use crate::producer::{Delivers, Line, Producer};
-use crate::report::{DeliveryError, Report};
+use crate::producer::{Delivers, Producer};
+use crate::report::{DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
 
 /// A [`Delivery`] of values that are made into entries as they are read: of orders to a table, of events to a queue.
@@ -35,6 +37,7 @@ use crate::targets::BatchTarget;
 pub struct TypedDelivery<T: BatchTarget, V> {
     parts: Parts<T, V>,
     options: DeliveryOptions,
+    handlers: Handlers<V>,
 }
 
 /// What a value needs to become an entry and to be sent.
@@ -53,8 +56,8 @@ impl<T: BatchTarget, V> Clone for Parts<T, V> {
 }
 
 impl<T: BatchTarget, V: Send + Sync + 'static> Delivers<V> for Parts<T, V> {
-    async fn deliver(&self, line: &mut Line<V>, options: DeliveryOptions) -> Delivered<V> {
-        values::deliver(Arc::clone(&self.target), line, &*self.convert, options).await
+    async fn deliver(&self, input: impl Input<Entry = V> + Send, options: DeliveryOptions) -> Delivered<V> {
+        values::deliver(Arc::clone(&self.target), input, &*self.convert, options).await
     }
 
     fn destination(&self) -> String {
@@ -63,7 +66,8 @@ impl<T: BatchTarget, V: Send + Sync + 'static> Delivers<V> for Parts<T, V> {
 }
 
 impl<T: BatchTarget> Delivery<T> {
-    /// Delivers values of another type, each of which `entry` makes into an entry.
+    /// Delivers values of another type, each of which `entry` makes into an entry. Handlers of entries that were set before are
+    /// not taken over: set them for values.
     ///
     /// ```
     /// # use aws_batch_delivery::{Delivery, TypedDelivery, targets::sqs::SqsQueue};
@@ -94,11 +98,29 @@ impl<T: BatchTarget> Delivery<T> {
                 convert: Arc::new(move |value| entry(value).map_err(Into::into)),
             },
             options: self.options,
+            handlers: Handlers::none(),
         }
     }
 }
 
 impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
+    /// Calls `handler` for each value that was delivered. As [`Delivery::on_delivered`].
+    #[must_use]
+    pub fn on_delivered(mut self, handler: impl Fn(u64, &Fate) + Send + Sync + 'static) -> Self {
+        self.handlers = self.handlers.on_delivered(handler);
+        self
+    }
+
+    /// Gives each value that is not delivered to `handler`. As [`Delivery::on_undelivered`].
+    #[must_use]
+    pub fn on_undelivered<F>(mut self, handler: impl Fn(Undelivered<V>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.handlers = self.handlers.on_undelivered(handler);
+        self
+    }
+
     /// Delivers every value, or hands it back. As [`Delivery::deliver`].
     ///
     /// # Errors
@@ -107,9 +129,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     where
         I: IntoIterator<Item = V>,
     {
-        let input = Batch(values.into_iter());
-        let target = Arc::clone(&self.parts.target);
-        let delivered = values::deliver(target, input, &*self.parts.convert, self.options.clone()).await;
+        let delivered = self.delivered(Batch(values.into_iter())).await;
         delivered.log(&self.parts.destination());
         delivered.into_result()
     }
@@ -147,8 +167,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
         X: Into<Box<dyn Error + Send + Sync>>,
     {
         let mut input = Streamed::new(stream);
-        let target = Arc::clone(&self.parts.target);
-        let delivered = values::deliver(target, &mut input, &*self.parts.convert, self.options.clone()).await;
+        let delivered = self.delivered(&mut input).await;
         delivered.into_result_of_stream(&self.parts.destination(), input.error)
     }
 
@@ -157,7 +176,15 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     /// # Panics
     /// When there is no current tokio runtime.
     pub fn producer(&self) -> Producer<V> {
-        Producer::start(self.parts.clone(), self.options.clone())
+        Producer::start(self.parts.clone(), &self.handlers, self.options.clone())
+    }
+
+    async fn delivered(&self, input: impl Input<Entry = V>) -> Delivered<V> {
+        let handling = Handling::of(&self.handlers);
+        let input = Handled::new(input, handling.clone());
+        let target = Arc::clone(&self.parts.target);
+        let delivered = values::deliver(target, input, &*self.parts.convert, self.options.clone()).await;
+        delivered.with_taken(handling.map(|handling| handling.causes()).unwrap_or_default())
     }
 }
 
@@ -166,6 +193,7 @@ impl<T: BatchTarget, V> Clone for TypedDelivery<T, V> {
         Self {
             parts: self.parts.clone(),
             options: self.options.clone(),
+            handlers: self.handlers.clone(),
         }
     }
 }

@@ -6,12 +6,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use crate::engine::{self, Delivered, Incoming, Input};
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+
+use crate::engine::{self, Confirmation, Confirms, Delivered, Incoming, Input};
+use crate::fate::Fate;
 use crate::invalid::{ConversionError, InvalidEntry};
 use crate::options::DeliveryOptions;
-use crate::producer::{Confirmation, Fate, Hears};
 use crate::progress::Progress;
-use crate::report::{Cause, Undelivered};
+use crate::report::{Cause, Causes, Undelivered};
 use crate::targets::{BatchTarget, Fault};
 
 /// Makes an entry of a value.
@@ -34,7 +38,7 @@ where
 {
     let mut values = Values::new(values, convert, options.progress.clone());
     let delivered = engine::deliver(target, &mut values, options).await;
-    values.into_delivered(delivered)
+    values.into_delivered(delivered).await
 }
 
 struct Values<'a, I, V, E> {
@@ -48,6 +52,8 @@ struct Values<'a, I, V, E> {
     /// The one that is being converted. It is still here when that panicked.
     current: Option<Incoming<V>>,
     returned: Returned<V>,
+    /// Values that became no entry and are on their way back.
+    unsent: FuturesUnordered<BoxFuture<'static, ()>>,
     progress: Progress,
 }
 
@@ -62,6 +68,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
             unconvertible: 0,
             current: None,
             returned: Returned::default(),
+            unsent: FuturesUnordered::new(),
             input,
             convert,
             progress,
@@ -88,17 +95,18 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
             }),
             Err(error) => {
                 self.unconvertible += 1;
-                beside.unsent(Cause::Invalid(InvalidEntry::Unconvertible {
+                let invalid = InvalidEntry::Unconvertible {
                     type_name: type_name::<V>(),
                     error: ConversionError::new(error),
-                }));
+                };
+                self.unsent.push(beside.unsent(Cause::Invalid(invalid)).boxed());
                 None
             }
         }
     }
 
     /// What the delivery of the entries comes to for the values.
-    fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
+    async fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
         if let Some(Incoming { entry, confirmation }) = self.current.take() {
             let fault = delivered
                 .stopped
@@ -110,8 +118,9 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
                 confirmation,
                 returned: Arc::clone(&self.returned),
             };
-            beside.unsent(Cause::Stopped(fault.clone()));
+            self.unsent.push(beside.unsent(Cause::Stopped(fault.clone())).boxed());
         }
+        while self.unsent.next().await.is_some() {}
         delivered.report.undelivered += self.unconvertible;
         self.progress
             .figures()
@@ -122,6 +131,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
         Delivered {
             report: delivered.report,
             undelivered,
+            taken: Causes::default(),
             stopped: delivered.stopped,
             pace: delivered.pace,
         }
@@ -132,6 +142,10 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_,
     type Entry = E;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
+        // Handlers may take long, and the values that wait for them take up memory.
+        while self.unsent.len() >= AT_ONCE {
+            ready!(self.unsent.poll_next_unpin(context));
+        }
         for _ in 0..AT_ONCE {
             let hurried = self.input.hurried();
             let next = self.input.poll_next(context);
@@ -190,12 +204,12 @@ struct Beside<V> {
 
 impl<V> Beside<V> {
     /// The value is handed back without an attempt.
-    fn unsent(self, cause: Cause) {
+    async fn unsent(self, cause: Cause) {
         let attempts = 0;
-        self.hand_back(cause, attempts, false);
+        self.hand_back(cause, attempts, false).await;
     }
 
-    fn hand_back(self, cause: Cause, attempts: u32, may_have_been_delivered: bool) {
+    async fn hand_back(self, cause: Cause, attempts: u32, may_have_been_delivered: bool) {
         let undelivered = Undelivered {
             entry: self.value,
             position: self.position,
@@ -204,7 +218,7 @@ impl<V> Beside<V> {
             may_have_been_delivered,
         };
         let left = match self.confirmation {
-            Some(confirmation) => confirmation.hand_back(undelivered),
+            Some(confirmation) => confirmation.hand_back(undelivered).await,
             None => Some(undelivered),
         };
         let mut returned = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,21 +226,21 @@ impl<V> Beside<V> {
     }
 }
 
-impl<V: Send + Sync + 'static, E> Hears<E> for Beside<V> {
+impl<V: Send + Sync + 'static, E> Confirms<E> for Beside<V> {
     fn good(self: Box<Self>, fate: Fate) {
         if let Some(confirmation) = self.confirmation {
             confirmation.good(fate);
         }
     }
 
-    fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
+    fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>> {
         let Undelivered {
             cause,
             attempts,
             may_have_been_delivered,
             ..
         } = undelivered;
-        (*self).hand_back(cause, attempts, may_have_been_delivered);
-        None
+        let handed_back = (*self).hand_back(cause, attempts, may_have_been_delivered);
+        handed_back.map(|()| None).boxed()
     }
 }

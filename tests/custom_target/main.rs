@@ -2,6 +2,7 @@
 
 mod abreast;
 mod events;
+mod handlers;
 #[path = "../support/log.rs"]
 mod log;
 mod mishaps;

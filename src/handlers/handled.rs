@@ -1,0 +1,101 @@
+//! An input whose entries tell the handlers their fate.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::Handling;
+use crate::engine::{Confirmation, Confirms, Incoming, Input};
+use crate::fate::Fate;
+use crate::report::Undelivered;
+
+/// An input whose entries tell the handlers their fate, if there are handlers.
+pub(crate) struct Handled<I: Input> {
+    input: I,
+    handling: Option<Arc<Handling<I::Entry>>>,
+    /// The place of the next entry in the input.
+    position: u64,
+}
+
+impl<I: Input> Handled<I> {
+    pub(crate) fn new(input: I, handling: Option<Arc<Handling<I::Entry>>>) -> Self {
+        Self {
+            position: input.first_position(),
+            input,
+            handling,
+        }
+    }
+}
+
+impl<I: Input<Entry: Send + 'static>> Handled<I> {
+    fn told(&mut self, incoming: Incoming<I::Entry>) -> Incoming<I::Entry> {
+        let Some(handling) = &self.handling else {
+            return incoming;
+        };
+        let notice = Notice {
+            position: self.position,
+            receipt: incoming.confirmation,
+            handling: Arc::clone(handling),
+        };
+        self.position += 1;
+        Incoming {
+            entry: incoming.entry,
+            confirmation: Some(Confirmation::to(notice)),
+        }
+    }
+}
+
+impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
+    type Entry = I::Entry;
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<I::Entry>>> {
+        self.input
+            .poll_next(context)
+            .map(|next| next.map(|incoming| self.told(incoming)))
+    }
+
+    fn unread(&mut self) -> Poll<Option<Incoming<I::Entry>>> {
+        self.input.unread().map(|next| next.map(|incoming| self.told(incoming)))
+    }
+
+    fn known(&self) -> usize {
+        self.input.known()
+    }
+
+    fn first_position(&self) -> u64 {
+        self.input.first_position()
+    }
+
+    fn hurried(&self) -> u64 {
+        self.input.hurried()
+    }
+}
+
+/// Tells the handlers, and the receipt if there is one, what became of an entry.
+struct Notice<E> {
+    position: u64,
+    receipt: Option<Confirmation<E>>,
+    handling: Arc<Handling<E>>,
+}
+
+impl<E: Send + 'static> Confirms<E> for Notice<E> {
+    fn good(self: Box<Self>, fate: Fate) {
+        self.handling.good(self.position, &fate);
+        if let Some(receipt) = self.receipt {
+            receipt.good(fate);
+        }
+    }
+
+    fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>> {
+        async move {
+            let unheard = match self.receipt {
+                Some(receipt) => receipt.hand_back(undelivered).await?,
+                None => undelivered,
+            };
+            self.handling.hand_back(unheard).await
+        }
+        .boxed()
+    }
+}
