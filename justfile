@@ -8,7 +8,7 @@ default:
 ci:
     .ci/run
 
-# The tests, and the examples' own.
+# The tests of all packages, and the examples' own.
 test:
     .ci/run test
 
@@ -27,7 +27,7 @@ features:
 docs:
     .ci/run docs
 
-# Builds the package as it would be published.
+# Builds the packages as they would be published.
 package:
     .ci/run package
 

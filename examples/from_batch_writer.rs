@@ -23,8 +23,8 @@
 //! ```
 
 use anyhow::Result;
-use aws_batch_delivery::simulator::{Capacity, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_simulator::{Capacity, KeyType, Simulator, TableOptions};
 use serde::Serialize;
 
 #[derive(Serialize)]

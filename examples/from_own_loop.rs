@@ -12,8 +12,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use aws_batch_delivery::simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
 use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo};
+use aws_batch_simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 

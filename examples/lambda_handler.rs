@@ -12,9 +12,9 @@ use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use aws_batch_delivery::simulator::{KeyType, Simulator, TableOptions};
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_simulator::{KeyType, Simulator, TableOptions};
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -12,8 +12,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use aws_batch_delivery::simulator::{Capacity, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::{Delivery, DeliveryOptions, Report};
+use aws_batch_simulator::{Capacity, KeyType, Simulator, TableOptions};
 use aws_sdk_dynamodb::Client;
 use futures::stream;
 use serde::{Deserialize, Serialize};

@@ -9,8 +9,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::Result;
-use aws_batch_delivery::simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
 use aws_batch_delivery::{Delivery, DeliveryOptions, Progress};
+use aws_batch_simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Retry, Waiter};
-use aws_batch_delivery::simulator::{Capacity, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_simulator::{Capacity, KeyType, Simulator, TableOptions};
 use serde::Serialize;
 
 /// A fixed number of entries a second, evenly spread.

@@ -37,7 +37,7 @@ async fn archive(client: Client, orders: Vec<Order>, options: DeliveryOptions) -
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let simulator = aws_batch_delivery::simulator::Simulator::new(1);
+    let simulator = aws_batch_simulator::Simulator::new(1);
     let refused = archive(simulator.dynamo_client(), Vec::new(), DeliveryOptions::default()).await?;
     println!(
         "{} refused; run the tests by `cargo test --example testing_with_simulator`",
@@ -50,7 +50,7 @@ async fn main() -> Result<()> {
 mod tests {
     use std::time::Duration;
 
-    use aws_batch_delivery::simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, Table, TableOptions};
+    use aws_batch_simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, Table, TableOptions};
     use tokio::time::Instant;
 
     use super::*;

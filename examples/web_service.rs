@@ -10,8 +10,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use aws_batch_delivery::simulator::{Capacity, QueueOptions, Simulator};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Producer};
+use aws_batch_simulator::{Capacity, QueueOptions, Simulator};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;

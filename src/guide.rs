@@ -170,8 +170,8 @@
 #![doc = include_str!("../docs/pictures/responsive.svg")]
 //!
 //! # Testing
-//! The feature `simulator` is an AWS in the process of the test, with outages and refusals by script: see the example
-//! `testing_with_simulator`.
+//! [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator) is an AWS in the process of the test, with outages and refusals by
+//! script: see the example `testing_with_simulator`.
 //!
 //! A client that is mocked with `aws_smithy_mocks` panics at every call that it has no rule for. A delivery to a table asks
 //! for the table's key by `DescribeTable` before its first write: give the key, or a rule for that call as well.

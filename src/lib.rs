@@ -69,10 +69,8 @@
 //! - [`events`]: what is logged, such as a warning when nothing is accepted any more.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] tells how the pacing works.
 //! - [`targets`]: DynamoDB, SQS, and the trait for other services.
-#![cfg_attr(
-    feature = "simulator",
-    doc = "- [`simulator`]: an in-process AWS with real capacity, throttling and faults, for your tests."
-)]
+//! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a crate of its own: an in-process AWS with real capacity,
+//!   throttling and faults, for your tests.
 //!
 //! # Features
 //! | feature | default | |
@@ -83,7 +81,6 @@
 //! | `sqs-serde` | no | `Delivery::json`: messages from anything that serializes |
 //! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS go through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
-//! | `simulator` | no | an in-process AWS for tests |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
 //!
@@ -128,8 +125,6 @@ mod progress;
 mod report;
 #[cfg(feature = "serde")]
 mod seconds;
-#[cfg(feature = "simulator")]
-pub mod simulator;
 pub mod targets;
 mod typed;
 

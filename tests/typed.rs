@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{InjectedFault, KeyType, Queue, QueueOptions, Simulator, Table, TableOptions};
 use aws_batch_delivery::targets::Acknowledgement;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{
     Cause, Delivery, DeliveryError, DeliveryOptions, Fate, InvalidEntry, Progress, TypedDelivery,
 };
+use aws_batch_simulator::{InjectedFault, KeyType, Queue, QueueOptions, Simulator, Table, TableOptions};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::stream;

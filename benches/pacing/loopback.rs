@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::Simulator;
 use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_simulator::Simulator;
 use aws_sdk_dynamodb::Client;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;

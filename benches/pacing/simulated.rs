@@ -1,10 +1,10 @@
-//! A scenario on the crate's simulator: its table, the writes to it, and what they came to.
+//! A scenario on the simulator: its table, the writes to it, and what they came to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Capacity, KeyType, Latency, Simulator, Table, TableOptions};
+use aws_batch_simulator::{Capacity, KeyType, Latency, Simulator, Table, TableOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use tokio::time::Instant;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_batch_delivery::backoff::Adaptive;
-use aws_batch_delivery::simulator::{Capacity, KeyType, Latency, Simulator, Table, TableOptions};
 use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo};
+use aws_batch_simulator::{Capacity, KeyType, Latency, Simulator, Table, TableOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use clap::Args;
 use plotters::prelude::{BLACK, BLUE, GREEN, RED};

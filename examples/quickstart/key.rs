@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use aws_batch_delivery::simulator::{KeyType, TableOptions};
+use aws_batch_simulator::{KeyType, TableOptions};
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::input::Items;

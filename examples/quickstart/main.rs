@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Latency, Simulator};
+use aws_batch_simulator::{Latency, Simulator};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 

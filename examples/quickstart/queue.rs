@@ -1,8 +1,8 @@
 //! The second half: messages into a queue that rejects some.
 
 use aws_batch_delivery::deliver_batch_to_sqs;
-use aws_batch_delivery::simulator::{Faults, InjectedFault, QueueOptions, Simulator};
 use aws_batch_delivery::targets::sqs::MAX_MESSAGES;
+use aws_batch_simulator::{Faults, InjectedFault, QueueOptions, Simulator};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use crate::load::{Plan, share};

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use aws_batch_delivery::deliver_batch_to_dynamo;
-use aws_batch_delivery::simulator::{Capacity, Simulator};
 use aws_batch_delivery::targets::dynamo::{MAX_REQUESTS, item_size};
+use aws_batch_simulator::{Capacity, Simulator};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use aws_batch_delivery::DeliveryError;
-use aws_batch_delivery::simulator::{Faults, InjectedFault, QueueOptions};
+use aws_batch_simulator::{Faults, InjectedFault, QueueOptions};
 use proptest::prelude::*;
 
 use crate::entries::{Services, key, mixed, one_by_one};

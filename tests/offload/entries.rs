@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Bucket, Latency, Message, Queue, QueueOptions, Simulator};
 use aws_batch_delivery::targets::sqs::{Offload, SqsQueue};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_simulator::{Bucket, Latency, Message, Queue, QueueOptions, Simulator};
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aws_batch_delivery::simulator::{InjectedFault, QueueOptions};
+use aws_batch_simulator::{InjectedFault, QueueOptions};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;
 

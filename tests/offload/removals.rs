@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_batch_delivery::Cause;
-use aws_batch_delivery::simulator::{InjectedFault, Latency};
+use aws_batch_simulator::{InjectedFault, Latency};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use aws_batch_delivery::Cause;
-use aws_batch_delivery::simulator::InjectedFault;
+use aws_batch_simulator::InjectedFault;
 use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::operation::put_object::PutObjectError;
 use tokio::time::{Instant, timeout};

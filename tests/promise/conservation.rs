@@ -5,10 +5,10 @@ use std::future::Future;
 use std::ops::Range;
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{
+use aws_batch_delivery::{DeliveryError, DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs};
+use aws_batch_simulator::{
     Acknowledgement, Capacity, Faults, InjectedFault, KeyType, Latency, QueueOptions, Record, Simulator, TableOptions,
 };
-use aws_batch_delivery::{DeliveryError, DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_batch_delivery::DeliveryOptions;
-use aws_batch_delivery::simulator::{KeyType, Latency, Queue, QueueOptions, Simulator, Table, TableOptions};
+use aws_batch_simulator::{KeyType, Latency, Queue, QueueOptions, Simulator, Table, TableOptions};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;

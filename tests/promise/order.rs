@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Faults, InjectedFault, KeyType, Record, Simulator, TableOptions};
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::targets::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo};
+use aws_batch_simulator::{Faults, InjectedFault, KeyType, Record, Simulator, TableOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
@@ -210,7 +210,7 @@ fn grouped(group: usize, body: usize) -> SendMessageBatchRequestEntry {
 }
 
 /// The bodies of each group in the order of the queue.
-fn by_group(queue: &aws_batch_delivery::simulator::Queue) -> HashMap<String, Vec<usize>> {
+fn by_group(queue: &aws_batch_simulator::Queue) -> HashMap<String, Vec<usize>> {
     let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
     for message in queue.messages() {
         let group = groups.entry(message.group.unwrap()).or_default();

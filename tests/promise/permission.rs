@@ -1,8 +1,8 @@
 //! What is delivered without the permission to ask for a table's key or a queue's attributes.
 
 use aws_batch_delivery::events::LOOKUP;
-use aws_batch_delivery::simulator::{InjectedFault, Record, Simulator};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dynamo};
+use aws_batch_simulator::{InjectedFault, Record, Simulator};
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use aws_smithy_runtime_api::client::http::{

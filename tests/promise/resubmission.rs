@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use aws_batch_delivery::simulator::{Acknowledgement, Action, Capacity, InjectedFault, Record, Simulator};
 use aws_batch_delivery::{Cause, DeliveryOptions, Progress, deliver_batch_to_dynamo, deliver_batch_to_sqs};
+use aws_batch_simulator::{Acknowledgement, Action, Capacity, InjectedFault, Record, Simulator};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use crate::entries::{delete, message, messages, no_rest, one_by_one, put, puts, with_queue, with_table};

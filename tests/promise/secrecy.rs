@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use aws_batch_delivery::events::{CALL, STALLED, SUMMARY};
-use aws_batch_delivery::simulator::{Capacity, InjectedFault};
 use aws_batch_delivery::{DeliveryError, DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
+use aws_batch_simulator::{Capacity, InjectedFault};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::Instant;

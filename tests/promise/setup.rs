@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions};
+use aws_batch_simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
 use aws_credential_types::credential_fn::provide_credentials_fn;
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_dynamodb::Client;

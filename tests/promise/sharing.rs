@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Responsive, Retry, Waiter};
-use aws_batch_delivery::simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo};
+use aws_batch_simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, TableOptions};
 use tokio::task::JoinSet;
 
 use crate::entries::{put, puts, with_table};

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use aws_batch_delivery::simulator::InjectedFault;
+use aws_batch_simulator::InjectedFault;
 
 use crate::entries::{ROUND_TRIP, no_rest, puts, with_table};
 

@@ -1,8 +1,8 @@
 //! Several tables in one delivery.
 
-use aws_batch_delivery::simulator::{InjectedFault, KeyType, Simulator, TableOptions};
 use aws_batch_delivery::targets::dynamo::TableWrite;
 use aws_batch_delivery::{Cause, Delivery};
+use aws_batch_simulator::{InjectedFault, KeyType, Simulator, TableOptions};
 
 use crate::entries::{delete, no_rest, one_by_one, put, puts};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use aws_batch_delivery::events::CALL;
-use aws_batch_delivery::simulator::{IndexOptions, KeyType, Simulator, TableOptions, Throughput};
 use aws_batch_delivery::{Delivery, DeliveryError, Report};
+use aws_batch_simulator::{IndexOptions, KeyType, Simulator, TableOptions, Throughput};
 use aws_sdk_dynamodb::types::WriteRequest;
 use tokio::time::sleep;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{AutoScaling, OnDemand, Throughput};
+use aws_batch_simulator::{AutoScaling, OnDemand, Throughput};
 
 use super::scenario::{AtRandom, Best, Outage, Scenario};
 use super::workload::{Hot, Workload};

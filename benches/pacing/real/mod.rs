@@ -1,7 +1,7 @@
 //! Tables and queues as they really are: partitions that share a table's capacity, indexes, growth, live traffic, and calls that
 //! are throttled whatever the pace.
 //!
-//! The service is the simulator's [`AdmissionControl`](aws_batch_delivery::simulator::AdmissionControl), without the wire and
+//! The service is the simulator's [`AdmissionControl`](aws_batch_simulator::AdmissionControl), without the wire and
 //! without the SDK. The time of a run is compared with that of an oracle, which sees what every partition has left and takes
 //! the entries in whatever order is best.
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::AdmissionControl;
+use aws_batch_simulator::AdmissionControl;
 use tokio::time::Instant;
 
 use super::scenario::Scenario;

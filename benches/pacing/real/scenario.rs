@@ -1,6 +1,6 @@
 //! What a run is like, and what is expected of it.
 
-use aws_batch_delivery::simulator::Throughput;
+use aws_batch_simulator::Throughput;
 
 use super::workload::Workload;
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_batch_delivery::InvalidEntry;
-use aws_batch_delivery::simulator::{AdmissionControl, Demand};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use aws_batch_simulator::{AdmissionControl, Demand};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};

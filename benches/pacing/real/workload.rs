@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use aws_batch_delivery::simulator::Place;
+use aws_batch_simulator::Place;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::simulator::{Capacity, Faults, InjectedFault};
+use aws_batch_simulator::{Capacity, Faults, InjectedFault};
 
 use crate::Offered;
 

@@ -1,11 +1,11 @@
-//! The service: the crate's simulator over loopback HTTP, in a process of its own.
+//! The service: the simulator over loopback HTTP, in a process of its own.
 //!
 //! It prints its endpoint. On the first line that it reads it makes the table or the queue anew and empty, on the second it
 //! prints its tally.
 
 use std::collections::{BTreeMap, HashMap};
 
-use aws_batch_delivery::simulator::{
+use aws_batch_simulator::{
     KeyType, Latency, Queue, QueueOptions, Simulator, Statistics, Table, TableOptions,
 };
 use clap::Parser;

@@ -262,11 +262,12 @@ impl fmt::Debug for Offload {
 
 #[cfg(test)]
 mod tests {
+    use aws_batch_simulator::{InjectedFault, QueueOptions, Simulator};
+
     use super::super::testing::message;
     use super::*;
     use crate::delivery::Delivery;
     use crate::options::DeliveryOptions;
-    use crate::simulator::{InjectedFault, QueueOptions, Simulator};
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_remembered_of_messages_whose_fate_is_known() {

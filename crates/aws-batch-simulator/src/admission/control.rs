@@ -1,0 +1,212 @@
+//! What decides on each write.
+
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use tokio::time::Instant;
+
+use super::demand::{Demand, Place};
+use super::provision::Provision;
+use super::resource::Resource;
+use super::throttle::Throttle;
+use super::throughput::Throughput;
+use crate::bucket::Capacity;
+
+/// Decides for each write of a table whether its capacity, its partitions and its indexes take it.
+///
+/// A write takes units of four limits, and is throttled when one of them has too little left:
+///
+/// | limit | default | reason |
+/// |---|---|---|
+/// | the partition of its partition key | 1,000 units/s, whatever the table has left | `TableWriteKeyRangeThroughputExceeded` |
+/// | the table: provisioned, or what on demand has grown to | unlimited | `TableWriteProvisionedThroughputExceeded` |
+/// | the partition of each index that it is in | 1,000 units/s | `IndexWriteKeyRangeThroughputExceeded` |
+/// | each index that it is in | unlimited | `IndexWriteProvisionedThroughputExceeded` |
+///
+/// The table's units are one pool: a hot partition may use what others leave, up to its own limit. It has no
+/// clock and does no I/O: times are handed in, and must not go back. The same seed and the same calls at the same times are
+/// answered alike. The simulator's tables are made of it, and so can be targets of one's own:
+///
+/// ```
+/// use std::time::Duration;
+/// use aws_batch_simulator::{AdmissionControl, Demand, Place, Throughput};
+/// use tokio::time::Instant;
+///
+/// let now = Instant::now();
+/// let throughput = Throughput::provisioned(4_000.0).partitions(10).burst(Duration::from_secs(1)).starts_full();
+/// let mut table = AdmissionControl::new(throughput, now, 42);
+/// let hot = Demand::new(Place::new(7, 0), 1.0);
+/// let accepted = table.admit(now, &vec![hot; 2_000]);
+/// let accepted = accepted.iter().filter(|fate| fate.is_ok()).count();
+/// assert_eq!(accepted, 1_000, "the table has 4,000 units left, the partition had 1,000");
+/// ```
+#[derive(Debug, Clone)]
+pub struct AdmissionControl {
+    table: Resource,
+    indexes: Vec<Resource>,
+    random: SmallRng,
+}
+
+impl AdmissionControl {
+    /// A table that is made now.
+    pub fn new(throughput: impl Into<Throughput>, now: Instant, seed: u64) -> Self {
+        Self {
+            table: Resource::new(&throughput.into(), now, seed),
+            indexes: Vec::new(),
+            random: SmallRng::seed_from_u64(!seed),
+        }
+    }
+
+    /// The table has an index more. What the index cannot take is throttled at the table.
+    #[must_use]
+    pub fn with_index(mut self, throughput: impl Into<Throughput>, now: Instant) -> Self {
+        let seed = rand::RngExt::random(&mut self.random);
+        self.indexes.push(Resource::new(&throughput.into(), now, seed));
+        self
+    }
+
+    /// Decides for each write of a call, in random order, and charges for those that are accepted.
+    ///
+    /// A call of which nothing is accepted is one that `DynamoDB` answers with an error.
+    pub fn admit(&mut self, now: Instant, call: &[Demand]) -> Vec<Result<(), Throttle>> {
+        self.advance(now);
+        let mut order: Vec<usize> = (0..call.len()).collect();
+        order.shuffle(&mut self.random);
+        let mut fates = vec![Ok(()); call.len()];
+        if self.takes_whole_calls() {
+            let fits = self.fits(now, call.iter());
+            if fits.is_ok() {
+                for demand in call {
+                    self.charge(demand);
+                }
+            }
+            return vec![fits; call.len()];
+        }
+        for index in order {
+            fates[index] = self.take(now, &call[index]);
+        }
+        fates
+    }
+
+    /// The table has another capacity, each time so long after now. Replaces what was scheduled before.
+    pub fn schedule<C: Into<Capacity>>(&mut self, steps: impl IntoIterator<Item = (Duration, C)>, now: Instant) {
+        let steps = steps.into_iter().map(|(after, capacity)| (after, capacity.into()));
+        self.table.pool.schedule(steps, now);
+    }
+
+    /// One of the table's partitions, by its number from 0 in the order of the hashes, takes so many units a second, each time so
+    /// long after now; 0 is an outage, infinitely many what a healthy one takes. Nothing happens where there is no such
+    /// partition.
+    pub fn schedule_partition(&mut self, index: usize, steps: impl IntoIterator<Item = (Duration, f64)>, now: Instant) {
+        if let Some(partitions) = &mut self.table.partitions {
+            partitions.schedule(index, steps, now);
+        }
+    }
+
+    /// How many partitions the table has by now, and 0 where it has none.
+    pub fn partitions(&self) -> usize {
+        let partitions = self.table.partitions.as_ref();
+        partitions.map_or(0, super::partitions::Partitions::len)
+    }
+
+    /// The number of the partition that a place belongs to, from 0 in the order of the hashes.
+    pub fn partition_of(&self, place: Place) -> usize {
+        let partitions = self.table.partitions.as_ref();
+        partitions.map_or(0, |partitions| partitions.index_of(place))
+    }
+
+    /// Units a second that the table has now, and those that are there at once.
+    pub fn capacity(&mut self, now: Instant) -> (f64, f64) {
+        self.advance(now);
+        let pool = &self.table.pool;
+        (pool.capacity().rate(), pool.level())
+    }
+
+    /// Units that are there at once in the partition with this number.
+    pub fn partition_level(&mut self, index: usize, now: Instant) -> f64 {
+        let partitions = self.table.partitions.as_mut();
+        partitions.map_or(f64::INFINITY, |partitions| partitions.level(index, now))
+    }
+
+    /// What the table, or an index by its number, says of its capacity.
+    pub(crate) fn provision(&mut self, index: Option<usize>, now: Instant) -> Option<Provision> {
+        self.advance(now);
+        let resource = match index {
+            None => Some(&self.table),
+            Some(index) => self.indexes.get(index),
+        };
+        resource.map(Resource::provision)
+    }
+
+    /// Lets all happen that happens up to now.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        self.table.advance(now);
+        for index in &mut self.indexes {
+            index.advance(now);
+        }
+    }
+
+    /// Decides for one write, after [`advance`](Self::advance), and charges for it.
+    pub(crate) fn take(&mut self, now: Instant, demand: &Demand) -> Result<(), Throttle> {
+        if let Some(throttle) = self.refusal(now, demand) {
+            return Err(throttle);
+        }
+        self.charge(demand);
+        Ok(())
+    }
+
+    fn refusal(&mut self, now: Instant, demand: &Demand) -> Option<Throttle> {
+        if let Some(limit) = self.table.refusal(demand.place, demand.units, now) {
+            return Some(Throttle::of_table(limit));
+        }
+        demand.indexes.iter().find_map(|part| {
+            let index = self.indexes.get_mut(part.index)?;
+            let limit = index.refusal(part.place, part.units, now)?;
+            Some(Throttle {
+                index: Some(part.index),
+                limit,
+            })
+        })
+    }
+
+    /// Whether a call is taken as a whole or not at all.
+    pub(crate) fn takes_whole_calls(&self) -> bool {
+        self.table.pool.capacity().takes_whole_calls()
+    }
+
+    /// Whether all of these writes can be taken together now. The pools decide on their sum, the partitions on each.
+    pub(crate) fn fits<'a>(
+        &mut self,
+        now: Instant,
+        call: impl Iterator<Item = &'a Demand> + Clone,
+    ) -> Result<(), Throttle> {
+        for demand in call.clone() {
+            self.refusal(now, demand).map_or(Ok(()), Err)?;
+        }
+        if !self.table.pool.fits(call.map(|demand| demand.units).sum()) {
+            return Err(Throttle::of_table(self.table.pool.limit()));
+        }
+        Ok(())
+    }
+
+    /// Charges for one write, whether it fits or not.
+    pub(crate) fn charge(&mut self, demand: &Demand) {
+        self.table.take(demand.place, demand.units);
+        for part in &demand.indexes {
+            if let Some(index) = self.indexes.get_mut(part.index) {
+                index.take(part.place, part.units);
+            }
+        }
+    }
+
+    pub(crate) fn change(&mut self, capacity: Capacity, now: Instant) {
+        self.table.pool.change(capacity, now);
+    }
+
+    pub(crate) fn drain(&mut self, units: f64, now: Instant) -> f64 {
+        self.advance(now);
+        self.table.pool.drain(units)
+    }
+}

@@ -1,0 +1,106 @@
+//! One partition, and how long it has been hot.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use rand::rngs::SmallRng;
+use tokio::time::Instant;
+
+use super::PARTITION_LIMIT;
+use super::demand::Place;
+use crate::bucket::{Bucket, Capacity};
+
+/// What comes within so much time evens out. AWS does not publish it.
+const EVENED_OUT: Duration = Duration::from_secs(1);
+/// A partition has cooled down when it was not asked for more than its limit for so long.
+const COOLED_DOWN: Duration = Duration::from_secs(10);
+/// Places out of which the middle is found.
+const SAMPLES: usize = 64;
+
+/// What one partition takes when nothing is wrong with it.
+pub(super) fn healthy() -> Capacity {
+    limited(PARTITION_LIMIT).starts_full()
+}
+
+/// So many units a second. A partition that comes back has banked nothing.
+pub(super) fn limited(units: f64) -> Capacity {
+    Capacity::per_second(units).burst_of(EVENED_OUT)
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Partition {
+    /// The first place that belongs to it.
+    pub(super) start: Place,
+    pub(super) bucket: Bucket,
+    heat: Option<Heat>,
+}
+
+/// Since when a partition is asked for more than its limit, and by what.
+#[derive(Debug, Clone)]
+struct Heat {
+    since: Instant,
+    last: Instant,
+    seen: u64,
+    places: Vec<Place>,
+}
+
+impl Partition {
+    pub(super) fn new(start: Place, now: Instant) -> Self {
+        Self {
+            start,
+            bucket: Bucket::new(healthy(), now),
+            heat: None,
+        }
+    }
+
+    /// The same limit and the same level from another place on.
+    pub(super) fn from(&self, start: Place) -> Self {
+        Self {
+            start,
+            bucket: self.bucket.clone(),
+            heat: None,
+        }
+    }
+
+    /// It was asked for more than its limit.
+    pub(super) fn throttled(&mut self, now: Instant) {
+        match &mut self.heat {
+            Some(heat) if now < heat.last + COOLED_DOWN => heat.last = now,
+            heat => {
+                *heat = Some(Heat {
+                    since: now,
+                    last: now,
+                    seen: 0,
+                    places: Vec::new(),
+                });
+            }
+        }
+    }
+
+    /// It was asked for something, whatever came of it. Every place has the same chance to be among the samples.
+    pub(super) fn asked(&mut self, place: Place, random: &mut SmallRng) {
+        let Some(heat) = &mut self.heat else { return };
+        heat.seen += 1;
+        if heat.places.len() < SAMPLES {
+            heat.places.push(place);
+        } else if let Ok(index) = usize::try_from(random.random_range(0..heat.seen))
+            && let Some(sample) = heat.places.get_mut(index)
+        {
+            *sample = place;
+        }
+    }
+
+    /// Where it parts, if it has been hot for so long.
+    pub(super) fn parts_at(&mut self, after: Duration, now: Instant) -> Option<Place> {
+        let heat = self
+            .heat
+            .take_if(|heat| heat.since + after <= now && heat.places.len() == SAMPLES)?;
+        let mut places = heat.places;
+        places.sort_unstable();
+        let first = *places.first()?;
+        places[SAMPLES / 2..]
+            .iter()
+            .copied()
+            .find(|place| *place > first && *place > self.start)
+    }
+}

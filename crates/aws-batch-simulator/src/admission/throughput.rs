@@ -1,0 +1,145 @@
+//! How much a table or an index takes.
+
+use std::time::Duration;
+
+use super::PARTITION_LIMIT;
+use super::growth::OnDemand;
+use super::scaling::AutoScaling;
+use super::tenant::Tenant;
+use crate::bucket::Capacity;
+
+/// Unused capacity of an on-demand table is not banked: only what comes within a second evens out.
+const ON_DEMAND_BURST: Duration = Duration::from_secs(1);
+
+/// How much a table or an index takes, and how that changes.
+///
+/// A plain number or a [`Capacity`] is a single pool without partitions.
+///
+/// # Default
+/// - capacity: unlimited
+/// - burst: 300 s of unused capacity
+/// - partitions: none, so that no key range has a limit of its own; of an on-demand table as many as it needs, 4 at first
+/// - no splits, no auto scaling, no other tenants
+#[derive(Debug, Clone, PartialEq)]
+pub struct Throughput {
+    pub(super) capacity: Capacity,
+    pub(super) partitions: Option<usize>,
+    pub(super) splits_after: Option<Duration>,
+    pub(super) on_demand: Option<OnDemand>,
+    pub(super) auto_scaling: Option<AutoScaling>,
+    pub(super) tenants: Vec<Tenant>,
+}
+
+impl Throughput {
+    /// So many units a second.
+    pub fn provisioned(units: f64) -> Self {
+        Capacity::per_second(units).into()
+    }
+
+    /// As much as is asked for, within the growth of an on-demand table.
+    pub fn on_demand(growth: OnDemand) -> Self {
+        Self::default().with_on_demand(growth)
+    }
+
+    /// The same tenants and splits, with another way to provide the capacity.
+    pub(crate) fn with_on_demand(self, growth: OnDemand) -> Self {
+        let capacity = Capacity::per_second(growth.first_rate()).burst_of(ON_DEMAND_BURST);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a number of partitions"
+        )]
+        let partitions = (growth.first_rate() / PARTITION_LIMIT).ceil().max(1.0) as usize;
+        Self {
+            partitions: Some(partitions),
+            on_demand: Some(growth),
+            auto_scaling: None,
+            capacity: capacity.starts_full(),
+            ..self
+        }
+    }
+
+    /// Another pool, provisioned.
+    pub(crate) fn capacity(self, capacity: impl Into<Capacity>) -> Self {
+        Self {
+            capacity: capacity.into(),
+            on_demand: None,
+            ..self
+        }
+    }
+
+    /// The capacity comes from so many partitions (at least 1), which share it. Each takes at most 1,000 units a second,
+    /// whatever is left, and evens out what comes within a second.
+    #[must_use]
+    pub fn partitions(mut self, count: usize) -> Self {
+        self.partitions = Some(count.max(1));
+        self
+    }
+
+    /// The unused capacity of how much time may be used later, faster than the capacity. At least 25 units are banked.
+    #[must_use]
+    pub fn burst(mut self, time: Duration) -> Self {
+        self.capacity = self.capacity.burst_of(time);
+        self
+    }
+
+    /// All the burst is there at the start, as of a table that was idle. Otherwise there is none.
+    #[must_use]
+    pub fn starts_full(mut self) -> Self {
+        self.capacity = self.capacity.starts_full();
+        self
+    }
+
+    /// A partition that was asked for more than its limit for this long becomes two, parted in the middle of what it was asked
+    /// for. AWS does so within minutes; the time is not published. Not possible for a single item.
+    #[must_use]
+    pub fn splits_after(mut self, heat: Duration) -> Self {
+        self.splits_after = Some(heat);
+        self
+    }
+
+    /// The capacity follows consumption.
+    #[must_use]
+    pub fn auto_scaling(mut self, scaling: AutoScaling) -> Self {
+        self.auto_scaling = Some(scaling);
+        self
+    }
+
+    /// And another client uses some of it. May be called several times.
+    #[must_use]
+    pub fn tenant(mut self, tenant: Tenant) -> Self {
+        self.tenants.push(tenant);
+        self
+    }
+}
+
+impl Default for Throughput {
+    fn default() -> Self {
+        Capacity::unlimited().into()
+    }
+}
+
+impl From<Capacity> for Throughput {
+    fn from(capacity: Capacity) -> Self {
+        Self {
+            capacity,
+            partitions: None,
+            splits_after: None,
+            on_demand: None,
+            auto_scaling: None,
+            tenants: Vec::new(),
+        }
+    }
+}
+
+impl From<f64> for Throughput {
+    fn from(units: f64) -> Self {
+        Self::provisioned(units)
+    }
+}
+
+impl From<OnDemand> for Throughput {
+    fn from(growth: OnDemand) -> Self {
+        Self::on_demand(growth)
+    }
+}

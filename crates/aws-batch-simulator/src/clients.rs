@@ -1,0 +1,43 @@
+//! SDK clients that talk to a simulator.
+
+#![cfg(any(feature = "dynamodb", feature = "s3", feature = "sqs"))]
+
+use aws_smithy_async::rt::sleep::TokioSleep;
+
+use super::{REGION, Simulator};
+
+/// The configuration has the same names in the SDK of every service, but it is a type of its own in each.
+macro_rules! client {
+    ($sdk:ident, $simulator:expr) => {{
+        use $sdk::config::{BehaviorVersion, Config, Credentials, IdentityCache, Region};
+        let config = Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static(REGION))
+            .credentials_provider(Credentials::new("simulator", "simulator", None, None, "simulator"))
+            .identity_cache(IdentityCache::no_cache())
+            .sleep_impl(TokioSleep::new())
+            .http_client($simulator.http_client())
+            .build();
+        $sdk::Client::from_conf(config)
+    }};
+}
+
+impl Simulator {
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "dynamodb")]
+    pub fn dynamo_client(&self) -> aws_sdk_dynamodb::Client {
+        client!(aws_sdk_dynamodb, self)
+    }
+
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "sqs")]
+    pub fn sqs_client(&self) -> aws_sdk_sqs::Client {
+        client!(aws_sdk_sqs, self)
+    }
+
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "s3")]
+    pub fn s3_client(&self) -> aws_sdk_s3::Client {
+        client!(aws_sdk_s3, self)
+    }
+}

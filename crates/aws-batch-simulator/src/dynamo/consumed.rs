@@ -1,0 +1,47 @@
+//! The capacity that a call used.
+
+use serde_json::{Map, Value, json};
+
+use super::table::Table;
+use crate::admission::Demand;
+
+/// Write units that a call used of a table and of its indexes.
+#[derive(Debug, Clone)]
+pub(super) struct Consumed {
+    table: f64,
+    indexes: Vec<f64>,
+}
+
+impl Consumed {
+    pub(super) fn new(indexes: usize) -> Self {
+        Self {
+            table: 0.0,
+            indexes: vec![0.0; indexes],
+        }
+    }
+
+    pub(super) fn add(&mut self, demand: &Demand) {
+        self.table += demand.units;
+        for part in &demand.indexes {
+            self.indexes[part.index] += part.units;
+        }
+    }
+
+    /// As the answer tells it: the units of the table with its indexes, and each by itself if asked for.
+    pub(super) fn told(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
+        let all = self.table + self.indexes.iter().sum::<f64>();
+        let mut told = json!({"TableName": name, "CapacityUnits": all});
+        if with_indexes {
+            told["Table"] = json!({"CapacityUnits": self.table});
+            let indexes = table.indexes().iter().zip(&self.indexes);
+            let indexes: Map<String, Value> = indexes
+                .filter(|(_, units)| **units > 0.0)
+                .map(|(index, units)| (index.name.clone(), json!({"CapacityUnits": units})))
+                .collect();
+            if !indexes.is_empty() {
+                told["GlobalSecondaryIndexes"] = Value::Object(indexes);
+            }
+        }
+        told
+    }
+}

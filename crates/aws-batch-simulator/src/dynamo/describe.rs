@@ -1,0 +1,90 @@
+//! `DescribeTable`.
+
+use serde_json::{Value, json};
+
+use super::key::Schema;
+use super::named_table;
+use crate::Inner;
+use crate::admission::Provision;
+use crate::wire::Refusal;
+
+pub(super) fn describe(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
+    let table = named_table(simulator, body)?;
+    let provision = table.provision(None);
+    let mut attributes: Vec<Value> = Vec::new();
+    let schemas = std::iter::once(table.schema()).chain(table.indexes().iter().map(|index| &index.schema));
+    for (name, kind) in schemas.flat_map(Schema::attributes) {
+        let attribute = json!({"AttributeName": name, "AttributeType": kind.tag()});
+        if !attributes.contains(&attribute) {
+            attributes.push(attribute);
+        }
+    }
+    let mode = if provision.provisioned.is_some() {
+        "PROVISIONED"
+    } else {
+        "PAY_PER_REQUEST"
+    };
+    let mut described = json!({
+        "TableName": table.name(),
+        "TableArn": table.arn(),
+        "TableStatus": "ACTIVE",
+        "KeySchema": keys(table.schema()),
+        "AttributeDefinitions": attributes,
+        "ItemCount": table.len(),
+        "TableSizeBytes": table.size(),
+        "BillingModeSummary": {"BillingMode": mode},
+    });
+    add_throughput(&mut described, &provision);
+    let indexes: Vec<Value> = table
+        .indexes()
+        .iter()
+        .enumerate()
+        .map(|(number, index)| {
+            let mut described = json!({
+                "IndexName": index.name,
+                "IndexArn": table.arn_of(Some(number)),
+                "IndexStatus": "ACTIVE",
+                "KeySchema": keys(&index.schema),
+                "Projection": {"ProjectionType": "ALL"},
+            });
+            add_throughput(&mut described, &table.provision(Some(number)));
+            described
+        })
+        .collect();
+    if !indexes.is_empty() {
+        described["GlobalSecondaryIndexes"] = Value::Array(indexes);
+    }
+    Ok(json!({"Table": described}))
+}
+
+fn keys(schema: &Schema) -> Vec<Value> {
+    let roles = ["HASH", "RANGE"];
+    let keys = schema.attributes().zip(roles);
+    keys.map(|((name, _), role)| json!({"AttributeName": name, "KeyType": role}))
+        .collect()
+}
+
+/// Of reads the simulator has no limit: what it says of them are the least values that AWS has.
+fn add_throughput(described: &mut Value, provision: &Provision) {
+    let provisioned = provision.provisioned;
+    described["ProvisionedThroughput"] = json!({
+        "NumberOfDecreasesToday": 0,
+        "ReadCapacityUnits": provisioned.map_or(0, |_| 1),
+        "WriteCapacityUnits": provisioned.map_or(0, whole),
+    });
+    if let Some(most) = provision.most_on_demand {
+        described["OnDemandThroughput"] = json!({"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": whole(most)});
+    }
+    if let Some(warm) = provision.warm {
+        described["WarmThroughput"] =
+            json!({"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": whole(warm), "Status": "ACTIVE"});
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "units a second, far below the largest number"
+)]
+fn whole(units: f64) -> i64 {
+    units.floor() as i64
+}

@@ -1,0 +1,94 @@
+//! Global secondary indexes, as far as they take capacity.
+
+use serde_json::{Map, Value};
+
+use super::invalid;
+use super::key::{KeyType, Schema};
+use crate::admission::{IndexDemand, Throughput};
+use crate::wire::Refusal;
+
+/// How a global secondary index is made. It projects all attributes.
+///
+/// An item that lacks one of the index's attributes is not in it. A write that the index cannot take is throttled at the table.
+/// Nothing can be read by the index.
+///
+/// # Default
+/// No sort key, unlimited capacity.
+#[derive(Debug, Clone)]
+pub struct IndexOptions {
+    pub(super) schema: Schema,
+    pub(super) throughput: Throughput,
+}
+
+impl IndexOptions {
+    /// An index with this partition key.
+    pub fn key(name: impl Into<String>, kind: KeyType) -> Self {
+        Self {
+            schema: Schema::new(name, kind),
+            throughput: Throughput::default(),
+        }
+    }
+
+    /// And this sort key.
+    #[must_use]
+    pub fn sort_key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
+        self.schema.sort = Some((name.into(), kind));
+        self
+    }
+
+    /// How much it takes. A plain number is a provisioned capacity without partitions.
+    #[must_use]
+    pub fn throughput(mut self, throughput: impl Into<Throughput>) -> Self {
+        self.throughput = throughput.into();
+        self
+    }
+}
+
+/// An index of a table.
+#[derive(Debug)]
+pub(super) struct Index {
+    pub(super) name: String,
+    pub(super) schema: Schema,
+}
+
+impl Index {
+    /// Refuses an item whose attributes are no keys of the index, though they are named like them.
+    pub(super) fn check(&self, item: &Map<String, Value>) -> Result<(), Refusal> {
+        for (name, expected) in self.schema.attributes() {
+            let Some(value) = item.get(name) else { continue };
+            if let Some((actual, _)) = value.as_object().and_then(|value| value.iter().next())
+                && actual != expected.tag()
+            {
+                return Err(invalid(format!(
+                    "One or more parameter values were invalid: Type mismatch for Index Key {name} Expected: {} Actual: \
+                     {actual} IndexName: {}",
+                    expected.tag(),
+                    self.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a write needs of the index: of the new item and of the old one that it replaces, if they are in it.
+    ///
+    /// An item that moves to another key of the index is deleted from one place and put into another.
+    pub(super) fn demands(
+        &self,
+        number: usize,
+        old: Option<(&Value, f64)>,
+        new: Option<(&Value, f64)>,
+    ) -> impl Iterator<Item = IndexDemand> {
+        let place = |(item, units): (&Value, f64)| Some((self.schema.place(item.as_object()?)?, units));
+        let (old, new) = (old.and_then(place), new.and_then(place));
+        let both = match (old, new) {
+            (Some((from, before)), Some((to, after))) if from == to => [Some((to, before.max(after))), None],
+            (old, new) => [old, new],
+        };
+        both.into_iter().flatten().map(move |(place, units)| IndexDemand {
+            index: number,
+            place,
+            units,
+        })
+    }
+}

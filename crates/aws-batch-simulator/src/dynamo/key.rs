@@ -1,0 +1,214 @@
+//! Primary keys.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Map, Value};
+
+use super::invalid;
+use super::number::Number;
+use super::value::{decode, tagged, text};
+use crate::admission::Place;
+use crate::wire::Refusal;
+
+/// Bytes of a partition key at most.
+const LONGEST_PARTITION: usize = 2_048;
+/// Bytes of a sort key at most.
+const LONGEST_SORT: usize = 1_024;
+
+/// The type of a key attribute, named as the wire does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyType {
+    /// A string.
+    S,
+    /// A number. Numbers are compared by value: 1 and 1.0 are the same key.
+    N,
+    /// Bytes.
+    B,
+}
+
+impl KeyType {
+    pub(super) fn tag(self) -> &'static str {
+        match self {
+            Self::S => "S",
+            Self::N => "N",
+            Self::B => "B",
+        }
+    }
+}
+
+/// The attributes that make the primary key of a table.
+#[derive(Debug, Clone)]
+pub(super) struct Schema {
+    pub(super) partition: (String, KeyType),
+    pub(super) sort: Option<(String, KeyType)>,
+}
+
+impl Schema {
+    /// With this partition key and no sort key.
+    pub(super) fn new(name: impl Into<String>, kind: KeyType) -> Self {
+        Self {
+            partition: (name.into(), kind),
+            sort: None,
+        }
+    }
+
+    /// Where an item belongs among the partitions; `None` when it lacks a key. Sort keys are spread by a hash as well, so that
+    /// their order plays no part.
+    pub(super) fn place(&self, item: &Map<String, Value>) -> Option<Place> {
+        let hash = |position: usize, attribute: &(String, KeyType)| {
+            let (name, kind) = attribute;
+            let (tag, content) = tagged(item.get(name)?).ok()?;
+            let mut key = String::new();
+            append(&mut key, name, *kind, content, position)
+                .ok()
+                .filter(|()| tag == kind.tag())?;
+            let mut hasher = DefaultHasher::new();
+            key.hash(&mut hasher);
+            Some(hasher.finish())
+        };
+        let sort = match &self.sort {
+            Some(sort) => hash(1, sort)?,
+            None => 0,
+        };
+        Some(Place::new(hash(0, &self.partition)?, sort))
+    }
+
+    pub(super) fn attributes(&self) -> impl Iterator<Item = &(String, KeyType)> {
+        std::iter::once(&self.partition).chain(&self.sort)
+    }
+
+    /// The key of an item, in a form in which equal keys are equal text.
+    pub(super) fn key_of_item(&self, item: &Map<String, Value>) -> Result<String, Refusal> {
+        let mut key = String::new();
+        for (position, (name, expected)) in self.attributes().enumerate() {
+            let value = item.get(name).ok_or_else(|| {
+                invalid(format!(
+                    "One or more parameter values were invalid: Missing the key {name} in the item"
+                ))
+            })?;
+            let (tag, content) = tagged(value)?;
+            if tag != expected.tag() {
+                return Err(invalid(format!(
+                    "One or more parameter values were invalid: Type mismatch for key {name} expected: {} actual: {tag}",
+                    expected.tag()
+                )));
+            }
+            append(&mut key, name, *expected, content, position)?;
+        }
+        Ok(key)
+    }
+
+    /// The same for a key that stands alone, as in a delete: it must have the attributes of the key and no others.
+    pub(super) fn key_alone(&self, key: &Map<String, Value>) -> Result<String, Refusal> {
+        let matches = key.len() == self.attributes().count()
+            && self
+                .attributes()
+                .all(|(name, expected)| key.get(name).is_some_and(|value| value.get(expected.tag()).is_some()));
+        if !matches {
+            return Err(invalid("The provided key element does not match the schema"));
+        }
+        self.key_of_item(key)
+    }
+
+    /// Only the key attributes of an item.
+    pub(super) fn project(&self, item: &Value) -> Value {
+        let attributes = self.attributes();
+        Value::Object(attributes.map(|(name, _)| (name.clone(), item[name].clone())).collect())
+    }
+}
+
+/// Adds type, length and value, so that ("ab", "cd") and ("a", "bcd") differ.
+fn append(key: &mut String, name: &str, kind: KeyType, content: &Value, position: usize) -> Result<(), Refusal> {
+    let (value, bytes) = match kind {
+        KeyType::S => (text(content)?.to_owned(), text(content)?.len()),
+        KeyType::N => (Number::parse(text(content)?)?.canonical(), 1),
+        KeyType::B => (text(content)?.to_owned(), decode(content)?.len()),
+    };
+    if bytes == 0 {
+        let what = if kind == KeyType::S { "string" } else { "binary" };
+        return Err(invalid(format!(
+            "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an \
+             empty {what} value. Key: {name}"
+        )));
+    }
+    // The missing space is the service's.
+    if position == 0 && bytes > LONGEST_PARTITION {
+        return Err(invalid(
+            "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes",
+        ));
+    }
+    if position == 1 && bytes > LONGEST_SORT {
+        return Err(invalid(
+            "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit \
+             of 1024 bytes",
+        ));
+    }
+    key.extend([kind.tag(), &value.len().to_string(), ":", &value]);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Schema {
+        Schema {
+            partition: ("p".into(), KeyType::S),
+            sort: Some(("s".into(), KeyType::S)),
+        }
+    }
+
+    fn key(partition: &str, sort: &str) -> String {
+        let item = json!({"p": {"S": partition}, "s": {"S": sort}, "more": {"S": "x"}});
+        schema().key_of_item(item.as_object().unwrap()).unwrap()
+    }
+
+    fn refusal(item: &Value) -> String {
+        let refusal = schema().key_of_item(item.as_object().unwrap()).unwrap_err();
+        refusal.message().to_owned()
+    }
+
+    #[test]
+    fn keys_that_read_the_same_when_joined_differ() {
+        assert_ne!(key("ab", "cd"), key("a", "bcd"));
+        assert_eq!(key("ab", "cd"), key("ab", "cd"));
+    }
+
+    #[test]
+    fn numbers_are_the_same_key_when_their_values_are() {
+        let schema = Schema {
+            partition: ("p".into(), KeyType::N),
+            sort: None,
+        };
+        let key = |number: &str| {
+            schema
+                .key_alone(json!({"p": {"N": number}}).as_object().unwrap())
+                .unwrap()
+        };
+        assert_eq!(key("1"), key("1.0"));
+    }
+
+    #[test]
+    fn a_key_is_complete_of_its_type_and_not_empty() {
+        assert!(refusal(&json!({"p": {"S": "a"}})).contains("Missing the key s"));
+        assert!(refusal(&json!({"p": {"S": "a"}, "s": {"N": "1"}})).contains("expected: S actual: N"));
+        assert!(refusal(&json!({"p": {"S": ""}, "s": {"S": "a"}})).contains("empty string value. Key: p"));
+    }
+
+    #[test]
+    fn a_key_has_its_longest_length() {
+        let longest = json!({"p": {"S": "p".repeat(2_048)}, "s": {"S": "s".repeat(1_024)}});
+        assert!(schema().key_of_item(longest.as_object().unwrap()).is_ok());
+        assert!(refusal(&json!({"p": {"S": "p".repeat(2_049)}, "s": {"S": "s"}})).contains("limit of2048"));
+        assert!(refusal(&json!({"p": {"S": "p"}, "s": {"S": "s".repeat(1_025)}})).contains("1024 bytes"));
+    }
+
+    #[test]
+    fn a_key_alone_has_no_other_attributes() {
+        let more = json!({"p": {"S": "a"}, "s": {"S": "b"}, "more": {"S": "c"}});
+        let refusal = schema().key_alone(more.as_object().unwrap()).unwrap_err();
+        assert_eq!(refusal.message(), "The provided key element does not match the schema");
+    }
+}

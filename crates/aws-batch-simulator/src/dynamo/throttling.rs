@@ -1,0 +1,53 @@
+//! The errors of calls of which nothing could be processed.
+
+use serde_json::{Value, json};
+
+use super::table::Table;
+use crate::admission::{Throttle, ThroughputLimit};
+use crate::wire::Refusal;
+
+/// The answer when nothing of a call could be processed, and nothing is known of the reason.
+pub(crate) fn throughput_exceeded() -> Refusal {
+    Refusal::new(
+        "ProvisionedThroughputExceededException",
+        "The level of configured provisioned throughput for the table was exceeded. Consider increasing your \
+         provisioning level with the UpdateTable API.",
+    )
+}
+
+/// The same with the reasons of each entry, of which each is told once.
+///
+/// The three errors have the same member, but one of them spells it differently: so does the SDK's model.
+pub(super) fn throttled(table: &Table, throttles: impl IntoIterator<Item = Throttle>) -> Refusal {
+    let mut distinct: Vec<Throttle> = Vec::new();
+    for throttle in throttles {
+        if !distinct.contains(&throttle) {
+            distinct.push(throttle);
+        }
+    }
+    let is_account = distinct
+        .iter()
+        .any(|throttle| throttle.limit == ThroughputLimit::Account);
+    let (refusal, member) = if is_account {
+        let refusal = Refusal::new(
+            "RequestLimitExceeded",
+            "Throughput exceeds the current throughput limit for your account. Please contact AWS Support to request a limit \
+             increase.",
+        );
+        (refusal, "ThrottlingReasons")
+    } else if table.is_on_demand() {
+        let refusal = Refusal::new(
+            "ThrottlingException",
+            "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or \
+             index so please try again shortly.",
+        );
+        (refusal, "throttlingReasons")
+    } else {
+        (throughput_exceeded(), "ThrottlingReasons")
+    };
+    let reasons: Vec<Value> = distinct
+        .into_iter()
+        .map(|throttle| json!({"reason": throttle.reason(), "resource": table.arn_of(throttle.index)}))
+        .collect();
+    refusal.with(member, Value::Array(reasons))
+}

@@ -1,0 +1,238 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Where things are
+//! | what | where |
+//! |---|---|
+//! | how much is accepted | [`Capacity`], and as real tables do: [`TableOptions`] |
+//! | how long calls take | [`Latency`], [`Simulator::set_latency`] |
+//! | what goes wrong | [`InjectedFault`] by script, [`Faults`] at random |
+//! | what happened | [`Table::items`], [`Queue::messages`], [`Statistics`], [`Record`] |
+//! | over HTTP | [`Simulator::serve`] |
+
+// Items show which feature they need.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+// A test may unwrap.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
+mod admission;
+mod bucket;
+mod clients;
+mod connector;
+mod dynamo;
+mod fault;
+mod gate;
+mod journal;
+mod latency;
+mod predicate;
+mod s3;
+mod server;
+mod sqs;
+mod statistics;
+mod wire;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use tokio::time::sleep;
+
+pub use serde_json::{Value, json};
+
+pub use self::admission::{
+    AdmissionControl, AutoScaling, Demand, IndexDemand, OnDemand, Place, Tenant, Throttle, Throughput, ThroughputLimit,
+};
+pub use self::bucket::Capacity;
+pub use self::dynamo::{IndexOptions, KeyType, Table, TableOptions};
+pub use self::fault::{Faults, InjectedFault};
+pub use self::journal::{Acknowledgement, Action, Record};
+pub use self::latency::Latency;
+pub use self::s3::Bucket;
+pub use self::server::Server;
+pub use self::sqs::{Message, Queue, QueueOptions};
+pub use self::statistics::Statistics;
+
+use self::connector::InProcess;
+use self::journal::Heard;
+use self::wire::{Ending, Request};
+
+/// The region that the simulator's clients and resource names speak of.
+const REGION: &str = "us-east-1";
+/// The account that the simulator's resource names speak of.
+const ACCOUNT: &str = "000000000000";
+
+/// An AWS of one's own. Clones are handles to the same one.
+///
+/// The same seed draws the same faults, the same latencies and the same order of acceptance; under tokio's paused clock
+/// and its single-threaded runtime a run can be repeated exactly.
+#[derive(Clone)]
+pub struct Simulator {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    seed: u64,
+    tables: RwLock<HashMap<String, Table>>,
+    queues: RwLock<HashMap<String, Queue>>,
+    buckets: RwLock<HashMap<String, Bucket>>,
+    latency: Mutex<(Latency, SmallRng)>,
+    query_errors: AtomicBool,
+    requests: AtomicU64,
+    in_flight: AtomicUsize,
+    most_in_flight: AtomicUsize,
+}
+
+impl Simulator {
+    /// An empty one: no tables, no queues, no buckets, no latency.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                seed,
+                tables: RwLock::default(),
+                queues: RwLock::default(),
+                buckets: RwLock::default(),
+                latency: Mutex::new((Latency::none(), SmallRng::seed_from_u64(seed))),
+                query_errors: AtomicBool::new(true),
+                requests: AtomicU64::new(0),
+                in_flight: AtomicUsize::new(0),
+                most_in_flight: AtomicUsize::new(0),
+            }),
+        }
+    }
+
+    /// Makes a table. One of the same name is replaced.
+    pub fn table(&self, name: &str, options: TableOptions) -> Table {
+        let table = Table::new(name, options, self.inner.seed_for("table", name));
+        let mut tables = self.inner.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.insert(name.to_owned(), table.clone());
+        table
+    }
+
+    /// Makes a queue. A name that ends in `.fifo` makes a FIFO queue. One of the same name is replaced.
+    pub fn queue(&self, name: &str, options: QueueOptions) -> Queue {
+        let queue = Queue::new(name, options, self.inner.seed_for("queue", name));
+        let mut queues = self.inner.queues.write().unwrap_or_else(PoisonError::into_inner);
+        queues.insert(name.to_owned(), queue.clone());
+        queue
+    }
+
+    /// Makes a bucket, which keeps objects: put, get and delete. One of the same name is replaced.
+    pub fn bucket(&self, name: &str) -> Bucket {
+        let bucket = Bucket::new(name);
+        let mut buckets = self.inner.buckets.write().unwrap_or_else(PoisonError::into_inner);
+        buckets.insert(name.to_owned(), bucket.clone());
+        bucket
+    }
+
+    /// How long calls take, from now on.
+    pub fn set_latency(&self, latency: Latency) {
+        lock(&self.inner.latency).0 = latency;
+    }
+
+    /// Whether SQS errors carry the header `x-amzn-query-error`, as AWS sends it. On by default.
+    ///
+    /// With it the SDK's codes are those of the older protocol: `AWS.SimpleQueueService.BatchRequestTooLong`. Without it,
+    /// as some emulators and proxies answer, they are short: `BatchRequestTooLong`.
+    pub fn set_query_errors(&self, on: bool) {
+        self.inner.query_errors.store(on, Ordering::Relaxed);
+    }
+
+    /// How many calls have been under way at once at most, of all operations.
+    pub fn most_calls_in_flight(&self) -> usize {
+        self.inner.most_in_flight.load(Ordering::Relaxed)
+    }
+
+    /// An HTTP client to be given to an SDK client with a configuration of one's own.
+    pub fn http_client(&self) -> SharedHttpClient {
+        SharedHttpClient::new(InProcess(self.clone()))
+    }
+
+    /// Half the latency, the operation, the other half.
+    pub(crate) async fn call(&self, request: Request<'_>) -> Ending {
+        let _under_way = UnderWay::new(&self.inner);
+        let (there, back) = {
+            let mut latency = lock(&self.inner.latency);
+            let (latency, random) = &mut *latency;
+            latency.halves(random)
+        };
+        if !there.is_zero() {
+            sleep(there).await;
+        }
+        let heard = Heard::default();
+        let (ending, late) = wire::answer(&self.inner, &request, &heard).await;
+        let rest = back.saturating_add(late);
+        if !rest.is_zero() {
+            sleep(rest).await;
+        }
+        if matches!(ending, Ending::Reply(_)) {
+            heard.set();
+        }
+        ending
+    }
+}
+
+impl fmt::Debug for Simulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulator")
+            .field("seed", &self.inner.seed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn find_table(&self, name: &str) -> Option<Table> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.get(name).cloned()
+    }
+
+    fn find_queue(&self, name: &str) -> Option<Queue> {
+        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+        queues.get(name).cloned()
+    }
+
+    fn find_bucket(&self, name: &str) -> Option<Bucket> {
+        let buckets = self.buckets.read().unwrap_or_else(PoisonError::into_inner);
+        buckets.get(name).cloned()
+    }
+
+    fn sends_query_errors(&self) -> bool {
+        self.query_errors.load(Ordering::Relaxed)
+    }
+
+    fn next_request(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Tables and queues draw from sequences of their own, so that one does not disturb the other.
+    fn seed_for(&self, kind: &str, name: &str) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.seed, kind, name).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// Counts a call for as long as it is under way.
+struct UnderWay<'a>(&'a Inner);
+
+impl<'a> UnderWay<'a> {
+    fn new(inner: &'a Inner) -> Self {
+        let now = inner.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        inner.most_in_flight.fetch_max(now, Ordering::Relaxed);
+        Self(inner)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A panic in a caller's predicate must not take the whole simulator down with it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,53 @@
+//! `GetQueueUrl` and `GetQueueAttributes`.
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::{missing, named_queue, no_such_queue};
+use crate::Inner;
+use crate::wire::Refusal;
+
+pub(super) fn url(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
+    let name = body["QueueName"].as_str().ok_or_else(|| missing("QueueName"))?;
+    let queue = simulator.find_queue(name).ok_or_else(no_such_queue)?;
+    Ok(json!({"QueueUrl": queue.url()}))
+}
+
+pub(super) fn attributes(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
+    let queue = named_queue(simulator, body)?;
+    let options = queue.options();
+    let (total, delayed, in_flight) = {
+        let mut state = queue.state();
+        state.store.settle(Instant::now());
+        (state.store.len(), state.store.delayed(), state.store.in_flight())
+    };
+    let mut all = vec![
+        ("QueueArn", queue.arn()),
+        ("ApproximateNumberOfMessages", (total - delayed - in_flight).to_string()),
+        ("ApproximateNumberOfMessagesDelayed", delayed.to_string()),
+        ("ApproximateNumberOfMessagesNotVisible", in_flight.to_string()),
+        ("MaximumMessageSize", options.largest_message.to_string()),
+        ("VisibilityTimeout", options.visibility_timeout.as_secs().to_string()),
+        ("DelaySeconds", options.delay.as_secs().to_string()),
+    ];
+    if queue.is_fifo() {
+        all.push(("FifoQueue", "true".to_owned()));
+        all.push(("ContentBasedDeduplication", options.deduplicates_by_content.to_string()));
+    }
+    let asked: Vec<&str> = body["AttributeNames"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let shown: Map<String, Value> = all
+        .into_iter()
+        .filter(|(name, _)| asked.contains(&"All") || asked.contains(name))
+        .map(|(name, value)| (name.to_owned(), Value::String(value)))
+        .collect();
+    Ok(if shown.is_empty() {
+        json!({})
+    } else {
+        json!({"Attributes": shown})
+    })
+}

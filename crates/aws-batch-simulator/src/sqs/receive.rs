@@ -1,0 +1,164 @@
+//! `ReceiveMessage` and `DeleteMessageBatch`.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE;
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use super::digest::{of_attributes, of_body};
+use super::queue::Queue;
+use super::request::check_entries;
+use super::send::{message_id, sequence_number};
+use super::store::Stored;
+use super::{invalid_value, named_queue};
+use crate::Inner;
+use crate::wire::Refusal;
+
+/// Seconds that a received message may be hidden: twelve hours.
+const LONGEST_VISIBILITY: u64 = 43_200;
+/// Seconds that a call may wait for messages.
+const LONGEST_WAIT: u64 = 20;
+
+pub(super) async fn receive(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
+    let queue = named_queue(simulator, body)?;
+    let most = number(body, "MaxNumberOfMessages", 1, 10)?.unwrap_or(1);
+    let most = usize::try_from(most).unwrap_or(1);
+    let visibility = number(body, "VisibilityTimeout", 0, LONGEST_VISIBILITY)?
+        .map_or(queue.options().visibility_timeout, Duration::from_secs);
+    let wait = number(body, "WaitTimeSeconds", 0, LONGEST_WAIT)?.unwrap_or(0);
+    let deadline = Instant::now() + Duration::from_secs(wait);
+    loop {
+        let arrival = queue.arrivals().notified();
+        let (messages, due) = take(&queue, most, visibility, body);
+        if !messages.is_empty() {
+            return Ok(json!({"Messages": messages}));
+        }
+        if Instant::now() >= deadline {
+            return Ok(json!({}));
+        }
+        let next = due.map_or(deadline, |due| due.min(deadline));
+        tokio::select! {
+            () = arrival => {}
+            () = sleep_until(next) => {}
+        }
+    }
+}
+
+fn take(queue: &Queue, most: usize, visibility: Duration, body: &Value) -> (Vec<Value>, Option<Instant>) {
+    let mut state = queue.state();
+    let store = &mut state.store;
+    let numbers = store.take(Instant::now(), most, visibility);
+    let messages = numbers
+        .iter()
+        .filter_map(|number| Some(show(queue, *number, store.get(*number)?, body)))
+        .collect();
+    (messages, store.next_due())
+}
+
+fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
+    let mut shown = json!({
+        "MessageId": message_id(number),
+        "ReceiptHandle": URL_SAFE.encode(format!("{number}:{}", message.receives)),
+        "MD5OfBody": of_body(&message.body),
+        "Body": message.body,
+    });
+    let asked = asked_for(body, "MessageAttributeNames");
+    let attributes: Map<String, Value> = message
+        .attributes
+        .as_deref()
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| is_asked_for(&asked, name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if !attributes.is_empty() {
+        shown["MD5OfMessageAttributes"] = json!(of_attributes(&attributes));
+        shown["MessageAttributes"] = Value::Object(attributes);
+    }
+    let mut asked = asked_for(body, "MessageSystemAttributeNames");
+    asked.extend(asked_for(body, "AttributeNames"));
+    let system: Map<String, Value> = system_attributes(queue, number, message)
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .filter(|(name, _)| is_asked_for(&asked, name))
+        .map(|(name, value)| (name.to_owned(), Value::String(value)))
+        .collect();
+    if !system.is_empty() {
+        shown["Attributes"] = Value::Object(system);
+    }
+    shown
+}
+
+fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static str, Option<String>); 4] {
+    [
+        ("ApproximateReceiveCount", Some(message.receives.to_string())),
+        ("MessageGroupId", message.group.as_deref().map(str::to_owned)),
+        (
+            "MessageDeduplicationId",
+            message.deduplication_id.as_deref().map(str::to_owned),
+        ),
+        ("SequenceNumber", queue.is_fifo().then(|| sequence_number(number))),
+    ]
+}
+
+fn asked_for<'a>(body: &'a Value, member: &str) -> Vec<&'a str> {
+    let names = body[member].as_array().into_iter().flatten();
+    names.filter_map(Value::as_str).collect()
+}
+
+/// By its name, by `All`, or by a prefix such as `order.*`.
+fn is_asked_for(asked: &[&str], name: &str) -> bool {
+    asked.iter().any(|asked| match asked.strip_suffix(".*") {
+        Some(prefix) => prefix.is_empty() || name.starts_with(prefix),
+        None => *asked == "All" || *asked == name,
+    })
+}
+
+fn number(body: &Value, parameter: &str, low: u64, high: u64) -> Result<Option<u64>, Refusal> {
+    match &body[parameter] {
+        Value::Null => Ok(None),
+        value => match value.as_u64().filter(|value| (low..=high).contains(value)) {
+            Some(value) => Ok(Some(value)),
+            None => Err(invalid_value(format!(
+                "Value {value} for parameter {parameter} is invalid. Reason: Must be between {low} and {high}, if provided."
+            ))),
+        },
+    }
+}
+
+pub(super) fn delete(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
+    let queue = named_queue(simulator, body)?;
+    let entries = check_entries("DeleteMessageBatchRequestEntry", body["Entries"].clone())?;
+    let mut successful = Vec::new();
+    let mut failed = Vec::new();
+    let mut state = queue.state();
+    let store = &mut state.store;
+    store.settle(Instant::now());
+    for entry in entries {
+        match read_handle(&entry["ReceiptHandle"]) {
+            Some((number, receives)) => {
+                // An older receipt handle is answered with success and deletes nothing.
+                if store.get(number).is_some_and(|message| message.receives == receives) {
+                    store.remove(number);
+                }
+                successful.push(json!({"Id": entry["Id"]}));
+            }
+            None => failed.push(json!({
+                "Id": entry["Id"],
+                "Code": "ReceiptHandleIsInvalid",
+                "SenderFault": true,
+                "Message": "The input receipt handle is invalid.",
+            })),
+        }
+    }
+    Ok(json!({"Successful": successful, "Failed": failed}))
+}
+
+fn read_handle(handle: &Value) -> Option<(u64, u32)> {
+    let text = String::from_utf8(URL_SAFE.decode(handle.as_str()?).ok()?).ok()?;
+    let (number, receives) = text.split_once(':')?;
+    Some((number.parse().ok()?, receives.parse().ok()?))
+}

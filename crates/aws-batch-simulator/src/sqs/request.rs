@@ -1,0 +1,266 @@
+//! A batch of messages as it arrives, checked as SQS checks it.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::digest::{bytes_of, of_attributes, of_body, of_content};
+use super::queue::Queue;
+use super::{invalid_value, missing};
+use crate::wire::Refusal;
+
+/// Entries in one call at most.
+const MOST_ENTRIES: usize = 10;
+/// Bytes of all messages of a call at most.
+const LARGEST_BATCH: usize = 1_048_576;
+/// Characters of an entry's id at most.
+const LONGEST_ID: usize = 80;
+/// Attributes of a message at most.
+const MOST_ATTRIBUTES: usize = 10;
+/// Seconds that a message may be delayed.
+const LONGEST_DELAY: u64 = 900;
+/// Characters of a group's or a deduplication id.
+const LONGEST_NAME: usize = 128;
+
+/// A message that may be enqueued, with what its answer needs.
+pub(super) struct Envelope {
+    pub(super) id: String,
+    pub(super) entry: Value,
+    /// Why it fails by itself.
+    pub(super) failure: Option<Refusal>,
+    pub(super) body_digest: String,
+    pub(super) attributes_digest: Option<String>,
+    pub(super) deduplication_id: Option<String>,
+    pub(super) delay: Option<Duration>,
+}
+
+impl Envelope {
+    pub(super) fn body(&self) -> &str {
+        self.entry["MessageBody"].as_str().unwrap_or_default()
+    }
+
+    pub(super) fn group(&self) -> Option<&str> {
+        self.entry["MessageGroupId"].as_str()
+    }
+}
+
+/// Refuses the whole call, or finds out for each message whether it fails by itself.
+pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<Envelope>, Refusal> {
+    let entries = check_entries("SendMessageBatchRequestEntry", entries)?;
+    if queue.is_fifo() {
+        for entry in &entries {
+            if entry["MessageGroupId"].as_str().is_none_or(str::is_empty) {
+                return Err(missing("MessageGroupId"));
+            }
+            if entry["MessageDeduplicationId"].is_null() && !queue.options().deduplicates_by_content {
+                return Err(invalid_value(
+                    "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided \
+                     explicitly",
+                ));
+            }
+        }
+    }
+    let size: usize = entries.iter().map(size_of).sum();
+    if size > LARGEST_BATCH {
+        return Err(batch(
+            "BatchRequestTooLong",
+            "AWS.SimpleQueueService.BatchRequestTooLong",
+            format!("Batch requests cannot be longer than {LARGEST_BATCH} bytes. You have sent {size} bytes."),
+        ));
+    }
+    Ok(entries.into_iter().map(|entry| check_entry(queue, entry)).collect())
+}
+
+/// The rules that all batch calls share.
+pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Refusal> {
+    let entries = match entries {
+        Value::Array(entries) if !entries.is_empty() => entries,
+        _ => {
+            return Err(batch(
+                "EmptyBatchRequest",
+                "AWS.SimpleQueueService.EmptyBatchRequest",
+                format!("There should be at least one {kind} in the request."),
+            ));
+        }
+    };
+    if entries.len() > MOST_ENTRIES {
+        return Err(batch(
+            "TooManyEntriesInBatchRequest",
+            "AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
+            format!(
+                "Maximum number of entries per request are {MOST_ENTRIES}. You have sent {}.",
+                entries.len()
+            ),
+        ));
+    }
+    let mut ids = HashSet::new();
+    for entry in &entries {
+        let id = entry["Id"].as_str().ok_or_else(|| missing("Id"))?;
+        if id.is_empty() || id.len() > LONGEST_ID || !id.bytes().all(is_id) {
+            return Err(batch(
+                "InvalidBatchEntryId",
+                "AWS.SimpleQueueService.InvalidBatchEntryId",
+                "A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most \
+                 80 letters long.",
+            ));
+        }
+        if !ids.insert(id) {
+            return Err(batch(
+                "BatchEntryIdsNotDistinct",
+                "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
+                format!("Id {id} repeated."),
+            ));
+        }
+    }
+    Ok(entries)
+}
+
+fn batch(code: &'static str, query_code: &'static str, message: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {
+    Refusal::new(code, message).query_code(query_code)
+}
+
+fn check_entry(queue: &Queue, entry: Value) -> Envelope {
+    let failure = find_failure(queue, &entry).err();
+    let body = entry["MessageBody"].as_str().unwrap_or_default();
+    let attributes = entry["MessageAttributes"].as_object();
+    let deduplication_id = match entry["MessageDeduplicationId"].as_str() {
+        Some(id) => Some(id.to_owned()),
+        None => queue.is_fifo().then(|| of_content(body)),
+    };
+    Envelope {
+        id: entry["Id"].as_str().unwrap_or_default().to_owned(),
+        body_digest: of_body(body),
+        attributes_digest: attributes
+            .filter(|attributes| !attributes.is_empty())
+            .map(of_attributes),
+        deduplication_id,
+        delay: entry["DelaySeconds"].as_u64().map(Duration::from_secs),
+        failure,
+        entry,
+    }
+}
+
+fn find_failure(queue: &Queue, entry: &Value) -> Result<(), Refusal> {
+    let body = entry["MessageBody"].as_str().unwrap_or_default();
+    if body.is_empty() {
+        return Err(missing("MessageBody"));
+    }
+    if !body.chars().all(is_allowed) {
+        return Err(Refusal::new(
+            "InvalidMessageContents",
+            "Invalid characters were found in a message body. The set of allowed characters is #x9 | #xA | #xD | #x20 \
+             to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF",
+        ));
+    }
+    let largest = queue.options().largest_message;
+    if size_of(entry) > largest {
+        return Err(invalid_value(format!(
+            "One or more parameters are invalid. Reason: Message must be shorter than {largest} bytes."
+        )));
+    }
+    check_delay(queue, &entry["DelaySeconds"])?;
+    check_name("MessageGroupId", &entry["MessageGroupId"])?;
+    check_name("MessageDeduplicationId", &entry["MessageDeduplicationId"])?;
+    if !queue.is_fifo() && !entry["MessageDeduplicationId"].is_null() {
+        return Err(invalid_value(
+            "Value for parameter MessageDeduplicationId is invalid. Reason: The request includes a parameter that is \
+             not valid for this queue type.",
+        ));
+    }
+    if let Some(attributes) = entry["MessageAttributes"].as_object() {
+        check_attributes(attributes)?;
+    }
+    if queue.poisons(entry) {
+        return Err(Refusal::new(
+            "InvalidMessageContents",
+            "The simulator was told to refuse this message.",
+        ));
+    }
+    Ok(())
+}
+
+fn check_delay(queue: &Queue, delay: &Value) -> Result<(), Refusal> {
+    if delay.is_null() {
+        return Ok(());
+    }
+    let reason = if delay.as_u64().is_none_or(|seconds| seconds > LONGEST_DELAY) {
+        "DelaySeconds must be >= 0 and <= 900."
+    } else if queue.is_fifo() && delay != 0 {
+        "The request include parameter that is not valid for this queue type."
+    } else {
+        return Ok(());
+    };
+    Err(invalid_value(format!(
+        "Value {delay} for parameter DelaySeconds is invalid. Reason: {reason}"
+    )))
+}
+
+fn check_name(parameter: &str, name: &Value) -> Result<(), Refusal> {
+    match name.as_str() {
+        Some(name)
+            if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) =>
+        {
+            Err(invalid_value(format!(
+                "Value for parameter {parameter} is invalid. Reason: {parameter} can only include alphanumeric and \
+                 punctuation characters. 1 to {LONGEST_NAME} in length."
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_attributes(attributes: &Map<String, Value>) -> Result<(), Refusal> {
+    if attributes.len() > MOST_ATTRIBUTES {
+        return Err(invalid_value(format!(
+            "Number of message attributes [{}] exceeds the allowed maximum [{MOST_ATTRIBUTES}].",
+            attributes.len()
+        )));
+    }
+    for (name, attribute) in attributes {
+        let kind = attribute["DataType"].as_str().unwrap_or_default();
+        let value = match kind.split('.').next() {
+            Some("String" | "Number") => &attribute["StringValue"],
+            Some("Binary") => &attribute["BinaryValue"],
+            _ => {
+                return Err(invalid_value(format!(
+                    "The type of message (user) attribute '{name}' is invalid. You must use only the following \
+                     supported type prefixes: Binary, Number, String."
+                )));
+            }
+        };
+        let value = value.as_str().unwrap_or_default();
+        if value.is_empty() {
+            return Err(invalid_value(format!(
+                "Message (user) attribute '{name}' must contain a non-empty value of type '{kind}'."
+            )));
+        }
+        if kind.starts_with("String") && !value.chars().all(is_allowed) {
+            return Err(Refusal::new(
+                "InvalidMessageContents",
+                "Invalid characters were found in a message attribute.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What counts of a message: its body, and each attribute's name, type and value.
+fn size_of(entry: &Value) -> usize {
+    let body = entry["MessageBody"].as_str().map_or(0, str::len);
+    let attributes = entry["MessageAttributes"].as_object().into_iter().flatten();
+    body + attributes
+        .map(|(name, attribute)| {
+            let text = |member: &str| attribute[member].as_str().map_or(0, str::len);
+            name.len() + text("DataType") + text("StringValue") + bytes_of(&attribute["BinaryValue"]).len()
+        })
+        .sum::<usize>()
+}
+
+fn is_id(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+}
+
+fn is_allowed(character: char) -> bool {
+    matches!(character, '\u{9}' | '\u{A}' | '\u{D}' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
+}
