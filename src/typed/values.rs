@@ -142,11 +142,12 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_,
     type Entry = E;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
-        // Handlers may take long, and the values that wait for them take up memory.
-        while self.unsent.len() >= AT_ONCE {
-            ready!(self.unsent.poll_next_unpin(context));
-        }
         for _ in 0..AT_ONCE {
+            while let Poll::Ready(Some(())) = self.unsent.poll_next_unpin(context) {}
+            // Handlers may take long, and the values that wait for them take up memory.
+            if self.unsent.len() >= AT_ONCE {
+                return Poll::Pending;
+            }
             let hurried = self.input.hurried();
             let next = self.input.poll_next(context);
             // Entries are counted without the values that become none.
