@@ -1,0 +1,120 @@
+//! What the program is asked for.
+
+mod delivering;
+mod service;
+mod telling;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::delivering::Delivering;
+pub(crate) use self::service::Service;
+pub(crate) use self::telling::Telling;
+use crate::key::Key;
+
+const EXIT_CODES: &str =
+    "Exit codes: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted after a clean stop";
+
+/// Loads files into DynamoDB tables and SQS queues, as fast as they take it
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 120, disable_help_subcommand = true, after_help = EXIT_CODES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Puts items into a table: JSON lines, DynamoDB JSON, CSV; plain, gzip or zstd
+    #[command(override_usage = "batch-deliver load --table NAME [OPTIONS] [INPUT]...")]
+    Load(ToTable),
+    /// Deletes items from a table, given as items or as their keys
+    #[command(override_usage = "batch-deliver delete --table NAME [OPTIONS] [INPUT]...")]
+    Delete(ToTable),
+    /// Sends messages to a queue, one a line
+    #[command(override_usage = "batch-deliver send --queue URL [OPTIONS] [INPUT]...")]
+    Send(ToQueue),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToTable {
+    /// The table, by its name or ARN
+    #[arg(long, value_name = "NAME")]
+    pub(crate) table: String,
+    /// The key of the table, if it may not be asked: year:N,title:S
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<Key>,
+    /// What the inputs are
+    #[arg(long, value_enum, default_value_t = TableFormat::Auto)]
+    pub(crate) format: TableFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToQueue {
+    /// The queue, by its URL or name
+    #[arg(long, value_name = "URL")]
+    pub(crate) queue: String,
+    #[arg(long, help = "Lines of text, or JSON with body, attributes, group_id, dedup_id, delay", value_enum, default_value_t = QueueFormat::Text)]
+    pub(crate) format: QueueFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// What all commands take.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Files, patterns such as 'part-*.gz', or - for the standard input
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<String>,
+    /// Read one record of each input in turn, or file by file
+    #[arg(long, value_enum, default_value_t = Order::Turns)]
+    pub(crate) order: Order,
+    /// Pass over so many lines that cannot be read
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) keep_going: u64,
+    #[command(flatten)]
+    pub(crate) delivering: Delivering,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    // As the content says.
+    Auto,
+    // One JSON object a line.
+    Json,
+    // One object of DynamoDB JSON a line.
+    Dynamodb,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QueueFormat {
+    // The line is the body.
+    Text,
+    // The line is a JSON object that has the body.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    // One record of each input in turn.
+    Turns,
+    // One input after the other.
+    File,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

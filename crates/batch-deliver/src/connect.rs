@@ -1,0 +1,82 @@
+//! The services that are delivered to.
+
+use std::error::Error;
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata};
+
+use crate::arguments::Service;
+use crate::failure::Failure;
+use crate::key::Key;
+
+/// Codes of calls that are not allowed, or not offered by an emulator. The delivery does without them.
+const UNASKED: [&str; 3] = ["AccessDeniedException", "AccessDenied", "UnknownOperationException"];
+
+/// The AWS configuration, as AWS's own tools find it.
+pub(crate) async fn config(service: &Service) -> Result<SdkConfig, Failure> {
+    let mut loader = aws_config::defaults(BehaviorVersion::latest());
+    if let Some(profile) = &service.profile {
+        loader = loader.profile_name(profile);
+    }
+    if let Some(region) = &service.region {
+        loader = loader.region(Region::new(region.clone()));
+    }
+    if let Some(url) = &service.endpoint_url {
+        loader = loader.endpoint_url(url);
+    }
+    let config = loader.load().await;
+    if config.region().is_none() {
+        let words = "there is no AWS region: name one by --region, by AWS_REGION, or in the profile";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    Ok(config)
+}
+
+/// The key of a table, unless it may not be asked.
+pub(crate) async fn key(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<Option<Key>, Failure> {
+    let error = match client.describe_table().table_name(table).send().await {
+        Ok(answer) => return Ok(answer.table().and_then(Key::of_table)),
+        Err(error) => error,
+    };
+    match error.code() {
+        Some(code) if UNASKED.contains(&code) => Ok(None),
+        Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
+            "there is no table {table} in this account and region: see --table, --region and --profile"
+        ))),
+        _ => Err(unreachable("the table", table, &error)),
+    }
+}
+
+/// The URL of a queue that is given by its URL or its name.
+pub(crate) async fn queue_url(client: &aws_sdk_sqs::Client, queue: &str) -> Result<String, Failure> {
+    if queue.contains("://") {
+        return Ok(queue.to_owned());
+    }
+    let error = match client.get_queue_url().queue_name(queue).send().await {
+        Ok(answer) => return Ok(answer.queue_url().unwrap_or_default().to_owned()),
+        Err(error) => error,
+    };
+    let code = error.code().unwrap_or_default();
+    if code.ends_with("QueueDoesNotExist") || code.ends_with("NonExistentQueue") {
+        return Err(Failure::WrongUse(format!(
+            "there is no queue {queue} in this account and region: see --queue, --region and --profile"
+        )));
+    }
+    if UNASKED.contains(&code) {
+        return Err(Failure::WrongUse(format!(
+            "the URL of the queue {queue} may not be asked (sqs:GetQueueUrl): give it to --queue"
+        )));
+    }
+    Err(unreachable("the queue", queue, &error))
+}
+
+/// No answer, or one that nothing can be done with.
+fn unreachable<E>(what: &str, name: &str, error: &E) -> Failure
+where
+    E: Error + ProvideErrorMetadata,
+{
+    match (error.code(), error.message()) {
+        (Some(code), Some(message)) => Failure::Failed(format!("{what} {name} cannot be asked: {code}: {message}")),
+        _ => Failure::Failed(format!("{what} {name} cannot be asked: {}", DisplayErrorContext(error))),
+    }
+}

@@ -1,0 +1,142 @@
+//! What is said while the program runs. People read the standard error, machines the standard output.
+
+use std::io::{self, IsTerminal, Write, stderr, stdout};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::Value;
+
+/// How a program speaks.
+#[derive(Debug, Clone)]
+pub(crate) struct Console {
+    bar: Option<ProgressBar>,
+    is_json: bool,
+    is_quiet: bool,
+}
+
+impl Console {
+    /// With a bar where a person looks on, and nobody asked for something else.
+    pub(crate) fn new(is_json: bool, is_quiet: bool) -> Self {
+        let has_bar = !is_json && !is_quiet && stderr().is_terminal();
+        Self {
+            bar: has_bar.then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())),
+            is_json,
+            is_quiet,
+        }
+    }
+
+    pub(crate) fn bar(&self) -> Option<&ProgressBar> {
+        self.bar.as_ref()
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
+    /// Shows how much of so many bytes is done.
+    pub(crate) fn show_bar(&self, total: Option<u64>) {
+        let Some(bar) = &self.bar else { return };
+        let template = match total {
+            Some(_) => "{bar:20.cyan/dim} {percent:>3}%  {wide_msg}",
+            None => "{spinner:.cyan}  {wide_msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("━╸─"));
+        }
+        if let Some(total) = total {
+            bar.set_length(total);
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    pub(crate) fn clear_bar(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Tells something that is worth a line, unless it is to be quiet.
+    pub(crate) fn tell(&self, words: &str) {
+        if !self.is_quiet {
+            self.warn(words);
+        }
+    }
+
+    /// Tells what has to be known.
+    pub(crate) fn warn(&self, words: &str) {
+        let write = || writeln!(stderr(), "{words}");
+        // There is no other place to tell that the standard error is closed.
+        let _ = match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        };
+    }
+
+    /// Tells machines, if they listen.
+    pub(crate) fn emit(&self, event: &Value) -> io::Result<()> {
+        if !self.is_json {
+            return Ok(());
+        }
+        let mut output = stdout().lock();
+        writeln!(output, "{event}")?;
+        output.flush()
+    }
+}
+
+/// A count as people read it: 4,609.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A rate as people read it: 1,002, and 0.5.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rate is for the eye"
+)]
+pub(crate) fn rate(rate: f64) -> String {
+    if rate < 10.0 {
+        format!("{rate:.1}")
+    } else {
+        grouped(rate.round() as u64)
+    }
+}
+
+/// A time as people read it: 4.6 s, 3 min 20 s, 2 h 5 min.
+pub(crate) fn time(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_for_the_eye() {
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!([0.04, 9.96, 1_002.4].map(rate), ["0.0", "10.0", "1,002"]);
+        let seconds = [4.64, 59.9, 200.0, 7_500.0].map(Duration::from_secs_f64);
+        assert_eq!(seconds.map(time), ["4.6 s", "59 s", "3 min 20 s", "2 h 5 min"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! What the inputs consist of: one file per format.
+
+pub(crate) mod items;
+pub(crate) mod json;
+pub(crate) mod messages;
+pub(crate) mod typed;
+
+use std::io::{self, Read};
+
+use crate::flaw::Flaw;
+use crate::input::Lines;
+
+/// A record of an input, as it is read.
+pub(crate) struct Reading<E> {
+    /// Its line, from 1; the first one where it has several.
+    pub(crate) line: u64,
+    /// `None` when it was passed over.
+    pub(crate) record: Option<Result<Record<E>, Flaw>>,
+}
+
+/// What a record is made into.
+pub(crate) struct Record<E> {
+    pub(crate) entry: E,
+    /// How the input has it, if dead letters are to repeat that.
+    pub(crate) text: Option<Box<[u8]>>,
+}
+
+/// The records of one input.
+pub(crate) trait Source<E>: Send {
+    /// The next record. One that is not wanted is passed over without a look at what it is.
+    fn next(&mut self, is_wanted: bool) -> io::Result<Option<Reading<E>>>;
+
+    /// Whether the next record is there without waiting for the input.
+    fn is_ready(&self) -> bool;
+}
+
+/// Opens the records of inputs.
+pub(crate) trait Format<E>: Send {
+    /// The records of the input with this name.
+    fn open(&self, input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<E>>>;
+}
+
+/// Makes an entry of a line.
+pub(crate) trait Parse<E>: Send {
+    fn parse(&mut self, line: &[u8]) -> Result<E, Flaw>;
+}
+
+/// Records of one line each.
+pub(crate) struct OnePerLine<P> {
+    lines: Lines<Box<dyn Read + Send>>,
+    parse: P,
+    keeps_text: bool,
+}
+
+impl<P> OnePerLine<P> {
+    pub(crate) fn new(input: Box<dyn Read + Send>, parse: P, keeps_text: bool) -> Self {
+        Self {
+            lines: Lines::new(input),
+            parse,
+            keeps_text,
+        }
+    }
+}
+
+impl<E, P: Parse<E>> Source<E> for OnePerLine<P> {
+    fn next(&mut self, is_wanted: bool) -> io::Result<Option<Reading<E>>> {
+        let Some(line) = self.lines.next()? else {
+            return Ok(None);
+        };
+        let record = is_wanted.then(|| {
+            let text = line.text?;
+            let entry = self.parse.parse(text)?;
+            let text = self.keeps_text.then(|| text.into());
+            Ok(Record { entry, text })
+        });
+        let line = line.number;
+        Ok(Some(Reading { line, record }))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.lines.is_ready()
+    }
+}

@@ -1,0 +1,219 @@
+//! The lines of a text.
+
+use std::io::{self, Read};
+
+use crate::flaw::Flaw;
+
+/// Bytes that are read at once.
+const BLOCK: usize = 64 << 10;
+
+/// Bytes of a line at most. The largest item has 400 KB, and each of them takes six bytes of JSON at most.
+pub(crate) const LONGEST_LINE: usize = 4 << 20;
+
+/// What U+FEFF is in UTF-8: some editors put it at the start of a file.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Reads line by line, without blank lines, line ends and a byte order mark.
+pub(crate) struct Lines<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// What of the buffer was handed out.
+    start: usize,
+    /// What of the buffer has no line end.
+    searched: usize,
+    /// The number of the last line, from 1.
+    number: u64,
+    at_end: bool,
+    longest: usize,
+}
+
+/// One line and its number.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Line<'a> {
+    pub(crate) number: u64,
+    pub(crate) text: Result<&'a [u8], Flaw>,
+}
+
+impl<R: Read> Lines<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self {
+            input,
+            buffer: Vec::new(),
+            start: 0,
+            searched: 0,
+            number: 0,
+            at_end: false,
+            longest: LONGEST_LINE,
+        }
+    }
+
+    /// The next line that is not blank, of which no more than the limit is held.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        loop {
+            let Some((mut from, to)) = self.next_range()? else {
+                return Ok(None);
+            };
+            self.number += 1;
+            if to - from > self.longest {
+                let text = Err(Flaw::new(format!(
+                    "the line has more than {} MiB: one entry a line is needed",
+                    self.longest >> 20
+                )));
+                self.skip_line()?;
+                return Ok(Some(Line {
+                    number: self.number,
+                    text,
+                }));
+            }
+            if self.number == 1 && self.buffer[from..to].starts_with(BYTE_ORDER_MARK) {
+                from += BYTE_ORDER_MARK.len();
+            }
+            let text = &self.buffer[from..to];
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            if !text.trim_ascii().is_empty() {
+                let to = from + text.len();
+                return Ok(Some(Line {
+                    number: self.number,
+                    text: Ok(&self.buffer[from..to]),
+                }));
+            }
+        }
+    }
+
+    /// Whether the next line is there without waiting for the input.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.at_end || memchr::memchr(b'\n', &self.buffer[self.searched..]).is_some()
+    }
+
+    /// Where the next line is in the buffer. One that is too long is returned as soon as that is known.
+    fn next_range(&mut self) -> io::Result<Option<(usize, usize)>> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
+                let range = (self.start, self.searched + end);
+                self.start = range.1 + 1;
+                self.searched = self.start;
+                return Ok(Some(range));
+            }
+            self.searched = self.buffer.len();
+            let rest = (self.start, self.buffer.len());
+            if rest.1 - rest.0 > self.longest {
+                return Ok(Some(rest));
+            }
+            if self.at_end {
+                self.start = rest.1;
+                return Ok((rest.0 < rest.1).then_some(rest));
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Reads a block more.
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
+        let length = self.buffer.len();
+        self.buffer.resize(length + BLOCK, 0);
+        let read = loop {
+            match self.input.read(&mut self.buffer[length..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.buffer.truncate(length + *read.as_ref().unwrap_or(&0));
+        self.at_end = read? == 0;
+        Ok(())
+    }
+
+    /// Forgets the rest of a line that is too long.
+    fn skip_line(&mut self) -> io::Result<()> {
+        while self.searched == self.buffer.len() && self.start < self.searched {
+            self.start = self.searched;
+            self.fill()?;
+            match memchr::memchr(b'\n', &self.buffer) {
+                Some(end) => {
+                    self.start = end + 1;
+                    self.searched = self.start;
+                    return Ok(());
+                }
+                None => self.searched = self.buffer.len(),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Hands out so many bytes at a time, in turns.
+    struct Chopped<'a>(&'a [u8], Vec<usize>, usize);
+
+    impl Read for Chopped<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let size = self.1[self.2 % self.1.len()].min(self.0.len()).min(buffer.len());
+            self.2 += 1;
+            buffer[..size].copy_from_slice(&self.0[..size]);
+            self.0 = &self.0[size..];
+            Ok(size)
+        }
+    }
+
+    fn all(input: impl Read, longest: usize) -> Vec<(u64, Option<Vec<u8>>)> {
+        let mut lines = Lines::new(input);
+        lines.longest = longest;
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            all.push((line.number, line.text.ok().map(<[u8]>::to_vec)));
+        }
+        all
+    }
+
+    /// The same by the standard library.
+    fn expected(text: &[u8], longest: usize) -> Vec<(u64, Option<Vec<u8>>)> {
+        let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+        if lines.last().is_some_and(|last| last.is_empty()) {
+            lines.pop();
+        }
+        let numbered = (1..).zip(lines);
+        let told = numbered.filter_map(|(number, line)| {
+            if line.len() > longest {
+                return Some((number, None));
+            }
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            (!line.trim_ascii().is_empty()).then(|| (number, Some(line.to_vec())))
+        });
+        told.collect()
+    }
+
+    proptest! {
+        #[test]
+        fn however_the_bytes_come_the_lines_are_the_same(
+            text in "[ab \r\n]{0,60}",
+            sizes in prop::collection::vec(1_usize..9, 1..6),
+            longest in 3_usize..12,
+        ) {
+            let read = all(Chopped(text.as_bytes(), sizes, 0), longest);
+            prop_assert_eq!(read, expected(text.as_bytes(), longest));
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_blank_lines_and_windows_line_ends_are_no_content() {
+        let lines = all(&b"\xEF\xBB\xBFa\r\n\r\n  \nb"[..], 99);
+        assert_eq!(lines, [(1, Some(b"a".to_vec())), (4, Some(b"b".to_vec()))]);
+    }
+
+    #[test]
+    fn a_line_is_ready_when_no_byte_has_to_be_waited_for() {
+        let mut lines = Lines::new(Chopped(b"a\nb\nc\n", vec![4, 2], 0));
+        assert!(!lines.is_ready());
+        lines.next().unwrap();
+        assert!(lines.is_ready());
+        lines.next().unwrap();
+        assert!(!lines.is_ready());
+    }
+}

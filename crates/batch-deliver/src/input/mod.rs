@@ -1,0 +1,14 @@
+//! The inputs: what is named, how it is read, and in which order.
+
+mod compression;
+mod lines;
+mod named;
+mod reader;
+mod settled;
+mod turns;
+
+pub(crate) use self::lines::Lines;
+pub(crate) use self::named::Input;
+pub(crate) use self::reader::{Counts, Received, read};
+pub(crate) use self::settled::Settled;
+pub(crate) use self::turns::{Place, Turns};

@@ -1,0 +1,66 @@
+//! Reads and parses beside the delivery.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use tokio::sync::mpsc;
+
+use super::turns::{Taken, Turns, Unreadable};
+
+/// Records that are handed over together at most.
+const RECORDS: usize = 256;
+
+/// Parcels that wait at most.
+const PARCELS: usize = 4;
+
+/// Bytes that are read for one parcel at most, as far as the inputs' own buffers allow.
+const BYTES: u64 = 256 << 10;
+
+/// What is read so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counts {
+    pub(crate) bytes: Arc<AtomicU64>,
+    /// Records that were handed over.
+    pub(crate) records: Arc<AtomicU64>,
+}
+
+/// Records in the order in which they were read, and why the last ones are missing.
+pub(crate) type Received<E> = Vec<Result<Taken<E>, Unreadable>>;
+
+/// Reads in a thread of its own, as far ahead as a few hundred kilobytes, until the receiver is dropped.
+pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Received<E>>, Counts) {
+    let (sender, receiver) = mpsc::channel(PARCELS);
+    let counts = Counts {
+        bytes: turns.read_bytes(),
+        records: Arc::default(),
+    };
+    let records = Arc::clone(&counts.records);
+    thread::spawn(move || {
+        let bytes = turns.read_bytes();
+        let mut at_end = false;
+        while !at_end {
+            let start = bytes.load(Relaxed);
+            let mut parcel = Vec::new();
+            while parcel.len() < RECORDS && bytes.load(Relaxed) < start + BYTES {
+                match turns.next() {
+                    Ok(Some(taken)) => parcel.push(Ok(taken)),
+                    Ok(None) => at_end = true,
+                    Err(error) => {
+                        parcel.push(Err(error));
+                        at_end = true;
+                    }
+                }
+                // What is there does not wait for an input that is slow.
+                if at_end || !turns.is_ready() && !parcel.is_empty() {
+                    break;
+                }
+            }
+            records.fetch_add(parcel.len() as u64, Relaxed);
+            if !parcel.is_empty() && sender.blocking_send(parcel).is_err() {
+                return;
+            }
+        }
+    });
+    (receiver, counts)
+}

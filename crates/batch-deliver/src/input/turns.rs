@@ -1,0 +1,266 @@
+//! The records of all inputs, one of each in turn.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::{Input, Settled};
+use crate::flaw::Flaw;
+use crate::format::{Format, Record, Source};
+
+/// Inputs that are open at once at most: file descriptors are limited, and each takes a buffer.
+const MOST_OPEN: usize = 64;
+
+/// Where a record stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Which of the inputs, from 0.
+    pub(crate) input: usize,
+    /// Which line of it, from 1.
+    pub(crate) line: u64,
+}
+
+/// A record that was not passed over.
+pub(crate) struct Taken<E> {
+    /// Its number among the records of all inputs, in the order in which they are read, from 0.
+    pub(crate) number: u64,
+    pub(crate) place: Place,
+    pub(crate) record: Result<Record<E>, Flaw>,
+}
+
+/// An input that cannot be read, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[error("{input} cannot be read{}: {error}", behind(*.line))]
+pub(crate) struct Unreadable {
+    pub(crate) input: String,
+    line: u64,
+    error: io::Error,
+}
+
+fn behind(line: u64) -> String {
+    match line {
+        0 => String::new(),
+        line => format!(" behind line {line}"),
+    }
+}
+
+/// Reads the inputs in turn, which spreads sorted ones over the partitions of a table.
+pub(crate) struct Turns<E> {
+    inputs: VecDeque<(usize, Input)>,
+    format: Box<dyn Format<E>>,
+    open: Vec<Open<E>>,
+    /// Whose turn it is.
+    turn: usize,
+    most_open: usize,
+    settled: Settled,
+    number: u64,
+    read_bytes: Arc<AtomicU64>,
+}
+
+struct Open<E> {
+    input: usize,
+    name: String,
+    line: u64,
+    source: Box<dyn Source<E>>,
+}
+
+impl<E> Turns<E> {
+    /// Reads these inputs, but for the records that are settled.
+    pub(crate) fn new(inputs: Vec<Input>, format: Box<dyn Format<E>>, settled: Settled) -> Self {
+        Self {
+            inputs: inputs.into_iter().enumerate().collect(),
+            format,
+            open: Vec::new(),
+            turn: 0,
+            most_open: MOST_OPEN,
+            settled,
+            number: 0,
+            read_bytes: Arc::default(),
+        }
+    }
+
+    /// One input after the other instead.
+    pub(crate) fn one_by_one(mut self) -> Self {
+        self.most_open = 1;
+        self
+    }
+
+    /// Bytes read so far, as they are stored.
+    pub(crate) fn read_bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.read_bytes)
+    }
+
+    /// The next record that is not settled.
+    pub(crate) fn next(&mut self) -> Result<Option<Taken<E>>, Unreadable> {
+        loop {
+            while self.open.len() < self.most_open
+                && let Some((number, input)) = self.inputs.pop_front()
+            {
+                let opened = self.open(number, input)?;
+                self.open.push(opened);
+            }
+            let Some(open) = self.open.get_mut(self.turn) else {
+                if self.open.is_empty() {
+                    return Ok(None);
+                }
+                self.turn = 0;
+                continue;
+            };
+            let is_wanted = !self.settled.contains(self.number);
+            let reading = open.source.next(is_wanted).map_err(|error| Unreadable {
+                input: open.name.clone(),
+                line: open.line,
+                error,
+            })?;
+            let Some(reading) = reading else {
+                self.replace()?;
+                continue;
+            };
+            open.line = reading.line;
+            let place = Place {
+                input: open.input,
+                line: reading.line,
+            };
+            let number = self.number;
+            self.turn += 1;
+            self.number += 1;
+            if let Some(record) = reading.record {
+                return Ok(Some(Taken { number, place, record }));
+            }
+        }
+    }
+
+    /// Whether the next record is there without waiting for its input.
+    pub(crate) fn is_ready(&self) -> bool {
+        let next = self.open.get(self.turn).or(self.open.first());
+        next.is_some_and(|open| open.source.is_ready())
+    }
+
+    /// The input whose turn it is has ended: another takes its place.
+    fn replace(&mut self) -> Result<(), Unreadable> {
+        match self.inputs.pop_front() {
+            Some((number, input)) => self.open[self.turn] = self.open(number, input)?,
+            None => _ = self.open.remove(self.turn),
+        }
+        Ok(())
+    }
+
+    fn open(&self, number: usize, input: Input) -> Result<Open<E>, Unreadable> {
+        let source = input
+            .open(&self.read_bytes)
+            .and_then(|content| self.format.open(content, &input.name));
+        match source {
+            Ok(source) => Ok(Open {
+                input: number,
+                name: input.name,
+                line: 0,
+                source,
+            }),
+            Err(error) => Err(Unreadable {
+                input: input.name,
+                line: 0,
+                error,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Read;
+
+    use super::*;
+    use crate::format::{OnePerLine, Parse};
+
+    struct Words;
+
+    impl Parse<String> for Words {
+        fn parse(&mut self, line: &[u8]) -> Result<String, Flaw> {
+            Ok(String::from_utf8_lossy(line).into_owned())
+        }
+    }
+
+    impl Format<String> for Words {
+        fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<String>>> {
+            Ok(Box::new(OnePerLine::new(input, Self, false)))
+        }
+    }
+
+    /// Inputs of these words, each a line.
+    fn turns(folder: &tempfile::TempDir, inputs: &[&str], settled: Settled) -> Turns<String> {
+        let file = |(number, words): (usize, &&str)| {
+            let path = folder.path().join(number.to_string());
+            fs::write(&path, words.replace(' ', "\n")).unwrap();
+            Input::file(&path).unwrap()
+        };
+        Turns::new(inputs.iter().enumerate().map(file).collect(), Box::new(Words), settled)
+    }
+
+    fn all(mut turns: Turns<String>) -> Vec<(u64, String)> {
+        let next = || {
+            turns
+                .next()
+                .unwrap()
+                .map(|taken| (taken.number, taken.record.unwrap().entry))
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    fn words(read: &[(u64, String)]) -> String {
+        read.iter().map(|(_, word)| word.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn inputs_take_turns_until_they_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let inputs = ["a1 a2 a3", "b1", "", "d1 d2"];
+        let read = all(turns(&folder, &inputs, Settled::default()));
+        assert_eq!(words(&read), "a1 b1 d1 a2 d2 a3");
+        let read = all(turns(&folder, &inputs, Settled::default()).one_by_one());
+        assert_eq!(words(&read), "a1 a2 a3 b1 d1 d2");
+    }
+
+    #[test]
+    fn an_input_that_waits_takes_the_place_of_one_that_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut turns = turns(&folder, &["a1", "b1 b2 b3", "c1 c2"], Settled::default());
+        turns.most_open = 2;
+        assert_eq!(words(&all(turns)), "a1 b1 c1 b2 c2 b3");
+    }
+
+    #[test]
+    fn what_is_settled_is_passed_over_and_keeps_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let inputs = ["a1 a2 a3", "b1 b2"];
+        let whole = all(turns(&folder, &inputs, Settled::default()));
+        let mut settled = Settled::default();
+        settled.add(0, 1);
+        settled.add(3, 3);
+        let rest = all(turns(&folder, &inputs, settled.clone()));
+        let expected: Vec<_> = whole
+            .into_iter()
+            .filter(|(number, _)| !settled.contains(*number))
+            .collect();
+        assert_eq!(rest, expected);
+        assert_eq!(words(&rest), "a2 a3");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.zst");
+        let stored = zstd::encode_all(&b"one\ntwo\n"[..], 1).unwrap();
+        fs::write(&path, &stored[..stored.len() - 3]).unwrap();
+        let inputs = vec![Input::file(&path).unwrap()];
+        let mut turns = Turns::new(inputs, Box::new(Words), Settled::default());
+        let error = loop {
+            match turns.next() {
+                Ok(taken) => assert!(taken.is_some()),
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(error.contains("a.zst cannot be read"), "{error}");
+    }
+}

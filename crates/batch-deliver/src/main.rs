@@ -1,0 +1,11 @@
+//! `batch-deliver`: files into DynamoDB tables and SQS queues.
+
+use std::process::ExitCode;
+
+use batch_deliver::Arguments;
+use clap::Parser;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    batch_deliver::run(Arguments::parse()).await
+}

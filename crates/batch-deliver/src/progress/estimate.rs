@@ -1,0 +1,74 @@
+//! When the delivery will end.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What the rate is an average of.
+const AVERAGED: Duration = Duration::from_secs(5);
+
+/// Estimates from what was done in the last seconds.
+#[derive(Debug, Default)]
+pub(crate) struct Estimate {
+    /// When so many entries were settled.
+    seen: VecDeque<(Duration, u64)>,
+}
+
+impl Estimate {
+    /// Entries a second, now that so many are settled after this time.
+    #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
+    pub(crate) fn rate(&mut self, elapsed: Duration, settled: u64) -> f64 {
+        self.seen.push_back((elapsed, settled));
+        while self.seen.len() > 2 && self.seen[1].0 + AVERAGED <= elapsed {
+            self.seen.pop_front();
+        }
+        let (then, before) = self.seen[0];
+        let seconds = elapsed.saturating_sub(then).as_secs_f64();
+        if seconds > 0.0 {
+            settled.saturating_sub(before) as f64 / seconds
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Bytes of the inputs that are done, when so many of the records that were read are settled.
+pub(crate) fn done(read_bytes: u64, read: u64, settled: u64) -> u64 {
+    if read == 0 {
+        return 0;
+    }
+    let done = u128::from(read_bytes) * u128::from(settled.min(read)) / u128::from(read);
+    u64::try_from(done).unwrap_or(read_bytes)
+}
+
+/// The time that is left, when so many of all bytes are done after this time.
+#[expect(clippy::cast_precision_loss, reason = "an estimate is for the eye")]
+pub(crate) fn left(elapsed: Duration, done: u64, total: u64) -> Option<Duration> {
+    let seconds = elapsed.as_secs_f64() * total.saturating_sub(done) as f64 / done as f64;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_the_last_seconds() {
+        let mut estimate = Estimate::default();
+        assert!(estimate.rate(Duration::ZERO, 0) <= 0.0);
+        for second in 1..=20 {
+            estimate.rate(Duration::from_secs(second), second * 1_000);
+        }
+        for second in 21..=30 {
+            let rate = estimate.rate(Duration::from_secs(second), 20_000);
+            assert_eq!(rate <= 0.0, second >= 25, "{second}: {rate}");
+        }
+    }
+
+    #[test]
+    fn what_was_read_ahead_is_not_done() {
+        assert_eq!(done(1_000, 0, 0), 0);
+        assert_eq!(done(1_000, 100, 25), 250);
+        assert_eq!(left(Duration::from_secs(10), 250, 1_000), Some(Duration::from_secs(30)));
+        assert_eq!(left(Duration::from_secs(10), 0, 1_000), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! Tells the figures at intervals.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use aws_batch_delivery::{Progress, Snapshot};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::estimate::{self, Estimate};
+use crate::console::{Console, grouped, rate, time};
+use crate::input::Counts;
+use crate::stop::Stop;
+
+/// Between two pictures of the bar.
+const BAR: Duration = Duration::from_millis(200);
+
+/// What is watched.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched {
+    pub(crate) progress: Progress,
+    pub(crate) read: Counts,
+    /// Bytes of all inputs, where they are known.
+    pub(crate) total: Option<u64>,
+    /// How often a line is written where there is no bar.
+    pub(crate) every: Duration,
+}
+
+/// Tells how far the delivery has come until it is dropped.
+pub(crate) struct Ticker(JoinHandle<()>);
+
+impl Ticker {
+    pub(crate) fn start(watched: Watched, console: Console, stop: Stop) -> Self {
+        Self(tokio::spawn(tick(watched, console, stop)))
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn tick(watched: Watched, console: Console, stop: Stop) {
+    if console.is_quiet() && !console.is_json() {
+        return;
+    }
+    console.show_bar(watched.total);
+    let start = Instant::now();
+    let mut ticks = interval(if console.bar().is_some() { BAR } else { watched.every });
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    // The first one comes at once.
+    ticks.tick().await;
+    let mut moment = Moment::default();
+    loop {
+        ticks.tick().await;
+        moment.look(&watched, start.elapsed());
+        if let Some(bar) = console.bar() {
+            bar.set_position(moment.done);
+            bar.set_message(moment.words(watched.total));
+        } else if console.is_json() {
+            // Without a reader there is no use in going on.
+            if console.emit(&moment.event(watched.total)).is_err() {
+                stop.token.cancel();
+                return;
+            }
+        } else {
+            console.tell(&moment.words(watched.total));
+        }
+    }
+}
+
+/// The figures of one moment.
+#[derive(Default)]
+struct Moment {
+    estimate: Estimate,
+    elapsed: Duration,
+    snapshot: Snapshot,
+    rate: f64,
+    read: u64,
+    read_bytes: u64,
+    /// Bytes of the inputs whose records are settled.
+    done: u64,
+}
+
+impl Moment {
+    fn look(&mut self, watched: &Watched, elapsed: Duration) {
+        self.elapsed = elapsed;
+        self.snapshot = watched.progress.snapshot();
+        self.read = watched.read.records.load(Relaxed);
+        self.read_bytes = watched.read.bytes.load(Relaxed);
+        let settled = self.snapshot.delivered + self.snapshot.undelivered + self.snapshot.superseded;
+        self.rate = self.estimate.rate(elapsed, settled);
+        self.done = estimate::done(self.read_bytes, self.read, settled);
+    }
+
+    fn left(&self, total: Option<u64>) -> Option<Duration> {
+        estimate::left(self.elapsed, self.done, total?)
+    }
+
+    /// The most important first: a narrow terminal cuts the rest off.
+    fn words(&self, total: Option<u64>) -> String {
+        let figures = &self.snapshot;
+        let mut words = vec![format!("{} delivered", grouped(figures.delivered))];
+        words.push(format!("{}/s", rate(self.rate)));
+        if let Some(left) = self.left(total) {
+            words.push(format!("{} left", time(left)));
+        }
+        if figures.undelivered > 0 {
+            words.push(format!("{} UNDELIVERED", grouped(figures.undelivered)));
+        }
+        if let Some(pace) = &figures.pace {
+            words.push(match pace.capacity {
+                Some(capacity) => format!("{} at {}/s", pace.state, rate(capacity)),
+                None => pace.state.to_string(),
+            });
+        }
+        words.push(format!("{} in flight", grouped(figures.in_flight)));
+        words.push(format!("{} waiting", grouped(figures.waiting)));
+        if figures.throttled > 0 {
+            words.push(format!("{} throttled", grouped(figures.throttled)));
+        }
+        words.join(" · ")
+    }
+
+    fn event(&self, total: Option<u64>) -> Value {
+        json!({
+            "event": "progress",
+            "elapsed_seconds": self.elapsed.as_secs_f64(),
+            "rate": self.rate,
+            "read": self.read,
+            "read_bytes": self.read_bytes,
+            "total_bytes": total,
+            "seconds_left": self.left(total).map(|left| left.as_secs_f64()),
+            "figures": self.snapshot,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_begin_with_what_counts() {
+        let mut moment = Moment {
+            rate: 1_002.3,
+            elapsed: Duration::from_secs(10),
+            done: 250,
+            ..Moment::default()
+        };
+        moment.snapshot.delivered = 10_023;
+        moment.snapshot.in_flight = 50;
+        assert_eq!(
+            moment.words(Some(1_000)),
+            "10,023 delivered · 1,002/s · 30 s left · 50 in flight · 0 waiting"
+        );
+        moment.snapshot.undelivered = 2;
+        moment.snapshot.throttled = 7;
+        assert_eq!(
+            moment.words(None),
+            "10,023 delivered · 1,002/s · 2 UNDELIVERED · 50 in flight · 0 waiting · 7 throttled"
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! Writes to a table.
+
+use aws_batch_delivery::Delivery;
+use aws_batch_delivery::targets::dynamo::DynamoTable;
+use aws_sdk_dynamodb::Client;
+
+use super::simulated::Simulated;
+use super::{Job, Outcome};
+use crate::arguments::{TableFormat, ToTable};
+use crate::connect;
+use crate::failure::Failure;
+use crate::format::items::{JsonItems, Typing};
+use crate::key::Key;
+use crate::write::Writes;
+
+/// Puts the items of the inputs, or deletes them.
+pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Failure> {
+    let (client, key, simulated) = service(&arguments).await?;
+    let writes = match (&key, deletes) {
+        (Some(key), true) => Writes::deletes(key.clone()),
+        (None, true) => {
+            let words =
+                "the key of the table may not be asked (dynamodb:DescribeTable): give it as --key year:N,title:S";
+            return Err(Failure::WrongUse(words.to_owned()));
+        }
+        (_, false) => Writes::puts(key.clone()),
+    };
+    let format = Box::new(JsonItems {
+        typing: match arguments.format {
+            TableFormat::Auto => Typing::ByContent,
+            TableFormat::Json => Typing::Plain,
+            TableFormat::Dynamodb => Typing::Typed,
+        },
+        writes,
+        keeps_text: false,
+    });
+    let job = Job {
+        delivery: delivery(client, &arguments.table, key.as_ref()),
+        format,
+        destination: arguments.table,
+        simulated,
+    };
+    job.run(&arguments.common).await
+}
+
+/// The client of the table, and its key if it is known.
+async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Option<Simulated>), Failure> {
+    if let Some(rate) = arguments.common.service.simulate {
+        let Some(key) = arguments.key.clone() else {
+            let words = "a simulated table needs its key: --key year:N,title:S";
+            return Err(Failure::WrongUse(words.to_owned()));
+        };
+        let simulated = Simulated::table(&arguments.table, &key, rate);
+        return Ok((simulated.simulator.dynamo_client(), Some(key), Some(simulated)));
+    }
+    let config = connect::config(&arguments.common.service).await?;
+    let client = Client::new(&config);
+    let key = match &arguments.key {
+        Some(key) => Some(key.clone()),
+        None => connect::key(&client, &arguments.table).await?,
+    };
+    Ok((client, key, None))
+}
+
+fn delivery(client: Client, table: &str, key: Option<&Key>) -> Delivery<DynamoTable> {
+    let delivery = Delivery::to_dynamo(client, table);
+    match key {
+        None => delivery,
+        Some(Key { partition, sort: None }) => delivery.key(&partition.name),
+        Some(Key {
+            partition,
+            sort: Some(sort),
+        }) => delivery.key_with_sort(&partition.name, &sort.name),
+    }
+}

@@ -1,0 +1,82 @@
+//! What was read and is not settled.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::input::Place;
+
+/// Where the entries under way come from, by their positions in the delivery. Clones show the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Window(Arc<Mutex<Under>>);
+
+#[derive(Debug, Default)]
+struct Under {
+    /// The position of the first origin.
+    first: u64,
+    /// `None` for what is settled.
+    origins: VecDeque<Option<Origin>>,
+}
+
+/// Where an entry comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Its number among the records of all inputs.
+    pub(crate) number: u64,
+    pub(crate) place: Place,
+    /// How the input has it, if that is kept.
+    pub(crate) text: Option<Box<[u8]>>,
+}
+
+impl Window {
+    /// The next position has this origin.
+    pub(crate) fn enter(&self, origin: Origin) {
+        self.under().origins.push_back(Some(origin));
+    }
+
+    /// The position has come to its end. Returns its origin, once.
+    pub(crate) fn settle(&self, position: u64) -> Option<Origin> {
+        let mut under = self.under();
+        let index = usize::try_from(position.checked_sub(under.first)?).ok()?;
+        let origin = under.origins.get_mut(index)?.take();
+        while let Some(None) = under.origins.front() {
+            under.origins.pop_front();
+            under.first += 1;
+        }
+        origin
+    }
+
+    fn under(&self) -> MutexGuard<'_, Under> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn origin(number: u64) -> Origin {
+        let place = Place { input: 0, line: number };
+        Origin {
+            number,
+            place,
+            text: None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_position_has_its_origin_once_in_any_order(order in Just((0..30_u64).collect::<Vec<_>>()).prop_shuffle()) {
+            let window = Window::default();
+            (0..30).for_each(|number| window.enter(origin(number * 2)));
+            for position in &order {
+                prop_assert_eq!(window.settle(*position), Some(origin(position * 2)));
+                prop_assert_eq!(window.settle(*position), None);
+            }
+            prop_assert!(window.under().origins.is_empty());
+            window.enter(origin(1));
+            prop_assert_eq!(window.settle(30), Some(origin(1)));
+        }
+    }
+}

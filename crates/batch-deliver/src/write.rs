@@ -1,0 +1,74 @@
+//! Writes to a table, made of items.
+
+use aws_sdk_dynamodb::types::{DeleteRequest, PutRequest, WriteRequest};
+
+use crate::flaw::Flaw;
+use crate::item::Item;
+use crate::key::Key;
+
+/// Makes writes of items.
+#[derive(Debug, Clone)]
+pub(crate) struct Writes {
+    key: Option<Key>,
+    deletes: bool,
+}
+
+impl Writes {
+    /// Items are put. A key that is known is looked for in each.
+    pub(crate) fn puts(key: Option<Key>) -> Self {
+        Self { key, deletes: false }
+    }
+
+    /// What has the key of an item is deleted; all other attributes count for nothing.
+    pub(crate) fn deletes(key: Key) -> Self {
+        Self {
+            key: Some(key),
+            deletes: true,
+        }
+    }
+
+    /// The key of the table, if it is known.
+    pub(crate) fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
+    }
+
+    /// The write of an item.
+    pub(crate) fn of(&self, mut item: Item) -> Result<WriteRequest, Flaw> {
+        if let Some(key) = &self.key {
+            key.check(&item)?;
+            if self.deletes {
+                item.retain(|name, _| key.has(name));
+            }
+        }
+        let unbuilt = |_| Flaw::new("an item is needed");
+        let write = WriteRequest::builder();
+        Ok(if self.deletes {
+            let delete = DeleteRequest::builder().set_key(Some(item)).build();
+            write.delete_request(delete.map_err(unbuilt)?).build()
+        } else {
+            let put = PutRequest::builder().set_item(Some(item)).build();
+            write.put_request(put.map_err(unbuilt)?).build()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+
+    use super::*;
+
+    #[test]
+    fn a_delete_has_the_key_alone() {
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let key: Key = "id".parse().unwrap();
+        let item = Item::from([("id".to_owned(), text("a")), ("name".to_owned(), text("b"))]);
+        let put = Writes::puts(Some(key.clone())).of(item.clone()).unwrap();
+        assert_eq!(put.put_request().unwrap().item(), &item);
+        let delete = Writes::deletes(key).of(item).unwrap();
+        assert_eq!(
+            delete.delete_request().unwrap().key(),
+            &Item::from([("id".to_owned(), text("a"))])
+        );
+    }
+}

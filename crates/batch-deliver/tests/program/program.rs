@@ -1,0 +1,109 @@
+//! Runs the program.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder for the files of a test, in which the program runs.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    /// The program with these arguments, separated by blanks.
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        command(self.0.path(), arguments)
+    }
+
+    pub(crate) fn run(&self, arguments: &str) -> Run {
+        self.run_with(arguments, "")
+    }
+
+    /// Runs it with this standard input.
+    pub(crate) fn run_with(&self, arguments: &str, input: &str) -> Run {
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The program may end before it has read all.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        Run::from(child.wait_with_output().unwrap())
+    }
+
+    /// Loads into a simulated table with the key `id`.
+    pub(crate) fn load(&self, arguments: &str) -> Run {
+        self.run(&format!("load --simulate 1000000 --table t --key id:N {arguments}"))
+    }
+}
+
+fn command(folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_batch-deliver"));
+    command.current_dir(folder).args(arguments.split_whitespace());
+    command
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "test")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_EC2_METADATA_DISABLED", "true");
+    command
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Run {
+    /// That it ended with this code and said this.
+    #[track_caller]
+    pub(crate) fn expect(&self, code: i32, words: &str) -> &Self {
+        assert_eq!(self.code, code, "{}", self.stderr);
+        assert!(self.stderr.contains(words), "{words:?} is not in:\n{}", self.stderr);
+        self
+    }
+
+    /// The last event that it wrote, which is the report.
+    pub(crate) fn report(&self) -> Value {
+        serde_json::from_str(self.stdout.lines().last().unwrap()).unwrap()
+    }
+}
+
+/// Lines of items with these ids.
+pub(crate) fn items(ids: impl IntoIterator<Item = u32>) -> String {
+    let line = |id: u32| {
+        format!(
+            "{}\n",
+            json!({"id": id, "name": format!("item {id}"), "even": id.is_multiple_of(2)})
+        )
+    };
+    ids.into_iter().map(line).collect()
+}

@@ -1,0 +1,79 @@
+//! What the program says, and its exit codes.
+
+use crate::program::{Folder, items};
+
+#[test]
+fn wrong_use_is_told_with_what_to_do() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..3));
+    let wrong = [
+        ("load", "--table"),
+        (
+            "load --table t --simulate 10 a.jsonl",
+            "a simulated table needs its key: --key year:N,title:S",
+        ),
+        (
+            "load --table t --simulate 10 --key id:N b.jsonl",
+            "b.jsonl cannot be read",
+        ),
+        ("load --table t --simulate 10 --key id:N b*", "no file matches b*"),
+        ("load --table t --simulate 10 --key id:N .", "name the files in it"),
+        (
+            "load --table t --simulate 10 --key id:X a.jsonl",
+            "of the type S, N or B",
+        ),
+        (
+            "load --table t --simulate 0 --key id:N a.jsonl",
+            "a number above 0 is needed",
+        ),
+        (
+            "load --table t --simulate 10 --key id:N --strategy linear --max-rate 5 a.jsonl",
+            "leave --strategy out",
+        ),
+        (
+            "load --table t --simulate 10 --key id:N --deadline soon a.jsonl",
+            "--deadline",
+        ),
+    ];
+    for (arguments, words) in wrong {
+        let run = folder.run(arguments);
+        run.expect(2, words);
+        assert_eq!(run.stdout, "", "{arguments}");
+    }
+}
+
+#[test]
+fn an_entry_that_cannot_be_delivered_is_told_with_its_line_and_its_cause() {
+    let folder = Folder::new();
+    let large = format!("{{\"id\":1,\"large\":\"{}\"}}\n", "x".repeat(409_600));
+    folder.write("a.jsonl", items(5..8) + &large + &items(9..12));
+    folder
+        .load("a.jsonl")
+        .expect(1, "6 delivered to t")
+        .expect(1, "a.jsonl:4: not sent: the item has 409609 bytes, the limit is 409600");
+}
+
+#[test]
+fn machines_read_progress_and_report_as_json() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..100));
+    let run = folder.load("--json a.jsonl");
+    run.expect(0, "100 delivered");
+    let report = run.report();
+    assert_eq!(
+        (&report["event"], &report["report"]["delivered"]),
+        (&"report".into(), &100.into())
+    );
+    assert_eq!(folder.load("--quiet a.jsonl").expect(0, "").stderr, "");
+}
+
+#[test]
+fn help_fits_a_screen() {
+    let folder = Folder::new();
+    for command in ["", "load", "send", "delete"] {
+        let run = folder.run(&format!("{command} --help"));
+        assert_eq!(run.code, 0);
+        assert!(run.stdout.lines().count() <= 50, "{}", run.stdout);
+        assert!(run.stdout.lines().all(|line| line.len() <= 120), "{}", run.stdout);
+    }
+}
