@@ -52,10 +52,6 @@ impl BadLines {
         self.count.load(Relaxed)
     }
 
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
     /// Tells the line. It is an error when there are too many of them.
     fn tell(&self, place: Place, flaw: &Flaw) -> Result<(), Ended> {
         let name = &self.names[place.input];

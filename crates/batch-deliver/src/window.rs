@@ -1,6 +1,6 @@
 //! What was read and is not settled.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::input::Place;
@@ -15,6 +15,8 @@ struct Under {
     first: u64,
     /// `None` for what is settled.
     origins: VecDeque<Option<Origin>>,
+    /// The last line of each input that has entered.
+    last: BTreeMap<usize, u64>,
 }
 
 /// Where an entry comes from.
@@ -30,7 +32,9 @@ pub(crate) struct Origin {
 impl Window {
     /// The next position has this origin.
     pub(crate) fn enter(&self, origin: Origin) {
-        self.under().origins.push_back(Some(origin));
+        let mut under = self.under();
+        under.last.insert(origin.place.input, origin.place.line);
+        under.origins.push_back(Some(origin));
     }
 
     /// The position has come to its end. Returns its origin, once.
@@ -43,6 +47,11 @@ impl Window {
             under.first += 1;
         }
         origin
+    }
+
+    /// The last line of each input that has entered.
+    pub(crate) fn last_places(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.under().last.clone().into_iter()
     }
 
     fn under(&self) -> MutexGuard<'_, Under> {

@@ -1,12 +1,14 @@
 //! What the program is asked for.
 
 mod delivering;
+mod keeping;
 mod service;
 mod telling;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::delivering::Delivering;
+pub(crate) use self::keeping::Keeping;
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 use crate::key::Key;
@@ -73,6 +75,8 @@ pub(crate) struct Common {
     /// Pass over so many lines that cannot be read
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
+    #[command(flatten)]
+    pub(crate) keeping: Keeping,
     #[command(flatten)]
     pub(crate) delivering: Delivering,
     #[command(flatten)]

@@ -10,7 +10,6 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
-    #[cfg(test)]
     /// Adds all numbers from the first to the last.
     pub(crate) fn add(&mut self, first: u64, last: u64) {
         let (mut first, mut last) = (first, last);
@@ -31,12 +30,10 @@ impl Settled {
         run.is_some_and(|(_, last)| number <= *last)
     }
 
-    #[cfg(test)]
     pub(crate) fn len(&self) -> u64 {
         self.runs.iter().map(|(first, last)| last - first + 1).sum()
     }
 
-    #[cfg(test)]
     /// The first and the last number of each run.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
         self.runs.iter().map(|(first, last)| (*first, *last))

@@ -1,7 +1,7 @@
 //! Writes to a table.
 
 use aws_batch_delivery::Delivery;
-use aws_batch_delivery::targets::dynamo::DynamoTable;
+use aws_batch_delivery::targets::dynamo::{DynamoTable, MAX_REQUESTS};
 use aws_sdk_dynamodb::Client;
 
 use super::simulated::Simulated;
@@ -32,9 +32,11 @@ pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Fa
             TableFormat::Dynamodb => Typing::Typed,
         },
         writes,
-        keeps_text: false,
+        keeps_text: arguments.common.keeping.dead_letter.is_some(),
     });
     let job = Job {
+        command: if deletes { "delete" } else { "load" },
+        largest_call: MAX_REQUESTS,
         delivery: delivery(client, &arguments.table, key.as_ref()),
         format,
         destination: arguments.table,

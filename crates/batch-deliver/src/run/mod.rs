@@ -1,26 +1,28 @@
 //! A delivery from the inputs to the summary.
 
-mod handed_back;
 mod load;
 mod send;
 mod simulated;
 mod summary;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::{Delivery, DeliveryError, Progress, Report};
+use clap::ValueEnum;
 
-use self::handed_back::HandedBack;
 use self::simulated::Simulated;
 pub(crate) use self::summary::Outcome;
 use self::summary::Summary;
 use crate::arguments::{Arguments, Command, Common, Order};
-use crate::console::Console;
+use crate::console::{Console, grouped};
+use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::input::{self, Input, Settled, Turns};
+use crate::journal::{Identity, Journal, State};
 use crate::progress::{Ticker, Watched};
+use crate::settling::Settling;
 use crate::stop::Stop;
 use crate::stream::{BadLines, Ended, entries};
 use crate::window::Window;
@@ -36,7 +38,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
 
 /// What is delivered, and where to.
 struct Job<T: BatchTarget> {
+    command: &'static str,
     delivery: Delivery<T>,
+    /// Entries of a call at most.
+    largest_call: usize,
     format: Box<dyn Format<T::Entry>>,
     /// What the destination is called.
     destination: String,
@@ -50,15 +55,24 @@ impl<T: BatchTarget> Job<T> {
         let console = Console::new(common.telling.json, common.telling.quiet);
         let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        let turns = Turns::new(inputs, self.format, Settled::default());
+        let dead_letter = dead_letter(common, &inputs)?;
+        let stop = Stop::default();
+        let (journal, settled) = self.journal(common, &inputs, &stop, &console)?;
+        let turns = Turns::new(inputs, self.format, settled);
         let (receiver, read) = input::read(match common.order {
             Order::Turns => turns,
             Order::File => turns.one_by_one(),
         });
 
-        let stop = Stop::default();
         stop.on_interrupt(console.clone());
-        let window = Window::default();
+        let settling = Arc::new(Settling {
+            window: Window::default(),
+            names: Arc::clone(&names),
+            journal,
+            dead_letter,
+            handed_back: Mutex::default(),
+            stop: stop.clone(),
+        });
         let bad_lines = BadLines::new(names, common.keep_going, console.clone());
         let progress = Progress::default();
         let watched = Watched {
@@ -69,35 +83,92 @@ impl<T: BatchTarget> Job<T> {
         };
         let options = options.progress(&progress).cancellation(stop.token.clone());
         let ticker = Ticker::start(watched, console.clone(), stop.clone());
-        let entries = entries(receiver, window.clone(), bad_lines.clone());
-        let delivered = self.delivery.options(options).try_deliver_stream(entries).await;
+        let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
+        let delivery = settled_by(self.delivery.options(options), &settling);
+        let delivered = delivery.try_deliver_stream(entries).await;
         drop(ticker);
         console.clear_bar();
 
-        let mut handed_back = HandedBack::default();
         let (report, ended, stopped) = match delivered {
             Ok(report) => (report, None, None),
-            Err(error) => {
-                for undelivered in error.undelivered() {
-                    if let Some(origin) = window.settle(undelivered.position) {
-                        handed_back.add(origin.place, &undelivered.cause);
-                    }
-                }
-                parts(error)
-            }
+            Err(error) => parts(error),
         };
+        let journal_error = settling.journal.as_ref().and_then(|journal| journal.close().err());
         let summary = Summary {
             destination: self.destination,
             report,
             ended,
             stopped,
-            was_interrupted: stop.was_interrupted(),
-            handed_back,
+            journal_error,
+            settling,
             bad_lines,
+            resumes: common.keeping.resume.clone(),
             simulated: self.simulated,
         };
         summary.tell(&console)
     }
+
+    /// The journal of this load, and what is settled by earlier runs.
+    fn journal(
+        &self,
+        common: &Common,
+        inputs: &[Input],
+        stop: &Stop,
+        console: &Console,
+    ) -> Result<(Option<Journal>, Settled), Failure> {
+        let Some(path) = &common.keeping.resume else {
+            return Ok((None, Settled::default()));
+        };
+        let order = common.order.to_possible_value();
+        let order = order.as_ref().map_or("", |order| order.get_name());
+        let in_flight = u64::from(common.delivering.concurrency) * self.largest_call as u64;
+        let identity = Identity::new(self.command, &self.destination, order, inputs, in_flight)?;
+        let state = State::open(path, identity)?;
+        let settled = state.settled.clone();
+        if settled.len() > 0 {
+            console.tell(&format!(
+                "{} entries are settled by earlier runs",
+                grouped(settled.len())
+            ));
+        }
+        if state.doubtful > 0 {
+            let most = grouped(state.doubtful);
+            console.tell(&format!(
+                "the last run was killed: up to {most} entries that were in flight may be sent twice"
+            ));
+        }
+        Ok((Some(Journal::start(state, stop.token.clone())), settled))
+    }
+}
+
+/// The place of dead letters, if there is to be one.
+fn dead_letter(common: &Common, inputs: &[Input]) -> Result<Option<DeadLetter>, Failure> {
+    let Some(path) = &common.keeping.dead_letter else {
+        return Ok(None);
+    };
+    let dead_letter = DeadLetter::open(path)?;
+    let same = path.canonicalize().ok();
+    let is_input = |input: &Input| input.path.as_ref().and_then(|path| path.canonicalize().ok()) == same;
+    if same.is_some() && inputs.iter().any(is_input) {
+        let words = format!(
+            "{} is an input and the file of dead letters: name another one",
+            path.display()
+        );
+        return Err(Failure::WrongUse(words));
+    }
+    Ok(Some(dead_letter))
+}
+
+/// The delivery with its books.
+fn settled_by<T: BatchTarget>(delivery: Delivery<T>, settling: &Arc<Settling>) -> Delivery<T> {
+    let delivered = Arc::clone(settling);
+    let undelivered = Arc::clone(settling);
+    delivery
+        .on_delivered(move |position, _| delivered.delivered(position))
+        .on_undelivered(move |entry| {
+            let settling = Arc::clone(&undelivered);
+            async move { settling.undelivered(&entry) }
+        })
 }
 
 /// The report, why the inputs were not read to their end, and why the delivery stopped.

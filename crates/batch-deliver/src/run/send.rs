@@ -1,6 +1,7 @@
 //! Messages to a queue.
 
 use aws_batch_delivery::Delivery;
+use aws_batch_delivery::targets::sqs::MAX_MESSAGES;
 use aws_sdk_sqs::Client;
 
 use super::simulated::Simulated;
@@ -22,10 +23,12 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
         (client, url, None)
     };
     let job = Job {
+        command: "send",
+        largest_call: MAX_MESSAGES,
         delivery: Delivery::to_sqs(client, url),
         format: Box::new(Messages {
             is_json: arguments.format == QueueFormat::Json,
-            keeps_text: false,
+            keeps_text: arguments.common.keeping.dead_letter.is_some(),
         }),
         destination: arguments.queue,
         simulated,

@@ -1,13 +1,17 @@
 //! What a delivery came to.
 
-use aws_batch_delivery::Report;
-use serde_json::json;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
-use super::handed_back::{HandedBack, Reason};
+use aws_batch_delivery::Report;
+use serde_json::{Value, json};
+
 use super::simulated::Simulated;
 use crate::console::{Console, grouped, rate, time};
 use crate::failure::Failure;
-use crate::input::Place;
+use crate::handed_back::{HandedBack, Reason};
+use crate::settling::Settling;
 use crate::stream::{BadLines, Ended};
 
 /// How the program ends.
@@ -26,9 +30,10 @@ pub(super) struct Summary {
     pub(super) report: Report,
     pub(super) ended: Option<Ended>,
     pub(super) stopped: Option<String>,
-    pub(super) was_interrupted: bool,
-    pub(super) handed_back: HandedBack,
+    pub(super) journal_error: Option<io::Error>,
+    pub(super) settling: Arc<Settling>,
     pub(super) bad_lines: BadLines,
+    pub(super) resumes: Option<PathBuf>,
     pub(super) simulated: Option<Simulated>,
 }
 
@@ -39,7 +44,7 @@ impl Summary {
         if let Some(simulated) = &self.simulated {
             console.tell(&simulated.compare(self.report.delivered));
         }
-        if let Some(words) = self.undelivered() {
+        for words in self.undelivered() {
             console.warn(&words);
         }
         if let Some(stopped) = &self.stopped {
@@ -48,18 +53,25 @@ impl Summary {
         if let Some(ended) = &self.ended {
             console.warn(&ended.to_string());
         }
-        if self.was_interrupted {
-            console.tell("interrupted");
+        for words in self.dead_letters() {
+            console.warn(&words);
+        }
+        let outcome = self.outcome();
+        if outcome != Outcome::Delivered {
+            self.how_to_go_on().iter().for_each(|words| console.warn(words));
         }
         console
             .emit(&self.event())
             .map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
-        Ok(self.outcome())
+        Ok(outcome)
     }
 
     fn outcome(&self) -> Outcome {
         let is_whole = self.report.finished && self.report.undelivered == 0 && self.bad_lines.count() == 0;
-        match (is_whole, self.was_interrupted) {
+        match (
+            is_whole && self.journal_error.is_none(),
+            self.settling.stop.was_interrupted(),
+        ) {
             (true, _) => Outcome::Delivered,
             (false, true) => Outcome::Interrupted,
             (false, false) => Outcome::Undelivered,
@@ -94,32 +106,93 @@ impl Summary {
     }
 
     /// Why entries were not delivered, each cause with its first entry.
-    fn undelivered(&self) -> Option<String> {
-        let (reasons, others) = self.handed_back.reasons();
+    fn undelivered(&self) -> Vec<String> {
+        let handed_back = self.handed_back();
+        let (reasons, others) = handed_back.reasons();
         let told = reasons.iter().map(|Reason { words, first, entries }| {
             let more = match entries {
                 1 => String::new(),
                 _ => format!(" and {} more", grouped(entries - 1)),
             };
-            format!("{}{more}: {words}", self.name(*first))
+            format!("{}:{}{more}: {words}", self.settling.names[first.input], first.line)
         });
         let mut lines: Vec<String> = told.collect();
         if others > 0 {
             lines.push(format!("{} more for other causes", grouped(others)));
         }
-        (!lines.is_empty()).then(|| lines.join("\n"))
+        lines
     }
 
-    fn name(&self, place: Place) -> String {
-        format!("{}:{}", self.bad_lines.names()[place.input], place.line)
+    fn dead_letters(&self) -> Vec<String> {
+        let Some(dead_letter) = &self.settling.dead_letter else {
+            return Vec::new();
+        };
+        let (written, path, error) = dead_letter.close();
+        let path = path.display();
+        let mut words = Vec::new();
+        if written > 0 {
+            words.push(format!(
+                "{} dead letters are in {path}, their causes in {path}.causes.jsonl",
+                grouped(written)
+            ));
+        }
+        if let Some(error) = error {
+            words.push(format!(
+                "{path} cannot be written any more, so that the delivery was stopped: {error}"
+            ));
+        }
+        words
     }
 
-    fn event(&self) -> serde_json::Value {
-        let (reasons, others) = self.handed_back.reasons();
+    /// What is left, and what to do.
+    fn how_to_go_on(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if let Some(path) = &self.resumes {
+            match &self.journal_error {
+                None => words.push("to go on, run the same command again".to_owned()),
+                Some(error) => words.push(format!(
+                    "{} cannot be written any more, so that the delivery was stopped: {error}. To go on, make room and run \
+                     the same command again: what it does not have may be sent twice",
+                    path.display()
+                )),
+            }
+        }
+        let lines = self.handed_back().lines(&self.settling.names);
+        if !lines.is_empty() {
+            words.push(format!(
+                "not delivered, and in no other file than the input: {}",
+                lines.join("; ")
+            ));
+        }
+        if !self.report.finished && self.resumes.is_none() {
+            let unread = self.settling.window.last_places().map(|(input, line)| {
+                let name = &self.settling.names[input];
+                format!("{name} from line {}", line + 1)
+            });
+            let unread: Vec<_> = unread.collect();
+            let unread = if unread.is_empty() {
+                "any input".to_owned()
+            } else {
+                unread.join(", ")
+            };
+            words.push(format!(
+                "not read: {unread}; with --resume STATE a load goes on where it was"
+            ));
+        }
+        words
+    }
+
+    fn handed_back(&self) -> MutexGuard<'_, HandedBack> {
+        self.settling.handed_back.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn event(&self) -> Value {
+        let handed_back = self.handed_back();
+        let (reasons, others) = handed_back.reasons();
         let causes: Vec<_> = reasons
             .iter()
             .map(|Reason { words, first, entries }| {
-                let file = &self.bad_lines.names()[first.input];
+                let file = &self.settling.names[first.input];
                 json!({"cause": words, "entries": entries, "file": file, "line": first.line})
             })
             .collect();
@@ -127,7 +200,7 @@ impl Summary {
             "event": "report",
             "report": self.report,
             "bad_lines": self.bad_lines.count(),
-            "interrupted": self.was_interrupted,
+            "interrupted": self.settling.stop.was_interrupted(),
             "stopped": self.stopped,
             "input_error": self.ended.as_ref().map(ToString::to_string),
             "causes": causes,

@@ -24,6 +24,10 @@ impl Folder {
         fs::write(self.path(name), content).unwrap();
     }
 
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
     /// The program with these arguments, separated by blanks.
     pub(crate) fn command(&self, arguments: &str) -> Command {
         command(self.0.path(), arguments)

@@ -1,0 +1,225 @@
+//! Where entries go that were not delivered.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use aws_batch_delivery::Cause;
+use serde_json::json;
+
+use crate::failure::Failure;
+
+/// A file of entries as their input has them, so that it can be an input itself, and beside it a file of their causes.
+#[derive(Debug)]
+pub(crate) struct DeadLetter {
+    path: PathBuf,
+    files: Mutex<Files>,
+}
+
+#[derive(Debug)]
+struct Files {
+    entries: Appended,
+    causes: Appended,
+    written: u64,
+    /// Why nothing can be written any more.
+    error: Option<io::Error>,
+}
+
+/// What is to be said of an entry.
+pub(crate) struct Letter<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) file: &'a str,
+    pub(crate) line: u64,
+    pub(crate) cause: &'a Cause,
+    pub(crate) attempts: u32,
+    pub(crate) may_have_been_delivered: bool,
+}
+
+impl DeadLetter {
+    /// Opens both files, which the owner alone may read. What is in them stays.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let mut causes = path.to_owned().into_os_string();
+        causes.push(".causes.jsonl");
+        let open = |path: &Path| {
+            let opened = Appended::open(path);
+            opened.map_err(|error| {
+                Failure::WrongUse(format!("--dead-letter {} cannot be written: {error}", path.display()))
+            })
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            files: Mutex::new(Files {
+                entries: open(path)?,
+                causes: open(Path::new(&causes))?,
+                written: 0,
+                error: None,
+            }),
+        })
+    }
+
+    /// Writes an entry. The first error is the last one: from then on nothing is written.
+    pub(crate) fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = &files.error {
+            return Err(error.kind().into());
+        }
+        let cause = json!({
+            "cause": letter.cause.to_string(),
+            "attempts": letter.attempts,
+            "may_have_been_delivered": letter.may_have_been_delivered,
+            "file": letter.file,
+            "line": letter.line,
+        });
+        // A cause without its entry does no harm; an entry without its cause would shift the causes of all others.
+        let written = files.causes.write(cause.to_string().as_bytes());
+        let written = written.and_then(|()| {
+            let written = files.entries.write(letter.text);
+            written.inspect_err(|_| files.causes.take_back())
+        });
+        match written {
+            Ok(()) => {
+                files.written += 1;
+                Ok(())
+            }
+            Err(error) => {
+                let kind = error.kind();
+                files.error = Some(error);
+                Err(kind.into())
+            }
+        }
+    }
+
+    /// How many entries were written, and where to; and what has ended that.
+    pub(crate) fn close(&self) -> (u64, &Path, Option<String>) {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.entries.remove_if_made_for_nothing();
+        files.causes.remove_if_made_for_nothing();
+        (files.written, &self.path, files.error.as_ref().map(ToString::to_string))
+    }
+}
+
+/// A file that grows by whole lines.
+#[derive(Debug)]
+struct Appended {
+    path: PathBuf,
+    file: File,
+    /// Bytes of whole lines.
+    length: u64,
+    /// The same before the last line.
+    before: u64,
+    is_new: bool,
+}
+
+impl Appended {
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let is_new = !path.exists();
+        let file = options.open(path)?;
+        let length = file.metadata()?.len();
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            length,
+            before: length,
+            is_new,
+        })
+    }
+
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        self.before = self.length;
+        let line = [line, b"\n"].concat();
+        match self.file.write_all(&line) {
+            Ok(()) => {
+                self.length += line.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                // The disk may be full in the middle of a line.
+                self.take_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the last line away again. A file that cannot be cut, such as a pipe, keeps it.
+    fn take_back(&mut self) {
+        self.length = self.before;
+        let _ = self.file.set_len(self.length);
+    }
+
+    fn remove_if_made_for_nothing(&self) {
+        if self.is_new && self.length == 0 {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letter<'a>(text: &'a [u8], cause: &'a Cause) -> Letter<'a> {
+        Letter {
+            text,
+            file: "a.jsonl",
+            line: 7,
+            cause,
+            attempts: 2,
+            may_have_been_delivered: true,
+        }
+    }
+
+    #[test]
+    fn an_entry_is_as_it_was_with_its_cause_beside_it_and_for_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dead");
+        let dead = DeadLetter::open(&path).unwrap();
+        dead.write(&letter(b"{\"id\": 1}", &Cause::Closed)).unwrap();
+        assert_eq!(dead.close().0, 1);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"id\": 1}\n");
+        let causes = fs::read_to_string(folder.path().join("dead.causes.jsonl")).unwrap();
+        let cause: serde_json::Value = serde_json::from_str(&causes).unwrap();
+        let expected = json!({
+            "cause": "not sent: the producer is closed", "attempts": 2, "may_have_been_delivered": true,
+            "file": "a.jsonl", "line": 7,
+        });
+        assert_eq!(cause, expected);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn files_that_stay_empty_are_not_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dead");
+        fs::write(&path, "").unwrap();
+        DeadLetter::open(&path).unwrap().close();
+        let left: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(left, ["dead"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_is_written_once_the_disk_is_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dead");
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+        let dead = DeadLetter::open(&path).unwrap();
+        for _ in 0..2 {
+            dead.write(&letter(b"{}", &Cause::Closed)).unwrap_err();
+        }
+        let (written, _, error) = dead.close();
+        assert_eq!((written, error.is_some()), (0, true));
+        assert!(!folder.path().join("dead.causes.jsonl").exists());
+    }
+}

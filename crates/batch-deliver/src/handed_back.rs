@@ -1,0 +1,114 @@
+//! Why entries were handed back, and which of them are nowhere else.
+
+use std::collections::BTreeMap;
+
+use aws_batch_delivery::Cause;
+
+use crate::input::{Place, Settled};
+
+/// Causes that are told; the others are counted.
+const TOLD: usize = 8;
+
+/// Runs of lines that are told of an input.
+const RUNS: usize = 1_000;
+
+/// Each cause with its first entry, and the lines that are in no other place than their input.
+#[derive(Debug, Default)]
+pub(crate) struct HandedBack {
+    causes: Vec<Reason>,
+    others: u64,
+    /// By the number of the input.
+    lines: BTreeMap<usize, Settled>,
+    runs: usize,
+}
+
+/// A cause in words, its first entry, and how many entries have it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Reason {
+    pub(crate) words: String,
+    pub(crate) first: Place,
+    pub(crate) entries: u64,
+}
+
+impl HandedBack {
+    /// The entry of this place was not delivered. It may be kept by a journal or as a dead letter.
+    pub(crate) fn add(&mut self, place: Place, cause: &Cause, is_kept: bool) {
+        let words = cause.to_string();
+        let is_full = self.causes.len() == TOLD;
+        match self.causes.iter_mut().find(|known| known.words == words) {
+            Some(known) => known.entries += 1,
+            None if is_full => self.others += 1,
+            None => self.causes.push(Reason {
+                words,
+                first: place,
+                entries: 1,
+            }),
+        }
+        if !is_kept && self.runs < RUNS {
+            let lines = self.lines.entry(place.input).or_default();
+            let before = lines.runs().count();
+            lines.add(place.line, place.line);
+            self.runs = (self.runs + lines.runs().count()).saturating_sub(before);
+        }
+    }
+
+    /// The causes in the order in which they were met, and how many entries have other ones.
+    pub(crate) fn reasons(&self) -> (&[Reason], u64) {
+        (&self.causes, self.others)
+    }
+
+    /// The lines of each input that are in no other place, such as `a.jsonl: 3, 7-9`.
+    pub(crate) fn lines(&self, names: &[String]) -> Vec<String> {
+        let of_input = |(input, lines): (&usize, &Settled)| {
+            let runs = lines.runs().map(|(first, last)| match last - first {
+                0 => first.to_string(),
+                _ => format!("{first}-{last}"),
+            });
+            let runs: Vec<_> = runs.collect();
+            format!("{}: {}", names[*input], runs.join(", "))
+        };
+        let mut told: Vec<_> = self.lines.iter().map(of_input).collect();
+        if self.runs == RUNS {
+            told.push("and others".to_owned());
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(line: u64) -> Place {
+        Place { input: 1, line }
+    }
+
+    #[test]
+    fn each_cause_is_told_once_with_its_first_place() {
+        let mut handed_back = HandedBack::default();
+        handed_back.add(place(7), &Cause::Cancelled(None), true);
+        handed_back.add(place(8), &Cause::Closed, true);
+        handed_back.add(place(3), &Cause::Cancelled(None), true);
+        let (reasons, others) = handed_back.reasons();
+        let told: Vec<_> = reasons
+            .iter()
+            .map(|reason| (reason.first.line, reason.entries))
+            .collect();
+        assert_eq!((told, others), (vec![(7, 2), (8, 1)], 0));
+        assert!(handed_back.lines(&[]).is_empty());
+    }
+
+    #[test]
+    fn lines_that_are_in_no_other_place_are_told_in_runs() {
+        let mut handed_back = HandedBack::default();
+        for line in [9, 3, 7, 8] {
+            handed_back.add(place(line), &Cause::Closed, false);
+        }
+        let names = ["a.jsonl".to_owned(), "b.jsonl".to_owned()];
+        assert_eq!(handed_back.lines(&names), ["b.jsonl: 3, 7-9"]);
+        for line in 10..5_000 {
+            handed_back.add(place(line * 2), &Cause::Closed, false);
+        }
+        assert_eq!(handed_back.lines(&names).last().unwrap(), "and others");
+    }
+}

@@ -1,0 +1,364 @@
+//! The file of a journal: what is loaded, and what of it is settled.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::input::{Input, Settled};
+
+/// What is loaded. A journal is good for the same load alone, since it counts the records in the order in which they are read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    /// The version of the journal.
+    batch_deliver: u32,
+    command: String,
+    destination: String,
+    order: String,
+    inputs: Vec<InputIdentity>,
+    /// Entries in flight at most: as many may be sent twice by the run after one that was killed.
+    pub(crate) in_flight: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct InputIdentity {
+    path: PathBuf,
+    bytes: u64,
+    /// Nanoseconds since 1970.
+    modified: u128,
+}
+
+/// A line behind the first one.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    /// The first and the last number of each run of records.
+    Settled(Vec<(u64, u64)>),
+    /// The run has ended by itself.
+    Ended,
+}
+
+impl Identity {
+    pub(crate) fn new(
+        command: &str,
+        destination: &str,
+        order: &str,
+        inputs: &[Input],
+        in_flight: u64,
+    ) -> Result<Self, Failure> {
+        let inputs = inputs.iter().map(InputIdentity::of).collect::<Result<_, _>>()?;
+        Ok(Self {
+            batch_deliver: 1,
+            command: command.to_owned(),
+            destination: destination.to_owned(),
+            order: order.to_owned(),
+            inputs,
+            in_flight,
+        })
+    }
+
+    /// What is another load here than in the journal.
+    fn difference(&self, old: &Self) -> Option<String> {
+        if self.inputs != old.inputs {
+            let changed = self.inputs.iter().find(|input| !old.inputs.contains(input));
+            return Some(match changed {
+                Some(input) => format!("{} has changed, or was not among the inputs", input.path.display()),
+                None => "the inputs are others, or in another order".to_owned(),
+            });
+        }
+        let pairs = [
+            ("command", &self.command, &old.command),
+            ("destination", &self.destination, &old.destination),
+            ("--order", &self.order, &old.order),
+        ];
+        let other = pairs.into_iter().find(|(_, new, old)| new != old);
+        other.map(|(what, new, old)| format!("the {what} was {old}, and is {new}"))
+    }
+}
+
+impl InputIdentity {
+    fn of(input: &Input) -> Result<Self, Failure> {
+        let unreadable = |error: io::Error| Failure::WrongUse(format!("{} cannot be read: {error}", input.name));
+        let (Some(path), Some(bytes)) = (&input.path, input.bytes) else {
+            let words = format!("--resume needs files, and {} cannot be read a second time", input.name);
+            return Err(Failure::WrongUse(words));
+        };
+        let path = path.canonicalize().map_err(unreadable)?;
+        let modified = path
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .map_err(unreadable)?;
+        let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        Ok(Self { path, bytes, modified })
+    }
+}
+
+/// The file of a journal, which this process alone writes.
+#[derive(Debug)]
+pub(crate) struct State {
+    path: PathBuf,
+    identity: Identity,
+    file: File,
+    /// Bytes written since it was made.
+    pub(super) written: u64,
+    pub(crate) settled: Settled,
+    /// Entries that the last run may have sent without a record of it.
+    pub(crate) doubtful: u64,
+}
+
+impl State {
+    /// Opens the journal of a load, or begins one.
+    pub(crate) fn open(path: &Path, identity: Identity) -> Result<Self, Failure> {
+        let name = path.display();
+        let mut text = String::new();
+        let mut settled = Settled::default();
+        let mut doubtful = 0;
+        let mut old = None;
+        match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::WrongUse(format!("--resume {name} cannot be read: {error}"))),
+            Ok(mut file) => {
+                lock(&file, path)?;
+                file.read_to_string(&mut text)
+                    .map_err(|error| Failure::WrongUse(format!("--resume {name} cannot be read: {error}")))?;
+                old = Some(file);
+            }
+        }
+        if !text.is_empty() {
+            let (before, read, has_ended) = read(&text).ok_or_else(|| {
+                Failure::WrongUse(format!(
+                    "--resume {name} is no journal of this program: name another file"
+                ))
+            })?;
+            if let Some(difference) = identity.difference(&before) {
+                return Err(Failure::WrongUse(format!(
+                    "--resume {name} is the journal of another load: {difference}. To begin anew, remove {name}"
+                )));
+            }
+            settled = read;
+            doubtful = if has_ended { 0 } else { before.in_flight };
+        }
+        let unwritable = |error| Failure::WrongUse(format!("--resume {name} cannot be written: {error}"));
+        let file = made(path, &identity, &settled).map_err(unwritable)?;
+        drop(old);
+        Ok(Self {
+            path: path.to_owned(),
+            identity,
+            file,
+            written: 0,
+            settled,
+            doubtful,
+        })
+    }
+
+    /// Adds these runs of records. A killed process loses nothing that was written, so that nothing waits for the disk.
+    pub(super) fn add(&mut self, runs: &[(u64, u64)]) -> io::Result<()> {
+        for (first, last) in runs {
+            self.settled.add(*first, *last);
+        }
+        self.append(&Line::Settled(runs.to_vec()))
+    }
+
+    /// The run has ended by itself: nothing is in flight.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        self.compact()?;
+        self.append(&Line::Ended)?;
+        self.file.sync_all()
+    }
+
+    /// Writes the file anew, as short as it can be.
+    pub(super) fn compact(&mut self) -> io::Result<()> {
+        self.file = made(&self.path, &self.identity, &self.settled)?;
+        self.written = 0;
+        Ok(())
+    }
+
+    fn append(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.written += text.len() as u64;
+        self.file.write_all(&text)
+    }
+}
+
+/// Makes the file of a journal in one step: there is the old one or the new one, and never a part of it.
+fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File> {
+    let mut temporary = path.to_owned().into_os_string();
+    temporary.push(".new");
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&temporary)?;
+    // It is locked before it has its name, so that it is never without a lock.
+    file.try_lock()?;
+    let mut text = serde_json::to_vec(identity)?;
+    text.push(b'\n');
+    serde_json::to_writer(&mut text, &Line::Settled(settled.runs().collect()))?;
+    text.push(b'\n');
+    file.write_all(&text)?;
+    file.sync_all()?;
+    std::fs::rename(&temporary, path)?;
+    Ok(file)
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), Failure> {
+    file.try_lock().map_err(|error| {
+        Failure::WrongUse(match error {
+            TryLockError::WouldBlock => format!("--resume {} is in use by another load", path.display()),
+            TryLockError::Error(error) => format!("--resume {} cannot be locked: {error}", path.display()),
+        })
+    })
+}
+
+/// What a journal says: the load, what is settled, and whether the run has ended by itself. `None` for what is no journal.
+fn read(text: &str) -> Option<(Identity, Settled, bool)> {
+    // What has no line end was being written when the process was killed.
+    let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    let identity = serde_json::from_str(lines.next()?).ok()?;
+    let mut settled = Settled::default();
+    let mut has_ended = false;
+    for line in lines {
+        match serde_json::from_str(line).ok()? {
+            Line::Settled(runs) => {
+                for (first, last) in runs {
+                    settled.add(first, last);
+                }
+                has_ended = false;
+            }
+            Line::Ended => has_ended = true,
+        }
+    }
+    Some((identity, settled, has_ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Load {
+        folder: tempfile::TempDir,
+    }
+
+    impl Load {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("a.jsonl"), "{}").unwrap();
+            Self { folder }
+        }
+
+        fn identity(&self, destination: &str) -> Identity {
+            let inputs = [Input::file(&self.folder.path().join("a.jsonl")).unwrap()];
+            Identity::new("load", destination, "turns", &inputs, 400).unwrap()
+        }
+
+        fn path(&self) -> PathBuf {
+            self.folder.path().join("state")
+        }
+
+        fn open(&self) -> Result<State, Failure> {
+            State::open(&self.path(), self.identity("films"))
+        }
+
+        fn refusal(&self) -> String {
+            self.open().unwrap_err().to_string()
+        }
+    }
+
+    proptest! {
+        /// A killed process leaves any part of what it has written.
+        #[test]
+        fn what_was_written_before_a_kill_is_settled(
+            records in prop::collection::vec((0_u64..50, 0_u64..4), 1..12),
+            compact_at in 0_usize..12,
+            kept in 0_usize..=100,
+        ) {
+            let load = Load::new();
+            let mut state = load.open().unwrap();
+            let begun = fs::read(load.path()).unwrap().len();
+            let mut sure = Settled::default();
+            for (number, (first, more)) in records.iter().enumerate() {
+                state.add(&[(*first, first + more)]).unwrap();
+                if number == compact_at {
+                    state.compact().unwrap();
+                    sure = state.settled.clone();
+                }
+            }
+            let all = state.settled.clone();
+            drop(state);
+            let whole = fs::read(load.path()).unwrap();
+            let is_compact = records.len() > compact_at;
+            let least = if is_compact { whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1 } else { begun };
+            let length = least + (whole.len() - least) * kept / 100;
+            fs::write(load.path(), &whole[..length]).unwrap();
+            let resumed = load.open().unwrap();
+            prop_assert_eq!(resumed.doubtful, 400);
+            for number in 0..60 {
+                prop_assert!(!sure.contains(number) || resumed.settled.contains(number));
+                prop_assert!(!resumed.settled.contains(number) || all.contains(number));
+            }
+            if length == whole.len() {
+                prop_assert_eq!(resumed.settled, all);
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_that_has_ended_leaves_no_doubt() {
+        let load = Load::new();
+        let mut state = load.open().unwrap();
+        state.add(&[(0, 3)]).unwrap();
+        state.end().unwrap();
+        drop(state);
+        let state = load.open().unwrap();
+        assert_eq!((state.doubtful, state.settled.len()), (0, 4));
+    }
+
+    #[test]
+    fn the_journal_of_another_load_is_refused_with_what_differs() {
+        let load = Load::new();
+        drop(load.open().unwrap());
+        let other = State::open(&load.path(), load.identity("movies"))
+            .unwrap_err()
+            .to_string();
+        assert!(other.contains("the destination was films, and is movies"), "{other}");
+        fs::write(load.folder.path().join("a.jsonl"), "{ }").unwrap();
+        assert!(load.refusal().contains("a.jsonl has changed"), "{}", load.refusal());
+        fs::write(load.path(), "{\"id\":1}\n").unwrap();
+        assert!(load.refusal().contains("no journal of this program"));
+    }
+
+    #[test]
+    fn a_journal_is_for_one_process_at_a_time_and_for_its_owner_alone() {
+        let load = Load::new();
+        let mut state = load.open().unwrap();
+        assert!(load.refusal().contains("in use by another load"), "{}", load.refusal());
+        state.compact().unwrap();
+        assert!(load.refusal().contains("in use by another load"), "{}", load.refusal());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(fs::metadata(load.path()).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_twice_cannot_be_resumed() {
+        let input = Input {
+            name: "-".to_owned(),
+            path: None,
+            bytes: None,
+        };
+        let refused = Identity::new("load", "films", "turns", &[input], 400)
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains("- cannot be read a second time"), "{refused}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Writes the journal beside the delivery.
+
+use std::io;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use tokio_util::sync::CancellationToken;
+
+use super::State;
+
+/// Bytes after which the journal is written anew.
+const LONG: u64 = 4 << 20;
+
+/// Takes the numbers of records that are settled, and writes them at once.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    sender: Mutex<Option<Sender<u64>>>,
+    writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
+}
+
+impl Journal {
+    /// Goes on with a journal. When it cannot be written any more, the delivery is cancelled.
+    pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
+        let (sender, receiver) = channel();
+        let writer = thread::spawn(move || {
+            let written = write(state, &receiver);
+            if written.is_err() {
+                cancellation.cancel();
+            }
+            written
+        });
+        Self {
+            sender: Mutex::new(Some(sender)),
+            writer: Mutex::new(Some(writer)),
+        }
+    }
+
+    /// The record with this number is settled.
+    pub(crate) fn settle(&self, number: u64) {
+        if let Some(sender) = &*self.sender.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Without a writer the delivery is being cancelled.
+            let _ = sender.send(number);
+        }
+    }
+
+    /// Writes all that is settled, and that nothing is in flight any more.
+    pub(crate) fn close(&self) -> io::Result<()> {
+        drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        writer.map_or(Ok(()), |writer| {
+            writer
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
+        })
+    }
+}
+
+/// Writes what comes until nothing comes any more. What came while the last record was written is one record.
+fn write(mut state: State, receiver: &Receiver<u64>) -> io::Result<()> {
+    while let Ok(first) = receiver.recv() {
+        let mut numbers: Vec<u64> = std::iter::once(first).chain(receiver.try_iter()).collect();
+        numbers.sort_unstable();
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        for number in numbers {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == number => *last = number,
+                _ => runs.push((number, number)),
+            }
+        }
+        state.add(&runs)?;
+        if state.written > LONG {
+            state.compact()?;
+        }
+    }
+    state.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Identity;
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn all_that_is_settled_is_in_the_journal(numbers in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle(), count in 0_usize..40) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            let identity = Identity::new("load", "films", "turns", &[], 1).unwrap();
+            let journal = Journal::start(State::open(&path, identity.clone()).unwrap(), CancellationToken::new());
+            numbers[..count].iter().for_each(|number| journal.settle(*number));
+            journal.close().unwrap();
+            let state = State::open(&path, identity).unwrap();
+            for (index, number) in numbers.iter().enumerate() {
+                prop_assert_eq!(state.settled.contains(*number), index < count);
+            }
+        }
+    }
+}

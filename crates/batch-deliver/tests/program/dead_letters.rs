@@ -1,0 +1,88 @@
+//! Entries that are not delivered.
+
+use serde_json::Value;
+
+use crate::program::{Folder, items};
+use crate::served::Served;
+
+/// Items that the service refuses while it is told to.
+const REFUSED: [u32; 3] = [3, 40, 77];
+
+fn refuse(served: &Served) {
+    served.table.poison(|item| {
+        let id = item["id"]["N"].as_str();
+        id.and_then(|id| id.parse().ok())
+            .is_some_and(|id: u32| REFUSED.contains(&id))
+    });
+}
+
+#[test]
+fn dead_letters_are_lines_of_the_input_and_can_be_loaded() {
+    let folder = Folder::new();
+    let served = Served::new(1e6);
+    refuse(&served);
+    folder.write("a.jsonl", items(0..100));
+    let load = format!("load --table t {} --dead-letter dead", served.arguments());
+    folder
+        .run(&format!("{load} a.jsonl"))
+        .expect(1, "97 delivered to t")
+        .expect(1, "3 dead letters are in dead, their causes in dead.causes.jsonl");
+    let mut lines: Vec<_> = folder.read("dead").lines().map(str::to_owned).collect();
+    lines.sort();
+    let mut expected: Vec<_> = items(REFUSED).lines().map(str::to_owned).collect();
+    expected.sort();
+    assert_eq!(lines, expected);
+    let causes = folder.read("dead.causes.jsonl");
+    for (line, cause) in folder.read("dead").lines().zip(causes.lines()) {
+        let (item, cause): (Value, Value) = (
+            serde_json::from_str(line).unwrap(),
+            serde_json::from_str(cause).unwrap(),
+        );
+        assert_eq!(cause["line"], item["id"].as_u64().unwrap() + 1);
+        assert_eq!(
+            (&cause["file"], &cause["may_have_been_delivered"]),
+            (&"a.jsonl".into(), &false.into())
+        );
+        assert!(
+            cause["cause"].as_str().unwrap().contains("ValidationException"),
+            "{cause}"
+        );
+    }
+
+    served.table.poison(|_| false);
+    folder
+        .run(&format!("{load} dead"))
+        .expect(2, "dead is an input and the file of dead letters");
+    folder
+        .run(&load.replace("--dead-letter dead", "dead"))
+        .expect(0, "3 delivered to t");
+    assert_eq!(served.ids(), (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_message_that_is_too_long_is_a_dead_letter_as_it_was_written() {
+    let folder = Folder::new();
+    let long = "x".repeat(1_100_000);
+    folder.write("a.txt", format!("one\n{long}\nthree\n"));
+    folder
+        .run("send --simulate 1000 --queue q --dead-letter dead a.txt")
+        .expect(1, "2 delivered to q")
+        .expect(1, "a.txt:2: not sent: ");
+    assert_eq!(folder.read("dead"), long + "\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_stops_the_load_and_names_what_it_has_not_kept() {
+    let folder = Folder::new();
+    std::os::unix::fs::symlink("/dev/full", folder.path("dead")).unwrap();
+    let large = format!("{{\"id\":1,\"large\":\"{}\"}}\n", "x".repeat(409_600));
+    folder.write("a.jsonl", items(5..8) + &large + &items(9..12));
+    folder
+        .load("--dead-letter dead a.jsonl")
+        .expect(
+            1,
+            "dead cannot be written any more, so that the delivery was stopped: No space left on device",
+        )
+        .expect(1, "and in no other file than the input: a.jsonl: ");
+}

@@ -1,0 +1,132 @@
+//! Loads that are interrupted or killed, and go on.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+
+use crate::program::{Folder, Run, items};
+use crate::served::Served;
+
+/// Entries in flight at most: four calls of 25 writes, or of 10 messages.
+const CALLS: u64 = 4;
+
+/// Starts it with progress every few milliseconds.
+fn start(folder: &Folder, arguments: &str) -> Child {
+    folder
+        .command(&format!(
+            "{arguments} --json --every 5ms --concurrency {CALLS} --resume state"
+        ))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until so many are delivered, or for the end.
+fn wait_for(child: &mut Child, delivered: u64) {
+    let output = BufReader::new(child.stdout.as_mut().unwrap());
+    for line in output.lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["figures"]["delivered"].as_u64() >= Some(delivered) {
+            return;
+        }
+    }
+}
+
+/// Kills it at random moments until it comes to its end. Returns how often it was killed, and what the last run said.
+fn kill_again_and_again(folder: &Folder, arguments: &str, kills: u64) -> Run {
+    let mut random = SmallRng::seed_from_u64(20_261_123);
+    for kill in 0..kills {
+        let mut child = start(folder, arguments);
+        wait_for(&mut child, random.random_range(1..120));
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.code().is_none(), "the load has ended before kill {kill}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said.contains("may be sent twice"), kill > 0, "{said}");
+    }
+    Run::from(start(folder, arguments).wait_with_output().unwrap())
+}
+
+#[test]
+fn a_load_that_is_killed_again_and_again_is_complete_in_the_end() {
+    const ITEMS: u32 = 5_000;
+    const KILLS: u64 = 20;
+    let folder = Folder::new();
+    let served = Served::new(3_000.0);
+    folder.write("a.jsonl", items((0..ITEMS).filter(|id| id % 3 > 0)));
+    folder.write("b.jsonl", items((0..ITEMS).filter(|id| id % 3 == 0)));
+    let load = format!("load --table t {} a.jsonl b.jsonl", served.arguments());
+    let run = kill_again_and_again(&folder, &load, KILLS);
+    run.expect(0, "up to 100 entries that were in flight may be sent twice");
+    assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
+    let twice = served.table.statistics().applied - u64::from(ITEMS);
+    assert!(twice <= KILLS * CALLS * 25, "{twice} were written twice");
+    // All is settled: another run has nothing to do.
+    folder
+        .run(&format!("{load} --resume state"))
+        .expect(0, "0 delivered to t");
+}
+
+#[test]
+fn messages_are_sent_twice_only_if_they_were_in_flight() {
+    const MESSAGES: u32 = 1_000;
+    const KILLS: u64 = 5;
+    let folder = Folder::new();
+    let served = Served::new(1_000.0);
+    folder.write(
+        "a.txt",
+        (0..MESSAGES).map(|number| format!("{number}\n")).collect::<String>(),
+    );
+    let send = format!("send --queue q {} a.txt", served.arguments());
+    kill_again_and_again(&folder, &send, KILLS).expect(0, "up to 40 entries that were in flight");
+    let mut sent: Vec<u32> = served
+        .queue
+        .messages()
+        .iter()
+        .map(|message| message.body.parse().unwrap())
+        .collect();
+    let twice = sent.len() as u64 - u64::from(MESSAGES);
+    assert!(twice <= KILLS * CALLS * 10, "{twice} were sent twice");
+    sent.sort_unstable();
+    sent.dedup();
+    assert_eq!(sent, (0..MESSAGES).collect::<Vec<_>>());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
+    const ITEMS: u32 = 2_000;
+    let folder = Folder::new();
+    let served = Served::new(2_000.0);
+    folder.write("a.jsonl", items(0..ITEMS));
+    let load = format!("load --table t {} a.jsonl", served.arguments());
+    let mut child = start(&folder, &load);
+    wait_for(&mut child, 100);
+    let interrupted = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(interrupted.success());
+    let run = Run::from(child.wait_with_output().unwrap());
+    run.expect(130, "stopping: waiting for the calls in flight")
+        .expect(130, "to go on, run the same command again");
+    let run = Run::from(start(&folder, &load).wait_with_output().unwrap());
+    run.expect(0, "entries are settled by earlier runs");
+    assert!(!run.stderr.contains("twice"), "{}", run.stderr);
+    assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
+    assert_eq!(served.table.statistics().applied, u64::from(ITEMS));
+}
+
+#[test]
+fn another_load_and_the_standard_input_are_refused() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..10));
+    folder.load("a.jsonl --resume state").expect(0, "10 delivered");
+    folder.write("a.jsonl", items(0..11));
+    folder.load("a.jsonl --resume state").expect(2, "a.jsonl has changed");
+    folder.load("- --resume other").expect(2, "--resume needs files");
+}

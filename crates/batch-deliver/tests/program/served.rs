@@ -1,0 +1,49 @@
+//! A simulator that the program reaches as it reaches AWS.
+
+use aws_batch_simulator::{Capacity, KeyType, Latency, Queue, QueueOptions, Server, Simulator, Table, TableOptions};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// A table `t` with the key `id` and a queue `q`, each of which takes so many entries a second.
+pub(crate) struct Served {
+    pub(crate) table: Table,
+    pub(crate) queue: Queue,
+    server: Server,
+    _runtime: Runtime,
+}
+
+impl Served {
+    pub(crate) fn new(rate: f64) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let simulator = Simulator::new(7);
+        simulator.set_latency(Latency::fixed(Duration::from_millis(5)));
+        let within = runtime.enter();
+        let capacity = Capacity::per_second(rate).burst(rate / 10.0);
+        let table = simulator.table("t", TableOptions::key("id", KeyType::N).capacity(capacity));
+        let queue = simulator.queue("q", QueueOptions::default().capacity(capacity));
+        let server = runtime.block_on(simulator.serve("127.0.0.1:0")).unwrap();
+        drop(within);
+        Self {
+            table,
+            queue,
+            server,
+            _runtime: runtime,
+        }
+    }
+
+    /// The arguments that lead to it.
+    pub(crate) fn arguments(&self) -> String {
+        format!("--endpoint-url {}", self.server.endpoint())
+    }
+
+    /// The ids in the table.
+    pub(crate) fn ids(&self) -> Vec<u32> {
+        let items = self.table.items();
+        let ids = items
+            .iter()
+            .map(|item| item["id"]["N"].as_str().unwrap().parse().unwrap());
+        let mut ids: Vec<u32> = ids.collect();
+        ids.sort_unstable();
+        ids
+    }
+}
