@@ -57,21 +57,30 @@ impl HandedBack {
         (&self.causes, self.others)
     }
 
-    /// The lines of each input that are in no other place, such as `a.jsonl: 3, 7-9`.
-    pub(crate) fn lines(&self, names: &[String]) -> Vec<String> {
-        let of_input = |(input, lines): (&usize, &Settled)| {
-            let runs = lines.runs().map(|(first, last)| match last - first {
-                0 => first.to_string(),
-                _ => format!("{first}-{last}"),
-            });
-            let runs: Vec<_> = runs.collect();
-            format!("{}: {}", names[*input], runs.join(", "))
-        };
-        let mut told: Vec<_> = self.lines.iter().map(of_input).collect();
-        if self.runs == RUNS {
-            told.push("and others".to_owned());
+    /// The lines that are in no other place, such as `a.jsonl: 3, 7-9`, of which at most so many runs are told.
+    pub(crate) fn lines(&self, names: &[String], most: usize) -> Option<String> {
+        let runs = self
+            .lines
+            .iter()
+            .flat_map(|(input, lines)| lines.runs().map(move |run| (*input, run)));
+        let mut told = String::new();
+        let mut last_input = None;
+        for (input, (first, last)) in runs.take(most) {
+            let separator = if told.is_empty() { "" } else { ", " };
+            let name = Some(&names[input]).filter(|_| last_input != Some(input));
+            let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
+            let lines = if first == last {
+                first.to_string()
+            } else {
+                format!("{first}-{last}")
+            };
+            told = format!("{told}{separator}{name}{lines}");
+            last_input = Some(input);
         }
-        told
+        if self.runs > most || self.runs == RUNS {
+            told += " and others";
+        }
+        (!told.is_empty()).then_some(told)
     }
 }
 
@@ -95,7 +104,7 @@ mod tests {
             .map(|reason| (reason.first.line, reason.entries))
             .collect();
         assert_eq!((told, others), (vec![(7, 2), (8, 1)], 0));
-        assert!(handed_back.lines(&[]).is_empty());
+        assert_eq!(handed_back.lines(&[], 9), None);
     }
 
     #[test]
@@ -104,11 +113,16 @@ mod tests {
         for line in [9, 3, 7, 8] {
             handed_back.add(place(line), &Cause::Closed, false);
         }
+        handed_back.add(Place { input: 0, line: 5 }, &Cause::Closed, false);
         let names = ["a.jsonl".to_owned(), "b.jsonl".to_owned()];
-        assert_eq!(handed_back.lines(&names), ["b.jsonl: 3, 7-9"]);
+        assert_eq!(handed_back.lines(&names, 9).unwrap(), "a.jsonl: 5, b.jsonl: 3, 7-9");
+        assert_eq!(
+            handed_back.lines(&names, 2).unwrap(),
+            "a.jsonl: 5, b.jsonl: 3 and others"
+        );
         for line in 10..5_000 {
             handed_back.add(place(line * 2), &Cause::Closed, false);
         }
-        assert_eq!(handed_back.lines(&names).last().unwrap(), "and others");
+        assert!(handed_back.lines(&names, 9_999).unwrap().ends_with(" and others"));
     }
 }

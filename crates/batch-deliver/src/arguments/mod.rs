@@ -11,6 +11,7 @@ pub(crate) use self::delivering::Delivering;
 pub(crate) use self::keeping::Keeping;
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
+use crate::format::csv::Types;
 use crate::key::Key;
 
 const EXIT_CODES: &str =
@@ -48,6 +49,9 @@ pub(crate) struct ToTable {
     /// What the inputs are
     #[arg(long, value_enum, default_value_t = TableFormat::Auto)]
     pub(crate) format: TableFormat,
+    /// The types of CSV columns: rating:N,seen:BOOL,info:JSON [default: those of the key, and S]
+    #[arg(long, value_name = "TYPES")]
+    pub(crate) types: Option<Types>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -93,6 +97,9 @@ pub(crate) enum TableFormat {
     Json,
     // One object of DynamoDB JSON a line.
     Dynamodb,
+    // Rows below a header.
+    Csv,
+    Tsv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

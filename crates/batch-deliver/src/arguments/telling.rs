@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::console::Console;
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Telling {
@@ -19,6 +21,10 @@ pub(crate) struct Telling {
 }
 
 impl Telling {
+    pub(crate) fn console(&self) -> Console {
+        Console::new(self.json, self.quiet)
+    }
+
     pub(crate) fn every(&self) -> Duration {
         self.every
             .unwrap_or(Duration::from_secs(if self.json { 1 } else { 10 }))

@@ -31,10 +31,24 @@ impl Json {
         if line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF") {
             return Err(Flaw::new("this is UTF-16: save the file as UTF-8").at(line, 0));
         }
-        let mut json = Jiter::with_tape(line, std::mem::take(&mut self.tape));
-        let item = object(&mut json);
+        self.read(line, object)
+    }
+
+    /// Any value.
+    pub(crate) fn value(&mut self, text: &[u8]) -> Result<AttributeValue, Flaw> {
+        self.read(text, |json| {
+            let peek = json.peek()?;
+            let value = value(json, peek, 1)?;
+            json.finish()?;
+            Ok(value)
+        })
+    }
+
+    fn read<T>(&mut self, text: &[u8], read: impl FnOnce(&mut Jiter<'_>) -> Result<T, Trouble>) -> Result<T, Flaw> {
+        let mut json = Jiter::with_tape(text, std::mem::take(&mut self.tape));
+        let read = read(&mut json);
         self.tape = json.into_tape();
-        item.map_err(|Trouble { flaw, byte }| flaw.at(line, byte))
+        read.map_err(|Trouble { flaw, byte }| flaw.at(text, byte))
     }
 }
 

@@ -1,8 +1,10 @@
 //! What the inputs consist of: one file per format.
 
+pub(crate) mod csv;
 pub(crate) mod items;
 pub(crate) mod json;
 pub(crate) mod messages;
+pub(crate) mod table;
 pub(crate) mod typed;
 
 use std::io::{self, Read};

@@ -4,7 +4,6 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-#[cfg(test)]
 use serde_json::{Map, Value, json};
 
 use crate::flaw::Flaw;
@@ -110,7 +109,6 @@ fn bytes(text: &str) -> Result<Blob, Flaw> {
 }
 
 /// The item as DynamoDB JSON.
-#[cfg(test)]
 pub(crate) fn to_json(item: &Item) -> Value {
     let fields: Map<String, Value> = item
         .iter()
@@ -119,7 +117,6 @@ pub(crate) fn to_json(item: &Item) -> Value {
     Value::Object(fields)
 }
 
-#[cfg(test)]
 fn value_to_json(value: &AttributeValue) -> Value {
     let base64 = |blob: &Blob| BASE64_STANDARD.encode(blob);
     match value {

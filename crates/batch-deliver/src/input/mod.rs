@@ -7,7 +7,7 @@ mod reader;
 mod settled;
 mod turns;
 
-pub(crate) use self::lines::Lines;
+pub(crate) use self::lines::{BYTE_ORDER_MARK, Lines};
 pub(crate) use self::named::Input;
 pub(crate) use self::reader::{Counts, Received, read};
 pub(crate) use self::settled::Settled;

@@ -1,5 +1,7 @@
 //! Writes to a table.
 
+use std::sync::Arc;
+
 use aws_batch_delivery::Delivery;
 use aws_batch_delivery::targets::dynamo::{DynamoTable, MAX_REQUESTS};
 use aws_sdk_dynamodb::Client;
@@ -8,14 +10,18 @@ use super::simulated::Simulated;
 use super::{Job, Outcome};
 use crate::arguments::{TableFormat, ToTable};
 use crate::connect;
+use crate::console::Console;
 use crate::failure::Failure;
+use crate::format::csv::CsvItems;
 use crate::format::items::{JsonItems, Typing};
+use crate::format::table::TableItems;
 use crate::key::Key;
 use crate::write::Writes;
 
 /// Puts the items of the inputs, or deletes them.
 pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Failure> {
     let (client, key, simulated) = service(&arguments).await?;
+    let console = arguments.common.telling.console();
     let writes = match (&key, deletes) {
         (Some(key), true) => Writes::deletes(key.clone()),
         (None, true) => {
@@ -25,15 +31,7 @@ pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Fa
         }
         (_, false) => Writes::puts(key.clone()),
     };
-    let format = Box::new(JsonItems {
-        typing: match arguments.format {
-            TableFormat::Auto => Typing::ByContent,
-            TableFormat::Json => Typing::Plain,
-            TableFormat::Dynamodb => Typing::Typed,
-        },
-        writes,
-        keeps_text: arguments.common.keeping.dead_letter.is_some(),
-    });
+    let format = Box::new(format(&arguments, writes, console.clone()));
     let job = Job {
         command: if deletes { "delete" } else { "load" },
         largest_call: MAX_REQUESTS,
@@ -41,8 +39,33 @@ pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Fa
         format,
         destination: arguments.table,
         simulated,
+        console,
     };
     job.run(&arguments.common).await
+}
+
+/// How the inputs are read.
+fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
+    let keeps_text = arguments.common.keeping.dead_letter.is_some();
+    TableItems {
+        format: arguments.format,
+        json: JsonItems {
+            typing: match arguments.format {
+                TableFormat::Json => Typing::Plain,
+                TableFormat::Dynamodb => Typing::Typed,
+                _ => Typing::ByContent,
+            },
+            writes: writes.clone(),
+            keeps_text,
+        },
+        csv: CsvItems {
+            types: arguments.types.clone().unwrap_or_default(),
+            writes,
+            keeps_text,
+            console,
+            told: Arc::default(),
+        },
+    }
 }
 
 /// The client of the table, and its key if it is known.

@@ -46,18 +46,19 @@ struct Job<T: BatchTarget> {
     /// What the destination is called.
     destination: String,
     simulated: Option<Simulated>,
+    console: Console,
 }
 
 impl<T: BatchTarget> Job<T> {
     async fn run(self, common: &Common) -> Result<Outcome, Failure> {
         let inputs = Input::named(&common.inputs).map_err(Failure::WrongUse)?;
         let options = common.delivering.options()?;
-        let console = Console::new(common.telling.json, common.telling.quiet);
+        let console = self.console.clone();
         let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let dead_letter = dead_letter(common, &inputs)?;
         let stop = Stop::default();
-        let (journal, settled) = self.journal(common, &inputs, &stop, &console)?;
+        let (journal, settled) = self.journal(common, &inputs, &stop)?;
         let turns = Turns::new(inputs, self.format, settled);
         let (receiver, read) = input::read(match common.order {
             Order::Turns => turns,
@@ -109,13 +110,7 @@ impl<T: BatchTarget> Job<T> {
     }
 
     /// The journal of this load, and what is settled by earlier runs.
-    fn journal(
-        &self,
-        common: &Common,
-        inputs: &[Input],
-        stop: &Stop,
-        console: &Console,
-    ) -> Result<(Option<Journal>, Settled), Failure> {
+    fn journal(&self, common: &Common, inputs: &[Input], stop: &Stop) -> Result<(Option<Journal>, Settled), Failure> {
         let Some(path) = &common.keeping.resume else {
             return Ok((None, Settled::default()));
         };
@@ -126,14 +121,14 @@ impl<T: BatchTarget> Job<T> {
         let state = State::open(path, identity)?;
         let settled = state.settled.clone();
         if settled.len() > 0 {
-            console.tell(&format!(
+            self.console.tell(&format!(
                 "{} entries are settled by earlier runs",
                 grouped(settled.len())
             ));
         }
         if state.doubtful > 0 {
             let most = grouped(state.doubtful);
-            console.tell(&format!(
+            self.console.tell(&format!(
                 "the last run was killed: up to {most} entries that were in flight may be sent twice"
             ));
         }

@@ -32,6 +32,7 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
         }),
         destination: arguments.queue,
         simulated,
+        console: arguments.common.telling.console(),
     };
     job.run(&arguments.common).await
 }

@@ -14,6 +14,9 @@ use crate::handed_back::{HandedBack, Reason};
 use crate::settling::Settling;
 use crate::stream::{BadLines, Ended};
 
+/// Runs of lines that are told of all that were not delivered.
+const RUNS_TOLD: usize = 20;
+
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -98,10 +101,13 @@ impl Summary {
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
         let counts = counts.map(|(count, what)| format!(", {} {what}", grouped(*count)));
-        let throttled = report
-            .throttled_by
-            .iter()
-            .map(|throttled| format!("\nthrottled {} times by {}", grouped(throttled.calls), throttled.reason));
+        let throttled = report.throttled_by.iter().map(|throttled| {
+            format!(
+                "\nthrottled by {}: {} calls",
+                throttled.reason,
+                grouped(throttled.calls)
+            )
+        });
         std::iter::once(first).chain(counts).chain(throttled).collect()
     }
 
@@ -157,12 +163,14 @@ impl Summary {
                 )),
             }
         }
-        let lines = self.handed_back().lines(&self.settling.names);
-        if !lines.is_empty() {
-            words.push(format!(
-                "not delivered, and in no other file than the input: {}",
-                lines.join("; ")
-            ));
+        // Where dead letters were wanted and could not be written, each of them counts.
+        let most = if self.settling.dead_letter.is_some() {
+            usize::MAX
+        } else {
+            RUNS_TOLD
+        };
+        if let Some(lines) = self.handed_back().lines(&self.settling.names, most) {
+            words.push(format!("not delivered, and in no other file than the input: {lines}"));
         }
         if !self.report.finished && self.resumes.is_none() {
             let unread = self.settling.window.last_places().map(|(input, line)| {

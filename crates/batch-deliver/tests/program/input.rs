@@ -5,7 +5,10 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use serde_json::json;
+
 use crate::program::{Folder, items};
+use crate::served::Served;
 
 #[test]
 fn files_patterns_and_the_standard_input_are_loaded_whatever_their_compression() {
@@ -77,4 +80,40 @@ fn messages_are_lines_of_text_or_of_json() {
             1,
             "a.txt:1: column 1: this is not JSON: for a message a line of any text, use --format text",
         );
+}
+
+#[test]
+fn rows_become_the_same_items_as_json() {
+    let folder = Folder::new();
+    let served = Served::new(1e6);
+    folder.write("a.csv", "id;name;even\n1;item 1;false\n2;item 2;true\n3;item 3;false\n");
+    folder.write("b.tsv", "even\tname\tid\ntrue\titem 4\t4\n");
+    folder
+        .run(&format!(
+            "load --table t {} --types even:BOOL a.csv b.tsv",
+            served.arguments()
+        ))
+        .expect(0, "columns: id:N,name:S,even:BOOL")
+        .expect(0, "4 delivered");
+    let of_rows = served.items();
+    let served = Served::new(1e6);
+    folder
+        .run_with(&format!("load --table t {}", served.arguments()), &items(1..5))
+        .expect(0, "4 delivered");
+    assert_eq!(of_rows, served.items());
+}
+
+#[test]
+fn a_row_that_is_refused_is_a_dead_letter_with_its_types() {
+    let folder = Folder::new();
+    let served = Served::new(1e6);
+    served.table.poison(|item| item["id"]["N"] == "2");
+    folder.write("a.csv", "id,even\n1,true\n2,false\n3,true\n");
+    let load = format!("load --table t {}", served.arguments());
+    folder
+        .run(&format!("{load} --types even:BOOL --dead-letter dead a.csv"))
+        .expect(1, "1 dead letters are in dead");
+    served.table.poison(|_| false);
+    folder.run(&format!("{load} dead")).expect(0, "1 delivered");
+    assert_eq!(served.items()[1], json!({"id": {"N": "2"}, "even": {"BOOL": false}}));
 }

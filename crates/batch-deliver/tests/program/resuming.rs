@@ -79,21 +79,23 @@ fn messages_are_sent_twice_only_if_they_were_in_flight() {
     let served = Served::new(1_000.0);
     folder.write(
         "a.txt",
-        (0..MESSAGES).map(|number| format!("{number}\n")).collect::<String>(),
+        (0..MESSAGES)
+            .map(|number| number.to_string() + "\n")
+            .collect::<String>(),
     );
     let send = format!("send --queue q {} a.txt", served.arguments());
     kill_again_and_again(&folder, &send, KILLS).expect(0, "up to 40 entries that were in flight");
-    let mut sent: Vec<u32> = served
+    let mut arrived: Vec<u32> = served
         .queue
         .messages()
         .iter()
         .map(|message| message.body.parse().unwrap())
         .collect();
-    let twice = sent.len() as u64 - u64::from(MESSAGES);
+    let twice = arrived.len() as u64 - u64::from(MESSAGES);
     assert!(twice <= KILLS * CALLS * 10, "{twice} were sent twice");
-    sent.sort_unstable();
-    sent.dedup();
-    assert_eq!(sent, (0..MESSAGES).collect::<Vec<_>>());
+    arrived.sort_unstable();
+    arrived.dedup();
+    assert_eq!(arrived, (0..MESSAGES).collect::<Vec<_>>());
 }
 
 #[cfg(unix)]

@@ -1,7 +1,9 @@
 //! A simulator that the program reaches as it reaches AWS.
 
-use aws_batch_simulator::{Capacity, KeyType, Latency, Queue, QueueOptions, Server, Simulator, Table, TableOptions};
 use std::time::Duration;
+
+use aws_batch_simulator::{Capacity, KeyType, Latency, Queue, QueueOptions, Server, Simulator, Table, TableOptions};
+use serde_json::Value;
 use tokio::runtime::Runtime;
 
 /// A table `t` with the key `id` and a queue `q`, each of which takes so many entries a second.
@@ -36,14 +38,19 @@ impl Served {
         format!("--endpoint-url {}", self.server.endpoint())
     }
 
+    /// The items in the table, by their ids.
+    pub(crate) fn items(&self) -> Vec<Value> {
+        let mut items = self.table.items();
+        items.sort_by_key(|item| item["id"]["N"].as_str().and_then(|id| id.parse::<u32>().ok()));
+        items
+    }
+
     /// The ids in the table.
     pub(crate) fn ids(&self) -> Vec<u32> {
-        let items = self.table.items();
+        let items = self.items();
         let ids = items
             .iter()
             .map(|item| item["id"]["N"].as_str().unwrap().parse().unwrap());
-        let mut ids: Vec<u32> = ids.collect();
-        ids.sort_unstable();
-        ids
+        ids.collect()
     }
 }

@@ -1,0 +1,299 @@
+//! Items of a table, one row each below a header.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_batch_simulator::KeyType;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use csv::{ByteRecord, Reader, ReaderBuilder};
+use serde_json::json;
+
+use super::json::Json;
+use super::typed::to_json;
+use super::{Reading, Record, Source};
+use crate::console::Console;
+use crate::flaw::Flaw;
+use crate::item::Item;
+use crate::write::Writes;
+
+/// What the cells of a column become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CellType {
+    S,
+    N,
+    /// Base64.
+    B,
+    Bool,
+    /// Any JSON, as of a list or a map.
+    Json,
+}
+
+/// The types of columns, by their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Types(HashMap<String, CellType>);
+
+/// `year:N,title:S`
+impl FromStr for Types {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let typed = |text: &str| {
+            let (name, kind) = text.trim().rsplit_once(':').ok_or("a type is needed: year:N,title:S")?;
+            let kind = match kind {
+                "S" => CellType::S,
+                "N" => CellType::N,
+                "B" => CellType::B,
+                "BOOL" => CellType::Bool,
+                "JSON" => CellType::Json,
+                other => return Err(format!("a type is S, N, B, BOOL or JSON, but not {other}")),
+            };
+            Ok((name.to_owned(), kind))
+        };
+        text.split(',').map(typed).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Items from rows. An empty cell is left out of its item.
+pub(crate) struct CsvItems {
+    pub(crate) types: Types,
+    pub(crate) writes: Writes,
+    pub(crate) keeps_text: bool,
+    pub(crate) console: Console,
+    /// What was last told of the columns.
+    pub(crate) told: Arc<Mutex<String>>,
+}
+
+impl CsvItems {
+    /// The rows of an input whose cells are separated by this byte.
+    pub(crate) fn open(&self, input: Box<dyn Read + Send>, delimiter: u8) -> io::Result<Box<dyn Source<WriteRequest>>> {
+        // A row of another length is a flaw of its own.
+        let mut reader = ReaderBuilder::new()
+            .delimiter(delimiter)
+            .flexible(true)
+            .from_reader(input);
+        let header = reader.byte_headers()?.clone();
+        let columns = self
+            .columns(&header)
+            .map_err(|words| io::Error::new(io::ErrorKind::InvalidData, words))?;
+        self.tell(&columns);
+        Ok(Box::new(Rows {
+            reader,
+            row: ByteRecord::new(),
+            columns,
+            json: Json::default(),
+            writes: self.writes.clone(),
+            keeps_text: self.keeps_text,
+        }))
+    }
+
+    /// The columns, each with its type: as it is said, as the key has it, or a string.
+    fn columns(&self, header: &ByteRecord) -> Result<Vec<(String, CellType)>, String> {
+        let names = header
+            .iter()
+            .map(|name| str::from_utf8(name).map(|name| name.trim().to_owned()));
+        let names: Vec<String> = names
+            .collect::<Result<_, _>>()
+            .map_err(|_| "the header is not UTF-8 text")?;
+        if names.iter().collect::<HashSet<_>>().len() < names.len() || names.iter().any(String::is_empty) {
+            return Err("the header has a name twice, or an empty one: each column needs a name of its own".to_owned());
+        }
+        if let Some(missing) = self.types.0.keys().find(|name| !names.contains(name)) {
+            return Err(format!(
+                "--types names {missing}, and the header has {}",
+                names.join(", ")
+            ));
+        }
+        let typed = names.into_iter().map(|name| {
+            let said = self.types.0.get(&name).copied();
+            let kind = said.or_else(|| self.key_type(&name)).unwrap_or(CellType::S);
+            (name, kind)
+        });
+        Ok(typed.collect())
+    }
+
+    fn key_type(&self, name: &str) -> Option<CellType> {
+        let attribute = self
+            .writes
+            .key()?
+            .attributes()
+            .find(|attribute| attribute.name == name)?;
+        Some(match attribute.kind {
+            KeyType::S => CellType::S,
+            KeyType::N => CellType::N,
+            KeyType::B => CellType::B,
+        })
+    }
+
+    /// Tells the types once, as nobody has said all of them.
+    fn tell(&self, columns: &[(String, CellType)]) {
+        let columns = columns.iter().map(|(name, kind)| match kind {
+            CellType::Bool => format!("{name}:BOOL"),
+            CellType::Json => format!("{name}:JSON"),
+            kind => format!("{name}:{kind:?}"),
+        });
+        let columns = columns.collect::<Vec<_>>().join(",");
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told != columns {
+            self.console
+                .tell(&format!("columns: {columns} (empty cells are left out; see --types)"));
+            *told = columns;
+        }
+    }
+}
+
+struct Rows {
+    reader: Reader<Box<dyn Read + Send>>,
+    row: ByteRecord,
+    columns: Vec<(String, CellType)>,
+    json: Json,
+    writes: Writes,
+    keeps_text: bool,
+}
+
+impl Rows {
+    fn record(&mut self) -> Result<Record<WriteRequest>, Flaw> {
+        if self.row.len() != self.columns.len() {
+            let (cells, columns) = (self.row.len(), self.columns.len());
+            return Err(Flaw::new(format!(
+                "the row has {cells} cells, and the header has {columns}"
+            )));
+        }
+        let mut item = Item::with_capacity(self.columns.len());
+        for ((name, kind), cell) in self.columns.iter().zip(&self.row) {
+            if !cell.is_empty() {
+                let value = value(cell, *kind, &mut self.json);
+                item.insert(
+                    name.clone(),
+                    value.map_err(|reason| Flaw::new(format!("{name}: {reason}")))?,
+                );
+            }
+        }
+        let text = self.keeps_text.then(|| json!({ "Item": to_json(&item) }).to_string());
+        let entry = self.writes.of(item)?;
+        let text = text.map(|text| text.into_bytes().into());
+        Ok(Record { entry, text })
+    }
+}
+
+fn value(cell: &[u8], kind: CellType, json: &mut Json) -> Result<AttributeValue, String> {
+    let text = || str::from_utf8(cell).map_err(|_| "this is not UTF-8 text".to_owned());
+    Ok(match kind {
+        CellType::S => AttributeValue::S(text()?.to_owned()),
+        CellType::N => {
+            let number = text()?.trim();
+            if !number.starts_with(['-', '+', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) {
+                return Err("this is not a number".to_owned());
+            }
+            AttributeValue::N(number.to_owned())
+        }
+        CellType::B => {
+            let bytes = BASE64_STANDARD.decode(cell);
+            AttributeValue::B(Blob::new(bytes.map_err(|_| "this is not base64")?))
+        }
+        CellType::Bool => match text()?.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" => AttributeValue::Bool(true),
+            "false" | "0" => AttributeValue::Bool(false),
+            _ => return Err("this is neither true nor false".to_owned()),
+        },
+        CellType::Json => json.value(cell).map_err(|flaw| flaw.reason.into_owned())?,
+    })
+}
+
+impl Source<WriteRequest> for Rows {
+    fn next(&mut self, is_wanted: bool) -> io::Result<Option<Reading<WriteRequest>>> {
+        let mut row = std::mem::take(&mut self.row);
+        let is_there = self.reader.read_byte_record(&mut row);
+        self.row = row;
+        if !is_there? {
+            return Ok(None);
+        }
+        let line = self.row.position().map_or(0, csv::Position::line);
+        let record = is_wanted.then(|| self.record());
+        Ok(Some(Reading { line, record }))
+    }
+
+    /// What the reader has of the next row cannot be told.
+    fn is_ready(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(types: &str) -> CsvItems {
+        CsvItems {
+            types: if types.is_empty() {
+                Types::default()
+            } else {
+                types.parse().unwrap()
+            },
+            writes: Writes::puts(Some("year:N,title:S".parse().unwrap())),
+            keeps_text: true,
+            console: Console::new(false, true),
+            told: Arc::default(),
+        }
+    }
+
+    fn read(types: &str, text: &str) -> io::Result<Vec<(u64, Result<Item, String>)>> {
+        let text = std::io::Cursor::new(text.as_bytes().to_vec());
+        let mut rows = items(types).open(Box::new(text), b',')?;
+        let mut read = Vec::new();
+        while let Some(Reading { line, record }) = rows.next(true)? {
+            let item = record.unwrap().map(|record| record.entry.put_request.unwrap().item);
+            read.push((line, item.map_err(|flaw| flaw.to_string())));
+        }
+        Ok(read)
+    }
+
+    #[test]
+    fn cells_have_the_types_that_are_said_those_of_the_key_or_are_strings() {
+        let text = "year,title,rating,seen,info,note\r\n2013,\"Rush, the\nfilm\",8.30,true,\"{\"\"a\"\":[1]}\",007\r\n";
+        let read = read("rating:N,seen:BOOL,info:JSON", text).unwrap();
+        let item = read[0].1.as_ref().unwrap();
+        let list = AttributeValue::L(vec![AttributeValue::N("1".to_owned())]);
+        let expected = Item::from(
+            [
+                ("year", AttributeValue::N("2013".to_owned())),
+                ("title", AttributeValue::S("Rush, the\nfilm".to_owned())),
+                ("rating", AttributeValue::N("8.30".to_owned())),
+                ("seen", AttributeValue::Bool(true)),
+                ("info", AttributeValue::M([("a".to_owned(), list)].into())),
+                ("note", AttributeValue::S("007".to_owned())),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        assert_eq!(item, &expected);
+    }
+
+    #[test]
+    fn a_row_is_told_by_its_line_and_a_cell_by_its_column() {
+        let text = "year,title,note\n1,\"a\nb\",\n2,b\nsecret,c,\n4,,\n";
+        let read = read("", text).unwrap();
+        let told: Vec<_> = read
+            .into_iter()
+            .map(|(line, item)| (line, item.err().unwrap_or_default()))
+            .collect();
+        let expected = [
+            (2, ""),
+            (4, "the row has 2 cells, and the header has 3"),
+            (5, "year: this is not a number"),
+            (6, "there is no title, which is in the key of the table"),
+        ];
+        assert_eq!(told, expected.map(|(line, words)| (line, words.to_owned())));
+    }
+
+    #[test]
+    fn a_header_that_cannot_be_right_is_refused() {
+        let refusal = |types: &str, text: &str| read(types, text).unwrap_err().to_string();
+        assert!(refusal("", "a,b,a\n").contains("a name twice"));
+        assert_eq!(refusal("c:N", "a,b\n"), "--types names c, and the header has a, b");
+        assert!("a".parse::<Types>().is_err() && "a:X".parse::<Types>().is_err());
+    }
+}

@@ -1,0 +1,103 @@
+//! Inputs of a table, told apart by their content.
+
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+
+use aws_sdk_dynamodb::types::WriteRequest;
+
+use super::csv::CsvItems;
+use super::items::JsonItems;
+use super::{Format, Source};
+use crate::arguments::TableFormat;
+use crate::input::BYTE_ORDER_MARK;
+
+/// Bytes in which the first line is looked for.
+const LOOKED_AT: usize = 4 << 10;
+
+/// What separates cells.
+const DELIMITERS: [u8; 3] = [b'\t', b';', b','];
+
+/// Items as JSON or as rows.
+pub(crate) struct TableItems {
+    pub(crate) format: TableFormat,
+    pub(crate) json: JsonItems,
+    pub(crate) csv: CsvItems,
+}
+
+impl Format<WriteRequest> for TableItems {
+    fn open(&self, mut input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
+        let mut start = first_line(&mut input)?;
+        if start.starts_with(BYTE_ORDER_MARK) {
+            start.drain(..BYTE_ORDER_MARK.len());
+        }
+        let delimiter = match self.format {
+            TableFormat::Auto => delimiter(&start, name),
+            TableFormat::Json | TableFormat::Dynamodb => None,
+            TableFormat::Csv => Some(first_delimiter(&start).unwrap_or(b',')),
+            TableFormat::Tsv => Some(b'\t'),
+        };
+        let input = Box::new(Cursor::new(start).chain(input));
+        match delimiter {
+            Some(delimiter) => self.csv.open(input, delimiter),
+            None => self.json.open(input, name),
+        }
+    }
+}
+
+/// What separates the cells of an input, if that has cells: its name says so, or a first line that is no JSON.
+fn delimiter(start: &[u8], name: &str) -> Option<u8> {
+    let stem = Path::new(name.trim_end_matches(".gz").trim_end_matches(".zst"));
+    match stem.extension().and_then(|extension| extension.to_str()) {
+        Some("csv") => return Some(first_delimiter(start).unwrap_or(b',')),
+        Some("tsv") => return Some(b'\t'),
+        _ => {}
+    }
+    let text = start.trim_ascii_start();
+    // A first byte that is no text belongs to another encoding, which is told of as a flaw.
+    let is_text = text.first().is_some_and(u8::is_ascii_graphic) && !text.starts_with(b"{") && !text.starts_with(b"[");
+    is_text.then(|| first_delimiter(text)).flatten()
+}
+
+/// What is read until the first line is there.
+fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    let mut block = [0; 512];
+    while start.len() < LOOKED_AT && !start.contains(&b'\n') {
+        match input.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) => start.extend_from_slice(&block[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(start)
+}
+
+/// The delimiter of the first line. One that seldom stands in a name comes first.
+fn first_delimiter(start: &[u8]) -> Option<u8> {
+    let line = start.split(|byte| *byte == b'\n').next()?;
+    DELIMITERS.into_iter().find(|delimiter| line.contains(delimiter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_or_the_name_tells_rows_from_json() {
+        let table: [(&str, &str, Option<u8>); 9] = [
+            ("year,title\n1,a", "-", Some(b',')),
+            ("\"year\";\"title\"\n", "a.txt", Some(b';')),
+            ("year\ttitle, the\n", "-", Some(b'\t')),
+            ("id\n1", "a.csv.gz", Some(b',')),
+            ("id\n1", "a.tsv.zst", Some(b'\t')),
+            ("{\"a\":1,\"b\":2}", "-", None),
+            ("[{\"a\":1,\"b\":2}]", "-", None),
+            ("id\n1", "-", None),
+            ("", "-", None),
+        ];
+        for (start, name, expected) in table {
+            assert_eq!(delimiter(start.as_bytes(), name), expected, "{start:?} of {name}");
+        }
+    }
+}
