@@ -9,6 +9,7 @@ use futures::{Stream, StreamExt};
 
 use crate::engine::{self, Delivered, Input};
 use crate::fate::Fate;
+use crate::guarded::destination;
 use crate::handlers::{Handled, Handlers, Handling};
 use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
@@ -158,7 +159,7 @@ impl<T: BatchTarget> Delivery<T> {
         I: IntoIterator<Item = T::Entry>,
     {
         let delivered = self.delivered(engine::Batch(entries.into_iter())).await;
-        delivered.log(&engine::destination(&*self.target));
+        delivered.log(&destination(&*self.target));
         delivered.into_result()
     }
 
@@ -228,7 +229,7 @@ impl<T: BatchTarget> Delivery<T> {
     {
         let mut input = engine::Streamed::new(stream);
         let delivered = self.delivered(&mut input).await;
-        delivered.into_result_of_stream(&engine::destination(&*self.target), input.error)
+        delivered.into_result_of_stream(&destination(&*self.target), input.error)
     }
 
     /// A handle for many tasks that send single entries. It starts a task of the current tokio runtime, which ends when the

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Adaptive, BackoffStrategy};
-use crate::engine::Gate;
+use crate::pace::Gate;
 use crate::progress::Progress;
 
 /// Calls in flight. At a round trip of 10 ms it carries 40,000 writes/s to DynamoDB, the default quota of a table.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::backoff::PaceSnapshot;
-use crate::engine::Gate;
+use crate::pace::Gate;
 
 /// Live figures of all deliveries that share it.
 ///
@@ -115,7 +115,7 @@ impl Figures {
     fn pace(&self) -> Option<PaceSnapshot> {
         // The lock is released before the strategy is asked.
         let gate = self.gate().upgrade()?;
-        gate.pace()
+        gate.strategy.pace()
     }
 
     fn gate(&self) -> MutexGuard<'_, Weak<Gate>> {

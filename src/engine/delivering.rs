@@ -1,61 +1,87 @@
-//! A delivery on its way, and how it gets ready.
+//! The loop: one delivery from its first entry to its last.
 
 use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::pin::pin;
+use std::sync::Arc;
 
-use futures::FutureExt;
 use futures::future::OptionFuture;
-use tokio::time::{sleep_until, timeout};
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep, sleep_until};
 
-use super::bisection::Bisections;
-use super::call_pool::CallPool;
-use super::ending::Ending;
-use super::fresh::Fresh;
-use super::guarded::{guarded, panicked};
-use super::hand_backs::HandBacks;
+use super::calls::{Call, CallPool, Settled, Slot, Slots};
+use super::entry::{Chunk, TrackedEntry};
+use super::health::{Refusals, Setup, Watch};
 use super::input::Input;
-use super::key_lines::KeyLines;
-use super::lanes::Lanes;
-use super::ledger::Ledger;
-use super::refusals::Refusals;
-use super::retry_queue::RetryQueue;
-use super::setup::Setup;
-use super::slots::Slots;
-use super::tracked_entry::Chunk;
-use super::watch::{Watch, destination};
+use super::outcome::{Delivered, Ending, Ledger};
+use super::preparation::prepare;
+use super::retry::Bisection;
+use super::supply::Supply;
+use crate::backoff::Waiter;
+use crate::guarded::destination;
 use crate::options::DeliveryOptions;
-use crate::report::Undelivered;
-use crate::targets::{BatchTarget, Fault, Limits};
+use crate::pace::{Departure, Permit, QueuedUp};
+use crate::report::Cause;
+use crate::targets::{BatchTarget, Fault};
+
+/// Calls, of all the entries that are known to be there, from which on they are many to the strategy.
+const MANY_CALLS: usize = 10;
+
+/// Calls that are settled before the next look at whether the delivery has to end.
+const SETTLED_TOGETHER: usize = 64;
+
+/// Delivers every entry of the input, or hands it back.
+pub(crate) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions) -> Delivered<T::Entry>
+where
+    T: BatchTarget,
+    I: Input<Entry = T::Entry>,
+{
+    let started = Instant::now();
+    // Boxed, since it has kilobytes, and so would every future around this one.
+    let mut delivery = Box::new(Delivering::new(target, input, options));
+    let ending = match delivery.prepare().await {
+        None if delivery.is_done() => None,
+        None => delivery.run().await,
+        early => early,
+    };
+    if let Some(ending) = &ending {
+        delivery.await_in_flight(ending).await;
+        delivery.hand_back_the_rest(ending).await;
+    }
+    let Delivering {
+        target,
+        options,
+        supply,
+        mut calls,
+        mut ledger,
+        ..
+    } = *delivery;
+    calls.close().await;
+    let is_early = ending.is_some();
+    let patience = if is_early {
+        options.grace
+    } else {
+        options.attempt_timeout
+    };
+    ledger.hand_back_all(&target, patience).await;
+    let stopped = match ending {
+        Some(Ending::Stopped(fault) | Ending::OutOfTime(fault)) => Some(fault),
+        _ => supply.fresh.fault().cloned(),
+    };
+    let pace = options.gate.strategy.pace().map(|pace| (pace.state, pace.reason));
+    ledger.close(started.elapsed(), supply.fresh.has_finished(), stopped, pace)
+}
 
 /// One delivery on its way.
-pub(super) struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
-    pub(super) target: Arc<T>,
-    pub(super) limits: Limits,
-    pub(super) options: DeliveryOptions,
-    pub(super) fresh: Fresh<I>,
-    pub(super) retry_queue: RetryQueue<T::Entry>,
-    pub(super) lanes: Lanes<T::Entry>,
-    pub(super) key_lines: KeyLines<T::Entry>,
-    /// How often a key had become hot when the lines were brought in accord with that. From the first time on, entries wait by
-    /// their keys.
-    pub(super) hot_keys_seen: u64,
-    /// The strategy paces single partition keys.
-    pub(super) paces_keys: bool,
-    pub(super) bisections: Bisections<T::Entry>,
-    pub(super) slots: Slots,
-    /// Chunks whose entries have arrived, for the next ones.
-    pub(super) emptied: Vec<Chunk<T::Entry>>,
-    pub(super) calls: CallPool<T>,
-    pub(super) setup: Setup,
-    /// That the target panicked outside of a call, if it did.
-    pub(super) fault: OnceLock<Fault>,
-    pub(super) refusals: Refusals,
-    pub(super) ledger: Ledger<T::Entry>,
-    pub(super) watch: Watch,
-    pub(super) hand_backs: HandBacks<T::Entry>,
-    /// What was handed back after its receipt was dropped.
-    pub(super) unheard: Vec<Undelivered<T::Entry>>,
+struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
+    target: Arc<T>,
+    options: DeliveryOptions,
+    supply: Supply<T, I>,
+    slots: Slots,
+    calls: CallPool<T>,
+    setup: Setup,
+    refusals: Refusals,
+    ledger: Ledger<T::Entry>,
+    watch: Watch,
 }
 
 impl<T, I> Delivering<T, I>
@@ -63,65 +89,311 @@ where
     T: BatchTarget,
     I: Input<Entry = T::Entry>,
 {
-    pub(super) fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
+    fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
         options.progress.figures().begin(&options.gate);
         Self {
-            limits: Limits::new(0, 0),
-            calls: CallPool::new(Arc::clone(&target), options.attempt_timeout),
-            watch: Watch::new(destination(&*target)),
-            target,
-            fresh: Fresh::new(input),
-            retry_queue: RetryQueue::new(),
-            lanes: Lanes::new(),
-            key_lines: KeyLines::new(),
-            hot_keys_seen: 0,
-            paces_keys: options.gate.paces_keys(),
-            bisections: Bisections::new(),
+            supply: Supply::new(Arc::clone(&target), input, options.clone()),
             slots: Slots::new(options.concurrency),
-            emptied: Vec::new(),
+            calls: CallPool::new(Arc::clone(&target), options.attempt_timeout),
             setup: Setup::new(),
-            fault: OnceLock::new(),
             refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone()),
-            hand_backs: HandBacks::new(),
-            unheard: Vec::new(),
+            watch: Watch::new(destination(&*target)),
+            target,
             options,
         }
     }
 
-    /// Lets the target get ready, if there is anything to deliver. Returns why the delivery ends before it began.
-    pub(super) async fn prepare(&mut self) -> Option<Ending> {
-        let deadline = OptionFuture::from(self.options.deadline.map(sleep_until));
-        // A single call may take as long as an attempt, however little time its entry has for retries.
-        let patience = self.options.patience().max(self.options.attempt_timeout);
-        let preparation = async {
-            while !self.fresh.has_next() {
-                if self.fresh.has_ended() {
-                    return Ok(());
-                }
-                poll_fn(|context| self.fresh.poll_news(context)).await;
-            }
-            self.limits = guarded("the target's `limits`", || self.target.limits())?;
-            let preparing = AssertUnwindSafe(self.target.prepare()).catch_unwind();
-            let fault = || guarded("the target's `preparation_fault`", || self.target.preparation_fault()).ok()?;
-            match timeout(patience, self.watch.over(&self.options, fault, preparing)).await {
-                Ok(prepared) => prepared.map_err(|panic| panicked("the target's `prepare`", &*panic)),
-                // The first call says what is wrong.
-                Err(_) => Ok(()),
-            }
-        };
-        tokio::select! {
-            biased;
-            () = self.options.cancellation.cancelled() => Some(Ending::Cancelled),
-            Some(()) = deadline => Some(Ending::DeadlineReached),
-            prepared = preparation => prepared.err().map(Ending::Stopped),
-        }
+    /// Lets the target get ready. Returns why the delivery ends before it began.
+    async fn prepare(&mut self) -> Option<Ending> {
+        let prepared = prepare(&*self.target, &mut self.supply.fresh, &self.options, &mut self.watch);
+        prepared.await.map(|limits| self.supply.limits = limits).err()
     }
 
     /// Whether everything is settled.
-    pub(super) fn is_done(&self) -> bool {
-        let nothing_left =
-            self.retry_queue.len() == 0 && self.fresh.len() + self.key_lines.len() == 0 && self.bisections.is_empty();
-        nothing_left && self.calls.is_empty() && self.fresh.has_ended()
+    fn is_done(&self) -> bool {
+        self.supply.is_exhausted() && self.calls.is_empty()
+    }
+
+    /// Delivers until everything is settled, or until it has to end early.
+    async fn run(&mut self) -> Option<Ending> {
+        let options = self.options.clone();
+        let mut cancelled = pin!(options.cancellation.cancelled());
+        let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
+        let mut look = pin!(sleep_until(self.watch.next_look()));
+        let mut resets = options.gate.strategy.resets();
+        let capacity = self.calls.capacity_signal();
+        let mut queued_up: Option<QueuedUp> = None;
+        loop {
+            let now = Instant::now();
+            if let Some(ending) = self.ordered_end(now) {
+                return Some(ending);
+            }
+            self.supply.heed_hot_keys();
+            self.supply.backlog.wake(now, &options);
+            self.give_up_expired(now);
+            let refilled = self.supply.refill(now, &mut self.ledger);
+            self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
+            // The target may have panicked over an entry that was read.
+            if let Some(ending) = self.ordered_end(now) {
+                return Some(ending);
+            }
+            if !self.setup.may_leave(now) {
+                queued_up = None;
+            } else if queued_up.is_none() {
+                queued_up = self.send_what_may_go(now);
+            }
+            if self.is_done() {
+                return None;
+            }
+            self.ledger.reads_ahead(self.supply.read_ahead());
+            if !refilled {
+                yield_now().await;
+            }
+            let waiter = self.wanted();
+            let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
+            tokio::select! {
+                biased;
+                () = &mut cancelled => {}
+                Some(()) = &mut deadline => {}
+                Some(settled) = self.calls.next() => {
+                    if let Some(ending) = self.settle_all_ended(settled) {
+                        return Some(ending);
+                    }
+                }
+                Some(permit) = OptionFuture::from(
+                    queued_up.as_mut().map(|queued_up| poll_fn(|context| queued_up.poll_permit(context, &waiter)))
+                ) => {
+                    queued_up = None;
+                    self.send(permit);
+                }
+                Some(()) = self.ledger.next_handed_back() => {}
+                () = capacity.freed() => {}
+                () = poll_fn(|context| self.supply.fresh.poll_news(context)), if self.supply.wants_more(&self.ledger) => {}
+                Ok(()) = resets.changed() => {
+                    self.supply.backlog.wake_all();
+                    self.slots.wake_all();
+                    self.setup.wake(Instant::now());
+                }
+                Some(()) = next_event => {}
+                () = &mut look, if self.ledger.underway() != (0, 0) => {
+                    let (in_flight, waiting) = self.ledger.underway();
+                    look.as_mut().reset(self.watch.look(&options, in_flight, waiting));
+                }
+            }
+        }
+    }
+
+    /// The end, when it was ordered from outside.
+    fn ordered_end(&self, now: Instant) -> Option<Ending> {
+        if self.options.cancellation.is_cancelled() {
+            return Some(Ending::Cancelled);
+        }
+        if let Some(fault) = self.supply.fault().or(self.options.gate.strategy.fault()) {
+            return Some(Ending::Stopped(fault.clone()));
+        }
+        if self.options.deadline.is_some_and(|deadline| deadline <= now) {
+            return Some(Ending::DeadlineReached);
+        }
+        let out_of_time = self.setup.out_of_time(now, self.options.patience());
+        out_of_time.map(|fault| Ending::OutOfTime(fault.clone()))
+    }
+
+    /// Hands back what was rejected and whose time is used up.
+    fn give_up_expired(&mut self, now: Instant) {
+        for mut entry in self.supply.backlog.take_expired(now, &self.options) {
+            self.ledger.waits_no_more(&entry.state);
+            let is_outdated = self.supply.is_outdated(&entry);
+            self.supply.leave(entry.state.lane);
+            if is_outdated {
+                self.ledger.superseded(entry);
+            } else {
+                let fault = entry.state.take_fault().unwrap_or_else(|| Fault::new("not sent again"));
+                self.ledger.hand_back(entry, Cause::TimeUsedUp(fault));
+            }
+        }
+    }
+
+    /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
+    fn send_what_may_go(&mut self, now: Instant) -> Option<QueuedUp> {
+        while self.may_send(now) {
+            let Some(permit) = Permit::at_once(&self.options.gate, &self.wanted()) else {
+                return Some(QueuedUp::at(&self.options.gate));
+            };
+            self.send(permit);
+            self.supply.refill(now, &mut self.ledger);
+        }
+        None
+    }
+
+    /// Whether there is something to send, a free slot, and a task that can make the call soon.
+    fn may_send(&self, now: Instant) -> bool {
+        let may_leave = self.setup.may_leave(now) && self.supply.lingers_until(now, &self.ledger).is_none();
+        let is_free = may_leave && self.calls.has_capacity() && self.slots.has_free(now);
+        is_free && self.supply.next_len() > 0
+    }
+
+    /// What the next call would like to carry.
+    fn wanted(&self) -> Waiter {
+        let known = self.supply.may_soon_go().saturating_add(self.supply.fresh.known());
+        let entries = || self.supply.next_len().min(self.most());
+        Waiter {
+            entries: self.supply.next_cost().unwrap_or_else(entries).max(1),
+            more: known >= self.supply.limits.entries.saturating_mul(MANY_CALLS),
+        }
+    }
+
+    /// How many entries a call may carry at most, by what the last ones came to.
+    fn most(&self) -> usize {
+        self.refusals.most().min(self.setup.most())
+    }
+
+    /// Delivers the next chunk in the slot that goes next.
+    fn send(&mut self, permit: Permit) {
+        let most = permit.entries().min(self.most());
+        let (chunk, bisection) = match self.supply.backlog.bisections_mut().next(most) {
+            Some((chunk, bisection)) => (chunk, Some(bisection)),
+            None => (self.supply.pack(most, &mut self.ledger), None),
+        };
+        if chunk.len() > 0 {
+            let departure = permit.depart(chunk.cost);
+            let (in_flight, waiting) = self.ledger.underway();
+            self.watch.call_leaves(departure.sent_at(), in_flight, waiting);
+            let idle_since = self.slots.take().and_then(|slot| slot.idle_since);
+            let delay = idle_since.map(|since| since.elapsed());
+            self.ledger.call_leaves(&chunk, delay.unwrap_or_default());
+            self.setup.leaves();
+            self.deliver(chunk, bisection, departure);
+        }
+    }
+
+    /// Delivers a chunk.
+    ///
+    /// What is left over of it rests, and is then delivered by this same function, in a chunk topped up with fresh entries.
+    /// Each call is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
+    /// calls cost neither stack nor memory.
+    fn deliver(&mut self, chunk: Chunk<T::Entry>, bisection: Option<Bisection<T::Entry>>, departure: Departure) {
+        let call = Call {
+            chunk,
+            bisection,
+            departure,
+        };
+        self.calls.start(call);
+    }
+
+    /// Settles a call that has ended, and others that have ended meanwhile, which share the way back to where calls leave.
+    /// Returns why the delivery has to end, if it has to.
+    fn settle_all_ended(&mut self, first: Settled<T::Entry>) -> Option<Ending> {
+        let mut ending = self.settle(first);
+        for _ in 1..SETTLED_TOGETHER {
+            if ending.is_some() {
+                break;
+            }
+            let next = self.calls.next_ended()?;
+            ending = self.settle(next);
+        }
+        ending
+    }
+
+    /// Books what a call came to, and sends its leftovers to rest. Returns why the delivery has to end, if it has to.
+    fn settle(&mut self, settled: Settled<T::Entry>) -> Option<Ending> {
+        let now = Instant::now();
+        self.book(&settled);
+        let stop = None
+            .or_else(|| settled.stop.clone())
+            .or_else(|| self.setup.answered(&settled, now, self.ledger.delivered()))
+            .or_else(|| self.refusals.answered(&settled));
+        if let Some(fault) = stop {
+            let ending = Ending::Stopped(fault);
+            self.hand_back(settled, &ending);
+            return Some(ending);
+        }
+        let rest = self.supply.settle(settled, now, &mut self.ledger);
+        self.slots.put(Slot::after_call(now, rest));
+        None
+    }
+
+    fn book(&mut self, settled: &Settled<T::Entry>) {
+        self.ledger.call_ended(settled, self.watch.destination());
+        self.watch.call_ended(settled);
+    }
+
+    /// The next moment at which something changes by itself.
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        let has_entries = self.supply.may_soon_go() > 0 || self.supply.backlog.next_of_bisection().is_some();
+        let of_calls = [
+            self.slots.next_free(),
+            self.setup.next_probe(),
+            self.setup.expiry(self.options.patience()),
+        ];
+        let of_calls = of_calls.into_iter().flatten().filter(|_| has_entries);
+        self.supply
+            .backlog
+            .next_events(now, &self.options)
+            .chain(of_calls)
+            .chain(self.supply.lingers_until(now, &self.ledger))
+            // A slot that has rested may still have to wait for the strategy; that wait ends otherwise.
+            .filter(|event| *event > now)
+            .min()
+    }
+
+    /// Waits for the calls in flight, which have the grace to end.
+    async fn await_in_flight(&mut self, ending: &Ending) {
+        let mut grace = pin!(sleep(self.options.grace));
+        while !self.calls.is_empty() {
+            tokio::select! {
+                biased;
+                Some(settled) = self.calls.next() => {
+                    self.book(&settled);
+                    self.hand_back(settled, ending);
+                }
+                () = &mut grace, if !self.calls.are_given_up() => self.calls.give_up(),
+            }
+        }
+    }
+
+    /// Hands back all of a call that was not accepted, after the end was ordered.
+    fn hand_back(&mut self, settled: Settled<T::Entry>, ending: &Ending) {
+        for (entry, fault) in settled.refused {
+            let cause = match &settled.stop {
+                Some(stop) => Cause::Stopped(stop.clone()),
+                None => Cause::Refused(fault),
+            };
+            self.ledger.hand_back(entry, cause);
+        }
+        let disputed = settled.disputed.into_iter().flat_map(Chunk::into_tracked);
+        for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(disputed) {
+            self.give_back(entry, ending);
+        }
+        for entry in settled.bisection.into_iter().flat_map(Bisection::into_entries) {
+            self.give_back_waiting(entry, ending);
+        }
+    }
+
+    /// Hands back what was not in flight when the end was ordered, to the last entry of the input.
+    async fn hand_back_the_rest(&mut self, ending: &Ending) {
+        for entry in self.supply.take_all() {
+            self.give_back_waiting(entry, ending);
+        }
+        while let Some(entry) = self.supply.fresh.pop_unread() {
+            self.give_back(entry, ending);
+            self.ledger.spare_memory(&self.target, &self.options).await;
+        }
+        for entry in self.supply.backlog.lanes_mut().take_all() {
+            self.give_back_waiting(entry, ending);
+        }
+    }
+
+    fn give_back_waiting(&mut self, entry: TrackedEntry<T::Entry>, ending: &Ending) {
+        self.ledger.waits_no_more(&entry.state);
+        self.give_back(entry, ending);
+    }
+
+    fn give_back(&mut self, mut entry: TrackedEntry<T::Entry>, ending: &Ending) {
+        if self.supply.is_outdated(&entry) {
+            return self.ledger.superseded(entry);
+        }
+        let last = entry.state.take_fault();
+        self.ledger.hand_back(entry, ending.cause(last));
     }
 }

@@ -1,76 +1,105 @@
 //! What there is to send: read, lined up in its lane, packed.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::delivering::Delivering;
-use super::fresh::Read;
-use super::guarded::guarded;
-use super::input::Input;
-use super::pack::{Sources, pack};
-use super::tracked_entry::{Chunk, TrackedEntry};
+use super::calls::{KEPT, Settled};
+use super::entry::{Chunk, Space, TrackedEntry};
+use super::input::{Fresh, Input, Read};
+use super::outcome::Ledger;
+use super::retry::{Backlog, Decision, Retries};
+use crate::guarded::guarded;
+use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault, Lane};
+use crate::targets::{BatchTarget, Fault, Lane, Limits, Rejection};
 
 /// Entries that are read before the loop looks after other things.
 const READS_AT_ONCE: usize = 10_000;
 
-impl<T, I> Delivering<T, I>
+/// What there is to send: fresh entries, and those that wait.
+pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
+    target: Arc<T>,
+    options: Arc<DeliveryOptions>,
+    pub(super) limits: Limits,
+    pub(super) fresh: Fresh<I>,
+    pub(super) backlog: Backlog<T::Entry>,
+    /// Chunks whose entries have arrived, for the next ones.
+    emptied: Vec<Chunk<T::Entry>>,
+    /// The strategy paces single partition keys.
+    paces_keys: bool,
+    /// That the target panicked outside of a call, if it did.
+    fault: OnceLock<Fault>,
+}
+
+impl<T, I> Supply<T, I>
 where
     T: BatchTarget,
     I: Input<Entry = T::Entry>,
 {
+    pub(super) fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
+        Self {
+            target,
+            limits: Limits::new(0, 0),
+            fresh: Fresh::new(input),
+            backlog: Backlog::new(&options.gate),
+            emptied: Vec::new(),
+            paces_keys: options.gate.strategy.paces_keys(),
+            fault: OnceLock::new(),
+            options: Arc::new(options),
+        }
+    }
+
+    /// That the target panicked outside of a call, if it did.
+    pub(super) fn fault(&self) -> Option<&Fault> {
+        self.fault.get()
+    }
+
+    /// Whether there is nothing to send, and nothing more comes.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.fresh.len() == 0 && self.backlog.is_empty() && self.fresh.has_ended()
+    }
+
     /// Whether more entries are to be read: for the next chunk, unless too many wait, so that a long input does not pile up in
-    /// memory behind a service that takes nothing.
-    pub(super) fn wants_more(&self) -> bool {
+    /// memory behind a service that takes nothing, or a handler of undelivered entries that takes its time.
+    pub(super) fn wants_more(&self, ledger: &Ledger<T::Entry>) -> bool {
         let wanted = self.limits.entries.max(1);
+        let (handed_back, their_bytes) = ledger.handing_back();
         !self.fresh.has_ended()
             && self.fresh.len() < wanted
             && self.fresh.bytes() < self.limits.bytes
-            && self.held_back() + self.hand_backs.len() < self.options.read_ahead
-            && self.held_back_bytes().saturating_add(self.hand_backs.bytes()) < self.options.read_ahead_bytes
+            && self.backlog.len() + handed_back < self.options.read_ahead
+            && self.backlog.bytes().saturating_add(their_bytes) < self.options.read_ahead_bytes
             && self.fault.get().is_none()
     }
 
-    /// How many entries wait that may not go with the next chunk: rejected ones, those held in their lanes, those that wait
-    /// by their keys.
-    fn held_back(&self) -> usize {
-        self.retry_queue.len() + self.key_lines.len() + self.bisections.len() + self.lanes.held()
-    }
-
-    /// Their bytes.
-    fn held_back_bytes(&self) -> usize {
-        self.retry_queue.bytes() + self.key_lines.bytes() + self.bisections.bytes() + self.lanes.bytes()
-    }
-
-    /// Shows how many entries were read and are in no call.
-    pub(super) fn tell_read_ahead(&mut self) {
-        let entries = self.held_back() + self.fresh.len();
-        let bytes = self.held_back_bytes() + self.fresh.bytes() + self.fresh.let_out_bytes();
-        self.ledger.reads_ahead(entries, bytes);
+    /// How many entries were read and are in no call, and their bytes.
+    pub(super) fn read_ahead(&self) -> (usize, usize) {
+        let entries = self.backlog.len() + self.fresh.len();
+        let bytes = self.backlog.bytes() + self.fresh.bytes() + self.fresh.let_out_bytes();
+        (entries, bytes)
     }
 
     /// Reads and checks entries as long as there are some and they are wanted. Returns whether it was enough for now.
     ///
     /// Entries that are superseded as soon as they are read would be read without end; so others have their turn in between.
-    pub(super) fn refill(&mut self, now: Instant) -> bool {
+    pub(super) fn refill(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>) -> bool {
+        let counts_units = self.options.gate.strategy.counts_units();
         let mut reads = 0..READS_AT_ONCE;
-        while self.wants_more() {
+        while self.wants_more(ledger) {
             if reads.next().is_none() {
                 return false;
             }
-            let counts_units = self.options.gate.counts_units();
-            let paces_keys = self.paces_keys;
             match self
                 .fresh
-                .read(&*self.target, &self.limits, counts_units, paces_keys, now)
+                .read(&*self.target, &self.limits, counts_units, self.paces_keys, now)
             {
                 None => break,
-                Some(Read::Checked) => self.line_up(),
-                Some(Read::Invalid(entry, invalid)) => self.ledger.hand_back(entry, Cause::Invalid(invalid)),
+                Some(Read::Checked) => self.line_up(ledger),
+                Some(Read::Invalid(entry, invalid)) => ledger.hand_back(entry, Cause::Invalid(invalid)),
                 Some(Read::Panicked(entry, fault)) => {
-                    self.ledger.hand_back(entry, Cause::Stopped(fault.clone()));
+                    ledger.hand_back(entry, Cause::Stopped(fault.clone()));
                     self.fault.get_or_init(|| fault);
                 }
             }
@@ -79,24 +108,22 @@ where
     }
 
     /// An entry was read: it may go, or is held in its lane.
-    fn line_up(&mut self) {
+    fn line_up(&mut self, ledger: &mut Ledger<T::Entry>) {
         let Some((newest, lane)) = self.fresh.newest() else {
             return;
         };
+        let lanes = self.backlog.lanes_mut();
         if self.options.last_write_wins {
-            let superseded = self
-                .lanes
-                .supersede(newest, lane, overwrites(&*self.target, &self.fault));
-            for older in superseded {
-                self.ledger.superseded(older);
+            for older in lanes.supersede(newest, lane, overwrites(&*self.target, &self.fault)) {
+                ledger.superseded(older);
             }
         }
         let mut is_held = false;
-        self.lanes.enter(lane, || {
+        lanes.enter(lane, || {
             is_held = true;
             self.fresh.pop_newest()
         });
-        if self.hot_keys_seen > 0
+        if self.backlog.is_by_key()
             && !is_held
             && let Some(newest) = self.fresh.pop_newest()
         {
@@ -104,35 +131,19 @@ where
         }
     }
 
-    /// An entry may go: in its turn, or with the line of its key.
     fn let_out(&mut self, entry: TrackedEntry<T::Entry>) {
-        let is_fresh = entry.state.history.is_none();
-        let key = entry.state.key.filter(|_| self.hot_keys_seen > 0);
-        match key.map(|key| (key, self.options.gate.is_hot(key))) {
-            Some((key, is_hot)) if is_hot || is_fresh => self.key_lines.push(key, is_hot, entry),
-            _ if is_fresh => self.fresh.let_out(entry),
-            _ => self.retry_queue.let_out(entry),
+        if let Some(fresh) = self.backlog.let_out(entry) {
+            self.fresh.let_out(fresh);
         }
     }
 
     /// From the first hot key on, what may go waits by its key; and when another key has become hot, it moves to its line.
     pub(super) fn heed_hot_keys(&mut self) {
-        let seen = self.options.gate.hot_keys_seen();
-        if seen == self.hot_keys_seen || !self.paces_keys {
+        if !self.paces_keys || !self.backlog.has_new_hot_key() {
             return;
         }
-        self.hot_keys_seen = seen;
-        let Self {
-            options,
-            fresh,
-            retry_queue,
-            key_lines,
-            ..
-        } = self;
-        let is_hot = |key| options.gate.is_hot(key);
-        key_lines.sort(is_hot);
-        let rejected = retry_queue.take_if(|state| state.key.is_some_and(is_hot));
-        let may_go: Vec<_> = fresh.take_all().chain(rejected).collect();
+        let rejected = self.backlog.heed_hot_keys();
+        let may_go: Vec<_> = self.fresh.take_all().chain(rejected).collect();
         for entry in may_go {
             self.let_out(entry);
         }
@@ -140,76 +151,136 @@ where
 
     /// Whether an entry that is out of its lane need not arrive any more.
     pub(super) fn is_outdated(&self, entry: &TrackedEntry<T::Entry>) -> bool {
-        self.options.last_write_wins && self.lanes.is_superseded(entry, overwrites(&*self.target, &self.fault))
+        let overwrites = overwrites(&*self.target, &self.fault);
+        self.options.last_write_wins && self.backlog.lanes().is_superseded(entry, overwrites)
     }
 
     /// The fate of an entry is known: the next one of its lane may go.
     pub(super) fn leave(&mut self, lane: Option<Lane>) {
-        let Some(next) = lane.and_then(|lane| self.lanes.leave(lane)) else {
-            return;
-        };
-        self.let_out(next);
+        if let Some(fresh) = self.backlog.leave(lane) {
+            self.fresh.let_out(fresh);
+        }
+    }
+
+    /// A call is over: what it leaves over rests, or is handed back. Returns how long the slot of the call rests.
+    pub(super) fn settle(
+        &mut self,
+        mut settled: Settled<T::Entry>,
+        now: Instant,
+        ledger: &mut Ledger<T::Entry>,
+    ) -> Duration {
+        if !settled.left.is_empty() && !settled.rejected.is_empty() {
+            self.backlog.lanes_mut().be_wary();
+        }
+        if self.emptied.len() < KEPT {
+            self.emptied.extend(settled.emptied.take());
+        }
+        for lane in settled.left.drain(..) {
+            self.leave(Some(lane));
+        }
+        for (entry, fault) in settled.refused.drain(..) {
+            self.leave(entry.state.lane);
+            ledger.hand_back(entry, Cause::Refused(fault));
+        }
+        let options = Arc::clone(&self.options);
+        let mut retries = Retries::of_call(&options, now);
+        let again = self.decide(&mut retries, settled.rejected, ledger);
+        let rest = retries.rest_of_slot(&settled.outcome);
+        ledger.wait(again.len() + settled.disputed.as_ref().map_or(0, Chunk::len));
+        match (settled.disputed, settled.bisection) {
+            (Some(chunk), bisection) => self.backlog.dispute(chunk, bisection),
+            (None, Some(bisection)) => self.backlog.go_on(bisection, again, settled.outcome.accepted > 0),
+            (None, None) => self.backlog.rest(again),
+        }
+        rest
+    }
+
+    /// Decides for each entry that was rejected. Returns those that go again, with the moment until which they rest.
+    fn decide(
+        &mut self,
+        retries: &mut Retries<'_>,
+        rejected: Vec<(TrackedEntry<T::Entry>, Rejection)>,
+        ledger: &mut Ledger<T::Entry>,
+    ) -> Vec<(Instant, TrackedEntry<T::Entry>)> {
+        let mut again = Vec::with_capacity(rejected.len());
+        for (mut entry, rejection) in rejected {
+            let decision = retries.decide(&mut entry.state, rejection);
+            if self.is_outdated(&entry) {
+                self.leave(entry.state.lane);
+                ledger.superseded(entry);
+                continue;
+            }
+            match decision {
+                Decision::Again(until) => again.push((until, entry)),
+                Decision::GiveUp(cause) => {
+                    self.leave(entry.state.lane);
+                    ledger.hand_back(entry, cause);
+                }
+            }
+        }
+        again
+    }
+
+    /// How many entries may soon go, as far as is known.
+    pub(super) fn may_soon_go(&self) -> usize {
+        self.backlog.may_soon_go() + self.fresh.len()
     }
 
     /// How many entries the next chunk may have, if they are small.
-    pub(super) fn sendable(&self) -> usize {
-        let ready = self.retry_queue.ready() + self.fresh.len() + self.ready_by_key();
+    pub(super) fn next_len(&self) -> usize {
+        self.backlog.next_of_bisection().unwrap_or_else(|| self.sendable())
+    }
+
+    fn sendable(&self) -> usize {
+        let most = self.limits.entries.max(1);
+        let ready = self.backlog.ready(most) + self.fresh.len();
         // Held entries can only share a call that leaves for a ready one.
-        let joinable = if ready > 0 { self.lanes.joinable() } else { 0 };
-        (ready + joinable).min(self.limits.entries.max(1))
+        let joinable = if ready > 0 { self.backlog.lanes().joinable() } else { 0 };
+        (ready + joinable).min(most)
     }
 
-    /// What the entries of the next chunk count for with the strategy, without held ones that share
-    /// its call.
-    pub(super) fn sendable_cost(&self) -> usize {
-        let ready = self.retry_queue.iter_ready().map(|entry| &entry.state);
-        let next = ready.chain(self.fresh.states()).take(self.limits.entries.max(1));
-        next.map(|state| state.cost).sum::<usize>() + self.ready_by_key()
-    }
-
-    /// How many entries may go of those that wait by their keys.
-    fn ready_by_key(&self) -> usize {
-        if self.key_lines.len() == 0 {
-            return 0;
+    /// What the entries of the next chunk count for with a strategy that counts units, without held ones that share its call;
+    /// `None` where entries are counted.
+    pub(super) fn next_cost(&self) -> Option<usize> {
+        if self.backlog.next_of_bisection().is_some() || !self.options.gate.strategy.counts_units() {
+            return None;
         }
-        self.key_lines.ready(Instant::now(), self.limits.entries.max(1))
+        let most = self.limits.entries.max(1);
+        let next = self.backlog.ready_states().chain(self.fresh.states()).take(most);
+        Some(next.map(|state| state.cost).sum::<usize>() + self.backlog.ready_by_key(most))
     }
 
-    /// Packs a chunk whose entries count for at most `cost`, none of which is outdated.
-    pub(super) fn pack(&mut self, cost: usize) -> Chunk<T::Entry> {
+    /// Packs a chunk whose entries count for at most `cost`, none of which is outdated; the first one goes whatever it costs.
+    ///
+    /// Entries that were rejected before go first. Those that are held in a lane but may share its call go last, so that a call
+    /// carries few entries of one lane where it can.
+    pub(super) fn pack(&mut self, cost: usize, ledger: &mut Ledger<T::Entry>) -> Chunk<T::Entry> {
         let expected = cost.min(self.sendable());
         let mut chunk = self.emptied.pop().unwrap_or_else(|| Chunk::with_capacity(expected));
         loop {
-            let Self {
-                limits,
-                retry_queue,
-                key_lines,
-                options,
-                fresh,
-                lanes,
-                ..
-            } = self;
-            let from = Sources {
-                retry_queue,
-                key_lines,
-                gate: &options.gate,
-                fresh,
-                lanes,
-            };
-            pack(&mut chunk, cost, limits, from);
-            if !self.options.last_write_wins || self.lanes.held() == 0 || !self.drop_outdated(&mut chunk) {
+            let mut space = Space::left_in(&chunk, &self.limits, cost);
+            self.backlog.fill(&mut chunk, &mut space);
+            self.fresh.fill(&mut chunk, &mut space);
+            self.backlog
+                .lanes_mut()
+                .join(&mut chunk, |next| space.take(&next.state));
+            let may_be_outdated = self.options.last_write_wins && self.backlog.lanes().held() > 0;
+            if !may_be_outdated || !self.drop_outdated(&mut chunk, ledger) {
                 return chunk;
             }
         }
     }
 
     /// Drops what need not arrive any more. Returns whether there was any.
-    fn drop_outdated(&mut self, chunk: &mut Chunk<T::Entry>) -> bool {
+    fn drop_outdated(&mut self, chunk: &mut Chunk<T::Entry>, ledger: &mut Ledger<T::Entry>) -> bool {
         let packed = chunk.len();
         let taken = std::mem::replace(chunk, Chunk::with_capacity(packed));
         for entry in taken.into_tracked() {
             if self.is_outdated(&entry) {
-                self.supersede(entry);
+                let lane = entry.state.lane;
+                ledger.waits_no_more(&entry.state);
+                ledger.superseded(entry);
+                self.leave(lane);
             } else {
                 chunk.push(entry);
             }
@@ -220,27 +291,21 @@ where
     /// Until when a chunk that is not full waits for more entries; `None` when it does not.
     ///
     /// Entries that were rejected do not wait for more: they have waited enough.
-    pub(super) fn lingers_until(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn lingers_until(&self, now: Instant, ledger: &Ledger<T::Entry>) -> Option<Instant> {
         let is_full = self.sendable() >= self.limits.entries || self.fresh.bytes() >= self.limits.bytes;
-        if is_full || !self.wants_more() || self.retry_queue.ready() > 0 || self.bisections.next_len().is_some() {
+        if is_full || !self.wants_more(ledger) || self.backlog.is_urgent() {
             return None;
         }
-        let by_key = self.key_lines.lingers_until(now, self.options.linger);
-        if self.key_lines.len() > 0 && by_key.is_none() {
-            return None;
-        }
+        let by_key = self.backlog.lingers_until(now, &self.options).ok()?;
         let fresh = self.fresh.lingers_until(self.options.linger);
         fresh.into_iter().chain(by_key).min().filter(|until| *until > now)
     }
 
-    /// An entry that waited need not arrive any more.
-    pub(super) fn supersede(&mut self, entry: TrackedEntry<T::Entry>) {
-        if entry.state.history.is_some() {
-            self.ledger.waits_no_more();
-        }
-        let lane = entry.state.lane;
-        self.ledger.superseded(entry);
-        self.leave(lane);
+    /// All that was read, but for what is held in lanes.
+    pub(super) fn take_all(&mut self) -> Vec<TrackedEntry<T::Entry>> {
+        let mut all = self.backlog.take_all();
+        all.extend(self.fresh.take_all());
+        all
     }
 }
 

@@ -49,11 +49,11 @@ impl<E> Handling<E> {
 
     /// Gives the entry to the handler, and waits until that has dealt with it. Returns it if there is none.
     pub(crate) async fn hand_back(&self, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
-        let Some(handler) = self.handlers.undelivered.as_ref().filter(|_| !self.has_panicked()) else {
+        let Some(undelivered_to) = self.handlers.undelivered.as_ref().filter(|_| !self.has_panicked()) else {
             return Some(undelivered);
         };
         self.causes_so_far().add(&undelivered.cause);
-        let handled = AssertUnwindSafe(async { handler(undelivered).await }).catch_unwind();
+        let handled = AssertUnwindSafe(async { undelivered_to(undelivered).await }).catch_unwind();
         handled.await.unwrap_or_else(|_| self.panicked("on_undelivered"));
         None
     }

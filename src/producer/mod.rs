@@ -22,6 +22,7 @@ use self::receipt::Promise;
 pub use self::receipt::Receipt;
 use crate::engine::{self, Delivered, Incoming, Input};
 use crate::fate::Fate;
+use crate::guarded::destination;
 use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
@@ -91,7 +92,7 @@ impl<T: BatchTarget> Delivers<T::Entry> for Arc<T> {
     }
 
     fn destination(&self) -> String {
-        engine::destination(&**self)
+        destination(&**self)
     }
 }
 
@@ -112,11 +113,12 @@ impl<E: Send + Sync + 'static> Producer<E> {
         let end = options.cancellation.child_token();
         let options = options.for_producer().cancellation(end.clone());
         let (sender, receiver) = mpsc::channel(options.buffer);
-        let delivery = outcome::deliver(delivers, Line::new(receiver), Handling::of(handlers), options);
+        let line = Line::new(receiver);
+        let end_of_all = outcome::deliver(delivers, line, Handling::of(handlers), options);
         Self {
             line: sender,
             epochs: Arc::default(),
-            outcome: Arc::new(Outcome::of(tokio::spawn(delivery))),
+            outcome: Arc::new(Outcome::of(tokio::spawn(end_of_all))),
             end,
         }
     }
@@ -158,7 +160,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     fn put(&self, room: OwnedPermit<Item<E>>, entry: E) -> Receipt<E> {
         self.epochs.in_current(|epoch| {
-            let (confirmation, receipt) = Promise::new(epoch);
+            let (confirmation, receipt) = Promise::with_receipt(epoch);
             room.send(Item::Entry(Incoming {
                 entry,
                 confirmation: Some(confirmation),

@@ -44,7 +44,7 @@ pub(super) struct Promise<E> {
 
 impl<E: Send + Sync + 'static> Promise<E> {
     /// A confirmation that a receipt waits for.
-    pub(super) fn new(epoch: Arc<Epoch>) -> (Confirmation<E>, Receipt<E>) {
+    pub(super) fn with_receipt(epoch: Arc<Epoch>) -> (Confirmation<E>, Receipt<E>) {
         let (fate, receipt) = oneshot::channel();
         (Confirmation::to(Self { fate, _epoch: epoch }), Receipt(receipt))
     }

@@ -15,8 +15,9 @@ use futures::{Stream, StreamExt};
 
 use self::values::Convert;
 use crate::delivery::Delivery;
-use crate::engine::{Batch, Delivered, Input, Streamed, destination};
+use crate::engine::{Batch, Delivered, Input, Streamed};
 use crate::fate::Fate;
+use crate::guarded::destination;
 use crate::handlers::{Handled, Handlers, Handling};
 use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;

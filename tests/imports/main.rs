@@ -62,6 +62,41 @@ fn the_engine_knows_neither_aws_nor_those_that_use_it() {
 }
 
 #[test]
+fn each_part_of_the_engine_imports_only_what_is_below_it() {
+    let from_the_bottom = [
+        "later",
+        "entry",
+        "input",
+        "order",
+        "retry",
+        "calls",
+        "health",
+        "outcome",
+        "supply",
+        "preparation",
+        "delivering",
+    ];
+    let paths = from_the_bottom.map(|part| format!("crate::engine::{part}"));
+    for (place, part) in paths.iter().enumerate() {
+        let above: Vec<_> = paths[place + 1..].iter().map(String::as_str).collect();
+        assert_imports_none(part, &above, &[]);
+    }
+}
+
+#[test]
+fn the_pace_is_below_the_engine_and_all_that_use_it() {
+    let above = [
+        "aws_",
+        "crate::delivery",
+        "crate::engine",
+        "crate::options",
+        "crate::producer",
+        "crate::progress",
+    ];
+    assert_imports_none("crate::pace", &above, &[]);
+}
+
+#[test]
 fn targets_know_neither_retries_nor_the_pace() {
     let callers = [
         "crate::backoff",
@@ -97,19 +132,15 @@ fn strategies_do_no_io_and_have_no_clock() {
 
 #[test]
 fn options_and_reports_are_below_the_engine_and_the_targets() {
-    let above = ["crate::delivery", "crate::engine", "crate::producer", "crate::targets"];
-    let gate = "clones of the options share the strategy by the gate that they hold";
-    assert_imports_none(
-        "crate::options",
-        &above,
-        &[("crate::options", "crate::engine::Gate", gate)],
-    );
-    let snapshot = "a snapshot asks the gate for the pace";
-    assert_imports_none(
-        "crate::progress",
-        &above,
-        &[("crate::progress", "crate::engine::Gate", snapshot)],
-    );
+    let above = [
+        "crate::delivery",
+        "crate::engine",
+        "crate::handlers",
+        "crate::producer",
+        "crate::targets",
+    ];
+    assert_imports_none("crate::options", &above, &[]);
+    assert_imports_none("crate::progress", &above, &[]);
     let fault = "a fault is what the service said of a call, and the cause of an undelivered entry";
     let reason = "the report counts the calls by what the service said of them";
     let exceptions = [
@@ -126,16 +157,6 @@ fn options_and_reports_are_below_the_engine_and_the_targets() {
 
 /// Imports that lead back to where they come from.
 const BACK: &[Exception] = &[
-    (
-        "crate::engine::permit",
-        "crate::engine::gate",
-        "a permit is made by the gate, and tells it when it is used or dropped",
-    ),
-    (
-        "crate::engine::delivering",
-        "crate::engine::ending",
-        "getting ready can end a delivery, and an ending hands its entries back",
-    ),
     (
         "crate::producer::outcome",
         "crate::producer",
@@ -197,13 +218,13 @@ fn each_import_that_leads_back_still_does() {
 fn the_imports_are_found() {
     let modules = modules();
     for (module, import) in [
-        ("crate::engine::lanes", "crate::engine::tracked_entry::Chunk"),
+        ("crate::engine::order::lanes", "crate::engine::entry::Chunk"),
         ("crate::targets::dynamo", "crate::targets::dynamo::calls::Calls"),
         (
             "crate::targets::sqs::offload::attempt",
             "crate::targets::sqs::offload::mark",
         ),
-        ("crate::typed", "crate::engine::destination"),
+        ("crate::typed", "crate::guarded::destination"),
         ("crate::producer", "crate::engine::deliver"),
         ("crate::producer::epoch", "std::sync::Arc"),
     ] {
@@ -211,8 +232,8 @@ fn the_imports_are_found() {
         assert!(imports.contains(import), "{module}: {imports:#?}");
     }
     let graph = graph(&modules);
-    assert!(graph["crate::options"].contains("crate::engine::gate"));
-    assert!(graph["crate::producer::receipt"].contains("crate::engine::confirmation"));
+    assert!(graph["crate::options"].contains("crate::pace::gate"));
+    assert!(graph["crate::producer::receipt"].contains("crate::engine::entry::confirmation"));
 }
 
 /// The page is not part of the package.

@@ -1,0 +1,288 @@
+//! The calls in flight.
+
+use std::panic::resume_unwind;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::task::{JoinError, JoinSet, consume_budget};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{Call, Caller, make};
+use super::queue::{CallQueue, CapacitySignal, Queued};
+use super::settle::Settled;
+use crate::targets::BatchTarget;
+
+/// Tasks that may wait for a call, and chunks that may wait for entries. More are not kept after a burst of calls.
+pub(crate) const KEPT: usize = 64;
+
+/// Makes calls, each in a task that the runtime polls for itself, and tells what they came to.
+///
+/// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make space for each
+/// and to move it there costs more than the rest of this crate does for the call. The task whose call ends first takes
+/// the next one, so that no more of that space is touched than there are calls that wait for an answer.
+pub(crate) struct CallPool<T: BatchTarget> {
+    caller: Arc<Caller<T>>,
+    tasks: JoinSet<()>,
+    /// The tasks that were not told to end.
+    staying: usize,
+    in_flight: usize,
+    call_queue: Arc<CallQueue<T::Entry>>,
+    ended: UnboundedReceiver<Settled<T::Entry>>,
+    end: UnboundedSender<Settled<T::Entry>>,
+}
+
+impl<T: BatchTarget> CallPool<T> {
+    pub(crate) fn new(target: Arc<T>, attempt_timeout: Duration) -> Self {
+        let (end, ended) = mpsc::unbounded_channel();
+        Self {
+            caller: Arc::new(Caller {
+                target,
+                attempt_timeout,
+                abandoned: CancellationToken::new(),
+            }),
+            tasks: JoinSet::new(),
+            staying: 0,
+            in_flight: 0,
+            call_queue: Arc::new(CallQueue::new(Handle::current().metrics().num_workers())),
+            ended,
+            end,
+        }
+    }
+
+    /// Whether there is no call in flight.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// Whether a task would make another call soon. If not, the [signal](Self::capacity_signal) tells when one would.
+    pub(crate) fn has_capacity(&self) -> bool {
+        self.call_queue.has_capacity()
+    }
+
+    /// Tells when there is [capacity](Self::has_capacity) again.
+    pub(crate) fn capacity_signal(&self) -> CapacitySignal {
+        self.call_queue.capacity_signal()
+    }
+
+    /// Makes a call.
+    pub(crate) fn start(&mut self, call: Call<T::Entry>) {
+        self.in_flight += 1;
+        self.call_queue.push(Queued::Call(call));
+        if self.staying < self.in_flight {
+            self.staying += 1;
+            let caller = Arc::clone(&self.caller);
+            self.tasks
+                .spawn(work(caller, Arc::clone(&self.call_queue), self.end.clone()));
+        }
+    }
+
+    /// What the next call that ends came to; `None` if there is none in flight. Nothing is lost when the future is dropped.
+    ///
+    /// # Panics
+    /// If the runtime shuts down, and for a fault of this crate: a call catches the panics of the target.
+    pub(crate) async fn next(&mut self) -> Option<Settled<T::Entry>> {
+        while self.in_flight > 0 {
+            tokio::select! {
+                biased;
+                Some(settled) = self.ended.recv() => return Some(self.heard(settled)),
+                // A task that was told to end, or one that was lost with its call.
+                Some(task) = self.tasks.join_next() => task.unwrap_or_else(lost),
+            }
+        }
+        None
+    }
+
+    /// What another call came to that has ended by now.
+    pub(crate) fn next_ended(&mut self) -> Option<Settled<T::Entry>> {
+        let settled = self.ended.try_recv().ok()?;
+        Some(self.heard(settled))
+    }
+
+    /// A call has ended.
+    fn heard(&mut self, settled: Settled<T::Entry>) -> Settled<T::Entry> {
+        self.in_flight -= 1;
+        if self.staying > self.in_flight + KEPT {
+            self.staying -= 1;
+            self.call_queue.push(Queued::End);
+        }
+        settled
+    }
+
+    /// Gives up the calls in flight: they end at once.
+    pub(crate) fn give_up(&self) {
+        self.caller.abandoned.cancel();
+    }
+
+    /// Whether the calls in flight were [given up](Self::give_up).
+    pub(crate) fn are_given_up(&self) -> bool {
+        self.caller.abandoned.is_cancelled()
+    }
+
+    /// Ends the tasks, so that none of them holds the target any more.
+    pub(crate) async fn close(&mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+impl<T: BatchTarget> Drop for CallPool<T> {
+    /// What no task has taken is over at once, and the strategy hears of it, however long a task takes to end.
+    fn drop(&mut self) {
+        drop(self.call_queue.take_back());
+    }
+}
+
+/// A call is lost with its task.
+fn lost(task: JoinError) {
+    let panic = task.try_into_panic();
+    resume_unwind(panic.unwrap_or_else(|_| panic!("the runtime shuts down")))
+}
+
+/// Makes one call after the other.
+async fn work<T: BatchTarget>(
+    caller: Arc<Caller<T>>,
+    call_queue: Arc<CallQueue<T::Entry>>,
+    end: UnboundedSender<Settled<T::Entry>>,
+) {
+    while let Queued::Call(call) = call_queue.next().await {
+        // Not moved, as `make` does not move the call in it.
+        let settled = pin!(make(&caller, call)).await;
+        if end.send(settled).is_err() {
+            return;
+        }
+        // Calls that end at once leave time for others.
+        consume_budget().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use tokio::task::yield_now;
+
+    use super::*;
+    use crate::backoff::{BackoffStrategy, Outcome, Retry, Waiter};
+    use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+    use crate::invalid::InvalidEntry;
+    use crate::pace::{Gate, Permit};
+    use crate::targets::{Answer, Limits, Verdict};
+
+    /// Takes everything at once.
+    struct Immediate;
+
+    impl BatchTarget for Immediate {
+        type Entry = ();
+
+        fn limits(&self) -> Limits {
+            unreachable!("no entry is packed here")
+        }
+
+        fn check(&self, (): &()) -> Result<usize, InvalidEntry> {
+            Ok(1)
+        }
+
+        async fn send(&self, _: &[()]) -> Answer {
+            Answer::Whole(Verdict::Accepted)
+        }
+    }
+
+    /// Counts the calls that it hears of.
+    struct Counting(Arc<AtomicUsize>);
+
+    impl BackoffStrategy for Counting {
+        fn rest(&self, _: Retry) -> Duration {
+            Duration::ZERO
+        }
+
+        fn observe(&self, _: &Outcome) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn call(gate: &Arc<Gate>) -> Call<()> {
+        let waiter = Waiter::new(1);
+        let mut chunk = Chunk::with_capacity(1);
+        let state = EntryState::new(0, 1);
+        chunk.push(TrackedEntry { entry: (), state });
+        Call {
+            chunk,
+            bisection: None,
+            departure: Permit::at_once(gate, &waiter).expect("the queue is empty").depart(1),
+        }
+    }
+
+    fn caller() -> Arc<Caller<Immediate>> {
+        Arc::clone(&CallPool::new(Arc::new(Immediate), Duration::from_secs(1)).caller)
+    }
+
+    fn counting() -> (Arc<Gate>, Arc<AtomicUsize>) {
+        let heard = Arc::new(AtomicUsize::new(0));
+        (Arc::new(Gate::new(Counting(Arc::clone(&heard)))), heard)
+    }
+
+    #[tokio::test]
+    async fn calls_that_no_task_has_taken_are_over_when_the_delivery_is_dropped() {
+        let (gate, heard) = counting();
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        (0..3).for_each(|_| calls.start(call(&gate)));
+        // The tasks have not run, and end only when the runtime comes to it.
+        drop(calls);
+        assert_eq!(heard.load(Relaxed), 3);
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "the runtime shuts down")]
+    async fn a_call_that_is_lost_with_its_task_is_not_waited_for() {
+        let (gate, _) = counting();
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        calls.start(call(&gate));
+        calls.tasks.abort_all();
+        calls.next().await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "a fault of this crate")]
+    async fn what_a_task_panics_over_reaches_the_delivery() {
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        calls.in_flight = 1;
+        calls.tasks.spawn(async { panic!("a fault of this crate") });
+        calls.next().await;
+    }
+
+    #[tokio::test]
+    async fn a_thousand_calls_that_end_at_once_leave_time_for_others() {
+        let (gate, heard) = counting();
+        let call_queue = Arc::new(CallQueue::new(1));
+        (0..1_000).for_each(|_| call_queue.push(Queued::Call(call(&gate))));
+        let (end, _ended) = mpsc::unbounded_channel();
+        let task = tokio::spawn(work(caller(), call_queue, end));
+        while heard.load(Relaxed) == 0 {
+            yield_now().await;
+        }
+        assert!(heard.load(Relaxed) < 1_000);
+        task.abort();
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_capacity_goes_before_the_calls_that_are_left() {
+        const THREADS: usize = 4;
+        let (gate, heard) = counting();
+        let call_queue = Arc::new(CallQueue::new(THREADS));
+        while call_queue.has_capacity() {
+            call_queue.push(Queued::Call(call(&gate)));
+        }
+        let signal = call_queue.capacity_signal();
+        let waits = tokio::spawn(async move {
+            signal.freed().await;
+            heard.load(Relaxed)
+        });
+        yield_now().await;
+        let (end, _ended) = mpsc::unbounded_channel();
+        let task = tokio::spawn(work(caller(), call_queue, end));
+        assert_eq!(waits.await.unwrap(), THREADS - 1);
+        task.abort();
+    }
+}

@@ -1,0 +1,240 @@
+//! From the answer of a call to the fate of each of its entries.
+
+use std::iter::{repeat, repeat_with};
+
+use tokio::time::Instant;
+
+use crate::backoff::Outcome;
+use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+use crate::engine::retry::Bisection;
+use crate::fate::Fate;
+use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict};
+
+/// A call that is over. Accepted entries are gone; the others are here.
+pub(crate) struct Settled<E> {
+    /// The call in numbers.
+    pub(crate) outcome: Outcome,
+    /// The same in what the entries count for with the strategy.
+    pub(crate) cost: Outcome,
+    /// Entries to send again.
+    pub(crate) rejected: Vec<(TrackedEntry<E>, Rejection)>,
+    /// Entries that cannot be delivered.
+    pub(crate) refused: Vec<(TrackedEntry<E>, Fault)>,
+    /// Why the only entry of the call was refused, where the call was refused as a whole.
+    pub(crate) refused_alone: Option<Fault>,
+    /// Why no later call can succeed either.
+    pub(crate) stop: Option<Fault>,
+    /// The lanes of accepted entries, each as often as it had one.
+    pub(crate) left: Vec<Lane>,
+    /// The whole chunk, when it was refused and the answer does not say for which entries.
+    pub(crate) disputed: Option<Chunk<E>>,
+    /// What the chunk was a part of, when a call was refused before.
+    pub(crate) bisection: Option<Bisection<E>>,
+    /// The chunk without its entries, if all of them were accepted.
+    pub(crate) emptied: Option<Chunk<E>>,
+}
+
+/// Gives each entry of the chunk its verdict. An entry that the answer does not speak of is sent again.
+pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
+    // Where one has a lane, mostly all have.
+    let has_lanes = chunk.states.first().is_some_and(|state| state.lane.is_some());
+    let mut settled = Settled {
+        outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
+        cost: Outcome::new(sent_at.into_std(), answered_at.into_std()),
+        rejected: Vec::new(),
+        refused: Vec::new(),
+        refused_alone: None,
+        stop: None,
+        left: Vec::with_capacity(if has_lanes { chunk.len() } else { 0 }),
+        disputed: None,
+        bisection: None,
+        emptied: None,
+    };
+    match answer {
+        Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.dispute(chunk, sent_at, &fault),
+        Answer::Whole(verdict) if verdict.is_accepted() => settled.accept_all(chunk, repeat(verdict)),
+        Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(Verdict::is_accepted) => {
+            settled.accept_all(chunk, verdicts);
+        }
+        Answer::Each(verdicts) => {
+            let unanswered = repeat_with(|| {
+                let fault = Fault::new("no answer for this entry").may_have_been_applied();
+                Verdict::Rejected(Rejection::Unanswered, fault)
+            });
+            for (entry, verdict) in chunk.into_tracked().zip(verdicts.into_iter().chain(unanswered)) {
+                settled.add(entry, sent_at, verdict);
+            }
+        }
+        Answer::Whole(verdict) => {
+            if let Verdict::Refused(fault) = &verdict {
+                settled.refused_alone = Some(fault.clone());
+            }
+            for entry in chunk.into_tracked() {
+                settled.add(entry, sent_at, verdict.clone());
+            }
+        }
+        Answer::Stop(fault) => {
+            for entry in chunk.into_tracked() {
+                settled.add(entry, sent_at, Verdict::Refused(fault.clone()));
+            }
+            settled.stop = Some(fault);
+        }
+    }
+    settled
+}
+
+impl<E> Settled<E> {
+    fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict) {
+        let cost = entry.state.cost;
+        match verdict {
+            Verdict::Accepted | Verdict::Acknowledged(_) => self.accept(&mut entry.state, verdict),
+            Verdict::Rejected(rejection, fault) => {
+                let throttled = rejection.is_throttle();
+                self.count_fresh(&entry.state, throttled);
+                if throttled {
+                    self.count(Outcome::with_throttled, cost);
+                } else {
+                    self.count(Outcome::with_failed, cost);
+                }
+                if rejection.is_unsent() {
+                    self.count(Outcome::with_unsent, cost);
+                }
+                // What is known not to have arrived says nothing of the entry, and is no rejection of it.
+                if rejection.is_unsent() && !fault.is_ambiguous() {
+                    entry.state.failed(sent_at, fault);
+                } else {
+                    entry.state.rejected(sent_at, fault);
+                }
+                self.rejected.push((entry, rejection));
+            }
+            Verdict::Refused(fault) => {
+                self.count_fresh(&entry.state, false);
+                self.count(Outcome::with_refused, cost);
+                entry.state.failed(sent_at, fault.clone());
+                self.refused.push((entry, fault));
+            }
+        }
+    }
+
+    /// All entries have arrived, as nearly always. They need not be touched, and end where they are.
+    fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>) {
+        for (state, verdict) in chunk.states.iter_mut().zip(verdicts) {
+            self.accept(state, verdict);
+        }
+        chunk.clear();
+        self.emptied = Some(chunk);
+    }
+
+    /// The entry of this state has arrived, as the verdict says.
+    fn accept(&mut self, state: &mut EntryState<E>, verdict: Verdict) {
+        self.count_fresh(state, false);
+        self.count(Outcome::with_accepted, state.cost);
+        if let Some(confirmation) = state.confirmation.take() {
+            let acknowledgement = match verdict {
+                Verdict::Acknowledged(acknowledgement) => acknowledgement,
+                _ => Acknowledgement::default(),
+            };
+            confirmation.good(Fate::Delivered(acknowledgement));
+        }
+        self.left.extend(state.lane);
+    }
+
+    /// Counts an entry that was never rejected before. Its attempts do not tell: a call that was refused on account of others
+    /// says nothing of an entry.
+    fn count_fresh(&mut self, state: &EntryState<E>, throttled: bool) {
+        if state.rejections() == 0 {
+            let count = |counted: Outcome, weight| counted.with_fresh(weight, if throttled { weight } else { 0 });
+            self.count(count, state.cost);
+        }
+    }
+
+    /// Counts one entry more, which is worth so much to the strategy.
+    fn count(&mut self, add: impl Fn(Outcome, usize) -> Outcome, cost: usize) {
+        self.outcome = add(self.outcome, 1);
+        self.cost = add(self.cost, cost);
+    }
+
+    /// The call was refused as a whole. It says nothing of a single entry, so that it is no rejection of any.
+    fn dispute(&mut self, mut chunk: Chunk<E>, sent_at: Instant, fault: &Fault) {
+        self.outcome = self.outcome.with_refused(chunk.len());
+        self.cost = self.cost.with_refused(chunk.cost);
+        for state in &mut chunk.states {
+            state.failed(sent_at, fault.clone());
+        }
+        self.disputed = Some(chunk);
+    }
+
+    /// For which reasons its entries were throttled, each once.
+    pub(crate) fn throttling_reasons(&self) -> Vec<&ThrottlingReason> {
+        let mut reasons = Vec::new();
+        for (entry, _) in &self.rejected {
+            let fault = entry.state.history.as_ref().and_then(|history| history.fault.as_ref());
+            for reason in fault.map_or(&[][..], Fault::throttling_reasons) {
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+        }
+        reasons
+    }
+
+    /// Why the first of its entries was rejected, if none was accepted.
+    pub(crate) fn first_rejection(&self) -> Option<(Rejection, &Fault)> {
+        let (entry, rejection) = self.rejected.first().filter(|_| self.outcome.accepted == 0)?;
+        let fault = entry.state.history.as_ref()?.fault.as_ref()?;
+        Some((*rejection, fault))
+    }
+}
+
+/// Whether the answer accepts everything that it speaks of.
+pub(crate) fn accepts_all(answer: &Answer) -> bool {
+    match answer {
+        Answer::Each(verdicts) => verdicts.iter().all(Verdict::is_accepted),
+        Answer::Whole(verdict) => verdict.is_accepted(),
+        Answer::Stop(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_of_a_call_that_was_refused_on_account_of_others_is_still_fresh() {
+        let now = Instant::now();
+        let mut chunk = Chunk::with_capacity(2);
+        for position in 0..2 {
+            let state = EntryState::new(position, 1);
+            chunk.push(TrackedEntry { entry: (), state });
+        }
+        let refused = Answer::Whole(Verdict::Refused(Fault::new("ValidationException")));
+        let settled = settle(chunk, refused, now, now);
+        assert_eq!((settled.outcome.refused, settled.refused.len()), (2, 0));
+
+        let half = settled.disputed.unwrap();
+        let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
+        let settled = settle(half, Answer::Each(vec![Verdict::Accepted, throttled]), now, now);
+        assert_eq!((settled.outcome.fresh.sent, settled.outcome.fresh.throttled), (2, 1));
+        let (entry, _) = &settled.rejected[0];
+        assert_eq!((entry.state.attempts(), entry.state.rejections()), (2, 1));
+    }
+
+    #[test]
+    fn verdicts_beyond_the_entries_count_for_none() {
+        let now = Instant::now();
+        let chunk = || {
+            let mut chunk = Chunk::with_capacity(1);
+            let state = EntryState::new(0, 1);
+            chunk.push(TrackedEntry { entry: (), state });
+            chunk
+        };
+        let refused = || Verdict::Refused(Fault::new("ValidationException"));
+        for beyond in [Verdict::Accepted, refused()] {
+            let settled = settle(chunk(), Answer::Each(vec![Verdict::Accepted, beyond]), now, now);
+            assert_eq!(
+                (settled.outcome.sent, settled.outcome.accepted, settled.refused.len()),
+                (1, 1, 0)
+            );
+        }
+    }
+}

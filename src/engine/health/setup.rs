@@ -1,0 +1,211 @@
+//! Whether calls can be made at all.
+//!
+//! A call that cannot be made (no credentials at the moment, no connection) is a failure of all entries, not of those that it
+//! carries. While that lasts, a probe finds out whether it is over: one call at a time, with one entry, after a growing delay.
+//! All other entries wait.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::backoff::{BackoffStrategy, EqualJitter, Retry};
+use crate::engine::calls::Settled;
+use crate::engine::later::later;
+use crate::targets::{Fault, Rejection};
+
+/// The first probe leaves after 50 to 100 ms: what was only a lost packet is over by then.
+const FIRST_DELAY: Duration = Duration::from_millis(50);
+
+/// Later ones are at most this far apart, so that calls are made again within seconds after credentials are back, and a
+/// provider of credentials that has to recover is asked at most once a second or two by each delivery.
+const LONGEST_DELAY: Duration = Duration::from_secs(3);
+
+/// Whether calls can be made, as far as the last ones tell.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    outage: Option<Outage>,
+    /// When the last of the calls left that could be made.
+    made_at: Option<Instant>,
+    delays: EqualJitter,
+}
+
+/// Calls cannot be made.
+#[derive(Debug)]
+struct Outage {
+    since: Instant,
+    /// Why the last call could not be made.
+    fault: Fault,
+    delay: Retry,
+    /// When the next probe may leave; `None` while one is in flight.
+    next_probe: Option<Instant>,
+}
+
+impl Setup {
+    pub(crate) fn new() -> Self {
+        Self {
+            outage: None,
+            made_at: None,
+            delays: EqualJitter::new(FIRST_DELAY).cap(LONGEST_DELAY),
+        }
+    }
+
+    /// A call was answered. Returns the fault, when no call can be made.
+    ///
+    /// A delivery that has delivered something has been configured well, so that it waits.
+    pub(crate) fn answered<E>(&mut self, settled: &Settled<E>, now: Instant, delivered: u64) -> Option<Fault> {
+        let sent_at = settled.outcome.sent_at.into();
+        match settled.first_rejection() {
+            Some((Rejection::Unconfigured, fault)) if delivered == 0 => return Some(fault.clone()),
+            Some((rejection, fault)) if rejection.is_unsent() => self.failed(sent_at, now, fault),
+            // A call without an answer may not have been made, and tells only that the next one has to find out.
+            Some((Rejection::Connection, fault)) if self.most() == 1 => self.failed(sent_at, now, fault),
+            Some((Rejection::Connection, _)) => {}
+            _ => self.made(sent_at),
+        }
+        None
+    }
+
+    /// A call that left at `sent_at` could not be made.
+    ///
+    /// Calls in flight together fail together. Those that left before the outage was known are no probes, and those that left
+    /// before one that could be made are no news.
+    fn failed(&mut self, sent_at: Instant, now: Instant, fault: &Fault) {
+        if self.outage.is_none() && self.made_at.is_some_and(|made_at| made_at > sent_at) {
+            return;
+        }
+        let outage = self.outage.get_or_insert_with(|| Outage {
+            since: now,
+            fault: fault.clone(),
+            delay: Retry::FIRST,
+            next_probe: None,
+        });
+        let is_first = outage.since == now && outage.next_probe.is_none();
+        if is_first || sent_at > outage.since {
+            let delay = self.delays.rest(outage.delay);
+            outage.delay = outage.delay.after(delay);
+            outage.next_probe = Some(later(now, delay));
+            outage.fault = fault.clone();
+        }
+    }
+
+    /// A call that left at `sent_at` was made.
+    fn made(&mut self, sent_at: Instant) {
+        self.made_at = self.made_at.max(Some(sent_at));
+        if self.outage.as_ref().is_some_and(|outage| sent_at > outage.since) {
+            self.outage = None;
+        }
+    }
+
+    /// Whether a call may leave.
+    pub(crate) fn may_leave(&self, now: Instant) -> bool {
+        let outage = self.outage.as_ref();
+        outage.is_none_or(|outage| outage.next_probe.is_some_and(|at| at <= now))
+    }
+
+    /// A call leaves.
+    pub(crate) fn leaves(&mut self) {
+        if let Some(outage) = &mut self.outage {
+            outage.next_probe = None;
+        }
+    }
+
+    /// The next probe may leave at once.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        let probe = self.outage.as_mut().and_then(|outage| outage.next_probe.as_mut());
+        if let Some(probe) = probe {
+            *probe = now;
+        }
+    }
+
+    /// How many entries a call may carry at most.
+    pub(crate) fn most(&self) -> usize {
+        if self.outage.is_some() { 1 } else { usize::MAX }
+    }
+
+    /// When the next probe may leave, if there is to be one.
+    pub(crate) fn next_probe(&self) -> Option<Instant> {
+        self.outage.as_ref()?.next_probe
+    }
+
+    /// When calls could not be made for this long; `None` when they can be made, or for ever.
+    pub(crate) fn expiry(&self, patience: Duration) -> Option<Instant> {
+        self.outage.as_ref()?.since.checked_add(patience)
+    }
+
+    /// Why calls cannot be made, if that has lasted for this long.
+    pub(crate) fn out_of_time(&self, now: Instant, patience: Duration) -> Option<&Fault> {
+        let expiry = self.expiry(patience)?;
+        (expiry <= now).then_some(&self.outage.as_ref()?.fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOMENT: Duration = Duration::from_millis(1);
+
+    fn failed(setup: &mut Setup, sent_at: Instant, now: Instant) {
+        setup.failed(sent_at, now, &Fault::new("no credentials"));
+    }
+
+    #[test]
+    fn one_probe_at_a_time_with_one_entry_finds_out_whether_it_is_over() {
+        let start = Instant::now();
+        let mut setup = Setup::new();
+        assert_eq!((setup.may_leave(start), setup.most()), (true, usize::MAX));
+        (0..16).for_each(|_| failed(&mut setup, start, start));
+        assert!(!setup.may_leave(start));
+        assert_eq!(setup.most(), 1);
+        let probe = setup.next_probe().unwrap();
+        assert!((FIRST_DELAY..=2 * FIRST_DELAY).contains(&(probe - start)));
+        assert!(setup.may_leave(probe));
+        setup.leaves();
+        assert!(!setup.may_leave(probe + LONGEST_DELAY));
+        setup.made(probe);
+        assert_eq!((setup.may_leave(probe), setup.most()), (true, usize::MAX));
+    }
+
+    #[test]
+    fn probes_become_rarer_up_to_three_seconds() {
+        let start = Instant::now();
+        let mut setup = Setup::new();
+        let mut now = start;
+        failed(&mut setup, now, now);
+        let mut longest = Duration::ZERO;
+        for _ in 0..100 {
+            let probe = setup.next_probe().unwrap();
+            longest = longest.max(probe - now);
+            setup.leaves();
+            now = probe + MOMENT;
+            failed(&mut setup, probe, now);
+        }
+        assert!((LONGEST_DELAY / 2..=LONGEST_DELAY).contains(&longest), "{longest:?}");
+        let patience = now - start;
+        assert!(setup.out_of_time(now, patience).is_some());
+        assert!(setup.out_of_time(now, patience + MOMENT).is_none());
+        assert!(setup.out_of_time(now, Duration::MAX).is_none());
+    }
+
+    #[test]
+    fn calls_from_before_the_outage_neither_end_nor_prolong_it() {
+        let start = Instant::now();
+        let mut setup = Setup::new();
+        failed(&mut setup, start, start + MOMENT);
+        let probe = setup.next_probe();
+        failed(&mut setup, start, start + 2 * MOMENT);
+        setup.made(start);
+        assert_eq!(setup.next_probe(), probe);
+    }
+
+    #[test]
+    fn a_failure_that_is_older_than_a_call_that_was_made_is_no_outage() {
+        let start = Instant::now();
+        let mut setup = Setup::new();
+        setup.made(start + MOMENT);
+        failed(&mut setup, start, start + 2 * MOMENT);
+        assert!(setup.may_leave(start + 2 * MOMENT));
+        failed(&mut setup, start + MOMENT, start + 2 * MOMENT);
+        assert!(!setup.may_leave(start + 2 * MOMENT));
+    }
+}

@@ -1,0 +1,186 @@
+//! Notices that a delivery makes no progress, and logs it.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+use tracing::{field, info, warn};
+
+use crate::engine::calls::Settled;
+use crate::events::STALLED;
+use crate::options::DeliveryOptions;
+use crate::targets::Fault;
+
+/// How long nothing may be accepted or refused before that is worth a warning. An ordinary call takes some 10 ms, and the SDK
+/// gives a connection 3.1 s.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The longest time from one warning to the next; before, each comes after twice the time of the one before it.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// The code of a stall without a failure.
+const NO_ANSWER: &str = "no answer yet";
+
+/// Notices that a delivery makes no progress, and logs it.
+///
+/// Progress is an answer that is final for an entry: it was accepted or refused. Without one, a delivery is stalled when its
+/// calls failed or stay without an answer. One that waits for its input or for the pace of its strategy is not.
+pub(crate) struct Watch {
+    destination: String,
+    /// When progress was made last, or since when there is anything to make progress with.
+    since: Instant,
+    /// When a call was answered last.
+    answered: Instant,
+    /// Why a call failed since the last progress.
+    fault: Option<Fault>,
+    /// For how long it was stalled when it was looked at last; zero when it was not.
+    stalled: Duration,
+    /// Whether that was logged.
+    logged: bool,
+}
+
+impl Watch {
+    pub(crate) fn new(destination: String) -> Self {
+        let now = Instant::now();
+        Self {
+            destination,
+            since: now,
+            answered: now,
+            fault: None,
+            stalled: Duration::ZERO,
+            logged: false,
+        }
+    }
+
+    /// What the delivery delivers to.
+    pub(crate) fn destination(&self) -> &str {
+        &self.destination
+    }
+
+    /// When to look whether it is stalled.
+    pub(crate) fn next_look(&self) -> Instant {
+        self.since + self.stalled + self.wait()
+    }
+
+    /// The time from the last warning to the next.
+    fn wait(&self) -> Duration {
+        self.stalled.clamp(PATIENCE, LONGEST)
+    }
+
+    /// A call leaves, while this many entries are in flight and wait.
+    pub(crate) fn call_leaves(&mut self, now: Instant, in_flight: u64, waiting: u64) {
+        let was_idle = waiting == 0 && now - self.answered >= PATIENCE;
+        if in_flight == 0 && (self.fault.is_none() || was_idle) {
+            self.start_over(now);
+        }
+    }
+
+    /// A call was answered.
+    pub(crate) fn call_ended<E>(&mut self, settled: &Settled<E>) {
+        let now = settled.outcome.answered_at.into();
+        self.answered = now;
+        if settled.outcome.accepted + settled.outcome.refused == 0 {
+            let first = settled.rejected.first();
+            self.fault = first.and_then(|(entry, _)| entry.state.history.as_ref()?.fault.clone());
+            return;
+        }
+        if self.logged {
+            info!(
+                target: STALLED,
+                destination = self.destination,
+                seconds = (now - self.since).as_secs(),
+                "the service answers again"
+            );
+        }
+        self.start_over(now);
+    }
+
+    fn start_over(&mut self, now: Instant) {
+        self.since = now;
+        self.fault = None;
+        self.stalled = Duration::ZERO;
+        self.logged = false;
+    }
+
+    /// Looks whether it is stalled, and logs it if it is time for that. Returns when to look again.
+    pub(crate) fn look(&mut self, options: &DeliveryOptions, in_flight: u64, waiting: u64) -> Instant {
+        let now = Instant::now();
+        if now < self.next_look() {
+            return self.next_look();
+        }
+        let is_underway = in_flight + waiting > 0 || now - self.answered < PATIENCE;
+        let code = match &self.fault {
+            Some(fault) if is_underway => fault.code().to_owned(),
+            None if in_flight > 0 => NO_ANSWER.to_owned(),
+            _ => return now + PATIENCE,
+        };
+        self.log(now, options, &code, in_flight, waiting);
+        self.next_look()
+    }
+
+    /// Awaits what is done before the first call, and logs it when that takes long. `fault` tells why it is done again.
+    pub(crate) async fn over<R>(
+        &mut self,
+        options: &DeliveryOptions,
+        fault: impl Fn() -> Option<Fault>,
+        preparation: impl Future<Output = R>,
+    ) -> R {
+        self.start_over(Instant::now());
+        let mut preparation = pin!(preparation);
+        loop {
+            tokio::select! {
+                biased;
+                prepared = &mut preparation => {
+                    self.start_over(Instant::now());
+                    return prepared;
+                }
+                () = sleep_until(self.next_look()) => {
+                    let fault = fault();
+                    let code = fault.as_ref().map_or(NO_ANSWER, Fault::code);
+                    self.log(Instant::now(), options, code, 0, 0);
+                }
+            }
+        }
+    }
+
+    fn log(&mut self, now: Instant, options: &DeliveryOptions, code: &str, in_flight: u64, waiting: u64) {
+        let quiet = self.wait();
+        self.stalled = now - self.since;
+        if !options.gate.warnings().may_warn(&self.destination, now, quiet) {
+            return;
+        }
+        self.logged = true;
+        let pace = options.gate.strategy.pace();
+        warn!(
+            target: STALLED,
+            destination = self.destination,
+            code,
+            seconds = self.stalled.as_secs(),
+            in_flight,
+            waiting,
+            until = until(options, now),
+            state = pace.map(|pace| field::display(pace.state)),
+            reason = pace.map(|pace| field::display(pace.reason)),
+            "nothing is accepted: the delivery goes on trying"
+        );
+    }
+}
+
+/// What ends the attempts.
+fn until(options: &DeliveryOptions, now: Instant) -> String {
+    let patience = options.patience();
+    let ends = [
+        options
+            .retries
+            .map(|retries| format!("each entry was sent again {retries} times")),
+        (patience < Duration::MAX).then(|| format!("each entry was tried for {} s", patience.as_secs())),
+        options
+            .deadline
+            .map(|deadline| format!("the deadline in {} s", (deadline - now).as_secs())),
+    ];
+    let ends: Vec<String> = ends.into_iter().flatten().collect();
+    if ends.is_empty() {
+        return "it is cancelled".to_owned();
+    }
+    ends.join(", or ")
+}

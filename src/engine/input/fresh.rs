@@ -1,0 +1,346 @@
+//! Entries as they come from the input.
+
+use std::collections::BTreeMap;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::source::{Incoming, Input};
+use crate::engine::entry::Space;
+use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+use crate::guarded::guarded;
+use crate::invalid::InvalidEntry;
+use crate::targets::{BatchTarget, Fault, Lane, Limits};
+
+/// Entries that were not sent yet: the input, and a few of its entries that are checked already and may go.
+pub(crate) struct Fresh<I: Input> {
+    input: I,
+    /// Nothing more comes from the input.
+    ended: bool,
+    /// The input said so itself: all its entries were read.
+    finished: bool,
+    /// It panicked, and is not touched again.
+    fault: Option<Fault>,
+    /// The next one, already taken from the input.
+    next: Option<Incoming<I::Entry>>,
+    next_position: u64,
+    /// Those that came last and may go, in the chunk that they leave in: mostly all of them do, and then none is moved.
+    checked: Chunk<I::Entry>,
+    /// Those that were held in a lane, by position: the first of the input goes first.
+    let_out: BTreeMap<u64, TrackedEntry<I::Entry>>,
+    /// The bytes that these take up of the memory.
+    let_out_bytes: usize,
+}
+
+/// What came of reading an entry.
+pub(crate) enum Read<E> {
+    /// It is the newest of those that may go, checked and measured.
+    Checked,
+    /// It cannot be delivered.
+    Invalid(TrackedEntry<E>, InvalidEntry),
+    /// The target panicked over it.
+    Panicked(TrackedEntry<E>, Fault),
+}
+
+impl<I: Input> Fresh<I> {
+    pub(crate) fn new(input: I) -> Self {
+        Self {
+            next_position: input.first_position(),
+            input,
+            ended: false,
+            finished: false,
+            fault: None,
+            next: None,
+            checked: Chunk::with_capacity(0),
+            let_out: BTreeMap::new(),
+            let_out_bytes: 0,
+        }
+    }
+
+    /// Whether nothing more comes from the input.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether all entries of the input were read.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// That the input panicked, if it did.
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// Whether the input has an entry, which is not read yet.
+    pub(crate) fn has_next(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// How many entries the input is known to have, without a look at it: they may have to be waited for.
+    pub(crate) fn known(&self) -> usize {
+        if self.ended {
+            return 0;
+        }
+        guarded("the input", || self.input.known()).unwrap_or(0)
+    }
+
+    /// Ready when there is news: the input has an entry, or has ended, or is in a hurry.
+    pub(crate) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.next.is_none() && !self.ended {
+            let hurried = self.input.hurried();
+            match guarded("the input", || self.input.poll_next(context)) {
+                Ok(Poll::Pending) if self.input.hurried() > hurried => return Poll::Ready(()),
+                Ok(polled) => {
+                    self.next = ready!(polled);
+                    self.finished = self.next.is_none();
+                }
+                Err(fault) => self.fault = Some(fault),
+            }
+            self.ended = self.next.is_none();
+        }
+        Poll::Ready(())
+    }
+
+    /// Reads and checks the next entry of the input; `None` when there is none now.
+    /// It counts by its units of capacity if those are counted.
+    pub(crate) fn read<T>(
+        &mut self,
+        target: &T,
+        limits: &Limits,
+        counts_units: bool,
+        paces_keys: bool,
+        now: Instant,
+    ) -> Option<Read<I::Entry>>
+    where
+        T: BatchTarget<Entry = I::Entry>,
+    {
+        // Without a waker: when there is no entry, the loop polls again with its own.
+        let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
+        let entry = &mut self.next.as_mut()?.entry;
+        let mut state = EntryState::new(self.next_position, 0);
+        state.arrived = Some(now);
+        let checked = guarded("the target's look at an entry", || {
+            state.bytes = measure(entry, target, limits)?;
+            target.complete(entry);
+            state.weight = target.weight(entry, state.bytes);
+            state.lane = target.lane(entry);
+            // Entries of a lane that shares calls stay together.
+            if paces_keys && !state.lane.is_some_and(Lane::shares_calls) {
+                state.key = target.partition_key(entry);
+            }
+            if counts_units {
+                state.cost = target.units(entry).max(1);
+            }
+            Ok(())
+        });
+        match checked {
+            Ok(Ok(())) => {
+                let read = self.tracked(state)?;
+                self.checked.push(read);
+                Some(Read::Checked)
+            }
+            Ok(Err(invalid)) => Some(Read::Invalid(self.tracked(state)?, invalid)),
+            Err(fault) => Some(Read::Panicked(self.tracked(state)?, fault)),
+        }
+    }
+
+    /// The next one of the input, with its state.
+    #[inline]
+    fn tracked(&mut self, mut state: EntryState<I::Entry>) -> Option<TrackedEntry<I::Entry>> {
+        let Incoming { entry, confirmation } = self.next.take()?;
+        state.confirmation = confirmation;
+        self.next_position += 1;
+        Some(TrackedEntry { entry, state })
+    }
+
+    /// The last of those that were read and checked, the one that [`read`](Self::read) just returned as checked, and its lane.
+    pub(crate) fn newest(&self) -> Option<(&I::Entry, Option<Lane>)> {
+        self.checked
+            .entries
+            .last()
+            .zip(self.checked.states.last().map(|state| state.lane))
+    }
+
+    /// Takes out the one that was read last: it may not go yet.
+    pub(crate) fn pop_newest(&mut self) -> Option<TrackedEntry<I::Entry>> {
+        self.checked.pop()
+    }
+
+    /// The entry that was held may go.
+    pub(crate) fn let_out(&mut self, entry: TrackedEntry<I::Entry>) {
+        self.let_out_bytes = self.let_out_bytes.saturating_add(entry.state.weight);
+        self.let_out.insert(entry.state.position, entry);
+    }
+
+    /// How many may go.
+    pub(crate) fn len(&self) -> usize {
+        self.checked.len() + self.let_out.len()
+    }
+
+    /// What those that may go take up of a call, without those that were held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.checked.bytes
+    }
+
+    /// What those that were held and may go now take up of the memory.
+    pub(crate) fn let_out_bytes(&self) -> usize {
+        self.let_out_bytes
+    }
+
+    /// The states of those that may go, in nearly their order.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &EntryState<I::Entry>> {
+        self.let_out
+            .values()
+            .map(|entry| &entry.state)
+            .chain(&self.checked.states)
+    }
+
+    /// Moves those that go next into the chunk, as long as there is space.
+    pub(crate) fn fill(&mut self, chunk: &mut Chunk<I::Entry>, space: &mut Space) {
+        while let Some(entry) = self.let_out.first_entry() {
+            let position = *entry.key();
+            let came_before = |state: &&EntryState<I::Entry>| state.position < position;
+            let before = self.checked.states.iter().take_while(came_before).count();
+            let taken = space.take_all(&self.checked.states[..before]);
+            chunk.take_from(&mut self.checked, taken);
+            if taken < before || !space.take(&entry.get().state) {
+                return;
+            }
+            let entry = entry.remove();
+            self.let_out_bytes = self.let_out_bytes.saturating_sub(entry.state.weight);
+            chunk.push(entry);
+        }
+        let taken = space.take_all(&self.checked.states);
+        chunk.take_from(&mut self.checked, taken);
+    }
+
+    /// The state of the one that goes next.
+    fn next_state(&self) -> Option<&EntryState<I::Entry>> {
+        let let_out = self.let_out.first_key_value().map(|(_, entry)| &entry.state);
+        let checked = self.checked.states.first();
+        let_out.into_iter().chain(checked).min_by_key(|state| state.position)
+    }
+
+    /// Until when the one that goes next may wait for others that could share its call.
+    pub(crate) fn lingers_until(&self, linger: Duration) -> Option<Instant> {
+        let state = self.next_state()?;
+        if self.ended || state.position < self.input.hurried() {
+            return None;
+        }
+        state.arrived?.checked_add(linger)
+    }
+
+    /// All that may go, for handing them back.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<I::Entry>> + use<I> {
+        let checked = std::mem::replace(&mut self.checked, Chunk::with_capacity(0));
+        let let_out = std::mem::take(&mut self.let_out).into_values();
+        self.let_out_bytes = 0;
+        let_out.chain(checked.into_tracked())
+    }
+
+    /// The next one of the input, for handing it back.
+    pub(crate) fn pop_unread(&mut self) -> Option<TrackedEntry<I::Entry>> {
+        if self.next.is_none() && !self.ended {
+            match guarded("the input", || self.input.unread()) {
+                Ok(Poll::Ready(unread)) => {
+                    self.next = unread;
+                    self.finished = self.next.is_none();
+                }
+                Ok(Poll::Pending) => {}
+                Err(fault) => self.fault = Some(fault),
+            }
+            self.ended = self.next.is_none();
+        }
+        self.tracked(EntryState::new(self.next_position, 0))
+    }
+}
+
+/// What an entry takes up of a call, or why it can be in none.
+fn measure<T: BatchTarget>(entry: &T::Entry, target: &T, limits: &Limits) -> Result<usize, InvalidEntry> {
+    let bytes = target.check(entry)?;
+    if bytes > limits.bytes {
+        return Err(InvalidEntry::TooLarge {
+            part: "entry",
+            limit: limits.bytes,
+            actual: bytes,
+        });
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::input::Batch;
+    use crate::targets::Answer;
+
+    const LIMITS: Limits = Limits::new(8, 40);
+
+    /// Numbers, each of which is as large as it says, and counts for a third of that.
+    struct BySize;
+
+    impl BatchTarget for BySize {
+        type Entry = usize;
+
+        fn limits(&self) -> Limits {
+            LIMITS
+        }
+
+        fn check(&self, bytes: &usize) -> Result<usize, InvalidEntry> {
+            Ok(*bytes)
+        }
+
+        fn units(&self, bytes: &usize) -> usize {
+            bytes / 3
+        }
+
+        async fn send(&self, _: &[usize]) -> Answer {
+            unreachable!("nothing is sent here")
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_are_filled_in_the_order_of_the_input_as_far_as_there_is_space(
+            sizes in vec(1_usize..12, 0..30),
+            held in btree_set(0_u64..30, 0..10),
+            costs in vec(1_usize..10, 60),
+        ) {
+            let mut fresh = Fresh::new(Batch(sizes.iter().copied()));
+            let now = Instant::now();
+            let mut let_out = Vec::new();
+            while let Some(read) = fresh.read(&BySize, &LIMITS, true, false, now) {
+                prop_assert!(matches!(read, Read::Checked));
+                if held.contains(&(fresh.next_position - 1)) {
+                    let_out.extend(fresh.pop_newest());
+                }
+            }
+            for entry in let_out {
+                fresh.let_out(entry);
+            }
+
+            let mut left = Vec::new();
+            for cost in costs {
+                let mut chunk = Chunk::with_capacity(0);
+                let mut space = Space::left_in(&chunk, &LIMITS, cost);
+                fresh.fill(&mut chunk, &mut space);
+                prop_assert_eq!(chunk.bytes, chunk.entries.iter().sum::<usize>());
+                prop_assert_eq!(chunk.cost, chunk.states.iter().map(|state| state.cost).sum::<usize>());
+                prop_assert!(chunk.bytes <= LIMITS.bytes && chunk.len() <= LIMITS.entries);
+                prop_assert!(chunk.cost <= cost || chunk.len() == 1);
+                if let Some(next) = fresh.next_state() {
+                    let is_full = chunk.len() == LIMITS.entries || chunk.bytes + next.bytes > LIMITS.bytes;
+                    prop_assert!(is_full || chunk.cost + next.cost > cost);
+                }
+                left.extend(chunk.into_tracked().map(|left| (left.state.position, left.entry)));
+            }
+            prop_assert_eq!(left, (0..).zip(sizes.iter().copied()).collect::<Vec<_>>());
+            prop_assert_eq!((fresh.len(), fresh.bytes(), fresh.let_out_bytes()), (0, 0, 0));
+        }
+    }
+}

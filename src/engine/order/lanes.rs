@@ -1,0 +1,376 @@
+//! The order inside the lanes.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::held::Held;
+use crate::engine::entry::{Chunk, TrackedEntry};
+use crate::targets::Lane;
+
+/// Calls for which no lane shares one, after a call of which some entries were accepted and others were not.
+///
+/// What such a service accepts may have passed what it rejected, in the same call. One that does so in more than a call in a
+/// thousand gets no second chance; one that does so in a call in ten thousand costs a tenth of the sharing.
+const WARY_CALLS: u32 = 1_000;
+
+/// Which entries of each lane are out, and which are held behind them.
+///
+/// A lane is occupied from the moment that an entry of it is at hand until the fate of the last one that is out is known.
+/// Later entries are held meanwhile, in the order of the input; one of them is let out when the lane comes free. Only the
+/// entries of a lane that shares calls are let out together with the first one, into its call.
+///
+/// Each entry costs one insertion and one removal, and lanes without entries cost nothing.
+pub(crate) struct Lanes<E> {
+    occupied: HashMap<u64, LaneState<E>, BuildHasherDefault<AlreadyHashed>>,
+    held: usize,
+    bytes: usize,
+    /// Held entries that may join the next call of the one before them.
+    joinable: usize,
+    /// For how many calls more no lane shares one.
+    wary: u32,
+}
+
+/// The state of one lane.
+struct LaneState<E> {
+    /// Entries that were let out and whose fate is open: at hand, in flight, at rest, ready.
+    out: u32,
+    /// The only one that is out may leave with the next call, and held ones may join it.
+    is_open: bool,
+    held: Held<E>,
+}
+
+impl<E> Lanes<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            occupied: HashMap::default(),
+            held: 0,
+            bytes: 0,
+            joinable: 0,
+            wary: 0,
+        }
+    }
+
+    /// How many are held.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// The bytes of those held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many of those held may leave with the next call, beside the one that they are held behind.
+    pub(crate) fn joinable(&self) -> usize {
+        if self.wary > 0 { 0 } else { self.joinable }
+    }
+
+    /// A call was accepted in part: for a while, no lane shares one.
+    pub(crate) fn be_wary(&mut self) {
+        self.wary = WARY_CALLS;
+    }
+
+    /// An entry has come. If its lane is free, which it now occupies, it stays where it is; otherwise it is taken out of there
+    /// and held.
+    pub(crate) fn enter(&mut self, lane: Option<Lane>, take: impl FnOnce() -> Option<TrackedEntry<E>>) {
+        let Some((lane, hash)) = lane.and_then(|lane| Some((lane, lane.hash()?))) else {
+            return;
+        };
+        match self.occupied.entry(hash) {
+            Entry::Vacant(free) => {
+                free.insert(LaneState {
+                    out: 1,
+                    is_open: true,
+                    held: Held::none(),
+                });
+            }
+            Entry::Occupied(mut state) => {
+                let Some(entry) = take() else {
+                    return;
+                };
+                let state = state.get_mut();
+                self.held += 1;
+                self.bytes = self.bytes.saturating_add(entry.state.weight);
+                self.joinable += usize::from(state.is_open && lane.shares_calls());
+                state.held.push_back(entry);
+            }
+        }
+    }
+
+    /// Takes out those held that `newer`, which comes next, supersedes.
+    ///
+    /// Each newcomer takes out its predecessor, so that few are held and the search is short.
+    pub(crate) fn supersede(
+        &mut self,
+        newer: &E,
+        lane: Option<Lane>,
+        supersedes: impl Fn(&E, &E) -> bool,
+    ) -> Vec<TrackedEntry<E>> {
+        let hash = lane.and_then(Lane::hash);
+        let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
+        let Some(state) = state.filter(|state| state.held.len() > 0) else {
+            return Vec::new();
+        };
+        let outdated = state.held.take_if(|older| supersedes(newer, &older.entry));
+        self.held -= outdated.len();
+        self.bytes -= outdated.iter().map(|older| older.state.weight).sum::<usize>();
+        if state.is_open && lane.is_some_and(Lane::shares_calls) {
+            self.joinable -= outdated.len();
+        }
+        outdated
+    }
+
+    /// Whether one is held that supersedes `older`, which is out.
+    pub(crate) fn is_superseded(&self, older: &TrackedEntry<E>, supersedes: impl Fn(&E, &E) -> bool) -> bool {
+        if self.held == 0 {
+            return false;
+        }
+        let hash = older.state.lane.and_then(Lane::hash);
+        let state = hash.and_then(|hash| self.occupied.get(&hash));
+        state.is_some_and(|state| state.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
+    }
+
+    /// The one that is out is ready to be sent again.
+    pub(crate) fn open(&mut self, lane: Option<Lane>) {
+        let Some(state) = self.shared(lane) else {
+            return;
+        };
+        if !state.is_open {
+            state.is_open = true;
+            let joinable = state.held.len();
+            self.joinable += joinable;
+        }
+    }
+
+    /// The state of the lane, if it shares calls.
+    fn shared(&mut self, lane: Option<Lane>) -> Option<&mut LaneState<E>> {
+        let hash = lane.filter(|lane| lane.shares_calls())?.hash()?;
+        self.occupied.get_mut(&hash)
+    }
+
+    /// The chunk leaves: held entries of its lanes that fit join it, and from then on no more of them.
+    pub(crate) fn join(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&TrackedEntry<E>) -> bool) {
+        let shared = self.wary == 0;
+        for place in 0..chunk.len() {
+            let Some(hash) = chunk.states[place]
+                .lane
+                .filter(|lane| lane.shares_calls())
+                .and_then(Lane::hash)
+            else {
+                continue;
+            };
+            let Some(state) = self.occupied.get_mut(&hash).filter(|state| state.is_open) else {
+                continue;
+            };
+            state.is_open = false;
+            self.joinable -= state.held.len();
+            while let Some(joined) = state.held.pop_front_if(|next| shared && fits(next)) {
+                state.out += 1;
+                self.held -= 1;
+                self.bytes = self.bytes.saturating_sub(joined.state.weight);
+                chunk.push(joined);
+            }
+        }
+        self.wary = self.wary.saturating_sub(1);
+    }
+
+    /// Puts a rejected entry back in front of those held if another one before it is still out; gives it back otherwise.
+    ///
+    /// Called for the last of a call first, so that the first one stays out and the others are in order behind it.
+    pub(crate) fn put_back(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
+        let hash = entry.state.lane.and_then(Lane::hash);
+        let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
+        match state.filter(|state| state.out > 1) {
+            None => Some(entry),
+            Some(state) => {
+                state.out -= 1;
+                self.held += 1;
+                self.bytes = self.bytes.saturating_add(entry.state.weight);
+                state.held.push_front(entry);
+                None
+            }
+        }
+    }
+
+    /// The fate of one that was out is known. Returns the next one of the lane if it was the last one out.
+    pub(crate) fn leave(&mut self, lane: Lane) -> Option<TrackedEntry<E>> {
+        let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()?) else {
+            return None;
+        };
+        let state = occupied.get_mut();
+        state.out -= 1;
+        if state.out > 0 {
+            return None;
+        }
+        if state.is_open && lane.shares_calls() {
+            self.joinable -= state.held.len();
+        }
+        let Some(next) = state.held.pop_front_if(|_| true) else {
+            occupied.remove();
+            return None;
+        };
+        state.out = 1;
+        state.is_open = true;
+        self.held -= 1;
+        self.bytes = self.bytes.saturating_sub(next.state.weight);
+        if lane.shares_calls() {
+            self.joinable += state.held.len();
+        }
+        Some(next)
+    }
+
+    /// All that are held, and nothing is out any more.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
+        (self.held, self.bytes, self.joinable) = (0, 0, 0);
+        std::mem::take(&mut self.occupied)
+            .into_values()
+            .flat_map(|state| state.held.take_all())
+    }
+}
+
+/// Takes a lane's hash for what it is.
+#[derive(Default)]
+struct AlreadyHashed(u64);
+
+impl Hasher for AlreadyHashed {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        // Not called for a `u64`, but right for anything.
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::entry::EntryState;
+
+    fn entry(lane: Lane, position: u64) -> TrackedEntry<u64> {
+        let mut state = EntryState::new(position, 10);
+        state.lane = Some(lane);
+        TrackedEntry { entry: position, state }
+    }
+
+    /// Gives the entry back if it may go.
+    fn enter<E>(lanes: &mut Lanes<E>, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
+        let lane = entry.state.lane;
+        let mut entry = Some(entry);
+        lanes.enter(lane, || entry.take());
+        entry
+    }
+
+    fn positions(entries: impl IntoIterator<Item = TrackedEntry<u64>>) -> Vec<u64> {
+        entries.into_iter().map(|entry| entry.state.position).collect()
+    }
+
+    fn chunk(entries: impl IntoIterator<Item = TrackedEntry<u64>>) -> Chunk<u64> {
+        let mut chunk = Chunk::with_capacity(0);
+        entries.into_iter().for_each(|entry| chunk.push(entry));
+        chunk
+    }
+
+    #[test]
+    fn one_of_a_lane_is_out_and_the_others_are_held_in_order() {
+        let mut lanes = Lanes::new();
+        let (one, other) = (Lane::exclusive("a"), Lane::exclusive("b"));
+        let entered = [(one, 0), (one, 1), (other, 2), (one, 3)].map(|(lane, position)| entry(lane, position));
+        assert_eq!(
+            positions(entered.into_iter().filter_map(|entry| enter(&mut lanes, entry))),
+            [0, 2]
+        );
+        assert_eq!((lanes.held(), lanes.bytes(), lanes.joinable()), (2, 20, 0));
+        assert_eq!(positions(lanes.leave(one)), [1]);
+        assert_eq!(positions(lanes.leave(other)), [0; 0]);
+        assert_eq!(positions(lanes.leave(one)), [3]);
+        assert_eq!((lanes.held(), lanes.bytes()), (0, 0));
+        assert_eq!(positions(lanes.leave(one)), [0; 0]);
+        assert!(lanes.occupied.is_empty());
+    }
+
+    #[test]
+    fn an_entry_without_a_lane_that_is_known_is_never_held() {
+        let mut lanes = Lanes::new();
+        for position in 0..2 {
+            let free = TrackedEntry {
+                entry: position,
+                state: EntryState::new(position, 10),
+            };
+            assert!(enter(&mut lanes, free).is_some());
+            assert!(enter(&mut lanes, entry(Lane::unknown(), position)).is_some());
+            assert!(lanes.leave(Lane::unknown()).is_none());
+        }
+        assert!(lanes.occupied.is_empty());
+    }
+
+    #[test]
+    fn a_lane_without_held_entries_takes_up_sixteen_bytes() {
+        assert_eq!(size_of::<LaneState<[u8; 100]>>(), 16);
+    }
+
+    #[test]
+    fn held_entries_join_the_call_and_the_rejected_ones_go_back_in_order() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::ordered("a");
+        let mut call = chunk((0..6).filter_map(|position| enter(&mut lanes, entry(lane, position))));
+        assert_eq!((call.len(), lanes.joinable()), (1, 5));
+        lanes.join(&mut call, |next| next.state.position < 4);
+        assert_eq!((lanes.held(), lanes.joinable()), (2, 0));
+        // The first is accepted, the others are not.
+        let mut rejected: Vec<_> = call.into_tracked().collect();
+        rejected.remove(0);
+        assert!(lanes.leave(lane).is_none());
+        let first = rejected.into_iter().rev().filter_map(|entry| lanes.put_back(entry));
+        assert_eq!(positions(first), [1]);
+        assert_eq!((lanes.held(), lanes.joinable()), (4, 0));
+        lanes.open(Some(lane));
+        assert_eq!(lanes.joinable(), 4);
+        assert_eq!(positions(lanes.leave(lane)), [2]);
+        assert_eq!((lanes.held(), lanes.joinable()), (3, 3));
+        assert_eq!(positions(lanes.take_all()), [3, 4, 5]);
+    }
+
+    #[test]
+    fn no_held_entry_joins_for_a_while_after_a_call_was_accepted_in_part() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::ordered("a");
+        lanes.be_wary();
+        for call in 0..=WARY_CALLS {
+            let mut leaving = chunk((0..3).filter_map(|position| enter(&mut lanes, entry(lane, position))));
+            let trusted = call == WARY_CALLS;
+            assert_eq!(lanes.joinable(), if trusted { 2 } else { 0 });
+            lanes.join(&mut leaving, |_| true);
+            assert_eq!(leaving.len(), if trusted { 3 } else { 1 });
+            lanes.occupied.clear();
+            (lanes.held, lanes.joinable) = (0, 0);
+        }
+    }
+
+    #[test]
+    fn a_newcomer_supersedes_only_what_it_overwrites() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::exclusive("a");
+        // Two keys that fall together: the even and the odd positions.
+        let same_key = |newer: &u64, older: &u64| newer % 2 == older % 2;
+        let out = enter(&mut lanes, entry(lane, 0)).unwrap();
+        assert!(!lanes.is_superseded(&out, same_key));
+        enter(&mut lanes, entry(lane, 1));
+        assert!(!lanes.is_superseded(&out, same_key));
+        assert_eq!(positions(lanes.supersede(&2, Some(lane), same_key)), [0; 0]);
+        enter(&mut lanes, entry(lane, 2));
+        assert!(lanes.is_superseded(&out, same_key));
+        assert_eq!(positions(lanes.supersede(&3, Some(lane), same_key)), [1]);
+        enter(&mut lanes, entry(lane, 3));
+        assert_eq!((lanes.held(), lanes.bytes()), (2, 20));
+        assert_eq!(positions(lanes.take_all()), [2, 3]);
+    }
+}

@@ -1,0 +1,8 @@
+//! The order of entries that must not pass each other.
+//!
+//! - `lanes`: which entries of each lane are out; `held`: those that wait behind them.
+
+mod held;
+mod lanes;
+
+pub(crate) use lanes::Lanes;

@@ -1,0 +1,254 @@
+//! The fate of every entry.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use tracing::debug;
+
+use super::delivered::Delivered;
+use super::hand_backs::{Awaited, HandBacks, take_back};
+use crate::backoff::{PaceReason, PaceState};
+use crate::engine::calls::Settled;
+use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+use crate::events::CALL;
+use crate::fate::Fate;
+use crate::options::DeliveryOptions;
+use crate::progress::Progress;
+use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
+use crate::targets::{BatchTarget, Fault, ThrottlingReason};
+
+/// Entries of the input that are handed back together when a delivery ends early.
+const HANDED_BACK_TOGETHER: usize = 1_000;
+
+/// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
+///
+/// Every entry of the input is counted as accepted in one [`call_ended`](Self::call_ended), or goes through
+/// [`hand_back`](Self::hand_back) or [`superseded`](Self::superseded), once.
+pub(crate) struct Ledger<E> {
+    report: Report,
+    throttled_by: Vec<ThrottledCalls>,
+    undelivered: Vec<Undelivered<E>>,
+    awaited: Awaited<E>,
+    hand_backs: HandBacks<E>,
+    /// Entries that wait to be sent again.
+    waiting: u64,
+    /// Entries in calls that are not answered yet.
+    in_flight: u64,
+    /// Entries that were read and are in no call, and their bytes.
+    read_ahead: (u64, u64),
+    progress: Progress,
+}
+
+impl<E: Send + 'static> Ledger<E> {
+    pub(crate) fn new(progress: Progress) -> Self {
+        Self {
+            report: Report::default(),
+            throttled_by: Vec::new(),
+            undelivered: Vec::new(),
+            awaited: Awaited::none(),
+            hand_backs: HandBacks::new(),
+            waiting: 0,
+            in_flight: 0,
+            read_ahead: (0, 0),
+            progress,
+        }
+    }
+
+    /// Entries in calls that are not answered yet, and entries that wait to be sent again.
+    pub(crate) fn underway(&self) -> (u64, u64) {
+        (self.in_flight, self.waiting)
+    }
+
+    /// A call leaves, this long after the one before it was answered.
+    pub(crate) fn call_leaves(&mut self, chunk: &Chunk<E>, delay: Duration) {
+        let again = chunk.states.iter().filter(|state| state.history.is_some()).count() as u64;
+        self.report.calls += 1;
+        self.report.resubmitted += again;
+        self.waiting -= again;
+        self.in_flight += chunk.len() as u64;
+        let figures = self.progress.figures();
+        figures.waiting.fetch_sub(again, Relaxed);
+        figures.resubmitted.fetch_add(again, Relaxed);
+        figures.in_flight.fetch_add(chunk.len() as u64, Relaxed);
+        let nanos = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        figures.delay_nanos.store(nanos, Relaxed);
+    }
+
+    /// A call to the destination was answered.
+    pub(crate) fn call_ended(&mut self, settled: &Settled<E>, destination: &str) {
+        let outcome = &settled.outcome;
+        let reasons = settled.throttling_reasons();
+        debug!(
+            target: CALL,
+            destination,
+            sent = outcome.sent,
+            accepted = outcome.accepted,
+            throttled = outcome.throttled,
+            failed = outcome.failed,
+            refused = outcome.refused,
+            throttled_by = in_words(&reasons),
+            "call answered"
+        );
+        if let Some(chunk) = &settled.disputed {
+            debug!(target: CALL, destination, entries = chunk.len(), "call refused as a whole: halved");
+        }
+        for reason in reasons {
+            ThrottledCalls::add(&mut self.throttled_by, reason, 1);
+        }
+        let (sent, accepted, throttled) = (outcome.sent as u64, outcome.accepted as u64, outcome.throttled as u64);
+        self.in_flight -= sent;
+        self.report.delivered += accepted;
+        self.report.throttled += throttled;
+        let figures = self.progress.figures();
+        figures.calls.fetch_add(1, Relaxed);
+        figures.in_flight.fetch_sub(sent, Relaxed);
+        figures.delivered.fetch_add(accepted, Relaxed);
+        figures.throttled.fetch_add(throttled, Relaxed);
+    }
+
+    /// How many entries were delivered so far.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.report.delivered
+    }
+
+    /// So many entries wait to be sent again.
+    pub(crate) fn wait(&mut self, entries: usize) {
+        self.waiting += entries as u64;
+        self.progress.figures().waiting.fetch_add(entries as u64, Relaxed);
+    }
+
+    /// An entry is not sent, which waited to be sent again if it was sent before.
+    pub(crate) fn waits_no_more(&mut self, state: &EntryState<E>) {
+        if state.history.is_some() {
+            self.waiting -= 1;
+            self.progress.figures().waiting.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// An entry need not arrive any more, since a newer one writes the same key.
+    pub(crate) fn superseded(&mut self, older: TrackedEntry<E>) {
+        self.report.superseded += 1;
+        self.progress.figures().superseded.fetch_add(1, Relaxed);
+        if let Some(confirmation) = older.state.confirmation {
+            confirmation.good(Fate::Superseded);
+        }
+    }
+
+    /// Hands an entry back: soon if a receipt waits for its fate, otherwise at the end.
+    pub(crate) fn hand_back(&mut self, TrackedEntry { entry, state }: TrackedEntry<E>, cause: Cause) {
+        self.report.undelivered += 1;
+        self.progress.figures().undelivered.fetch_add(1, Relaxed);
+        let undelivered = Undelivered {
+            entry: Box::new(entry),
+            position: state.position,
+            cause,
+            attempts: state.attempts(),
+            may_have_been_delivered: state.history.is_some_and(|history| history.ambiguous),
+        };
+        match state.confirmation {
+            Some(confirmation) => self.awaited.push(undelivered, state.weight, confirmation),
+            None => self.undelivered.push(undelivered),
+        }
+    }
+
+    /// Entries on the way back to receipts and handlers, and their bytes.
+    pub(crate) fn handing_back(&self) -> (usize, usize) {
+        self.hand_backs.underway()
+    }
+
+    /// Hands back at once what receipts and handlers wait for. The target has `patience` to clean up.
+    pub(crate) fn hand_back_awaited<T>(&mut self, target: &Arc<T>, patience: Duration)
+    where
+        T: BatchTarget<Entry = E>,
+    {
+        let awaited = std::mem::replace(&mut self.awaited, Awaited::none());
+        self.hand_backs.begin(target, awaited, patience);
+    }
+
+    /// Waits until more was handed back; `None` when nothing is on its way back. Nothing is lost when the future is dropped.
+    pub(crate) async fn next_handed_back(&mut self) -> Option<()> {
+        self.hand_backs.next().await
+    }
+
+    /// Waits until there is memory for more entries on their way back.
+    pub(crate) async fn spare_memory<T>(&mut self, target: &Arc<T>, options: &DeliveryOptions)
+    where
+        T: BatchTarget<Entry = E>,
+    {
+        if self.awaited.len() >= HANDED_BACK_TOGETHER {
+            self.hand_back_awaited(target, options.grace);
+        }
+        let is_full = |(entries, bytes)| entries >= options.read_ahead || bytes >= options.read_ahead_bytes;
+        while is_full(self.handing_back()) && self.next_handed_back().await.is_some() {}
+    }
+
+    /// Lets the target clean up for all that is handed back, and waits until receipts and handlers have it.
+    pub(crate) async fn hand_back_all<T>(&mut self, target: &Arc<T>, patience: Duration)
+    where
+        T: BatchTarget<Entry = E>,
+    {
+        self.hand_back_awaited(target, patience);
+        take_back(&**target, &mut self.undelivered, patience).await;
+        self.undelivered.extend(self.hand_backs.end(patience).await);
+    }
+
+    /// Draws the line under a delivery that was stopped by that fault, if it was, and whose input was read to its end if it
+    /// is finished.
+    pub(crate) fn close(
+        mut self,
+        elapsed: Duration,
+        finished: bool,
+        stopped: Option<Fault>,
+        pace: Option<(PaceState, PaceReason)>,
+    ) -> Delivered<E> {
+        let mut undelivered = std::mem::take(&mut self.undelivered);
+        undelivered.sort_by_key(|undelivered| undelivered.position);
+        let report = Report {
+            elapsed,
+            finished,
+            throttled_by: std::mem::take(&mut self.throttled_by).into(),
+            ..std::mem::take(&mut self.report)
+        };
+        Delivered {
+            report,
+            undelivered,
+            taken: Causes::default(),
+            stopped,
+            pace,
+        }
+    }
+}
+
+impl<E> Ledger<E> {
+    /// So many entries were read and are in no call, of so many bytes.
+    pub(crate) fn reads_ahead(&mut self, (entries, bytes): (usize, usize)) {
+        let (before, now) = (self.read_ahead, (entries as u64, bytes as u64));
+        if before != now {
+            let figures = self.progress.figures();
+            // It wraps around zero and back.
+            figures.read_ahead.fetch_add(now.0.wrapping_sub(before.0), Relaxed);
+            figures
+                .read_ahead_bytes
+                .fetch_add(now.1.wrapping_sub(before.1), Relaxed);
+            self.read_ahead = now;
+        }
+    }
+}
+
+/// The reasons in one text, if there are any.
+fn in_words(reasons: &[&ThrottlingReason]) -> Option<String> {
+    let mut words = String::new();
+    let written = ThrottlingReason::write_all(reasons.iter().copied(), &mut words);
+    written.ok().filter(|()| !words.is_empty()).map(|()| words)
+}
+
+impl<E> Drop for Ledger<E> {
+    /// A delivery that is dropped half-way leaves no phantoms in the shared figures.
+    fn drop(&mut self) {
+        let figures = self.progress.figures();
+        figures.waiting.fetch_sub(self.waiting, Relaxed);
+        figures.in_flight.fetch_sub(self.in_flight, Relaxed);
+        self.reads_ahead((0, 0));
+    }
+}

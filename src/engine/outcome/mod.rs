@@ -1,0 +1,14 @@
+//! The fate of the entries.
+//!
+//! - `ledger`: the fate of every entry; `hand_backs`: undelivered entries on the way back, after the target has cleaned up.
+//! - `ending`: why a delivery ends before everything is delivered.
+//! - `delivered`: what a delivery comes to.
+
+mod delivered;
+mod ending;
+mod hand_backs;
+mod ledger;
+
+pub(crate) use delivered::Delivered;
+pub(crate) use ending::Ending;
+pub(crate) use ledger::Ledger;

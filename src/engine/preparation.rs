@@ -1,0 +1,54 @@
+//! What is done before the first call.
+
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+use futures::future::OptionFuture;
+use tokio::time::{sleep_until, timeout};
+
+use super::health::Watch;
+use super::input::{Fresh, Input};
+use super::outcome::Ending;
+use crate::guarded::{guarded, panicked};
+use crate::options::DeliveryOptions;
+use crate::targets::{BatchTarget, Limits};
+
+/// Lets the target get ready, if there is anything to deliver, and asks for its limits. Fails with why the delivery ends before
+/// it began.
+pub(super) async fn prepare<T, I>(
+    target: &T,
+    fresh: &mut Fresh<I>,
+    options: &DeliveryOptions,
+    watch: &mut Watch,
+) -> Result<Limits, Ending>
+where
+    T: BatchTarget,
+    I: Input<Entry = T::Entry>,
+{
+    let deadline = OptionFuture::from(options.deadline.map(sleep_until));
+    // A single call may take as long as an attempt, however little time its entry has for retries.
+    let patience = options.patience().max(options.attempt_timeout);
+    let preparation = async {
+        while !fresh.has_next() {
+            if fresh.has_ended() {
+                return Ok(Limits::new(0, 0));
+            }
+            poll_fn(|context| fresh.poll_news(context)).await;
+        }
+        let limits = guarded("the target's `limits`", || target.limits())?;
+        let preparing = AssertUnwindSafe(target.prepare()).catch_unwind();
+        let fault = || guarded("the target's `preparation_fault`", || target.preparation_fault()).ok()?;
+        match timeout(patience, watch.over(options, fault, preparing)).await {
+            Ok(Err(panic)) => Err(panicked("the target's `prepare`", &*panic)),
+            // If there was no time, the first call says what is wrong.
+            Ok(Ok(())) | Err(_) => Ok(limits),
+        }
+    };
+    tokio::select! {
+        biased;
+        () = options.cancellation.cancelled() => Err(Ending::Cancelled),
+        Some(()) = deadline => Err(Ending::DeadlineReached),
+        prepared = preparation => prepared.map_err(Ending::Stopped),
+    }
+}

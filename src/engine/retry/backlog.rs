@@ -1,0 +1,272 @@
+//! Entries that were read and do not go with the next chunk of fresh ones.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::bisection::{Bisection, Bisections};
+use super::key_lines::KeyLines;
+use super::queue::RetryQueue;
+use crate::engine::entry::{Chunk, EntryState, Space, TrackedEntry};
+use crate::engine::later::later;
+use crate::engine::order::Lanes;
+use crate::options::DeliveryOptions;
+use crate::pace::Gate;
+use crate::targets::Lane;
+
+/// An entry that was rejected, and until when it rests.
+type Rejected<E> = (Instant, TrackedEntry<E>);
+
+/// Entries that were read and wait: rejected ones, those held in their lanes, those that wait by their keys, and the parts of
+/// calls that were refused as a whole.
+pub(crate) struct Backlog<E> {
+    gate: Arc<Gate>,
+    retry_queue: RetryQueue<E>,
+    lanes: Lanes<E>,
+    key_lines: KeyLines<E>,
+    bisections: Bisections<E>,
+    /// How often a key had become hot when the lines were brought in accord with that. From the first time on, entries wait by
+    /// their keys.
+    hot_keys_seen: u64,
+}
+
+impl<E> Backlog<E> {
+    pub(crate) fn new(gate: &Arc<Gate>) -> Self {
+        Self {
+            gate: Arc::clone(gate),
+            retry_queue: RetryQueue::new(),
+            lanes: Lanes::new(),
+            key_lines: KeyLines::new(),
+            bisections: Bisections::new(),
+            hot_keys_seen: 0,
+        }
+    }
+
+    /// How many entries wait.
+    pub(crate) fn len(&self) -> usize {
+        self.retry_queue.len() + self.key_lines.len() + self.bisections.len() + self.lanes.held()
+    }
+
+    /// Their bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.retry_queue.bytes() + self.key_lines.bytes() + self.bisections.bytes() + self.lanes.bytes()
+    }
+
+    /// Whether none waits, but for those held behind entries that are elsewhere.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.retry_queue.len() + self.key_lines.len() == 0 && self.bisections.is_empty()
+    }
+
+    /// The order of the entries.
+    pub(crate) fn lanes(&self) -> &Lanes<E> {
+        &self.lanes
+    }
+
+    pub(crate) fn lanes_mut(&mut self) -> &mut Lanes<E> {
+        &mut self.lanes
+    }
+
+    /// The calls that were refused as a whole.
+    pub(crate) fn bisections_mut(&mut self) -> &mut Bisections<E> {
+        &mut self.bisections
+    }
+
+    /// How many entries go next for the sake of a bisection; `None` when none is ready.
+    pub(crate) fn next_of_bisection(&self) -> Option<usize> {
+        self.bisections.next_len()
+    }
+
+    /// Whether entries wait by their keys.
+    pub(crate) fn is_by_key(&self) -> bool {
+        self.hot_keys_seen > 0
+    }
+
+    /// Whether another key has become hot since the lines were brought in accord with that.
+    pub(crate) fn has_new_hot_key(&self) -> bool {
+        self.gate.strategy.hot_keys_seen() != self.hot_keys_seen
+    }
+
+    /// Brings the lines in accord with which keys are hot. Returns rejected entries whose key is hot, for
+    /// [`let_out`](Self::let_out).
+    pub(crate) fn heed_hot_keys(&mut self) -> Vec<TrackedEntry<E>> {
+        let strategy = &self.gate.strategy;
+        self.hot_keys_seen = strategy.hot_keys_seen();
+        self.key_lines.sort(|key| strategy.is_hot(key));
+        self.retry_queue
+            .take_if(|state| state.key.is_some_and(|key| strategy.is_hot(key)))
+    }
+
+    /// An entry may go: with the line of its key, or with those that were rejected. Returned if it goes with the fresh ones.
+    pub(crate) fn let_out(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
+        let is_fresh = entry.state.history.is_none();
+        let key = entry.state.key.filter(|_| self.is_by_key());
+        match key.map(|key| (key, self.gate.strategy.is_hot(key))) {
+            Some((key, is_hot)) if is_hot || is_fresh => self.key_lines.push(key, is_hot, entry),
+            _ if is_fresh => return Some(entry),
+            _ => self.retry_queue.let_out(entry),
+        }
+        None
+    }
+
+    /// The fate of an entry is known: the next one of its lane may go. Returned if it goes with the fresh ones.
+    pub(crate) fn leave(&mut self, lane: Option<Lane>) -> Option<TrackedEntry<E>> {
+        let next = lane.and_then(|lane| self.lanes.leave(lane))?;
+        self.let_out(next)
+    }
+
+    /// Lets rejected entries rest, each for itself. Of a lane only the first one rests; the others are held behind it.
+    pub(crate) fn rest(&mut self, rejected: Vec<Rejected<E>>) {
+        for (until, entry) in rejected.into_iter().rev() {
+            let Some(first) = self.lanes.put_back(entry) else {
+                continue;
+            };
+            let rests = until > Instant::now();
+            let is_hot = |key: &u64| !rests && self.gate.strategy.is_hot(*key);
+            match first.state.key.filter(is_hot) {
+                Some(key) => self.key_lines.push(key, true, first),
+                None => self.retry_queue.rest(until, first),
+            }
+        }
+    }
+
+    /// A part of a bisection was not refused: the bisection goes on, without those that were rejected.
+    ///
+    /// If some of the part was accepted, the rejected entries are not at fault and leave the bisection. As long as none of it is
+    /// accepted, it is not known whether it would be refused, so that it must not share a call with others; and entries that
+    /// must not pass it wait behind it.
+    pub(crate) fn go_on(&mut self, mut bisection: Bisection<E>, rejected: Vec<Rejected<E>>, accepted: bool) {
+        let is_free = |entry: &TrackedEntry<E>| accepted && !bisection.has_behind(&entry.state);
+        let (free, bound): (Vec<_>, Vec<_>) = rejected.into_iter().partition(|(_, entry)| is_free(entry));
+        let until = bound.iter().map(|(until, _)| *until).max();
+        let mut first = Chunk::with_capacity(bound.len());
+        for (_, entry) in bound {
+            first.push(entry);
+        }
+        let mut behind = bisection.take_behind(&first);
+        behind.again(first);
+        self.bisections.put(behind, until);
+        self.bisections.put(bisection, None);
+        self.rest(free);
+    }
+
+    /// A call was refused as a whole: looks for the entries that are at fault.
+    pub(crate) fn dispute(&mut self, chunk: Chunk<E>, bisection: Option<Bisection<E>>) {
+        let mut bisection = bisection.unwrap_or_else(Bisection::new);
+        bisection.halve(chunk);
+        self.bisections.put(bisection, None);
+    }
+
+    /// Makes entries ready whose delay is over, unless the strategy holds them for longer. No entry is held beyond its time.
+    pub(crate) fn wake(&mut self, now: Instant, options: &DeliveryOptions) {
+        let strategy = &self.gate.strategy;
+        let hold = |state: &EntryState<E>| {
+            let until = later(now, strategy.hold(now));
+            let expiry = state.expiry(options.patience());
+            expiry.map_or(until, |expiry| expiry.min(until))
+        };
+        self.retry_queue.wake(now, hold, |lane| self.lanes.open(lane));
+        self.bisections.wake(now);
+    }
+
+    /// Makes all entries ready, and their retries start over.
+    pub(crate) fn wake_all(&mut self) {
+        self.retry_queue.wake_all(|lane| self.lanes.open(lane));
+        self.bisections.wake_all();
+        self.key_lines.wake_all();
+    }
+
+    /// Takes out what was rejected and whose time is used up.
+    pub(crate) fn take_expired(&mut self, now: Instant, options: &DeliveryOptions) -> Vec<TrackedEntry<E>> {
+        let patience = options.patience();
+        let is_expired = |state: &EntryState<E>| state.expiry(patience).is_some_and(|expiry| expiry <= now);
+        let mut expired = self.bisections.take_expired(is_expired);
+        expired.extend(self.key_lines.take_expired(|entry| is_expired(&entry.state)));
+        while self.retry_queue.peek().is_some_and(|entry| is_expired(&entry.state)) {
+            expired.extend(self.retry_queue.pop());
+        }
+        expired
+    }
+
+    /// The next moments at which something changes by itself.
+    pub(crate) fn next_events(&self, now: Instant, options: &DeliveryOptions) -> impl Iterator<Item = Instant> {
+        let patience = options.patience();
+        let rejected = self.retry_queue.peek();
+        let sent = self.key_lines.first_sent();
+        let events = [
+            self.retry_queue.next_wake(),
+            self.bisections.next_wake(),
+            self.key_lines.next_due(now),
+            rejected.and_then(|entry| entry.state.expiry(patience)),
+            self.bisections.next_expiry(|state| state.expiry(patience)),
+            sent.and_then(|sent| sent.checked_add(patience)),
+        ];
+        events.into_iter().flatten()
+    }
+
+    /// How many rejected entries are ready, and how many wait by their keys.
+    pub(crate) fn may_soon_go(&self) -> usize {
+        self.retry_queue.ready() + self.key_lines.len()
+    }
+
+    /// How many may go now without a bisection, as far as is known without asking; those by their keys at most so many.
+    pub(crate) fn ready(&self, most: usize) -> usize {
+        self.retry_queue.ready() + self.ready_by_key(most)
+    }
+
+    /// How many may go of those that wait by their keys.
+    pub(crate) fn ready_by_key(&self, most: usize) -> usize {
+        if self.key_lines.len() == 0 {
+            return 0;
+        }
+        self.key_lines.ready(Instant::now(), most)
+    }
+
+    /// The states of rejected entries that are ready, in their order.
+    pub(crate) fn ready_states(&self) -> impl Iterator<Item = &EntryState<E>> {
+        self.retry_queue.iter_ready().map(|entry| &entry.state)
+    }
+
+    /// Whether entries are ready that were rejected or refused: they do not linger for others.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.retry_queue.ready() > 0 || self.bisections.next_len().is_some()
+    }
+
+    /// Until when those that wait by their keys may wait for others that could share their call. `Err` if they may not.
+    pub(crate) fn lingers_until(&self, now: Instant, options: &DeliveryOptions) -> Result<Option<Instant>, ()> {
+        match self.key_lines.lingers_until(now, options.linger) {
+            None if self.key_lines.len() > 0 => Err(()),
+            until => Ok(until),
+        }
+    }
+
+    /// Moves into the chunk what goes before fresh entries, as long as there is space: those that were rejected, and then by
+    /// their keys.
+    pub(crate) fn fill(&mut self, chunk: &mut Chunk<E>, space: &mut Space) {
+        while self.retry_queue.peek().is_some_and(|next| space.take(&next.state))
+            && let Some(entry) = self.retry_queue.pop()
+        {
+            chunk.push(entry);
+        }
+        if self.key_lines.len() == 0 {
+            return;
+        }
+        let (now, strategy) = (Instant::now(), &self.gate.strategy);
+        self.key_lines.take_due(
+            now,
+            |key, wanted| strategy.admit_key(now, key, wanted),
+            |key, cost| strategy.depart_key(now, key, cost),
+            |next| space.take(&next.state),
+            |entry| chunk.push(entry),
+        );
+        self.key_lines
+            .take_turns(|next| space.take(&next.state), |entry| chunk.push(entry));
+    }
+
+    /// All that wait.
+    pub(crate) fn take_all(&mut self) -> Vec<TrackedEntry<E>> {
+        let mut all = self.key_lines.take_all();
+        all.extend(self.retry_queue.take_all());
+        all.extend(self.bisections.take_all());
+        all
+    }
+}

@@ -1,0 +1,216 @@
+//! Refused calls, which are halved until the entries at fault are found.
+
+use std::collections::VecDeque;
+
+use tokio::time::Instant;
+
+use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+
+/// The entries of a call that was refused as a whole.
+///
+/// The answer does not say which of them are at fault. The chunk is halved, and each half is sent by itself, until the entries at
+/// fault are alone. Halves are not topped up, since an entry at fault would have more entries refused with it. They go one after
+/// the other, so that entries keep their order, also those that were refused because they cannot be in one call. An entry at fault
+/// among n costs two calls for each halving, which are log2(n), rounded up.
+///
+/// Only entries that must not pass it wait for an entry that is rejected meanwhile: they become a bisection of their own.
+pub(crate) struct Bisection<E> {
+    /// What is still to be sent, the last one next.
+    open: Vec<Chunk<E>>,
+}
+
+impl<E> Bisection<E> {
+    pub(crate) fn new() -> Self {
+        Self { open: Vec::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Entries that are still to be sent.
+    fn len(&self) -> usize {
+        self.open.iter().map(Chunk::len).sum()
+    }
+
+    fn bytes(&self) -> usize {
+        self.states().map(|state| state.weight).sum()
+    }
+
+    /// The chunk was refused: its halves are next.
+    pub(crate) fn halve(&mut self, mut chunk: Chunk<E>) {
+        let second = chunk.split_off(chunk.len().div_ceil(2));
+        self.again(second);
+        self.again(chunk);
+    }
+
+    /// The chunk is next.
+    pub(crate) fn again(&mut self, chunk: Chunk<E>) {
+        if chunk.len() > 0 {
+            self.open.push(chunk);
+        }
+    }
+
+    /// What goes next, of at most `count` entries.
+    fn next(&mut self, count: usize) -> Option<Chunk<E>> {
+        let mut chunk = self.open.pop()?;
+        if chunk.len() > count {
+            self.open.push(chunk.split_off(count));
+        }
+        Some(chunk)
+    }
+
+    /// Takes out those that must not leave before the fate of `first` is known.
+    pub(crate) fn take_behind(&mut self, first: &Chunk<E>) -> Self {
+        let mut behind = Self::new();
+        for chunk in std::mem::take(&mut self.open) {
+            let (mut held, mut free) = (Chunk::with_capacity(0), Chunk::with_capacity(chunk.len()));
+            for entry in chunk.into_tracked() {
+                let waits = first.states.iter().any(|state| is_behind(&entry.state, state));
+                if waits { &mut held } else { &mut free }.push(entry);
+            }
+            self.again(free);
+            behind.again(held);
+        }
+        behind
+    }
+
+    /// Whether anything of it must not leave before the fate of this entry is known.
+    pub(crate) fn has_behind(&self, first: &EntryState<E>) -> bool {
+        self.states().any(|state| is_behind(state, first))
+    }
+
+    fn states(&self) -> impl Iterator<Item = &EntryState<E>> {
+        self.open.iter().flat_map(|chunk| &chunk.states)
+    }
+
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = TrackedEntry<E>> {
+        self.open.into_iter().flat_map(Chunk::into_tracked)
+    }
+}
+
+/// Whether an entry of the bisection must not leave before the fate of one that comes earlier is known.
+fn is_behind<E>(later: &EntryState<E>, earlier: &EntryState<E>) -> bool {
+    later.lane.is_some() && later.lane == earlier.lane
+}
+
+/// The bisections of which nothing is in flight.
+pub(crate) struct Bisections<E> {
+    resting: Vec<(Instant, Bisection<E>)>,
+    ready: VecDeque<Bisection<E>>,
+    /// Entries in all of them, and their bytes.
+    len: usize,
+    bytes: usize,
+}
+
+impl<E> Bisections<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            resting: Vec::new(),
+            ready: VecDeque::new(),
+            len: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.resting.is_empty() && self.ready.is_empty()
+    }
+
+    /// Entries in all bisections.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes of all bisections.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The bisection goes on, after a rest if there is one.
+    pub(crate) fn put(&mut self, bisection: Bisection<E>, rest_until: Option<Instant>) {
+        if bisection.is_empty() {
+            return;
+        }
+        self.len += bisection.len();
+        self.bytes = self.bytes.saturating_add(bisection.bytes());
+        match rest_until {
+            Some(until) => self.resting.push((until, bisection)),
+            None => self.ready.push_back(bisection),
+        }
+    }
+
+    /// Makes those ready that have rested until `now`.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        let rested = self.resting.extract_if(.., |(until, _)| *until <= now);
+        self.ready.extend(rested.map(|(_, bisection)| bisection));
+    }
+
+    /// Makes all ready at once, and their retries start over.
+    pub(crate) fn wake_all(&mut self) {
+        self.ready
+            .extend(self.resting.drain(..).map(|(_, bisection)| bisection));
+        let chunks = self.ready.iter_mut().flat_map(|bisection| &mut bisection.open);
+        let states = chunks.flat_map(|chunk| &mut chunk.states);
+        states.for_each(EntryState::start_over);
+    }
+
+    /// When the next one has rested.
+    pub(crate) fn next_wake(&self) -> Option<Instant> {
+        self.resting.iter().map(|(until, _)| *until).min()
+    }
+
+    /// How many entries go next; `None` when no bisection is ready.
+    pub(crate) fn next_len(&self) -> Option<usize> {
+        Some(self.ready.front()?.open.last()?.len())
+    }
+
+    /// The chunk that goes next, with at most `count` entries, and its bisection.
+    pub(crate) fn next(&mut self, count: usize) -> Option<(Chunk<E>, Bisection<E>)> {
+        let mut bisection = self.ready.pop_front()?;
+        self.len -= bisection.len();
+        self.bytes = self.bytes.saturating_sub(bisection.bytes());
+        let chunk = bisection.next(count)?;
+        Some((chunk, bisection))
+    }
+
+    /// Takes out those whose bisection is ready and whose time is used up.
+    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
+        let mut expired = Vec::new();
+        if self.ready.iter().flat_map(Bisection::states).any(&is_expired) {
+            for bisection in &mut self.ready {
+                for chunk in std::mem::take(&mut bisection.open) {
+                    let mut kept = Chunk::with_capacity(chunk.len());
+                    for entry in chunk.into_tracked() {
+                        if is_expired(&entry.state) {
+                            expired.push(entry);
+                        } else {
+                            kept.push(entry);
+                        }
+                    }
+                    bisection.again(kept);
+                }
+            }
+            self.ready.retain(|bisection| !bisection.is_empty());
+            self.len -= expired.len();
+            let bytes = expired.iter().map(|entry| entry.state.weight).sum();
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
+        expired
+    }
+
+    /// The first moment at which the time of one is used up whose bisection is ready.
+    pub(crate) fn next_expiry(&self, expiry: impl Fn(&EntryState<E>) -> Option<Instant>) -> Option<Instant> {
+        self.ready.iter().flat_map(Bisection::states).filter_map(expiry).min()
+    }
+
+    /// Everything, ready or not.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
+        (self.len, self.bytes) = (0, 0);
+        let resting = std::mem::take(&mut self.resting)
+            .into_iter()
+            .map(|(_, bisection)| bisection);
+        let ready = std::mem::take(&mut self.ready);
+        ready.into_iter().chain(resting).flat_map(Bisection::into_entries)
+    }
+}

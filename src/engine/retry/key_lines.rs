@@ -1,0 +1,317 @@
+//! Entries that wait by their partition key.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::engine::entry::TrackedEntry;
+
+/// Steps of the golden ratio visit the entries evenly.
+const GOLDEN: f64 = 0.618_033_988_749_895;
+
+/// Entries that wait, one line for each partition key.
+///
+/// Lines of hot keys go when their pace says so. The others go in turns that are proportional to what waits in each: an
+/// entry is drawn, and the oldest one of its line leaves. So a sorted input does not fill one partition after the other.
+pub(crate) struct KeyLines<E> {
+    lines: HashMap<u64, Line<E>>,
+    /// The keys of lines that are hot. There may be as many lines as entries, and each call asks for these few alone.
+    hot: HashSet<u64>,
+    /// The keys of lines with entries that were rejected.
+    rejected: HashSet<u64>,
+    /// The key of each entry in a line that is not hot, once for each entry, in no order.
+    draws: Vec<u64>,
+    drawn: f64,
+    /// Since when the entries that are drawn have waited for others that could share their call.
+    since: Option<Instant>,
+    len: usize,
+    bytes: usize,
+}
+
+struct Line<E> {
+    /// Those that were rejected, by their first attempt, and then the others in the order of the input.
+    rejected: BTreeMap<(Instant, u64), TrackedEntry<E>>,
+    fresh: VecDeque<TrackedEntry<E>>,
+    /// The key is hot: its entries are not drawn.
+    is_hot: bool,
+    /// When its pace is asked again; `None` for now.
+    next_at: Option<Instant>,
+}
+
+impl<E> Line<E> {
+    fn len(&self) -> usize {
+        self.rejected.len() + self.fresh.len()
+    }
+
+    fn pop(&mut self) -> Option<TrackedEntry<E>> {
+        match self.rejected.pop_first() {
+            Some((_, entry)) => Some(entry),
+            None => self.fresh.pop_front(),
+        }
+    }
+
+    fn push(&mut self, entry: TrackedEntry<E>) {
+        let position = entry.state.position;
+        if let Some(history) = &entry.state.history {
+            self.rejected.insert((history.first_sent, position), entry);
+        } else {
+            // Entries that were held in a lane may come late.
+            let place = self.fresh.partition_point(|before| before.state.position < position);
+            self.fresh.insert(place, entry);
+        }
+    }
+
+    fn next(&self) -> Option<&TrackedEntry<E>> {
+        self.rejected.values().next().or(self.fresh.front())
+    }
+}
+
+impl<E> KeyLines<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            lines: HashMap::new(),
+            hot: HashSet::new(),
+            rejected: HashSet::new(),
+            draws: Vec::new(),
+            drawn: 0.0,
+            since: None,
+            len: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds an entry to the line of its key.
+    pub(crate) fn push(&mut self, key: u64, is_hot: bool, entry: TrackedEntry<E>) {
+        self.len += 1;
+        self.bytes = self.bytes.saturating_add(entry.state.weight);
+        let line = self.lines.entry(key).or_insert_with(|| Line {
+            rejected: BTreeMap::new(),
+            fresh: VecDeque::new(),
+            is_hot,
+            next_at: None,
+        });
+        if entry.state.history.is_some() {
+            self.rejected.insert(key);
+        }
+        line.push(entry);
+        if line.is_hot {
+            self.hot.insert(key);
+        } else {
+            self.draws.push(key);
+            self.since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Until when the entries that are drawn may wait for others that could share their call; `None` when there are none, or
+    /// entries of a hot key may go.
+    pub(crate) fn lingers_until(&self, now: Instant, linger: Duration) -> Option<Instant> {
+        let is_due = self.hot_lines().any(|line| line.is_due(now));
+        self.since.filter(|_| !is_due)?.checked_add(linger)
+    }
+
+    fn hot_lines(&self) -> impl Iterator<Item = &Line<E>> {
+        self.hot.iter().filter_map(|key| self.lines.get(key))
+    }
+
+    /// An entry was taken out of the line of this key.
+    fn taken(&mut self, key: u64, entry: &TrackedEntry<E>) {
+        self.len -= 1;
+        self.bytes = self.bytes.saturating_sub(entry.state.weight);
+        let Some(line) = self.lines.get(&key) else { return };
+        if line.rejected.is_empty() {
+            self.rejected.remove(&key);
+        }
+        if line.len() == 0 {
+            self.lines.remove(&key);
+            self.hot.remove(&key);
+        }
+    }
+
+    /// Brings the lines in accord with which keys are hot now.
+    pub(crate) fn sort(&mut self, is_hot: impl Fn(u64) -> bool) {
+        let mut has_changed = false;
+        for (key, line) in &mut self.lines {
+            let hot = is_hot(*key);
+            has_changed |= hot != line.is_hot;
+            line.is_hot = hot;
+            line.next_at = line.next_at.filter(|_| hot);
+        }
+        if has_changed {
+            let hot = self.lines.iter().filter(|(_, line)| line.is_hot);
+            self.hot = hot.map(|(key, _)| *key).collect();
+            self.draws.clear();
+            for (key, line) in self.lines.iter().filter(|(_, line)| !line.is_hot) {
+                self.draws.extend(std::iter::repeat_n(*key, line.len()));
+            }
+        }
+    }
+
+    /// How many may go now, as far as is known without asking; at most so many.
+    pub(crate) fn ready(&self, now: Instant, most: usize) -> usize {
+        let mut ready = self.draws.len();
+        for line in self.hot_lines().filter(|line| line.is_due(now)) {
+            if ready >= most {
+                break;
+            }
+            ready += line.len();
+        }
+        ready.min(most)
+    }
+
+    /// When the pace of a hot key is to be asked next.
+    pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
+        let next = self.hot_lines().filter_map(|line| line.next_at);
+        next.filter(|at| *at > now).min()
+    }
+
+    /// Asks all paces again.
+    pub(crate) fn wake_all(&mut self) {
+        for key in &self.hot {
+            if let Some(line) = self.lines.get_mut(key) {
+                line.next_at = None;
+            }
+        }
+    }
+
+    /// Takes entries of hot keys whose time has come, as long as they fit. `admit` tells for a key with so much cost ready how
+    /// much of it may leave, or until when it has to wait; `depart` hears what leaves.
+    pub(crate) fn take_due(
+        &mut self,
+        now: Instant,
+        mut admit: impl FnMut(u64, usize) -> Result<usize, Instant>,
+        mut depart: impl FnMut(u64, usize),
+        mut fits: impl FnMut(&TrackedEntry<E>) -> bool,
+        mut take: impl FnMut(TrackedEntry<E>),
+    ) {
+        let is_due = |key: &u64| self.lines.get(key).is_some_and(|line| line.is_due(now));
+        let due: Vec<u64> = self.hot.iter().copied().filter(is_due).collect();
+        for key in due {
+            let Some(line) = self.lines.get_mut(&key) else { continue };
+            let wanted: usize = line
+                .rejected
+                .values()
+                .chain(&line.fresh)
+                .take(CALL)
+                .map(|entry| entry.state.cost)
+                .sum();
+            let most = match admit(key, wanted) {
+                Ok(most) => most,
+                Err(until) => {
+                    line.next_at = Some(until);
+                    continue;
+                }
+            };
+            let mut cost = 0;
+            while let Some(line) = self.lines.get_mut(&key)
+                && let Some(next) = line.next()
+                && (cost == 0 || cost + next.state.cost <= most)
+                && fits(next)
+                && let Some(entry) = line.pop()
+            {
+                cost += entry.state.cost;
+                self.taken(key, &entry);
+                take(entry);
+            }
+            if cost == 0 {
+                return;
+            }
+            depart(key, cost);
+        }
+    }
+
+    /// Takes entries of other keys in turns, as long as they fit.
+    pub(crate) fn take_turns(
+        &mut self,
+        mut fits: impl FnMut(&TrackedEntry<E>) -> bool,
+        mut take: impl FnMut(TrackedEntry<E>),
+    ) {
+        self.since = None;
+        while !self.draws.is_empty() {
+            self.drawn = (self.drawn + GOLDEN).fract();
+            let index = index(self.drawn, self.draws.len());
+            let key = self.draws[index];
+            let Some(line) = self.lines.get_mut(&key) else {
+                self.draws.swap_remove(index);
+                continue;
+            };
+            if !line.next().is_some_and(&mut fits) {
+                self.since = Some(Instant::now());
+                return;
+            }
+            self.draws.swap_remove(index);
+            if let Some(entry) = line.pop() {
+                self.taken(key, &entry);
+                take(entry);
+            }
+        }
+    }
+
+    /// Takes those that were rejected and for which this holds.
+    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&TrackedEntry<E>) -> bool) -> Vec<TrackedEntry<E>> {
+        let mut expired = Vec::new();
+        let with_rejected: Vec<u64> = self.rejected.iter().copied().collect();
+        for key in with_rejected {
+            while let Some(line) = self.lines.get_mut(&key)
+                && line.rejected.values().next().is_some_and(&is_expired)
+                && let Some((_, entry)) = line.rejected.pop_first()
+            {
+                if !line.is_hot
+                    && let Some(index) = self.draws.iter().position(|drawn| *drawn == key)
+                {
+                    self.draws.swap_remove(index);
+                }
+                self.taken(key, &entry);
+                expired.push(entry);
+            }
+        }
+        expired
+    }
+
+    /// The first attempt of those that were rejected, line by line the earliest.
+    pub(crate) fn first_sent(&self) -> Option<Instant> {
+        let lines = self.rejected.iter().filter_map(|key| self.lines.get(key));
+        lines
+            .filter_map(|line| line.rejected.keys().next().map(|(at, _)| *at))
+            .min()
+    }
+
+    /// All of them.
+    pub(crate) fn take_all(&mut self) -> Vec<TrackedEntry<E>> {
+        let lines = std::mem::replace(self, Self::new()).lines;
+        let entries = lines
+            .into_values()
+            .flat_map(|line| line.rejected.into_values().chain(line.fresh));
+        entries.collect()
+    }
+}
+
+/// Entries of a hot key that are offered to its pace at once: the largest call of any service.
+const CALL: usize = 500;
+
+impl<E> Line<E> {
+    fn is_due(&self, now: Instant) -> bool {
+        self.is_hot && self.next_at.is_none_or(|at| at <= now)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a part of a length is within it"
+)]
+fn index(part: f64, length: usize) -> usize {
+    ((part * length as f64) as usize).min(length.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! How entries wait by their keys.
+
+use super::*;
+use crate::engine::entry::EntryState;
+use crate::targets::Fault;
+
+fn lines(entries: impl IntoIterator<Item = (u64, bool)>) -> KeyLines<u64> {
+    let mut lines = KeyLines::new();
+    for (position, (key, is_hot)) in entries.into_iter().enumerate() {
+        let state = EntryState::new(position as u64, 1);
+        lines.push(key, is_hot, TrackedEntry { entry: key, state });
+    }
+    lines
+}
+
+fn take_turns(lines: &mut KeyLines<u64>, most: usize) -> Vec<(u64, u64)> {
+    let (mut left, mut taken) = (most, Vec::new());
+    let fits = |_: &TrackedEntry<u64>| left.checked_sub(1).inspect(|rest| left = *rest).is_some();
+    lines.take_turns(fits, |entry| taken.push((entry.entry, entry.state.position)));
+    taken
+}
+
+#[test]
+fn turns_are_in_proportion_to_what_waits_and_in_order_within_a_key() {
+    // Sorted input: 300 entries of one key, and then 100 of another.
+    let mut lines = lines((0..400).map(|position| (position / 300, false)));
+    let taken = take_turns(&mut lines, 40);
+    let first = taken.iter().filter(|(key, _)| *key == 0).count();
+    assert!((27..=33).contains(&first), "{first} of 40");
+    for key in [0, 1] {
+        let positions: Vec<u64> = taken
+            .iter()
+            .filter(|(of, _)| *of == key)
+            .map(|(_, position)| *position)
+            .collect();
+        assert!(positions.is_sorted(), "{positions:?}");
+    }
+    assert_eq!(lines.len(), 360);
+    assert_eq!(take_turns(&mut lines, usize::MAX).len(), 360);
+    assert_eq!((lines.len(), lines.bytes()), (0, 0));
+}
+
+#[test]
+fn a_hot_key_goes_as_far_as_its_pace_lets_it_and_is_asked_again_when_it_says() {
+    let now = Instant::now();
+    let later = now + Duration::from_millis(5);
+    let mut lines = lines([(7, true), (7, true), (7, true), (8, false)]);
+    let (mut left, mut taken) = (Vec::new(), Vec::new());
+    let depart = |key, cost| left.push((key, cost));
+    lines.take_due(
+        now,
+        |_, wanted| Ok(wanted.min(2)),
+        depart,
+        |_| true,
+        |entry| taken.push(entry.state.position),
+    );
+    assert_eq!((taken, left), (vec![0, 1], vec![(7, 2)]));
+    lines.take_due(now, |_, _| Err(later), |_, _| {}, |_| true, |_| panic!("it waits"));
+    assert_eq!(
+        (lines.next_due(now), lines.ready(now, 25), lines.ready(later, 25)),
+        (Some(later), 1, 2)
+    );
+    lines.wake_all();
+    assert_eq!(lines.ready(now, 25), 2);
+}
+
+#[test]
+fn a_key_that_becomes_hot_is_not_drawn_any_more_and_one_that_cools_is_again() {
+    let mut lines = lines((0..100).map(|position| (position % 2, false)));
+    lines.sort(|key| key == 0);
+    let taken = take_turns(&mut lines, 30);
+    assert!(taken.iter().all(|(key, _)| *key == 1), "{taken:?}");
+    lines.sort(|_| false);
+    assert_eq!(take_turns(&mut lines, usize::MAX).len(), 70);
+}
+
+#[test]
+fn nothing_that_waits_is_lost_at_the_end() {
+    let mut lines = lines((0..50).map(|position| (position % 5, position % 5 == 0)));
+    let mut positions: Vec<u64> = lines.take_all().iter().map(|entry| entry.state.position).collect();
+    positions.sort_unstable();
+    assert_eq!(positions, (0..50).collect::<Vec<_>>());
+    assert_eq!((lines.len(), lines.ready(Instant::now(), 25)), (0, 0));
+}
+
+#[test]
+fn what_was_rejected_expires_whether_its_key_is_hot_or_has_cooled() {
+    let now = Instant::now();
+    let mut lines = lines([(8, false)]);
+    for (position, key) in [(1, 7), (2, 7), (3, 9)] {
+        let mut state = EntryState::new(position, 1);
+        state.rejected(now, Fault::new("Throttled"));
+        lines.push(key, true, TrackedEntry { entry: key, state });
+    }
+    assert_eq!(lines.first_sent(), Some(now));
+    lines.sort(|key| key == 9);
+    assert_eq!(lines.take_expired(|entry| entry.state.position != 2).len(), 2);
+    assert_eq!((lines.first_sent(), lines.len()), (Some(now), 2));
+    assert_eq!(lines.take_expired(|_| true).len(), 1);
+    assert_eq!((lines.first_sent(), lines.len(), lines.bytes()), (None, 1, 1));
+    assert_eq!(take_turns(&mut lines, usize::MAX), [(8, 0)]);
+}

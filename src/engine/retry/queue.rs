@@ -1,0 +1,156 @@
+//! Rejected entries until they are sent again.
+
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use crate::engine::entry::{EntryState, TrackedEntry};
+use crate::targets::Lane;
+
+/// Rejected entries: first they rest, then they are ready.
+///
+/// Both lists are sorted, the ready one by the first attempt: the entry that has waited longest goes first, and is also the
+/// first one whose time is used up. Positions make the keys unique.
+pub(crate) struct RetryQueue<E> {
+    resting: BTreeMap<(Instant, u64), TrackedEntry<E>>,
+    ready: BTreeMap<(Option<Instant>, u64), TrackedEntry<E>>,
+    bytes: usize,
+}
+
+impl<E> RetryQueue<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            resting: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.resting.len() + self.ready.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    pub(crate) fn rest(&mut self, until: Instant, entry: TrackedEntry<E>) {
+        self.bytes = self.bytes.saturating_add(entry.state.weight);
+        self.resting.insert((until, entry.state.position), entry);
+    }
+
+    /// It was rejected before and may be sent again at once.
+    pub(crate) fn let_out(&mut self, entry: TrackedEntry<E>) {
+        self.bytes = self.bytes.saturating_add(entry.state.weight);
+        self.make_ready(entry);
+    }
+
+    /// Makes those ready that have rested until `now`, unless they are held for longer, and tells their lanes.
+    pub(crate) fn wake(
+        &mut self,
+        now: Instant,
+        mut hold: impl FnMut(&EntryState<E>) -> Instant,
+        mut open_lane: impl FnMut(Option<Lane>),
+    ) {
+        while let Some(first) = self.resting.first_entry() {
+            if first.key().0 > now {
+                break;
+            }
+            let entry = first.remove();
+            let until = hold(&entry.state);
+            if until > now {
+                self.resting.insert((until, entry.state.position), entry);
+            } else {
+                open_lane(entry.state.lane);
+                self.make_ready(entry);
+            }
+        }
+    }
+
+    /// Makes all ready at once, and their retries start over.
+    pub(crate) fn wake_all(&mut self, mut open_lane: impl FnMut(Option<Lane>)) {
+        for entry in self.resting.values_mut().chain(self.ready.values_mut()) {
+            entry.state.start_over();
+        }
+        for (_, entry) in std::mem::take(&mut self.resting) {
+            open_lane(entry.state.lane);
+            self.make_ready(entry);
+        }
+    }
+
+    fn make_ready(&mut self, entry: TrackedEntry<E>) {
+        let first_sent = entry.state.history.as_ref().map(|history| history.first_sent);
+        let key = (first_sent, entry.state.position);
+        self.ready.insert(key, entry);
+    }
+
+    /// When the next one has rested.
+    pub(crate) fn next_wake(&self) -> Option<Instant> {
+        self.resting.first_key_value().map(|((until, _), _)| *until)
+    }
+
+    /// The ready one that goes next.
+    pub(crate) fn peek(&self) -> Option<&TrackedEntry<E>> {
+        self.ready.first_key_value().map(|(_, entry)| entry)
+    }
+
+    /// The ready ones, in their order.
+    pub(crate) fn iter_ready(&self) -> impl Iterator<Item = &TrackedEntry<E>> {
+        self.ready.values()
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<TrackedEntry<E>> {
+        let (_, entry) = self.ready.pop_first()?;
+        self.bytes = self.bytes.saturating_sub(entry.state.weight);
+        Some(entry)
+    }
+
+    /// Takes those for which this holds, ready or not.
+    pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
+        let resting = self
+            .resting
+            .extract_if(.., |_, entry| goes(&entry.state))
+            .map(|(_, entry)| entry);
+        let mut taken: Vec<_> = resting.collect();
+        taken.extend(
+            self.ready
+                .extract_if(.., |_, entry| goes(&entry.state))
+                .map(|(_, entry)| entry),
+        );
+        let bytes: usize = taken.iter().map(|entry| entry.state.weight).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        taken
+    }
+
+    /// Everything, ready or not.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
+        self.bytes = 0;
+        let ready = std::mem::take(&mut self.ready);
+        let resting = std::mem::take(&mut self.resting);
+        ready.into_values().chain(resting.into_values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_that_the_strategy_holds_waits_until_then() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(1);
+        let mut waiting = RetryQueue::new();
+        let state = EntryState::new(0, 1);
+        waiting.rest(now, TrackedEntry { entry: (), state });
+        waiting.wake(now, |_| later, |_| {});
+        assert_eq!((waiting.ready(), waiting.next_wake()), (0, Some(later)));
+        waiting.wake(later, |_| later, |_| {});
+        assert_eq!((waiting.ready(), waiting.next_wake()), (1, None));
+    }
+}

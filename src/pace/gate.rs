@@ -1,0 +1,108 @@
+//! The way past the shared strategy.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use tokio::time::Instant;
+
+use super::queue::Queue;
+use super::strategy::SharedStrategy;
+use super::warnings::Warnings;
+use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
+
+/// A strategy and the queue of the calls that wait for it: one for all deliveries whose options are clones of each other.
+///
+/// Only the head of the queue asks the strategy, so that a thousand workers cost it no more than one.
+pub(crate) struct Gate {
+    pub(crate) strategy: SharedStrategy,
+    queue: Mutex<Queue>,
+    warnings: Warnings,
+}
+
+impl Gate {
+    pub(crate) fn new(strategy: impl BackoffStrategy) -> Self {
+        Self {
+            strategy: SharedStrategy::new(strategy),
+            queue: Mutex::new(Queue::new()),
+            warnings: Warnings::default(),
+        }
+    }
+
+    /// When the deliveries that share the strategy warned last.
+    pub(crate) fn warnings(&self) -> &Warnings {
+        &self.warnings
+    }
+
+    /// With how many entries the call may leave that has this number in the queue. It leaves, or gives
+    /// [back](Self::permit_is_back) what it was permitted, before another one is asked for. Otherwise until when it waits, at
+    /// the latest.
+    pub(super) fn admit(&self, number: u64, waiter: &Waiter, waker: &Waker) -> Result<usize, Instant> {
+        let now = Instant::now();
+        let mut queue = self.queue();
+        let admitted = match queue.blocked_until(number, now) {
+            Some(until) => Err(until),
+            None => self.ask(&mut queue, now, waiter),
+        };
+        if let Err(due) = admitted {
+            queue.wait(number, due, waker);
+        }
+        admitted
+    }
+
+    /// The same for a call without a place in the queue: `None` if it has to wait.
+    pub(super) fn admit_at_once(&self, waiter: &Waiter) -> Option<usize> {
+        let now = Instant::now();
+        let mut queue = self.queue();
+        let is_blocked = queue.blocked_until(u64::MAX, now).is_some();
+        (!is_blocked).then(|| self.ask(&mut queue, now, waiter).ok())?
+    }
+
+    fn ask(&self, queue: &mut Queue, now: Instant, waiter: &Waiter) -> Result<usize, Instant> {
+        match self.strategy.admit(now, waiter) {
+            Admission::Go(entries) => {
+                queue.permit_is_out = true;
+                Ok(entries.max(1))
+            }
+            Admission::WaitUntil(then) => Err(then.into()),
+        }
+    }
+
+    /// The number of a new place at the end of the queue.
+    pub(super) fn number(&self) -> u64 {
+        self.queue().number()
+    }
+
+    /// Leaves the place in the queue.
+    pub(super) fn leave(&self, number: u64) {
+        let wakers = self.queue().leave(number, Instant::now());
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// A permit was used or dropped.
+    pub(super) fn permit_is_back(&self) {
+        self.queue().permit_is_out = false;
+        self.call_next();
+    }
+
+    /// A call has ended.
+    pub(super) fn observe(&self, outcome: &Outcome) {
+        self.strategy.observe(outcome);
+        self.call_next();
+    }
+
+    /// The service is known to be back: resting entries leave at once, and the strategy forgets.
+    pub(crate) fn reset(&self) {
+        self.strategy.reset();
+        self.call_next();
+    }
+
+    fn call_next(&self) {
+        let wakers = self.queue().call(Instant::now());
+        // After the lock is released, since it may be taken at once.
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,195 @@
+//! The strategy that deliveries share.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::meter::{Meter, scaled};
+use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, PaceSnapshot, Retry, Waiter};
+use crate::guarded::guarded;
+use crate::targets::Fault;
+
+/// How long to wait when the strategy panicked and gave no deadline: the deliveries notice the panic and end.
+const BROKEN: Duration = Duration::from_secs(1);
+
+/// The shortest wait for the pace of a key: a moment that has passed is waited for without end.
+const SHORTEST_WAIT: Duration = Duration::from_micros(100);
+
+/// The strategy that deliveries share whose options are clones of each other. One that panics is not asked again, and the
+/// deliveries end.
+pub(crate) struct SharedStrategy {
+    strategy: Box<dyn BackoffStrategy>,
+    /// For a strategy that counts units.
+    meter: Option<Meter>,
+    fault: OnceLock<Fault>,
+    resets: watch::Sender<u64>,
+    /// How often a key became hot.
+    hot: AtomicU64,
+}
+
+impl SharedStrategy {
+    pub(super) fn new(strategy: impl BackoffStrategy) -> Self {
+        Self {
+            meter: strategy.counts_units().then(Meter::default),
+            strategy: Box::new(strategy),
+            fault: OnceLock::new(),
+            resets: watch::Sender::new(0),
+            hot: AtomicU64::new(0),
+        }
+    }
+
+    /// That the strategy panicked, if it did.
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        self.fault.get()
+    }
+
+    fn ask<R>(&self, fallback: R, question: impl FnOnce(&dyn BackoffStrategy) -> R) -> R {
+        if self.fault.get().is_some() {
+            return fallback;
+        }
+        guarded("the backoff strategy", || question(&*self.strategy)).unwrap_or_else(|fault| {
+            self.fault.get_or_init(|| fault);
+            self.tell_all();
+            fallback
+        })
+    }
+
+    pub(crate) fn rest(&self, retry: Retry) -> Duration {
+        self.ask(Duration::ZERO, |strategy| strategy.rest(retry))
+    }
+
+    pub(crate) fn hold(&self, now: Instant) -> Duration {
+        self.ask(Duration::ZERO, |strategy| strategy.hold(now.into_std()))
+    }
+
+    pub(crate) fn pause(&self) -> Duration {
+        self.ask(Duration::ZERO, BackoffStrategy::pause)
+    }
+
+    /// What the strategy measures and does, where it tells.
+    pub(crate) fn pace(&self) -> Option<PaceSnapshot> {
+        self.ask(None, BackoffStrategy::pace_snapshot)
+    }
+
+    /// Whether entries count by their units of capacity.
+    pub(crate) fn counts_units(&self) -> bool {
+        self.meter.is_some()
+    }
+
+    /// For a strategy that counts units.
+    pub(super) fn meter(&self) -> Option<&Meter> {
+        self.meter.as_ref()
+    }
+
+    /// Units that the service charges for one that the target reckons with.
+    pub(super) fn charge(&self) -> f64 {
+        self.meter.as_ref().map_or(1.0, Meter::charge)
+    }
+
+    /// What the strategy says, in the units that the target reckons with.
+    pub(super) fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
+        let charge = self.charge();
+        let waiter = Waiter {
+            entries: scaled(waiter.entries, charge).max(1),
+            ..*waiter
+        };
+        let later = Admission::WaitUntil((now + BROKEN).into_std());
+        match self.ask(later, |strategy| strategy.admit(now.into_std(), &waiter)) {
+            Admission::Go(entries) => Admission::Go(scaled(entries, 1.0 / charge)),
+            wait @ Admission::WaitUntil(_) => wait,
+        }
+    }
+
+    /// A call leaves.
+    pub(super) fn depart(&self, now: Instant, entries: usize) {
+        self.ask((), |strategy| strategy.depart(now.into_std(), entries));
+    }
+
+    /// Whether the strategy paces single partition keys.
+    pub(crate) fn paces_keys(&self) -> bool {
+        self.ask(false, |strategy| strategy.key_pace().is_some())
+    }
+
+    /// Whether no key is hot or may soon be.
+    pub(super) fn is_idle(&self) -> bool {
+        self.ask(true, |strategy| strategy.key_pace().is_none_or(KeyPace::is_idle))
+    }
+
+    /// Whether the key has a pace of its own at the moment.
+    pub(crate) fn is_hot(&self, key: u64) -> bool {
+        self.hot_keys_seen() > 0
+            && self.ask(false, |strategy| {
+                strategy.key_pace().is_some_and(|keys| keys.is_hot(key))
+            })
+    }
+
+    /// How often a key became hot.
+    pub(crate) fn hot_keys_seen(&self) -> u64 {
+        self.hot.load(Relaxed)
+    }
+
+    /// How much of `wanted` may leave of the key, or until when it waits.
+    pub(crate) fn admit_key(&self, now: Instant, key: u64, wanted: usize) -> Result<usize, Instant> {
+        let admission = self.ask(Admission::Go(wanted), |strategy| match strategy.key_pace() {
+            Some(keys) => keys.admit(now.into_std(), key, wanted),
+            None => Admission::Go(wanted),
+        });
+        match admission {
+            Admission::Go(most) => Ok(most),
+            Admission::WaitUntil(then) => Err(Instant::from(then).max(now + SHORTEST_WAIT)),
+        }
+    }
+
+    /// A call leaves with entries of the key that count for so much.
+    pub(crate) fn depart_key(&self, now: Instant, key: u64, cost: usize) {
+        self.ask((), |strategy| {
+            if let Some(keys) = strategy.key_pace() {
+                keys.depart(now.into_std(), key, cost);
+            }
+        });
+    }
+
+    /// Hears what a call came to, key by key. Returns the call without the throttles that are a key's own.
+    pub(super) fn observe_keys(&self, outcome: &Outcome, keys: &mut [KeyOutcome]) -> Outcome {
+        let were_hot = keys.iter().filter(|key| self.is_hot(key.key)).count();
+        self.ask((), |strategy| {
+            if let Some(pace) = strategy.key_pace() {
+                pace.observe(outcome.sent_at, outcome.answered_at, keys);
+            }
+        });
+        let mut others = *outcome;
+        for key in keys.iter().filter(|key| key.is_hot) {
+            others.throttled -= key.throttled.min(others.throttled);
+            others.failed += key.throttled;
+            others.fresh.sent -= key.fresh.min(others.fresh.sent);
+            others.fresh.throttled -= key.fresh_throttled.min(others.fresh.throttled);
+        }
+        if keys.iter().filter(|key| key.is_hot).count() > were_hot {
+            self.hot.fetch_add(1, Relaxed);
+        }
+        others
+    }
+
+    /// A call has ended.
+    pub(super) fn observe(&self, outcome: &Outcome) {
+        self.ask((), |strategy| strategy.observe(outcome));
+    }
+
+    /// The service is known to be back: resting entries leave at once, and the strategy forgets.
+    pub(super) fn reset(&self) {
+        self.ask((), BackoffStrategy::reset);
+        self.tell_all();
+    }
+
+    /// Makes all deliveries look up.
+    fn tell_all(&self) {
+        self.resets.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    pub(crate) fn resets(&self) -> watch::Receiver<u64> {
+        self.resets.subscribe()
+    }
+}

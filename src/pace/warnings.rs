@@ -1,0 +1,23 @@
+//! When deliveries that share a strategy warned last.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// When each destination was warned of last, by deliveries that share a strategy.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings(Mutex<HashMap<String, Instant>>);
+
+impl Warnings {
+    /// Whether there was no warning of the destination for that long. If so, there is one now.
+    pub(crate) fn may_warn(&self, destination: &str, now: Instant, quiet: Duration) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.get(destination).is_some_and(|last| now - *last < quiet) {
+            return false;
+        }
+        last.insert(destination.to_owned(), now);
+        true
+    }
+}
