@@ -125,6 +125,22 @@ pub(crate) fn time(time: Duration) -> String {
     }
 }
 
+/// Bytes as people read them: 812 B, 2.4 MB.
+#[expect(clippy::cast_precision_loss, reason = "a size is for the eye")]
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1_000 {
+        return format!("{bytes} B");
+    }
+    let mut size = bytes as f64 / 1e3;
+    let mut unit = 0;
+    while size >= 999.95 && unit < UNITS.len() - 1 {
+        size /= 1e3;
+        unit += 1;
+    }
+    format!("{size:.1} {}", UNITS[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +153,8 @@ mod tests {
         );
         assert_eq!([0.04, 9.96, 1_002.4].map(rate), ["0.0", "10.0", "1,002"]);
         let seconds = [4.64, 59.9, 200.0, 7_500.0].map(Duration::from_secs_f64);
+        let sizes = [999, 1_000, 999_999, 2_356_947];
+        assert_eq!(sizes.map(size), ["999 B", "1.0 kB", "1.0 MB", "2.4 MB"]);
         assert_eq!(seconds.map(time), ["4.6 s", "59 s", "3 min 20 s", "2 h 5 min"]);
     }
 }

@@ -79,6 +79,9 @@ pub(crate) struct Common {
     /// Pass over so many lines that cannot be read
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
+    /// Check every line and count what it would take, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) keeping: Keeping,
     #[command(flatten)]

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use aws_batch_delivery::Delivery;
-use aws_batch_delivery::targets::dynamo::{DynamoTable, MAX_REQUESTS};
+use aws_batch_delivery::targets::dynamo::{DynamoTable, item_size};
+use aws_batch_simulator::Simulator;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::WriteRequest;
 
+use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome};
 use crate::arguments::{TableFormat, ToTable};
@@ -18,24 +20,29 @@ use crate::format::table::TableItems;
 use crate::key::Key;
 use crate::write::Writes;
 
+/// Bytes of an item that one write unit writes.
+const WRITE_UNIT: usize = 1_024;
+
 /// Puts the items of the inputs, or deletes them.
 pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Failure> {
     let (client, key, simulated) = service(&arguments).await?;
     let console = arguments.common.telling.console();
     let writes = match (&key, deletes) {
         (Some(key), true) => Writes::deletes(key.clone()),
-        (None, true) => {
+        (None, false) if !arguments.common.dry_run => Writes::puts(None),
+        (None, _) => {
             let words =
                 "the key of the table may not be asked (dynamodb:DescribeTable): give it as --key year:N,title:S";
             return Err(Failure::WrongUse(words.to_owned()));
         }
-        (_, false) => Writes::puts(key.clone()),
+        (Some(key), false) => Writes::puts(Some(key.clone())),
     };
     let format = Box::new(format(&arguments, writes, console.clone()));
     let job = Job {
         command: if deletes { "delete" } else { "load" },
-        largest_call: MAX_REQUESTS,
-        delivery: delivery(client, &arguments.table, key.as_ref()),
+        target: target(client, &arguments.table, key.as_ref()),
+        measure,
+        unit: "write units",
         format,
         destination: arguments.table,
         simulated,
@@ -78,6 +85,10 @@ async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Option<Sim
         let simulated = Simulated::table(&arguments.table, &key, rate);
         return Ok((simulated.simulator.dynamo_client(), Some(key), Some(simulated)));
     }
+    if let (true, Some(key)) = (arguments.common.dry_run, &arguments.key) {
+        // Nothing is asked, so that neither an account nor a region is needed.
+        return Ok((Simulator::new(1).dynamo_client(), Some(key.clone()), None));
+    }
     let config = connect::config(&arguments.common.service).await?;
     let client = Client::new(&config);
     let key = match &arguments.key {
@@ -87,14 +98,25 @@ async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Option<Sim
     Ok((client, key, None))
 }
 
-fn delivery(client: Client, table: &str, key: Option<&Key>) -> Delivery<DynamoTable> {
-    let delivery = Delivery::to_dynamo(client, table);
+fn target(client: Client, table: &str, key: Option<&Key>) -> DynamoTable {
+    let target = DynamoTable::new(client, table);
     match key {
-        None => delivery,
-        Some(Key { partition, sort: None }) => delivery.key(&partition.name),
+        None => target,
+        Some(Key { partition, sort: None }) => target.key(&partition.name),
         Some(Key {
             partition,
             sort: Some(sort),
-        }) => delivery.key_with_sort(&partition.name, &sort.name),
+        }) => target.key_with_sort(&partition.name, &sort.name),
     }
+}
+
+/// The size of an item, and a write unit for each kilobyte begun. What a delete takes depends on the item that it finds.
+fn measure(write: &WriteRequest) -> Measured {
+    let bytes = match (write.put_request(), write.delete_request()) {
+        (Some(put), _) => item_size(put.item()),
+        (_, Some(delete)) => item_size(delete.key()),
+        _ => 0,
+    };
+    let units = bytes.div_ceil(WRITE_UNIT).max(1);
+    Measured { bytes, units }
 }

@@ -1,5 +1,6 @@
 //! A delivery from the inputs to the summary.
 
+mod dry_run;
 mod load;
 mod send;
 mod simulated;
@@ -11,6 +12,7 @@ use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::{Delivery, DeliveryError, Progress, Report};
 use clap::ValueEnum;
 
+use self::dry_run::Measured;
 use self::simulated::Simulated;
 pub(crate) use self::summary::Outcome;
 use self::summary::Summary;
@@ -39,9 +41,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
 /// What is delivered, and where to.
 struct Job<T: BatchTarget> {
     command: &'static str,
-    delivery: Delivery<T>,
-    /// Entries of a call at most.
-    largest_call: usize,
+    target: T,
+    /// How much an entry is, and what its capacity is counted in.
+    measure: fn(&T::Entry) -> Measured,
+    unit: &'static str,
     format: Box<dyn Format<T::Entry>>,
     /// What the destination is called.
     destination: String,
@@ -51,6 +54,9 @@ struct Job<T: BatchTarget> {
 
 impl<T: BatchTarget> Job<T> {
     async fn run(self, common: &Common) -> Result<Outcome, Failure> {
+        if common.dry_run {
+            return self.dry_run(common);
+        }
         let inputs = Input::named(&common.inputs).map_err(Failure::WrongUse)?;
         let options = common.delivering.options()?;
         let console = self.console.clone();
@@ -59,11 +65,7 @@ impl<T: BatchTarget> Job<T> {
         let dead_letter = dead_letter(common, &inputs)?;
         let stop = Stop::default();
         let (journal, settled) = self.journal(common, &inputs, &stop)?;
-        let turns = Turns::new(inputs, self.format, settled);
-        let (receiver, read) = input::read(match common.order {
-            Order::Turns => turns,
-            Order::File => turns.one_by_one(),
-        });
+        let (receiver, read) = input::read(turns(common, inputs, self.format, settled));
 
         stop.on_interrupt(console.clone());
         let settling = Arc::new(Settling {
@@ -85,7 +87,7 @@ impl<T: BatchTarget> Job<T> {
         let options = options.progress(&progress).cancellation(stop.token.clone());
         let ticker = Ticker::start(watched, console.clone(), stop.clone());
         let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
-        let delivery = settled_by(self.delivery.options(options), &settling);
+        let delivery = settled_by(Delivery::new(self.target).options(options), &settling);
         let delivered = delivery.try_deliver_stream(entries).await;
         drop(ticker);
         console.clear_bar();
@@ -116,7 +118,7 @@ impl<T: BatchTarget> Job<T> {
         };
         let order = common.order.to_possible_value();
         let order = order.as_ref().map_or("", |order| order.get_name());
-        let in_flight = u64::from(common.delivering.concurrency) * self.largest_call as u64;
+        let in_flight = u64::from(common.delivering.concurrency) * self.target.limits().entries as u64;
         let identity = Identity::new(self.command, &self.destination, order, inputs, in_flight)?;
         let state = State::open(path, identity)?;
         let settled = state.settled.clone();
@@ -133,6 +135,15 @@ impl<T: BatchTarget> Job<T> {
             ));
         }
         Ok((Some(Journal::start(state, stop.token.clone())), settled))
+    }
+}
+
+/// The records of the inputs, in the order that is asked for.
+fn turns<E>(common: &Common, inputs: Vec<Input>, format: Box<dyn Format<E>>, settled: Settled) -> Turns<E> {
+    let turns = Turns::new(inputs, format, settled);
+    match common.order {
+        Order::Turns => turns,
+        Order::File => turns.one_by_one(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Messages to a queue.
 
-use aws_batch_delivery::Delivery;
-use aws_batch_delivery::targets::sqs::MAX_MESSAGES;
+use aws_batch_delivery::targets::sqs::{SqsQueue, message_size};
+use aws_batch_simulator::Simulator;
 use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
+use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome};
 use crate::arguments::{QueueFormat, ToQueue};
@@ -11,11 +13,17 @@ use crate::connect;
 use crate::failure::Failure;
 use crate::format::messages::Messages;
 
+/// Bytes that are billed as one request. From the pricing of SQS.
+const REQUEST: usize = 64 << 10;
+
 /// Sends the messages of the inputs.
 pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
     let (client, url, simulated) = if let Some(rate) = arguments.common.service.simulate {
         let (simulated, url) = Simulated::queue(&arguments.queue, rate);
         (simulated.simulator.sqs_client(), url, Some(simulated))
+    } else if arguments.common.dry_run {
+        // Nothing is asked, so that neither an account nor a region is needed.
+        (Simulator::new(1).sqs_client(), arguments.queue.clone(), None)
     } else {
         let config = connect::config(&arguments.common.service).await?;
         let client = Client::new(&config);
@@ -24,8 +32,9 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
     };
     let job = Job {
         command: "send",
-        largest_call: MAX_MESSAGES,
-        delivery: Delivery::to_sqs(client, url),
+        target: SqsQueue::new(client, url),
+        measure,
+        unit: "requests' worth of 64 KiB",
         format: Box::new(Messages {
             is_json: arguments.format == QueueFormat::Json,
             keeps_text: arguments.common.keeping.dead_letter.is_some(),
@@ -35,4 +44,10 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
         console: arguments.common.telling.console(),
     };
     job.run(&arguments.common).await
+}
+
+fn measure(message: &SendMessageBatchRequestEntry) -> Measured {
+    let bytes = message_size(message);
+    let units = bytes.div_ceil(REQUEST).max(1);
+    Measured { bytes, units }
 }

@@ -117,3 +117,24 @@ fn a_row_that_is_refused_is_a_dead_letter_with_its_types() {
     folder.run(&format!("{load} dead")).expect(0, "1 delivered");
     assert_eq!(served.items()[1], json!({"id": {"N": "2"}, "even": {"BOOL": false}}));
 }
+
+#[test]
+fn a_dry_run_checks_every_line_and_needs_no_account() {
+    let folder = Folder::new();
+    let large = |bytes: usize| format!("{{\"id\":1,\"large\":\"{}\"}}\n", "x".repeat(bytes));
+    folder.write("a.jsonl", items(0..10) + "oops\n{}\n" + &large(409_600) + &large(1_100));
+    let dry = "load --table t --key id:N --dry-run --json";
+    let run = folder.run(&format!("{dry} a.jsonl"));
+    run.expect(1, "a.jsonl:11: column 1: this is not JSON")
+        .expect(1, "a.jsonl:12: there is no id, which is in the key of the table")
+        .expect(1, "a.jsonl:13: the item has 409609 bytes, the limit is 409600")
+        .expect(1, "11 entries are good: ")
+        .expect(1, "3 lines are bad");
+    let report = run.report();
+    assert_eq!((&report["units"], &report["largest"]), (&12.into(), &1_109.into()));
+    folder.write("b.txt", "one\ntwo\n");
+    folder.run("send --queue q --dry-run b.txt").expect(
+        0,
+        "2 entries are good: 6 B, the largest 3 B, 2 requests' worth of 64 KiB; nothing was sent",
+    );
+}

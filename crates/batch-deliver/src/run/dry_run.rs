@@ -1,0 +1,105 @@
+//! Looks at all lines and sends nothing.
+
+use aws_batch_delivery::targets::BatchTarget;
+use serde_json::json;
+
+use super::summary::Outcome;
+use super::{Job, turns};
+use crate::arguments::Common;
+use crate::console::{grouped, size};
+use crate::failure::Failure;
+use crate::input::{Input, Settled};
+
+/// Lines at fault that are told; the others are counted.
+const TOLD: u64 = 100;
+
+/// Records between two pictures of the bar.
+const STEP: u64 = 1_000;
+
+/// How much an entry is.
+pub(super) struct Measured {
+    pub(super) bytes: usize,
+    pub(super) units: usize,
+}
+
+/// What the inputs come to.
+#[derive(Default)]
+struct Sums {
+    entries: u64,
+    bytes: u64,
+    units: u64,
+    largest: usize,
+    flaws: u64,
+}
+
+impl<T: BatchTarget> Job<T> {
+    /// Checks every line against the key and the limits, as a delivery would.
+    pub(super) fn dry_run(self, common: &Common) -> Result<Outcome, Failure> {
+        let inputs = Input::named(&common.inputs).map_err(Failure::WrongUse)?;
+        let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+        let total = inputs.iter().map(|input| input.bytes).sum();
+        let mut turns = turns(common, inputs, self.format, Settled::default());
+        let read_bytes = turns.read_bytes();
+        self.console.show_bar(total);
+        let mut sums = Sums::default();
+        while let Some(taken) = turns.next().map_err(|error| Failure::Failed(error.to_string()))? {
+            let checked = taken.record.map_err(|flaw| flaw.to_string()).and_then(|record| {
+                let checked = self.target.check(&record.entry);
+                checked.map(|_| record.entry).map_err(|invalid| invalid.to_string())
+            });
+            match checked {
+                Ok(entry) => sums.add(&(self.measure)(&entry)),
+                Err(words) => {
+                    sums.flaws += 1;
+                    if sums.flaws <= TOLD {
+                        let (name, line) = (&names[taken.place.input], taken.place.line);
+                        self.console.warn(&format!("{name}:{line}: {words}"));
+                    }
+                }
+            }
+            if taken.number.is_multiple_of(STEP)
+                && let Some(bar) = self.console.bar()
+            {
+                bar.set_position(read_bytes.load(std::sync::atomic::Ordering::Relaxed));
+                bar.set_message(format!("{} checked", grouped(taken.number)));
+            }
+        }
+        self.console.clear_bar();
+        self.console.tell(&sums.words(self.unit));
+        let event = json!({
+            "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
+            "largest": sums.largest, "bad_lines": sums.flaws,
+        });
+        self.console
+            .emit(&event)
+            .map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+        Ok(if sums.flaws == 0 {
+            Outcome::Delivered
+        } else {
+            Outcome::Undelivered
+        })
+    }
+}
+
+impl Sums {
+    fn add(&mut self, entry: &Measured) {
+        self.entries += 1;
+        self.bytes += entry.bytes as u64;
+        self.units += entry.units as u64;
+        self.largest = self.largest.max(entry.bytes);
+    }
+
+    fn words(&self, unit: &str) -> String {
+        let words = format!(
+            "{} entries are good: {}, the largest {}, {} {unit}; nothing was sent",
+            grouped(self.entries),
+            size(self.bytes),
+            size(self.largest as u64),
+            grouped(self.units),
+        );
+        match self.flaws {
+            0 => words,
+            flaws => format!("{words}\n{} lines are bad", grouped(flaws)),
+        }
+    }
+}
