@@ -1,6 +1,7 @@
 //! The inputs: what is named, how it is read, and in which order.
 
 mod compression;
+mod export;
 mod lines;
 mod named;
 mod reader;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::compression::unpacked;
+use super::export;
 
 /// What the standard input is called.
 const STANDARD_INPUT: &str = "-";
@@ -37,6 +38,10 @@ impl Input {
                 inputs.push(Self::standard());
             } else if !Path::new(argument).exists() && argument.contains(['*', '?', '[']) {
                 inputs.extend(Self::matching(argument)?);
+            } else if let Some(files) = export::data_files(Path::new(argument))? {
+                for file in files {
+                    inputs.push(Self::file(&file)?);
+                }
             } else {
                 inputs.push(Self::file(Path::new(argument))?);
             }
@@ -76,7 +81,8 @@ impl Input {
         let metadata = fs::metadata(path).map_err(|error| format!("{name} cannot be read: {error}"))?;
         if metadata.is_dir() {
             return Err(format!(
-                "{name} is a folder: name the files in it, as in '{name}/*.jsonl'"
+                "{name} is a folder, and no export, which has {}: name the files in it, as in '{name}/*.jsonl'",
+                export::FILES
             ));
         }
         // A pipe has no size.

@@ -15,9 +15,7 @@ fn files_patterns_and_the_standard_input_are_loaded_whatever_their_compression()
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..100));
     folder.write("b-1", zstd::encode_all(items(100..200).as_bytes(), 1).unwrap());
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
-    gzip.write_all(items(200..300).as_bytes()).unwrap();
-    folder.write("b-2", gzip.finish().unwrap());
+    folder.write("b-2", gzip(&items(200..300)));
     let run = folder.run_with(
         "load --simulate 1000000 --table t --key id:N a.jsonl b-* -",
         &items(300..350),
@@ -137,4 +135,33 @@ fn a_dry_run_checks_every_line_and_needs_no_account() {
         0,
         "2 entries are good: 6 B, the largest 3 B, 2 requests' worth of 64 KiB; nothing was sent",
     );
+}
+
+#[test]
+fn the_folder_of_an_export_is_an_input() {
+    let folder = Folder::new();
+    let served = Served::new(1e6);
+    std::fs::create_dir_all(folder.path("export/data")).unwrap();
+    let of_export = |ids: std::ops::Range<u32>| {
+        let lines =
+            ids.map(|id| json!({"Item": {"id": {"N": id.to_string()}, "tags": {"SS": ["a", "b"]}}}).to_string() + "\n");
+        gzip(&lines.collect::<String>())
+    };
+    folder.write("export/data/one.json.gz", of_export(0..60));
+    folder.write("export/data/two.json.gz", of_export(60..100));
+    folder.write("export/data/other.json.gz", of_export(100..101));
+    let list =
+        ["one", "two"].map(|name| json!({"dataFileS3Key": format!("AWSDynamoDB/01/data/{name}.json.gz")}).to_string());
+    folder.write("export/manifest-files.json", list.join("\n"));
+    folder
+        .run(&format!("load --table t {} export", served.arguments()))
+        .expect(0, "100 delivered");
+    assert_eq!(served.ids(), (0..100).collect::<Vec<_>>());
+    assert_eq!(served.items()[7], json!({"id": {"N": "7"}, "tags": {"SS": ["a", "b"]}}));
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    gzip.finish().unwrap()
 }

@@ -1,0 +1,112 @@
+//! Exports of DynamoDB tables, as DynamoDB writes them to S3.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// The list of an export's data files, one a line.
+pub(super) const FILES: &str = "manifest-files.json";
+
+/// What an export is.
+const SUMMARY: &str = "manifest-summary.json";
+
+/// The folder of the data files.
+const DATA: &str = "data";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    output_format: Option<String>,
+    export_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DataFile {
+    data_file_s3_key: String,
+}
+
+/// The data files of an export in this folder. `None` if it is no export.
+pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> {
+    let read = |name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+    };
+    if !folder.join(FILES).exists() {
+        return Ok(None);
+    }
+    if folder.join(SUMMARY).exists() {
+        check(&read(SUMMARY)?).map_err(|words| format!("{} {words}", folder.display()))?;
+    }
+    let names =
+        names(&read(FILES)?).ok_or_else(|| format!("{} is no list of data files", folder.join(FILES).display()))?;
+    let files = names.iter().map(|name| {
+        let path = folder.join(DATA).join(name);
+        let missing = || format!("{} is missing: copy the whole folder of the export", path.display());
+        if path.exists() { Ok(path) } else { Err(missing()) }
+    });
+    files.collect::<Result<_, _>>().map(Some)
+}
+
+/// Whether the items of an export can be read.
+pub(super) fn check(summary: &str) -> Result<(), String> {
+    let Summary {
+        output_format,
+        export_type,
+    } = serde_json::from_str(summary).map_err(|_| format!("has a {SUMMARY} that cannot be read"))?;
+    if export_type.as_deref() == Some("INCREMENTAL_EXPORT") {
+        return Err("is an incremental export, whose lines are changes: only full exports are read".to_owned());
+    }
+    match output_format.as_deref() {
+        None | Some("DYNAMODB_JSON") => Ok(()),
+        Some(other) => Err(format!(
+            "is an export in the format {other}: export it again as DYNAMODB_JSON"
+        )),
+    }
+}
+
+/// The names of the data files, without the keys' prefix.
+pub(super) fn names(list: &str) -> Option<Vec<String>> {
+    let names = list.lines().filter(|line| !line.trim().is_empty()).map(|line| {
+        let file: DataFile = serde_json::from_str(line).ok()?;
+        let name = file.data_file_s3_key.rsplit('/').next()?;
+        (!name.is_empty() && name != "..").then(|| name.to_owned())
+    });
+    names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_files_are_those_of_the_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        assert_eq!(data_files(path), Ok(None));
+        let list = "{\"itemCount\":1,\"dataFileS3Key\":\"AWSDynamoDB/01/data/b.json.gz\"}\n\
+                    {\"itemCount\":2,\"dataFileS3Key\":\"AWSDynamoDB/01/data/a.json.gz\"}\n";
+        fs::write(path.join(FILES), list).unwrap();
+        let summary = r#"{"itemCount":3,"outputFormat":"DYNAMODB_JSON","exportType":"FULL_EXPORT"}"#;
+        fs::write(path.join(SUMMARY), summary).unwrap();
+        fs::create_dir(path.join(DATA)).unwrap();
+        fs::write(path.join(DATA).join("a.json.gz"), "").unwrap();
+        assert!(
+            data_files(path)
+                .unwrap_err()
+                .contains("b.json.gz is missing: copy the whole folder")
+        );
+        fs::write(path.join(DATA).join("b.json.gz"), "").unwrap();
+        let files = ["b.json.gz", "a.json.gz"].map(|name| path.join(DATA).join(name));
+        assert_eq!(data_files(path), Ok(Some(files.to_vec())));
+    }
+
+    #[test]
+    fn an_export_that_has_no_items_is_refused_with_what_to_do() {
+        let refusal = |summary: &str| check(summary).unwrap_err();
+        assert!(refusal(r#"{"outputFormat":"ION"}"#).contains("as DYNAMODB_JSON"));
+        assert!(refusal(r#"{"exportType":"INCREMENTAL_EXPORT"}"#).contains("only full exports"));
+        assert!(refusal("oops").contains("cannot be read"));
+    }
+}
