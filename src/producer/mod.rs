@@ -1,5 +1,6 @@
 //! Many tasks that send single entries.
 
+mod delivers;
 mod epoch;
 mod line;
 mod outcome;
@@ -14,19 +15,18 @@ use tokio::sync::mpsc::{self, OwnedPermit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::delivers::Delivers;
 use self::epoch::Epochs;
 use self::line::Item;
 use self::line::Line;
 use self::outcome::Outcome;
 use self::receipt::Promise;
 pub use self::receipt::Receipt;
-use crate::engine::{self, Delivered, Incoming, Input};
+use crate::engine::Incoming;
 use crate::fate::Fate;
-use crate::guarded::destination;
 use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
-use crate::targets::BatchTarget;
 
 /// Sends single entries from many tasks, in batches that fill up by themselves.
 ///
@@ -68,32 +68,6 @@ pub struct Producer<E> {
     outcome: Arc<Outcome<E>>,
     /// Ends the delivery early.
     end: CancellationToken,
-}
-
-/// Delivers an input, until it ends or the delivery stops.
-pub(crate) trait Delivers<E>: Send + Sync + 'static {
-    fn deliver(
-        &self,
-        input: impl Input<Entry = E> + Send,
-        options: DeliveryOptions,
-    ) -> impl Future<Output = Delivered<E>> + Send;
-
-    /// What it is called in the log.
-    fn destination(&self) -> String;
-}
-
-impl<T: BatchTarget> Delivers<T::Entry> for Arc<T> {
-    async fn deliver(
-        &self,
-        input: impl Input<Entry = T::Entry> + Send,
-        options: DeliveryOptions,
-    ) -> Delivered<T::Entry> {
-        engine::deliver(Self::clone(self), input, options).await
-    }
-
-    fn destination(&self) -> String {
-        destination(&**self)
-    }
 }
 
 impl<E> Clone for Producer<E> {

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::Delivers;
+use super::delivers::Delivers;
 use super::line::Line;
 use crate::engine::Delivered;
 use crate::events::{STOPPED, UNCLAIMED};

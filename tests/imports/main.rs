@@ -158,11 +158,6 @@ fn options_and_reports_are_below_the_engine_and_the_targets() {
 /// Imports that lead back to where they come from.
 const BACK: &[Exception] = &[
     (
-        "crate::producer::outcome",
-        "crate::producer",
-        "the trait of what a producer delivers to is beside the producer",
-    ),
-    (
         "crate::targets::dynamo::describe",
         "crate::targets::dynamo",
         "a table is asked for its key with all that it has",
@@ -225,7 +220,7 @@ fn the_imports_are_found() {
             "crate::targets::sqs::offload::mark",
         ),
         ("crate::typed", "crate::guarded::destination"),
-        ("crate::producer", "crate::engine::deliver"),
+        ("crate::producer::delivers", "crate::engine::deliver"),
         ("crate::producer::epoch", "std::sync::Arc"),
     ] {
         let imports = &modules[module].imports;

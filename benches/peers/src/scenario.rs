@@ -41,6 +41,8 @@ pub enum Trouble {
     Unprocessed(f64),
     /// This share of the calls is answered with 500. Half of them are applied all the same.
     Errors(f64),
+    /// This share of the calls is throttled as a whole, whatever the pace.
+    Throttled(f64),
     /// A call with this entry is refused.
     Poison(usize),
     /// This share of the calls leaves two messages out of both lists, and as many again are answered by an empty 200.
@@ -85,9 +87,13 @@ macro_rules! scenarios {
 scenarios! {
     "throttled", "DynamoDB, 1,000 writes/s, 20,000 items": Dynamo, 20_000, Load::Plain, Trouble::Capacity(1_000.0);
     "dynamo", "DynamoDB, no limit, 100,000 items": Dynamo, 100_000, Load::Plain, Trouble::None;
+    "small", "DynamoDB, no limit, 25,000 items": Dynamo, 25_000, Load::Plain, Trouble::None;
     "sqs", "SQS, no limit, 100,000 messages": Sqs, 100_000, Load::Plain, Trouble::None;
     "unprocessed", "DynamoDB, 30% of the items unprocessed at random, 20,000 items":
         Dynamo, 20_000, Load::Plain, Trouble::Unprocessed(0.3);
+    "calls5", "DynamoDB, 5% of the calls throttled at random, 20,000 items": Dynamo, 20_000, Load::Plain, Trouble::Throttled(0.05);
+    "calls10", "DynamoDB, 10% of the calls throttled at random, 20,000 items": Dynamo, 20_000, Load::Plain, Trouble::Throttled(0.1);
+    "sqscalls10", "SQS, 10% of the calls throttled at random, 20,000 messages": Sqs, 20_000, Load::Plain, Trouble::Throttled(0.1);
     "errors", "DynamoDB, 15% of the calls answered with 500, half of them applied; 20,000 items":
         Dynamo, 20_000, Load::Plain, Trouble::Errors(0.15);
     "poison", "DynamoDB, one item in 5,000 is refused with its whole call": Dynamo, 5_000, Load::Plain, Trouble::Poison(2_503);
@@ -143,6 +149,7 @@ impl Scenario {
         match self.trouble {
             Trouble::None | Trouble::Capacity(_) | Trouble::Poison(_) => Faults::none(),
             Trouble::Unprocessed(share) => Faults::none().unprocessed(share),
+            Trouble::Throttled(share) => Faults::none().throttled_calls(share),
             Trouble::Errors(share) => Faults::none()
                 .calls(share / 2.0, InjectedFault::internal_error(false))
                 .calls(share / 2.0, InjectedFault::internal_error(true)),
@@ -164,7 +171,10 @@ impl Scenario {
         match self.trouble {
             Trouble::None | Trouble::Capacity(_) | Trouble::Poison(_) => 1.0,
             // A write that was applied is known to be only when it is sent again.
-            Trouble::Unprocessed(share) | Trouble::Errors(share) | Trouble::Blamed(share) => 1.0 - share,
+            Trouble::Unprocessed(share)
+            | Trouble::Errors(share)
+            | Trouble::Throttled(share)
+            | Trouble::Blamed(share) => 1.0 - share,
             Trouble::Silent(share) => 1.0 - share * 1.2,
         }
     }
