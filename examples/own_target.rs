@@ -1,141 +1,142 @@
-//! A custom target: documents for an index with a `_bulk` API, such as Elasticsearch's.
+//! A custom target: deletes received messages from an SQS queue by `DeleteMessageBatch`.
 //!
-//! A target defines what fits into a call, checks and measures an entry, and makes one call. The delivery does the rest: splitting,
-//! pace, retries and order. The index is part of this program: it rejects a document with 429 now and then, as a full write
-//! queue does, and refuses one whose field does not fit the mapping.
+//! Three methods make a target: how much a call takes, a check of one entry, and one call. The delivery does the rest: splitting,
+//! pace, retries. This one is on an SDK of AWS, so that [`classify`] knows what its errors mean. It is given the queue's name, and
+//! looks its URL up before the first call.
 //!
 //! ```text
 //! cargo run --example own_target
 //! ```
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
 use anyhow::Result;
-use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use aws_batch_delivery::targets::{
+    Answer, BatchTarget, Fault, Limits, Lookup, LookupError, Rejection, Transmission, Verdict, classify, classify_entry,
+};
 use aws_batch_delivery::{Delivery, InvalidEntry};
-use serde_json::{Value, json};
+use aws_batch_simulator::{QueueOptions, Simulator};
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::retry::RetryConfig;
+use aws_sdk_sqs::config::{Builder, Config};
+use aws_sdk_sqs::operation::delete_message_batch::DeleteMessageBatchOutput;
+use aws_sdk_sqs::types::DeleteMessageBatchRequestEntry;
 
-struct Document {
-    id: String,
-    source: Value,
+/// A queue from which messages are deleted by their receipt handles.
+struct Deletions {
+    client: Client,
+    /// What each call changes in the client's configuration: the delivery retries, not the SDK.
+    once: Builder,
+    queue: String,
+    url: Lookup<String>,
 }
 
-/// An index that is written to by `_bulk`.
-struct BulkIndex {
-    cluster: Arc<Cluster>,
+impl Deletions {
+    fn new(client: Client, queue: impl Into<String>) -> Self {
+        Self {
+            client,
+            once: Config::builder()
+                .retry_config(RetryConfig::disabled())
+                .interceptor(Transmission::default()),
+            queue: queue.into(),
+            url: Lookup::default(),
+        }
+    }
+
+    async fn look_up(&self) -> Result<String, LookupError> {
+        let call = self.client.get_queue_url().queue_name(&self.queue).customize();
+        let output = call.config_override(self.once.clone()).send().await.map_err(classify)?;
+        let url = output.queue_url.ok_or_else(|| Fault::new("no URL in the answer"));
+        url.map_err(LookupError::NotNow)
+    }
 }
 
-/// A call of 5 to 15 MB is what the documentation of Elasticsearch recommends; `http.max_content_length` is 100 MB.
-const CALL_BYTES: usize = 10 << 20;
+impl BatchTarget for Deletions {
+    type Entry = String;
 
-impl BatchTarget for BulkIndex {
-    type Entry = Document;
-
+    /// Of `DeleteMessageBatch`: 10 entries, and 1 MiB as any request to SQS.
     fn limits(&self) -> Limits {
-        Limits::new(1_000, CALL_BYTES)
+        Limits::new(10, 1 << 20)
     }
 
-    fn check(&self, document: &Document) -> Result<usize, InvalidEntry> {
-        if document.id.is_empty() {
-            return Err(InvalidEntry::Missing { part: "document id" });
+    fn check(&self, handle: &String) -> Result<usize, InvalidEntry> {
+        if handle.is_empty() {
+            return Err(InvalidEntry::Missing { part: "receipt handle" });
         }
-        let actual = lines(document).len();
-        if actual > CALL_BYTES {
-            let (part, limit) = ("document", CALL_BYTES);
-            return Err(InvalidEntry::TooLarge { part, limit, actual });
-        }
-        Ok(actual)
+        Ok(handle.len())
     }
 
-    /// A document that is written twice ends as it was written last.
-    fn lane(&self, document: &Document) -> Option<Lane> {
-        Some(Lane::exclusive(&document.id))
+    async fn send(&self, handles: &[String]) -> Answer {
+        let Some(url) = self.url.get() else {
+            return Answer::Stop(Fault::new("the queue is not known"));
+        };
+        let entries = handles.iter().enumerate().map(|(place, handle)| {
+            let entry = DeleteMessageBatchRequestEntry::builder().id(place.to_string());
+            entry.receipt_handle(handle).build()
+        });
+        let Ok(entries) = entries.collect() else {
+            return Answer::Stop(Fault::new("request not built"));
+        };
+        let call = self
+            .client
+            .delete_message_batch()
+            .queue_url(url)
+            .set_entries(Some(entries));
+        match call.customize().config_override(self.once.clone()).send().await {
+            Ok(output) => Answer::Each((0..handles.len()).map(|place| verdict(&output, place)).collect()),
+            Err(error) => classify(error),
+        }
     }
 
-    async fn send(&self, chunk: &[Document]) -> Answer {
-        let body: String = chunk.iter().map(lines).collect();
-        let (status, answer) = self.cluster.post_bulk(&body).await;
-        match answer["items"].as_array() {
-            Some(items) => Answer::Each(items.iter().map(|item| verdict(&item["index"])).collect()),
-            None if matches!(status, 401 | 403 | 404) => Answer::Stop(Fault::new(format!("HTTP {status}"))),
-            None => Answer::Whole(verdict(&answer)),
-        }
+    // These two are not necessary: they look the URL up, and tell why that takes long.
+
+    async fn prepare(&self) {
+        // What went wrong shows in the answer to the first call.
+        let _ = self.url.ask(|| self.look_up()).await;
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.url.failing()
     }
 }
 
-/// What the answer says of a document or of the whole call. The reason may quote the document: it is the source of the fault, which
-/// no message shows.
-fn verdict(answer: &Value) -> Verdict {
-    let code = answer["error"]["type"].as_str().unwrap_or("no answer").to_owned();
-    let fault = Fault::new(code).caused_by(answer["error"]["reason"].as_str().unwrap_or_default());
-    match answer["status"].as_u64() {
-        Some(200..=299) => Verdict::Accepted,
-        Some(429) => Verdict::Rejected(Rejection::Throttled, fault),
-        Some(400..=499) => Verdict::Refused(fault),
-        _ => Verdict::Rejected(Rejection::Transient, fault.may_have_been_applied()),
+/// What the answer says of the entry at a place of the chunk.
+fn verdict(output: &DeleteMessageBatchOutput, place: usize) -> Verdict {
+    let id = place.to_string();
+    if output.successful().iter().any(|successful| successful.id() == id) {
+        return Verdict::Accepted;
     }
-}
-
-fn lines(document: &Document) -> String {
-    format!("{}\n{}\n", json!({"index": {"_id": document.id}}), document.source)
-}
-
-/// Stands for the cluster. A program has an HTTP client here, and posts to `https://…/orders/_bulk`.
-#[derive(Default)]
-struct Cluster {
-    documents: Mutex<HashMap<String, Value>>,
-    asked: AtomicUsize,
-}
-
-impl Cluster {
-    async fn post_bulk(&self, body: &str) -> (u16, Value) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        let lines = body.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let lines: Vec<Value> = lines.collect();
-        let items = lines
-            .chunks_exact(2)
-            .map(|pair| json!({"index": self.write(&pair[0], &pair[1])}));
-        (200, json!({"items": items.collect::<Vec<_>>()}))
-    }
-
-    fn write(&self, action: &Value, source: &Value) -> Value {
-        if self.asked.fetch_add(1, Relaxed).is_multiple_of(50) {
-            return json!({"status": 429, "error": {"type": "es_rejected_execution_exception"}});
-        }
-        if !source["cents"].is_u64() {
-            return json!({"status": 400, "error": {"type": "document_parsing_exception"}});
-        }
-        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        documents.insert(action["index"]["_id"].to_string(), source.clone());
-        json!({"status": 201})
+    match output.failed().iter().find(|failed| failed.id() == id) {
+        Some(failed) => classify_entry(failed.code(), failed.sender_fault(), failed.message()),
+        None => Verdict::Rejected(Rejection::Unanswered, Fault::new("no answer")),
     }
 }
 
 #[tokio::main]
-async fn main() {
-    let cluster = Arc::new(Cluster::default());
-    let index = Delivery::new(BulkIndex {
-        cluster: Arc::clone(&cluster),
-    });
-    let documents = (0..5_000).map(|number| Document {
-        id: format!("order-{number}"),
-        source: match number {
-            1_234 => json!({"cents": "a lot"}),
-            _ => json!({"cents": number * 37}),
-        },
-    });
-    match index.deliver(documents).await {
-        Ok(report) => println!("{report}"),
-        Err(error) => {
-            println!("{}", error.report);
-            for undelivered in error.undelivered() {
-                println!("{}: {}", undelivered.entry.id, undelivered.cause);
-            }
+async fn main() -> Result<()> {
+    let simulator = Simulator::new(1);
+    let queue = simulator.queue("orders", QueueOptions::default());
+    let mut handles = send_and_receive(&simulator.sqs_client(), &queue.url()).await?;
+    handles.push("no such handle".into());
+
+    let deletions = Delivery::new(Deletions::new(simulator.sqs_client(), "orders"));
+    if let Err(error) = deletions.deliver(handles).await {
+        println!("{}", error.report);
+        for undelivered in error.undelivered() {
+            println!("handle {}: {}", undelivered.position, undelivered.cause);
         }
     }
-    let documents = cluster.documents.lock().unwrap_or_else(PoisonError::into_inner);
-    println!("{} documents in the index", documents.len());
+    println!("{} messages in the queue", queue.len());
+    Ok(())
+}
+
+async fn send_and_receive(client: &Client, url: &str) -> Result<Vec<String>> {
+    let messages = (0..1_000).map(|number| format!("order {number}"));
+    Delivery::to_sqs(client.clone(), url).texts().deliver(messages).await?;
+
+    let mut handles = Vec::new();
+    while handles.len() < 1_000 {
+        let call = client.receive_message().queue_url(url).max_number_of_messages(10);
+        let received = call.send().await?.messages.unwrap_or_default();
+        handles.extend(received.into_iter().filter_map(|message| message.receipt_handle));
+    }
+    Ok(handles)
 }

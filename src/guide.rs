@@ -203,7 +203,8 @@
 //! | `lambda_handler` | a batch of messages in, `batchItemFailures` out, within the invocation's time |
 //! | `metrics` | live figures at `/metrics` |
 //! | `own_strategy` | a strategy: a fixed number of entries a second, by all workers together |
-//! | `own_target` | a target: documents for an index with a `_bulk` API |
+//! | `own_target` | a target on an SDK of AWS: deletes messages by `DeleteMessageBatch` |
+//! | `bulk_index` | a target without an SDK: documents for an index with a `_bulk` API |
 //! | `testing_with_simulator` | tests of a program that delivers: outages, refusals, lost answers, in paused time |
 //! | `from_batch_writer` | moving from boto3's `batch_writer` |
 //! | `from_own_loop` | moving from a hand-written loop around `BatchWriteItem` |

@@ -77,6 +77,7 @@
 //! |---|---|---|
 //! | `dynamodb` | yes | [`deliver_batch_to_dynamo`] |
 //! | `sqs` | yes | [`deliver_batch_to_sqs`] |
+//! | `aws` | with these two | `targets::classify`, for targets of your own on other SDKs of AWS |
 //! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from anything that serializes |
 //! | `sqs-serde` | no | `Delivery::json`: messages from anything that serializes |
 //! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS go through S3 |

@@ -4,11 +4,12 @@
 //! nothing of retries, pace or order; the loop knows nothing of AWS.
 
 mod answer;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
-mod asked;
+#[cfg(feature = "aws")]
+mod classify;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
 mod lane;
+mod lookup;
 #[cfg(test)]
 mod recording;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
@@ -16,14 +17,17 @@ mod single_attempt;
 #[cfg(feature = "sqs")]
 pub mod sqs;
 mod throttling;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+#[cfg(feature = "aws")]
 mod transmission;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
-pub(crate) mod verdict;
 
 pub use answer::{Acknowledgement, Answer, Fault, Rejection, Verdict};
+#[cfg(feature = "aws")]
+pub use classify::{classify, classify_entry};
 pub use lane::Lane;
+pub use lookup::{Lookup, LookupError};
 pub use throttling::ThrottlingReason;
+#[cfg(feature = "aws")]
+pub use transmission::Transmission;
 
 use std::borrow::Cow;
 

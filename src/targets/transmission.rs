@@ -38,9 +38,12 @@ const SKEW: Duration = Duration::from_mins(4);
 /// How the SDKs of DynamoDB and SQS sign.
 const SIGNATURE: AuthSchemeId = AuthSchemeId::new("sigv4");
 
-/// Records in each call of a client how far its request got.
+/// An interceptor that records how far the request of each call got, so that [`classify`](super::classify) can tell a call that
+/// never left from one whose answer is lost, and a signature with the wrong time from a wrong one.
+///
+/// One is for the calls of one client; its clones are the same one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Transmission {
+pub struct Transmission {
     /// The last answer had a date far from the one its request was signed with, so that the SDK has set its clock by it.
     skew_known: Arc<AtomicBool>,
 }

@@ -7,6 +7,7 @@ mod handlers;
 mod log;
 mod mishaps;
 mod numbers;
+mod on_an_sdk;
 mod pace;
 mod packing;
 mod panics;

@@ -6,12 +6,12 @@ use super::DynamoTable;
 use super::calls::Calls;
 use super::key::KeySchema;
 use crate::events::LOOKUP;
-use crate::targets::asked::{Advice, Silence};
-use crate::targets::{BatchTarget, Fault, verdict};
+use crate::targets::lookup::{Advice, LookupError};
+use crate::targets::{BatchTarget, Fault, classify};
 
 /// Asks the service for the table's key, unless it is known.
 pub(super) async fn ask(table: &DynamoTable) {
-    let Some(fault) = table.key.ask(|| describe(&table.calls, &table.table)).await else {
+    let Err(fault) = table.key.ask(|| describe(&table.calls, &table.table)).await else {
         return;
     };
     let (destination, code) = (&*table.name(), fault.code());
@@ -19,7 +19,7 @@ pub(super) async fn ask(table: &DynamoTable) {
         // The writes will say it as well, and as an error.
         return debug!(target: LOOKUP, destination, code, "no such table");
     }
-    let advice = match Silence::advice(&fault) {
+    let advice = match LookupError::advice(&fault) {
         Advice::Permit => "allow dynamodb:DescribeTable, or give the key by `key` or `key_with_sort`",
         Advice::DoWithout => "give the key by `key` or `key_with_sort`",
         Advice::Wait => {
@@ -35,10 +35,10 @@ pub(super) async fn ask(table: &DynamoTable) {
     );
 }
 
-async fn describe(calls: &Calls, table: &str) -> Result<KeySchema, Silence> {
-    let output = calls.describe(table).await.map_err(verdict::of_call)?;
+async fn describe(calls: &Calls, table: &str) -> Result<KeySchema, LookupError> {
+    let output = calls.describe(table).await.map_err(classify)?;
     let schema = output.table().and_then(KeySchema::described);
-    schema.ok_or_else(|| Silence::ForNow(Fault::new("no key in the description")))
+    schema.ok_or_else(|| LookupError::NotNow(Fault::new("no key in the description")))
 }
 
 #[cfg(test)]

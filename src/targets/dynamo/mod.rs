@@ -27,7 +27,7 @@ pub use tables::{DynamoTables, TableWrite};
 use self::calls::Calls;
 use self::key::KeySchema;
 use crate::invalid::InvalidEntry;
-use crate::targets::asked::Asked;
+use crate::targets::lookup::Lookup;
 use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
@@ -66,7 +66,7 @@ pub struct DynamoTable {
     calls: Calls,
     table: String,
     limits: Limits,
-    key: Asked<KeySchema>,
+    key: Lookup<KeySchema>,
 }
 
 impl DynamoTable {
@@ -87,21 +87,21 @@ impl DynamoTable {
             calls,
             table: table.into(),
             limits: Limits::new(MAX_REQUESTS, MAX_BODY_BYTES).with_entry_bytes(MAX_ITEM_BYTES),
-            key: Asked::default(),
+            key: Lookup::default(),
         }
     }
 
     /// The table's key is this attribute, and need not be asked for.
     #[must_use]
     pub fn key(mut self, partition: impl Into<String>) -> Self {
-        self.key = Asked::given(KeySchema::named(partition.into(), None));
+        self.key = Lookup::given(KeySchema::named(partition.into(), None));
         self
     }
 
     /// The table's key are these two attributes, and need not be asked for.
     #[must_use]
     pub fn key_with_sort(mut self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
-        self.key = Asked::given(KeySchema::named(partition.into(), Some(sort.into())));
+        self.key = Lookup::given(KeySchema::named(partition.into(), Some(sort.into())));
         self
     }
 

@@ -5,12 +5,12 @@ use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
 use aws_sdk_dynamodb::types;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
-use crate::targets::{Answer, ThrottlingReason, Verdict, verdict};
+use crate::targets::{Answer, ThrottlingReason, Verdict, classify};
 
 /// What a failed call means for its entries, with the limits that it has passed.
 pub(super) fn of_call(error: SdkError<BatchWriteItemError, HttpResponse>) -> Answer {
     let reasons = error.as_service_error().map_or_else(Vec::new, reasons);
-    match verdict::of_call(error) {
+    match classify(error) {
         Answer::Whole(Verdict::Rejected(rejection, fault)) if !reasons.is_empty() => {
             Answer::Whole(Verdict::Rejected(rejection, fault.throttled_by(reasons)))
         }

@@ -8,7 +8,7 @@ use tracing::warn;
 
 use crate::events::ANSWER;
 use crate::targets::answer::{Acknowledgement, Fault, Rejection, Verdict};
-use crate::targets::verdict;
+use crate::targets::classify_entry;
 
 /// The id of the message at `place`.
 pub(super) fn wire_id(place: usize) -> String {
@@ -30,7 +30,7 @@ pub(super) fn verdicts(
         match place(entry.id(), sent) {
             Some(place) => {
                 verdicts[place]
-                    .get_or_insert_with(|| verdict::of_entry(entry.code(), entry.sender_fault(), entry.message()));
+                    .get_or_insert_with(|| classify_entry(entry.code(), entry.sender_fault(), entry.message()));
             }
             None => strangers += 1,
         }

@@ -8,8 +8,8 @@ use tracing::warn;
 
 use super::calls::Calls;
 use crate::events::LOOKUP;
-use crate::targets::asked::{Advice, Asked, Silence};
-use crate::targets::{Fault, verdict};
+use crate::targets::lookup::{Advice, Lookup, LookupError};
+use crate::targets::{Fault, classify};
 
 /// Gives an id to each message of a FIFO queue that has none, unless the queue makes its own from the body.
 ///
@@ -18,7 +18,7 @@ use crate::targets::{Fault, verdict};
 #[derive(Clone)]
 pub(super) struct Deduplication {
     /// Whether the queue makes the ids from the bodies.
-    by_content: Asked<bool>,
+    by_content: Lookup<bool>,
     /// Tells the messages of this queue from those of any other process.
     prefix: u128,
     next: Arc<AtomicU64>,
@@ -27,7 +27,7 @@ pub(super) struct Deduplication {
 impl Deduplication {
     pub(super) fn new() -> Self {
         Self {
-            by_content: Asked::default(),
+            by_content: Lookup::default(),
             prefix: rand::random(),
             next: Arc::default(),
         }
@@ -35,16 +35,16 @@ impl Deduplication {
 
     /// It is known whether the queue makes the ids from the bodies.
     pub(super) fn by_content(mut self, by_content: bool) -> Self {
-        self.by_content = Asked::given(by_content);
+        self.by_content = Lookup::given(by_content);
         self
     }
 
     /// Asks the queue whether it makes the ids from the bodies, unless it is known.
     pub(super) async fn ask(&self, calls: &Calls, queue_url: &str, destination: &str) {
-        let Some(fault) = self.by_content.ask(|| attribute(calls, queue_url)).await else {
+        let Err(fault) = self.by_content.ask(|| attribute(calls, queue_url)).await else {
             return;
         };
-        let advice = match Silence::advice(&fault) {
+        let advice = match LookupError::advice(&fault) {
             Advice::Permit => "allow sqs:GetQueueAttributes, or say it by `content_based_deduplication`",
             Advice::DoWithout => "say it by `content_based_deduplication`",
             Advice::Wait => {
@@ -80,12 +80,9 @@ impl Deduplication {
     }
 }
 
-async fn attribute(calls: &Calls, queue_url: &str) -> Result<bool, Silence> {
+async fn attribute(calls: &Calls, queue_url: &str) -> Result<bool, LookupError> {
     let name = QueueAttributeName::ContentBasedDeduplication;
-    let output = calls
-        .attribute(queue_url, name.clone())
-        .await
-        .map_err(verdict::of_call)?;
+    let output = calls.attribute(queue_url, name.clone()).await.map_err(classify)?;
     let value = output.attributes().and_then(|attributes| attributes.get(&name));
     Ok(value.is_some_and(|value| value == "true"))
 }

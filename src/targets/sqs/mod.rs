@@ -29,7 +29,7 @@ use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
 use crate::report::Undelivered;
 use crate::targets::lane::hash_of;
-use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, classify};
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
@@ -166,7 +166,7 @@ impl SqsQueue {
         let sent = messages.len();
         match self.calls.send(&self.queue_url, messages).await {
             Ok(output) => Answer::Each(correlate::verdicts(sent, output.successful, &output.failed)),
-            Err(error) => verdict::of_call(error),
+            Err(error) => classify(error),
         }
     }
 

@@ -11,7 +11,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::events::CLEANUP;
-use crate::targets::{Fault, Rejection, Verdict, verdict};
+use crate::targets::{Fault, Rejection, Verdict, classify::of_upload};
 
 /// Where the bodies are.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl Store {
             .config_override(self.per_call.clone());
         match timeout(self.patience, call.send()).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(verdict::of_upload(error)),
+            Ok(Err(error)) => Err(of_upload(error)),
             Err(_) => Err(Verdict::Rejected(Rejection::Connection, Fault::new("upload timeout"))),
         }
     }

@@ -15,11 +15,11 @@ fn answered(status: u16, code: Option<&str>) -> Answer {
         error = error.code(code);
     }
     let response = HttpResponse::new(status.try_into().unwrap(), SdkBody::empty());
-    of_call(SdkError::service_error(error.build(), response))
+    classify(SdkError::service_error(error.build(), response))
 }
 
 fn failed(error: SdkError<ErrorMetadata, HttpResponse>) -> Answer {
-    of_call(error)
+    classify(error)
 }
 
 /// One word for each answer, so that tables of them can be read.
@@ -194,7 +194,7 @@ fn entries_are_judged_by_their_code_whatever_the_sender_fault() {
     for (code, expected) in table {
         for sender_fault in [true, false] {
             assert_eq!(
-                told_of(&of_entry(code, sender_fault, None)),
+                told_of(&classify_entry(code, sender_fault, None)),
                 expected,
                 "{code} {sender_fault}"
             );
@@ -205,9 +205,9 @@ fn entries_are_judged_by_their_code_whatever_the_sender_fault() {
 #[cfg(feature = "sqs")]
 #[test]
 fn entries_with_an_unknown_code_are_judged_by_the_sender_fault() {
-    assert_eq!(told_of(&of_entry("NeverHeardOf", true, None)), "refused");
+    assert_eq!(told_of(&classify_entry("NeverHeardOf", true, None)), "refused");
     assert_eq!(
-        told_of(&of_entry("NeverHeardOf", false, None)),
+        told_of(&classify_entry("NeverHeardOf", false, None)),
         "Transient, perhaps applied"
     );
 }
@@ -215,7 +215,7 @@ fn entries_with_an_unknown_code_are_judged_by_the_sender_fault() {
 #[cfg(feature = "sqs")]
 #[test]
 fn the_message_of_an_entry_is_in_the_source_alone() {
-    let Verdict::Refused(fault) = of_entry("InvalidMessageContents", true, Some("secret")) else {
+    let Verdict::Refused(fault) = classify_entry("InvalidMessageContents", true, Some("secret")) else {
         panic!("invalid contents are refused");
     };
     assert!(!format!("{fault} {fault:?}").contains("secret"));

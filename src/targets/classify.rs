@@ -148,8 +148,45 @@ const MEANINGS: &[(&[&str], Meaning)] = &[
     (STOPS, Meaning::Stop),
 ];
 
-/// What a failed call means for its entries.
-pub(crate) fn of_call<E>(error: SdkError<E, HttpResponse>) -> Answer
+/// What a failed call of an SDK of AWS means for the entries of its chunk: its service's error codes, the HTTP status, and what
+/// became of a call without an answer.
+///
+/// It knows the codes that the services of AWS share, and those of DynamoDB, SQS and S3. Of a code that it does not know a
+/// status of 4xx refuses the entries, and any other rejects them.
+///
+/// The call is to be made without retries of the SDK's own, and with [`Transmission`](super::Transmission) among its interceptors,
+/// by which a call that never left is told from one whose answer is lost:
+///
+/// ```
+/// # #[cfg(feature = "sqs")]
+/// # mod example {
+/// # use aws_batch_delivery::targets::Verdict;
+/// use aws_batch_delivery::targets::{Answer, Transmission, classify};
+/// use aws_sdk_sqs::config::retry::RetryConfig;
+/// use aws_sdk_sqs::config::{Builder, Config};
+/// # use aws_sdk_sqs::operation::delete_message_batch::DeleteMessageBatchOutput;
+/// # use aws_sdk_sqs::types::DeleteMessageBatchRequestEntry;
+///
+/// /// Made once for each client: `Transmission` remembers what it has seen of the clock.
+/// fn once() -> Builder {
+///     Config::builder().retry_config(RetryConfig::disabled()).interceptor(Transmission::default())
+/// }
+///
+/// # async fn send(client: &aws_sdk_sqs::Client, once: &Builder, entries: Vec<DeleteMessageBatchRequestEntry>) -> Answer {
+/// let call = client.delete_message_batch().queue_url("…").set_entries(Some(entries));
+/// match call.customize().config_override(once.clone()).send().await {
+///     Ok(output) => Answer::Each(verdicts(&output)),
+///     Err(error) => classify(error),
+/// }
+/// # }
+/// # fn verdicts(_: &DeleteMessageBatchOutput) -> Vec<Verdict> {
+/// #     Vec::new()
+/// # }
+/// # }
+/// ```
+///
+/// `examples/own_target.rs` is a whole target.
+pub fn classify<E>(error: SdkError<E, HttpResponse>) -> Answer
 where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,
 {
@@ -234,9 +271,19 @@ where
     (Rejection::Connection, Doubt::Applied, code)
 }
 
-/// What SQS's `Failed` means for one entry.
-#[cfg(feature = "sqs")]
-pub(crate) fn of_entry(code: &str, sender_fault: bool, message: Option<&str>) -> Verdict {
+/// What it means for an entry that it has an error code of its own in the answer to its call.
+///
+/// A code that is [known](classify) decides. Any other is refused where the service says that the sender is at fault
+/// (`SenderFault` of SQS), and else sent again, with the doubt whether it was applied. Where a service does not say whose fault
+/// it is, `sender_fault` is false. The message is the source of the fault, since it may quote the entry.
+///
+/// ```
+/// use aws_batch_delivery::targets::{Rejection, Verdict, classify_entry};
+///
+/// let verdict = classify_entry("ProvisionedThroughputExceededException", false, Some("Rate exceeded for shard"));
+/// assert!(matches!(verdict, Verdict::Rejected(Rejection::Throttled, _)));
+/// ```
+pub fn classify_entry(code: &str, sender_fault: bool, message: Option<&str>) -> Verdict {
     let code = short(code);
     let (meaning, doubt) = known(code).unwrap_or(if sender_fault {
         (Meaning::Refused, Doubt::None)

@@ -1,0 +1,392 @@
+//! What a target asks its service for once: a table's key, a queue's attributes.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, sleep, timeout};
+use tracing::debug;
+
+use super::{Answer, Fault, Rejection, Verdict};
+use crate::events::LOOKUP;
+
+/// Calls of one lookup at most, unless none can be made. Such calls are rarely throttled; a connection that fails three times is
+/// better reported by the delivery itself.
+const TRIES: u32 = 4;
+
+/// The rest after the first try, doubled after each: 0.7 s in all.
+const REST: Duration = Duration::from_millis(100);
+
+/// The longest rest while no call can be made.
+const LONGEST_REST: Duration = Duration::from_secs(3);
+
+/// How long one try may take. An ordinary one takes some 10 ms.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// For so long the service is not asked again after that did not help. Otherwise all that waited for the answer would ask one
+/// after the other, each for as long as its tries take.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// A client that may write need not have the permission to ask.
+const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "NotAuthorized"];
+
+/// What speaks the same protocol need not know the question.
+const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "UnsupportedOperation"];
+
+/// What a target asks its service for once: a table's key, a queue's attributes, a shard count. Clones share the answer.
+///
+/// It is a part of [`BatchTarget::prepare`](super::BatchTarget::prepare): the first delivery asks, those that start meanwhile wait
+/// for the same answer, and later ones have it.
+///
+/// ```
+/// use aws_batch_delivery::InvalidEntry;
+/// use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Lookup, LookupError};
+///
+/// struct Topic {
+///     largest_record: Lookup<usize>,
+/// }
+///
+/// impl BatchTarget for Topic {
+///     type Entry = String;
+///
+///     async fn prepare(&self) {
+///         // Without the answer the service itself refuses what is too large.
+///         let _ = self.largest_record.ask(describe_topic).await;
+///     }
+///
+///     fn preparation_fault(&self) -> Option<Fault> {
+///         self.largest_record.failing()
+///     }
+///
+///     fn check(&self, record: &String) -> Result<usize, InvalidEntry> {
+///         match self.largest_record.get() {
+///             Some(&limit) if record.len() > limit => {
+///                 Err(InvalidEntry::TooLarge { part: "record", limit, actual: record.len() })
+///             }
+///             _ => Ok(record.len()),
+///         }
+///     }
+/// #   fn limits(&self) -> Limits {
+/// #       Limits::new(500, 5 << 20)
+/// #   }
+/// #   async fn send(&self, _: &[String]) -> Answer {
+/// #       Answer::Each(Vec::new())
+/// #   }
+/// }
+///
+/// async fn describe_topic() -> Result<usize, LookupError> {
+///     // With an SDK of AWS: `client.describe_topic().send().await.map_err(classify)?`
+///     # Ok(1 << 20)
+/// }
+/// ```
+///
+/// # How often it asks
+/// Each call has 5 s. What may pass is tried 4 times, 0.1, 0.2 and 0.4 s apart, and then not again for 30 s; while no call can be
+/// made at all, it is tried for as long as that lasts, at most 3 s apart. [`LookupError`] says which is which.
+pub struct Lookup<T>(Arc<State<T>>);
+
+struct State<T> {
+    /// What the service said. `None` inside: asking is of no use.
+    answer: OnceCell<Option<T>>,
+    /// When it was asked in vain last, and why it was in vain.
+    in_vain: Mutex<Option<(Instant, Fault)>>,
+    /// Why the last try failed, while more of them follow.
+    failing: Mutex<Option<Fault>>,
+}
+
+/// Why one call of a [`Lookup`] brought no answer, and so whether there is another one. An [`Answer`] is converted into it.
+#[derive(Debug, Clone, Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// The call could not be made at the moment, nor could any other: it is tried again until that is over.
+    Unsent(Fault),
+    /// It is tried again in a moment, a few times.
+    Transient(Fault),
+    /// The next delivery asks again.
+    NotNow(Fault),
+    /// It is of no use to ask again: a permission is missing, say.
+    Never(Fault),
+}
+
+/// What helps when there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Advice {
+    /// The permission to ask, or the answer in advance.
+    Permit,
+    /// The answer in advance: it cannot be asked for.
+    DoWithout,
+    /// The next delivery may get an answer.
+    Wait,
+}
+
+impl<T> Lookup<T> {
+    /// The answer is given, so that the service is not asked.
+    pub fn given(answer: T) -> Self {
+        Self::new(OnceCell::new_with(Some(Some(answer))))
+    }
+
+    fn new(answer: OnceCell<Option<T>>) -> Self {
+        Self(Arc::new(State {
+            answer,
+            in_vain: Mutex::default(),
+            failing: Mutex::default(),
+        }))
+    }
+
+    /// The answer, if there is one by now.
+    pub fn get(&self) -> Option<&T> {
+        self.0.answer.get()?.as_ref()
+    }
+
+    /// Asks by this call, unless the answer is known. `None`: it is known that [asking is of no use](LookupError::Never).
+    ///
+    /// Calls at the same time share the answer, or that there is none. The future may be dropped at any time.
+    ///
+    /// # Errors
+    /// Why there is no answer, if it was asked for in vain just now.
+    pub async fn ask<F>(&self, call: impl Fn() -> F) -> Result<Option<&T>, Fault>
+    where
+        F: Future<Output = Result<T, LookupError>>,
+    {
+        let mut never = None;
+        let found_useless = &mut never;
+        let state = &*self.0;
+        let asking = state.answer.get_or_try_init(|| async move {
+            if let Some(fault) = state.quiet() {
+                return Err(fault);
+            }
+            *lock(&state.failing) = None;
+            match state.ask_patiently(call).await {
+                Ok(answer) => Ok(Some(answer)),
+                Err(LookupError::Never(fault)) => {
+                    *found_useless = Some(fault);
+                    Ok(None)
+                }
+                Err(LookupError::NotNow(fault)) => Err(fault),
+                Err(LookupError::Unsent(fault) | LookupError::Transient(fault)) => {
+                    *lock(&state.in_vain) = Some((Instant::now(), fault.clone()));
+                    Err(fault)
+                }
+            }
+        });
+        let answer = asking.await?;
+        never.map_or_else(|| Ok(answer.as_ref()), Err)
+    }
+
+    /// Why the last try failed, while it is tried again and again. For
+    /// [`BatchTarget::preparation_fault`](super::BatchTarget::preparation_fault).
+    pub fn failing(&self) -> Option<Fault> {
+        lock(&self.0.failing).clone()
+    }
+}
+
+impl<T> State<T> {
+    /// Why it was in vain, if that is not long ago.
+    fn quiet(&self) -> Option<Fault> {
+        let in_vain = lock(&self.in_vain);
+        let (at, fault) = in_vain.as_ref()?;
+        (at.elapsed() < QUIET).then(|| fault.clone())
+    }
+
+    /// Asks a few times, and for as long as no call can be made: nothing could be delivered meanwhile either, and what is
+    /// delivered without the answer may lose its order.
+    async fn ask_patiently<F>(&self, call: impl Fn() -> F) -> Result<T, LookupError>
+    where
+        F: Future<Output = Result<T, LookupError>>,
+    {
+        let mut tries = 1..TRIES;
+        let mut rest = REST;
+        loop {
+            let fault = match in_time(call()).await {
+                Err(LookupError::Unsent(fault)) => fault,
+                Err(LookupError::Transient(fault)) if tries.next().is_some() => fault,
+                settled => return settled,
+            };
+            debug!(target: LOOKUP, code = fault.code(), "asked in vain, and asks again");
+            *lock(&self.failing) = Some(fault);
+            sleep(rest).await;
+            rest = (2 * rest).min(LONGEST_REST);
+        }
+    }
+}
+
+impl<T> Default for Lookup<T> {
+    /// The answer is not known.
+    fn default() -> Self {
+        Self::new(OnceCell::new())
+    }
+}
+
+impl<T> Clone for Lookup<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Lookup<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lookup").field(&self.get()).finish()
+    }
+}
+
+impl LookupError {
+    /// What helps when it was asked in vain for this reason.
+    pub(crate) fn advice(fault: &Fault) -> Advice {
+        if FORBIDDEN.contains(&fault.code()) {
+            Advice::Permit
+        } else if UNKNOWN.contains(&fault.code()) {
+            Advice::DoWithout
+        } else {
+            Advice::Wait
+        }
+    }
+}
+
+impl From<Answer> for LookupError {
+    /// What a failed call means for the next one.
+    fn from(answer: Answer) -> Self {
+        match answer {
+            // What is not there may be made one day, and credentials may be put right.
+            Answer::Stop(fault) if Self::advice(&fault) == Advice::Wait => Self::NotNow(fault),
+            Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => Self::Never(fault),
+            Answer::Whole(Verdict::Rejected(Rejection::Unconfigured, fault)) => Self::NotNow(fault),
+            // An answer that is not the service's own is no answer to wait for: what speaks for it may not know the question.
+            Answer::Whole(Verdict::Rejected(Rejection::Setup, fault)) if !fault.is_ambiguous() => Self::Unsent(fault),
+            Answer::Whole(Verdict::Rejected(_, fault)) => Self::Transient(fault),
+            Answer::Whole(Verdict::Accepted | Verdict::Acknowledged(_)) | Answer::Each(_) => {
+                Self::NotNow(Fault::new("no answer"))
+            }
+        }
+    }
+}
+
+fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn in_time<T>(call: impl Future<Output = Result<T, LookupError>>) -> Result<T, LookupError> {
+    let late = |_| Err(LookupError::Transient(Fault::new("timeout")));
+    timeout(TIMEOUT, call).await.unwrap_or_else(late)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    /// Asks twice, and counts the calls of each.
+    async fn calls(error: impl Fn() -> LookupError) -> [u32; 2] {
+        let lookup = Lookup::<()>::default();
+        let calls = Cell::new(0);
+        let call = || {
+            calls.set(calls.get() + 1);
+            ready(Err(error()))
+        };
+        assert!(lookup.ask(call).await.is_err());
+        let first = calls.replace(0);
+        let _ = lookup.ask(call).await;
+        assert!(lookup.get().is_none());
+        [first, calls.get()]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_asks_as_often_as_that_may_help() {
+        let fault = || Fault::new("fault");
+        assert_eq!(calls(|| LookupError::Transient(fault())).await, [TRIES, 0]);
+        assert_eq!(calls(|| LookupError::NotNow(fault())).await, [1, 1]);
+        assert_eq!(calls(|| LookupError::Never(fault())).await, [1, 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_asks_for_as_long_as_no_call_can_be_made() {
+        let lookup = Lookup::default();
+        let outage = Duration::from_mins(1);
+        let started = Instant::now();
+        let call = || {
+            let is_over = started.elapsed() >= outage;
+            let unsent = || LookupError::Unsent(Fault::new("request not sent"));
+            ready(if is_over { Ok(7) } else { Err(unsent()) })
+        };
+        assert!(lookup.ask(call).await.is_ok());
+        assert!(started.elapsed() <= outage + LONGEST_REST);
+        assert_eq!(lookup.get(), Some(&7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_it_asks_again_it_tells_why_the_last_try_failed() {
+        let lookup = Lookup::<()>::default();
+        let unsent = || ready(Err(LookupError::Unsent(Fault::new("no connection"))));
+        let asking = timeout(Duration::from_secs(1), lookup.ask(unsent));
+        assert!(lookup.failing().is_none());
+        asking.await.unwrap_err();
+        assert_eq!(lookup.failing().unwrap().code(), "no connection");
+        // The next one begins anew.
+        assert!(lookup.ask(|| ready(Ok(()))).await.is_ok());
+        assert!(lookup.failing().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_that_ask_in_vain_wait_no_longer_than_one() {
+        let lookup = Lookup::<()>::default();
+        let started = Instant::now();
+        let all = futures::future::join_all((0..64).map(|_| lookup.ask(pending))).await;
+        assert!(all.iter().all(Result::is_err));
+        assert!(started.elapsed() < TIMEOUT * (TRIES + 1));
+        sleep(QUIET).await;
+        assert!(lookup.ask(|| ready(Ok(()))).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_kept() {
+        let lookup = Lookup::default();
+        assert!(lookup.ask(|| ready(Ok(7))).await.is_ok());
+        assert!(lookup.ask(|| ready(Ok(8))).await.is_ok());
+        assert_eq!(lookup.get(), Some(&7));
+        assert_eq!(Lookup::given(9).get(), Some(&9));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_without_an_end_is_given_up() {
+        let lookup = Lookup::<()>::default();
+        let fault = lookup.ask(pending).await;
+        assert_eq!(fault.unwrap_err().code(), "timeout");
+    }
+
+    #[test]
+    fn a_permission_is_advised_only_where_it_is_missing() {
+        for (code, advice) in [
+            ("AccessDeniedException", Advice::Permit),
+            ("UnknownOperationException", Advice::DoWithout),
+            ("connection failed", Advice::Wait),
+            ("timeout", Advice::Wait),
+            ("UnrecognizedClientException", Advice::Wait),
+        ] {
+            assert_eq!(LookupError::advice(&Fault::new(code)), advice, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_failed_call_says_whether_to_ask_again() {
+        let fault = |code: &'static str| Fault::new(code);
+        let throttled = Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault("Throttling")));
+        assert!(matches!(LookupError::from(throttled), LookupError::Transient(_)));
+        assert!(matches!(
+            LookupError::from(Answer::Stop(fault("AccessDenied"))),
+            LookupError::Never(_)
+        ));
+        for code in [
+            "QueueDoesNotExist",
+            "NonExistentQueue",
+            "ResourceNotFoundException",
+            "UnrecognizedClientException",
+        ] {
+            let error = LookupError::from(Answer::Stop(fault(code)));
+            assert!(matches!(error, LookupError::NotNow(_)), "{code}");
+        }
+    }
+}
