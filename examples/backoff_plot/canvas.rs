@@ -1,4 +1,4 @@
-//! A chart with two axes and some series, as SVG and as PNG.
+//! A chart with two axes and some series, as SVG.
 
 use std::fs;
 use std::ops::Range;
@@ -6,7 +6,6 @@ use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::{FontStyle, register_font};
 
 use crate::Failure;
 
@@ -31,19 +30,15 @@ pub(crate) struct Series {
 }
 
 impl Chart {
-    /// Writes `NAME.svg` and `NAME.png`.
+    /// Writes `NAME.svg`.
     pub(crate) fn write(&self, into: &Path, name: &str) -> Result<(), Failure> {
-        register_font("sans-serif", FontStyle::Normal, dejavu::sans_mono::regular())
-            .map_err(|_| "the font cannot be read")?;
         let svg = into.join(name).with_extension("svg");
         let mut picture = String::new();
         self.draw(&SVGBackend::with_string(&mut picture, SIZE).into_drawing_area())?;
         // A page scales it by its `viewBox`.
         let size = format!(r#"width="{}" height="{}""#, SIZE.0, SIZE.1);
         fs::write(&svg, picture.replacen(&size, r#"width="100%""#, 1))?;
-        let png = into.join(name).with_extension("png");
-        self.draw(&BitMapBackend::new(&png, SIZE).into_drawing_area())?;
-        println!("{} and {}", svg.display(), png.display());
+        println!("{}", svg.display());
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Draws how strategies pace: as SVG and as PNG.
+//! Draws how strategies pace: as SVG.
 //!
 //! ```text
 //! cargo run --release --example backoff_plot -- responsive

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures::future::OptionFuture;
-use tokio::task::yield_now;
+use tokio::task::{consume_budget, yield_now};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::calls::{Call, CallPool, Settled, Slot, Slots};
@@ -21,7 +21,7 @@ use crate::guarded::destination;
 use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
 use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault};
+use crate::targets::BatchTarget;
 
 /// Calls, of all the entries that are known to be there, from which on they are many to the strategy.
 const MANY_CALLS: usize = 10;
@@ -131,7 +131,7 @@ where
             }
             self.supply.heed_hot_keys();
             self.supply.backlog.wake(now, &options);
-            self.give_up_expired(now);
+            self.supply.give_up_expired(now, &mut self.ledger);
             let refilled = self.supply.refill(now, &mut self.ledger);
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
             // The target may have panicked over an entry that was read.
@@ -197,21 +197,6 @@ where
         }
         let out_of_time = self.setup.out_of_time(now, self.options.patience());
         out_of_time.map(|fault| Ending::OutOfTime(fault.clone()))
-    }
-
-    /// Hands back what was rejected and whose time is used up.
-    fn give_up_expired(&mut self, now: Instant) {
-        for mut entry in self.supply.backlog.take_expired(now, &self.options) {
-            self.ledger.waits_no_more(&entry.state);
-            let is_outdated = self.supply.is_outdated(&entry);
-            self.supply.leave(entry.state.lane);
-            if is_outdated {
-                self.ledger.superseded(entry);
-            } else {
-                let fault = entry.state.take_fault().unwrap_or_else(|| Fault::new("not sent again"));
-                self.ledger.hand_back(entry, Cause::TimeUsedUp(fault));
-            }
-        }
     }
 
     /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
@@ -375,9 +360,10 @@ where
         for entry in self.supply.take_all() {
             self.give_back_waiting(entry, ending);
         }
-        while let Some(entry) = self.supply.fresh.pop_unread() {
+        while let Some(entry) = self.supply.pop_unread() {
             self.give_back(entry, ending);
             self.ledger.spare_memory(&self.target, &self.options).await;
+            consume_budget().await;
         }
         for entry in self.supply.backlog.lanes_mut().take_all() {
             self.give_back_waiting(entry, ending);

@@ -115,6 +115,7 @@ where
         let lanes = self.backlog.lanes_mut();
         if self.options.last_write_wins {
             for older in lanes.supersede(newest, lane, overwrites(&*self.target, &self.fault)) {
+                ledger.waits_no_more(&older.state);
                 ledger.superseded(older);
             }
         }
@@ -221,6 +222,26 @@ where
         again
     }
 
+    /// Hands back what was rejected and whose time is used up.
+    pub(super) fn give_up_expired(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>) {
+        let mut expired = self.backlog.take_expired(now, &self.options);
+        while let Some(mut entry) = expired.pop() {
+            ledger.waits_no_more(&entry.state);
+            let is_outdated = self.is_outdated(&entry);
+            self.leave(entry.state.lane);
+            if is_outdated {
+                ledger.superseded(entry);
+            } else {
+                let fault = entry.state.take_fault().unwrap_or_else(|| Fault::new("not sent again"));
+                ledger.hand_back(entry, Cause::TimeUsedUp(fault));
+            }
+            if expired.is_empty() {
+                // The next one of a lane may have been sent before as well.
+                expired = self.backlog.take_expired(now, &self.options);
+            }
+        }
+    }
+
     /// How many entries may soon go, as far as is known.
     pub(super) fn may_soon_go(&self) -> usize {
         self.backlog.may_soon_go() + self.fresh.len()
@@ -299,6 +320,11 @@ where
         let by_key = self.backlog.lingers_until(now, &self.options).ok()?;
         let fresh = self.fresh.lingers_until(self.options.linger);
         fresh.into_iter().chain(by_key).min().filter(|until| *until > now)
+    }
+
+    /// The next one of the input, for handing it back.
+    pub(super) fn pop_unread(&mut self) -> Option<TrackedEntry<T::Entry>> {
+        self.fresh.pop_unread(&*self.target, &self.limits)
     }
 
     /// All that was read, but for what is held in lanes.

@@ -17,7 +17,8 @@ use crate::report::{Causes, Undelivered};
 /// A handler that panics is not called again: entries that are not delivered are kept from then on, as without one.
 pub(crate) struct Handling<E> {
     handlers: Handlers<E>,
-    has_panicked: AtomicBool,
+    delivered_panicked: AtomicBool,
+    undelivered_panicked: AtomicBool,
     /// Why the entries were handed back that the handler took.
     causes: Mutex<Causes>,
 }
@@ -28,7 +29,8 @@ impl<E> Handling<E> {
         (!handlers.are_none()).then(|| {
             Arc::new(Self {
                 handlers: handlers.clone(),
-                has_panicked: AtomicBool::new(false),
+                delivered_panicked: AtomicBool::new(false),
+                undelivered_panicked: AtomicBool::new(false),
                 causes: Mutex::default(),
             })
         })
@@ -41,34 +43,36 @@ impl<E> Handling<E> {
 
     /// Tells the good end of an entry.
     pub(super) fn good(&self, position: u64, fate: &Fate) {
-        if let Some(delivered) = self.handlers.delivered.as_ref().filter(|_| !self.has_panicked()) {
+        if let Some(delivered) = &self.handlers.delivered
+            && !self.delivered_panicked.load(Relaxed)
+        {
             let told = catch_unwind(AssertUnwindSafe(|| delivered(position, fate)));
-            told.unwrap_or_else(|_| self.panicked("on_delivered"));
+            told.unwrap_or_else(|_| panicked("on_delivered", &self.delivered_panicked));
         }
     }
 
-    /// Gives the entry to the handler, and waits until that has dealt with it. Returns it if there is none.
+    /// Gives the entry to the handler, and waits until that has dealt with it. Returns it if there is no handler, or if that
+    /// has panicked before.
     pub(crate) async fn hand_back(&self, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
-        let Some(undelivered_to) = self.handlers.undelivered.as_ref().filter(|_| !self.has_panicked()) else {
+        let handler = self.handlers.undelivered.as_ref();
+        let Some(give) = handler.filter(|_| !self.undelivered_panicked.load(Relaxed)) else {
             return Some(undelivered);
         };
         self.causes_so_far().add(&undelivered.cause);
-        let handled = AssertUnwindSafe(async { undelivered_to(undelivered).await }).catch_unwind();
-        handled.await.unwrap_or_else(|_| self.panicked("on_undelivered"));
+        let dealt_with = AssertUnwindSafe(async { give(undelivered).await }).catch_unwind();
+        let ended = dealt_with.await;
+        ended.unwrap_or_else(|_| panicked("on_undelivered", &self.undelivered_panicked));
         None
-    }
-
-    fn has_panicked(&self) -> bool {
-        self.has_panicked.load(Relaxed)
-    }
-
-    fn panicked(&self, handler: &str) {
-        if !self.has_panicked.swap(true, Relaxed) {
-            warn!(target: HANDLER, handler, "the handler panicked, and is not called again");
-        }
     }
 
     fn causes_so_far(&self) -> MutexGuard<'_, Causes> {
         self.causes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells once that a handler has panicked.
+fn panicked(handler: &str, has_panicked: &AtomicBool) {
+    if !has_panicked.swap(true, Relaxed) {
+        warn!(target: HANDLER, handler, "the handler panicked, and is not called again");
     }
 }

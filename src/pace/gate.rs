@@ -6,7 +6,7 @@ use std::task::Waker;
 use tokio::time::Instant;
 
 use super::queue::Queue;
-use super::strategy::SharedStrategy;
+use super::strategy::{SHORTEST_WAIT, SharedStrategy};
 use super::warnings::Warnings;
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
 
@@ -63,7 +63,8 @@ impl Gate {
                 queue.permit_is_out = true;
                 Ok(entries.max(1))
             }
-            Admission::WaitUntil(then) => Err(then.into()),
+            // A moment that has passed would be waited for without end.
+            Admission::WaitUntil(then) => Err(Instant::from(then).max(now + SHORTEST_WAIT)),
         }
     }
 

@@ -15,8 +15,8 @@ use crate::targets::Fault;
 /// How long to wait when the strategy panicked and gave no deadline: the deliveries notice the panic and end.
 const BROKEN: Duration = Duration::from_secs(1);
 
-/// The shortest wait for the pace of a key: a moment that has passed is waited for without end.
-const SHORTEST_WAIT: Duration = Duration::from_micros(100);
+/// The shortest wait: a moment that has passed is waited for without end.
+pub(super) const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
 /// The strategy that deliveries share whose options are clones of each other. One that panics is not asked again, and the
 /// deliveries end.

@@ -149,6 +149,33 @@ async fn a_slow_handler_slows_the_reading_down() {
     assert_eq!(allowed.available_permits(), 0);
 }
 
+/// How many of the numbers are read within a minute while the handler deals with none.
+async fn read_while_the_handler_hangs(number: usize, options: DeliveryOptions) -> usize {
+    let (target, _) = Numbers::answering(|_, chunk| refuse(chunk));
+    let read = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&read);
+    let numbers = stream::iter(0..20_000).map(move |_| {
+        counted.fetch_add(1, Relaxed);
+        number
+    });
+    let delivery = Delivery::new(target)
+        .options(options)
+        .on_undelivered(|_| std::future::pending());
+    let delivering = tokio::spawn(async move { delivery.deliver_stream(numbers).await });
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    delivering.abort();
+    read.load(Relaxed)
+}
+
+#[tokio::test(start_paused = true)]
+async fn entries_that_were_never_sent_count_for_the_read_ahead_too() {
+    const TOO_LARGE: usize = 1_000;
+    let by_number = read_while_the_handler_hangs(TOO_LARGE, no_rest().read_ahead(50)).await;
+    assert!((50..60).contains(&by_number), "{by_number}");
+    let by_bytes = read_while_the_handler_hangs(TOO_LARGE, no_rest().read_ahead_bytes(100 * TOO_LARGE)).await;
+    assert!((100..110).contains(&by_bytes), "{by_bytes}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_an_input_is_handed_back_no_faster_than_the_handler_takes_it() {
     const READ_AHEAD: usize = 3_000;
@@ -214,6 +241,25 @@ async fn a_panic_over_a_delivered_entry_does_not_reach_the_delivery() {
     });
     assert_eq!(delivery.deliver(vec![1; 20]).await.unwrap().delivered, 20);
     assert!(seen.load(Relaxed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_one_handler_leaves_the_other_in_place() {
+    let (target, _) = Numbers::answering(|_, chunk| match chunk {
+        [1, ..] => accept(chunk),
+        _ => refuse(chunk),
+    });
+    let (undelivered, handled) = Collected::new();
+    let delivery = Delivery::new(target)
+        .options(one_at_a_time())
+        .on_delivered(|_, _| panic!("a slip"))
+        .on_undelivered(move |one: Undelivered<usize>| {
+            undelivered.push(one.position);
+            ready(())
+        });
+    let error = delivery.deliver([1, 1, 1, 1, 2, 2, 2, 2]).await.unwrap_err();
+    assert_eq!((error.report.delivered, error.undelivered().len()), (4, 0));
+    assert_eq!(*handled.lock().unwrap(), [4, 5, 6, 7]);
 }
 
 #[tokio::test(start_paused = true)]

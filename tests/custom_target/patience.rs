@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::targets::Answer;
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Progress};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Retry, Waiter};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, Progress};
 use tokio::time::Instant;
 
-use crate::numbers::{Numbers, accept, no_rest, throttle};
+use crate::numbers::{LIMITS, Numbers, accept, no_rest, throttle};
 
 #[tokio::test(start_paused = true)]
 async fn an_entry_is_given_up_when_its_time_is_used_up() {
@@ -20,6 +21,68 @@ async fn an_entry_is_given_up_when_its_time_is_used_up() {
     assert_eq!(error.undelivered()[0].attempts, 4);
     assert!(matches!(error.undelivered()[0].cause, Cause::TimeUsedUp(_)));
     assert_eq!(started.elapsed(), Duration::from_millis(9_032));
+}
+
+/// Throttles all calls. All its entries are one lane.
+struct OneLane;
+
+impl BatchTarget for OneLane {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
+        Ok(1)
+    }
+
+    fn lane(&self, _: &usize) -> Option<Lane> {
+        Some(Lane::ordered("all"))
+    }
+
+    async fn send(&self, _: &[usize]) -> Answer {
+        Answer::Whole(throttle())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn entries_behind_one_whose_time_is_used_up_are_not_sent_once_more() {
+    let options = DeliveryOptions::default()
+        .backoff(|_: u32| Duration::from_secs(4))
+        .give_up_after(Duration::from_secs(10));
+    let error = Delivery::new(OneLane)
+        .options(options)
+        .deliver([0, 1, 2])
+        .await
+        .unwrap_err();
+    // At 0, 4 and 8 s, in one call each time.
+    let attempts: Vec<_> = error.undelivered().iter().map(|one| one.attempts).collect();
+    assert_eq!((attempts, error.report.calls), (vec![3; 3], 3));
+}
+
+/// Lets no call leave for a second, and says so by a moment that has passed.
+struct Late(Instant);
+
+impl BackoffStrategy for Late {
+    fn rest(&self, _: Retry) -> Duration {
+        Duration::ZERO
+    }
+
+    fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {
+        if now < (self.0 + Duration::from_secs(1)).into_std() {
+            Admission::WaitUntil(self.0.into_std())
+        } else {
+            Admission::Go(waiter.entries)
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_moment_that_has_passed_is_not_waited_for_without_end() {
+    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let options = DeliveryOptions::default().backoff(Late(Instant::now()));
+    Delivery::new(target).options(options).deliver([1]).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

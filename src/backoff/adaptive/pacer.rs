@@ -325,6 +325,7 @@ impl Pacer {
     fn signal(&mut self, answer: &Answer) {
         self.capacity.signal(answer.seen_at);
         debug!(
+            target: PACE,
             capacity = self.capacity.rate(),
             rejected = answer.rejected,
             "congestion signal"

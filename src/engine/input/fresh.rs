@@ -141,7 +141,10 @@ impl<I: Input> Fresh<I> {
                 self.checked.push(read);
                 Some(Read::Checked)
             }
-            Ok(Err(invalid)) => Some(Read::Invalid(self.tracked(state)?, invalid)),
+            Ok(Err(invalid)) => {
+                state.weight = weight_of_invalid(&invalid, limits);
+                Some(Read::Invalid(self.tracked(state)?, invalid))
+            }
             Err(fault) => Some(Read::Panicked(self.tracked(state)?, fault)),
         }
     }
@@ -241,7 +244,10 @@ impl<I: Input> Fresh<I> {
     }
 
     /// The next one of the input, for handing it back.
-    pub(crate) fn pop_unread(&mut self) -> Option<TrackedEntry<I::Entry>> {
+    pub(crate) fn pop_unread<T>(&mut self, target: &T, limits: &Limits) -> Option<TrackedEntry<I::Entry>>
+    where
+        T: BatchTarget<Entry = I::Entry>,
+    {
         if self.next.is_none() && !self.ended {
             match guarded("the input", || self.input.unread()) {
                 Ok(Poll::Ready(unread)) => {
@@ -253,7 +259,16 @@ impl<I: Input> Fresh<I> {
             }
             self.ended = self.next.is_none();
         }
-        self.tracked(EntryState::new(self.next_position, 0))
+        let mut unread = self.tracked(EntryState::new(self.next_position, 0))?;
+        if unread.state.confirmation.is_some() {
+            // It takes up memory until the handler has dealt with it.
+            let weigh = || match measure(&unread.entry, target, limits) {
+                Ok(bytes) => target.weight(&unread.entry, bytes),
+                Err(invalid) => weight_of_invalid(&invalid, limits),
+            };
+            unread.state.weight = guarded("the target's look at an entry", weigh).unwrap_or_default();
+        }
+        Some(unread)
     }
 }
 
@@ -268,6 +283,14 @@ fn measure<T: BatchTarget>(entry: &T::Entry, target: &T, limits: &Limits) -> Res
         });
     }
     Ok(bytes)
+}
+
+/// What an entry takes up of the memory that can be in no call: as much as is known, or a full share of a call.
+fn weight_of_invalid(invalid: &InvalidEntry, limits: &Limits) -> usize {
+    match invalid {
+        InvalidEntry::TooLarge { actual, .. } => *actual,
+        _ => limits.bytes / limits.entries.max(1),
+    }
 }
 
 #[cfg(test)]

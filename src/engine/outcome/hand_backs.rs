@@ -1,11 +1,12 @@
 //! Undelivered entries on the way back: the target cleans up before they are handed back.
 
+use std::future::ready;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt, stream};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +17,9 @@ use crate::events::CLEANUP;
 use crate::guarded::destination;
 use crate::report::Undelivered;
 use crate::targets::BatchTarget;
+
+/// Entries of one batch that handlers deal with at once: as many as there are calls in flight by default.
+const HANDLED_AT_ONCE: usize = 16;
 
 /// Undelivered entries that receipts or handlers wait for, with the way to tell them.
 pub(crate) struct Awaited<E> {
@@ -55,6 +59,10 @@ impl<E> Awaited<E> {
         self.entries.len()
     }
 
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(crate) fn push(&mut self, undelivered: Undelivered<E>, bytes: usize, confirmation: Confirmation<E>) {
         self.entries.push((undelivered, confirmation));
         self.bytes = self.bytes.saturating_add(bytes);
@@ -88,10 +96,10 @@ impl<E: Send + 'static> HandBacks<E> {
             hurry
                 .run_until_cancelled(take_back(&*target, &mut undelivered, patience))
                 .await;
-            let mut unheard = Vec::new();
-            for (undelivered, confirmation) in undelivered.into_iter().zip(confirmations) {
-                unheard.extend(confirmation.hand_back(undelivered).await);
-            }
+            let told = stream::iter(undelivered.into_iter().zip(confirmations))
+                .map(|(undelivered, confirmation)| confirmation.hand_back(undelivered))
+                .buffer_unordered(HANDLED_AT_ONCE);
+            let unheard = told.filter_map(ready).collect().await;
             HandedBack {
                 unheard,
                 entries,

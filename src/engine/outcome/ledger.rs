@@ -154,7 +154,8 @@ impl<E: Send + 'static> Ledger<E> {
 
     /// Entries on the way back to receipts and handlers, and their bytes.
     pub(crate) fn handing_back(&self) -> (usize, usize) {
-        self.hand_backs.underway()
+        let (entries, bytes) = self.hand_backs.underway();
+        (entries + self.awaited.len(), bytes.saturating_add(self.awaited.bytes()))
     }
 
     /// Hands back at once what receipts and handlers wait for. The target has `patience` to clean up.

@@ -1,4 +1,4 @@
-//! Entries that were read and do not go with the next chunk of fresh ones.
+//! All entries that were read and wait, but for fresh ones that may go.
 
 use std::sync::Arc;
 
@@ -25,8 +25,7 @@ pub(crate) struct Backlog<E> {
     lanes: Lanes<E>,
     key_lines: KeyLines<E>,
     bisections: Bisections<E>,
-    /// How often a key had become hot when the lines were brought in accord with that. From the first time on, entries wait by
-    /// their keys.
+    /// How often keys had become hot when the lines were sorted last. From the first time on, entries wait by their keys.
     hot_keys_seen: u64,
 }
 
@@ -57,7 +56,7 @@ impl<E> Backlog<E> {
         self.retry_queue.len() + self.key_lines.len() == 0 && self.bisections.is_empty()
     }
 
-    /// The order of the entries.
+    /// The lanes of the entries.
     pub(crate) fn lanes(&self) -> &Lanes<E> {
         &self.lanes
     }
@@ -114,7 +113,7 @@ impl<E> Backlog<E> {
         self.let_out(next)
     }
 
-    /// Lets rejected entries rest, each for itself. Of a lane only the first one rests; the others are held behind it.
+    /// Lets rejected entries rest, each until its own moment. Of a lane only the first one rests; the others are held behind it.
     pub(crate) fn rest(&mut self, rejected: Vec<Rejected<E>>) {
         for (until, entry) in rejected.into_iter().rev() {
             let Some(first) = self.lanes.put_back(entry) else {
@@ -164,7 +163,13 @@ impl<E> Backlog<E> {
             let expiry = state.expiry(options.patience());
             expiry.map_or(until, |expiry| expiry.min(until))
         };
-        self.retry_queue.wake(now, hold, |lane| self.lanes.open(lane));
+        for entry in self.retry_queue.take_rested(now, hold) {
+            self.lanes.open(entry.state.lane);
+            match entry.state.key.filter(|key| strategy.is_hot(*key)) {
+                Some(key) => self.key_lines.push(key, true, entry),
+                None => self.retry_queue.let_out(entry),
+            }
+        }
         self.bisections.wake(now);
     }
 

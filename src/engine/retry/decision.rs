@@ -35,11 +35,11 @@ impl<'a> Retries<'a> {
 
     pub(crate) fn decide<E>(&mut self, state: &mut EntryState<E>, rejection: Rejection) -> Decision {
         let rest = self.rest(state, rejection);
-        let until = later(self.now, rest);
+        let until = later(self.now, rest.unwrap_or_default());
         let out_of_retries = self.options.retries.is_some_and(|retries| state.rejections() > retries);
         let expiry = state.expiry(self.options.patience());
         if !out_of_retries && expiry.is_none_or(|expiry| until < expiry) {
-            if let Some(history) = &mut state.history {
+            if let Some((history, rest)) = state.history.as_mut().zip(rest) {
                 history.retry = history.retry.after(rest);
             }
             return Decision::Again(until);
@@ -52,14 +52,15 @@ impl<'a> Retries<'a> {
         })
     }
 
-    fn rest<E>(&mut self, state: &EntryState<E>, rejection: Rejection) -> Duration {
+    /// How long the strategy lets the entry rest; `None` if that is not for the strategy to say.
+    fn rest<E>(&mut self, state: &EntryState<E>, rejection: Rejection) -> Option<Duration> {
         let strategy = &self.options.gate.strategy;
         let is_hot = rejection.is_throttle() && state.key.is_some_and(|key| strategy.is_hot(key));
         if rejection.is_unsent() || is_hot {
             // It waits for the next probe with all others, or in the line of its key.
-            return Duration::ZERO;
+            return None;
         }
-        self.rests.before(state.retry(), |retry| strategy.rest(retry))
+        Some(self.rests.before(state.retry(), |retry| strategy.rest(retry)))
     }
 
     /// How long the slot of the call rests.
@@ -68,5 +69,25 @@ impl<'a> Retries<'a> {
         let rests = outcome.accepted == 0 || outcome.throttled * 2 >= outcome.sent;
         let rest = if rests { self.rests.shortest() } else { Duration::ZERO };
         rest.max(self.options.gate.strategy.pause())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_that_did_not_leave_is_no_retry_to_the_strategy() {
+        let now = Instant::now();
+        let options = DeliveryOptions::default().backoff(|retry: u32| Duration::from_secs(u64::from(retry)));
+        let mut state = EntryState::<()>::new(0, 1);
+        for _ in 0..5 {
+            state.failed(now, Fault::new("no credentials"));
+            let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Unconfigured);
+            assert!(matches!(decision, Decision::Again(until) if until == now));
+        }
+        state.rejected(now, Fault::new("Throttled"));
+        let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
+        assert!(matches!(decision, Decision::Again(until) if until == now + Duration::from_secs(1)));
     }
 }

@@ -49,13 +49,13 @@ impl<E> RetryQueue<E> {
         self.make_ready(entry);
     }
 
-    /// Makes those ready that have rested until `now`, unless they are held for longer, and tells their lanes.
-    pub(crate) fn wake(
+    /// Takes out those that have rested until `now`, unless they are held for longer.
+    pub(crate) fn take_rested(
         &mut self,
         now: Instant,
         mut hold: impl FnMut(&EntryState<E>) -> Instant,
-        mut open_lane: impl FnMut(Option<Lane>),
-    ) {
+    ) -> Vec<TrackedEntry<E>> {
+        let mut rested = Vec::new();
         while let Some(first) = self.resting.first_entry() {
             if first.key().0 > now {
                 break;
@@ -65,10 +65,11 @@ impl<E> RetryQueue<E> {
             if until > now {
                 self.resting.insert((until, entry.state.position), entry);
             } else {
-                open_lane(entry.state.lane);
-                self.make_ready(entry);
+                self.bytes = self.bytes.saturating_sub(entry.state.weight);
+                rested.push(entry);
             }
         }
+        rested
     }
 
     /// Makes all ready at once, and their retries start over.
@@ -148,9 +149,12 @@ mod tests {
         let mut waiting = RetryQueue::new();
         let state = EntryState::new(0, 1);
         waiting.rest(now, TrackedEntry { entry: (), state });
-        waiting.wake(now, |_| later, |_| {});
-        assert_eq!((waiting.ready(), waiting.next_wake()), (0, Some(later)));
-        waiting.wake(later, |_| later, |_| {});
-        assert_eq!((waiting.ready(), waiting.next_wake()), (1, None));
+        assert!(waiting.take_rested(now, |_| later).is_empty());
+        assert_eq!(
+            (waiting.len(), waiting.bytes(), waiting.next_wake()),
+            (1, 1, Some(later))
+        );
+        assert_eq!(waiting.take_rested(later, |_| later).len(), 1);
+        assert_eq!((waiting.len(), waiting.bytes(), waiting.next_wake()), (0, 0, None));
     }
 }
