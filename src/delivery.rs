@@ -95,8 +95,8 @@ impl<T: BatchTarget> Delivery<T> {
     /// [superseded](Fate::Superseded). The position counts the entries of the input from 0.
     ///
     /// For a record of how far a load has come, or of message ids. It is called once for each entry, as soon as the answer
-    /// is there, from the task of the call and from several at once; so it must not block. One that panics is not called
-    /// again, and [a warning](crate::events::HANDLER) tells it.
+    /// is there, before the strategy hears of the call and by several tasks at once; so it must not block. One that panics is
+    /// not called again by this delivery, and [a warning](crate::events::HANDLER) tells it.
     ///
     /// ```no_run
     /// # use std::sync::{Arc, atomic::{AtomicU64, Ordering::Relaxed}};
@@ -114,13 +114,14 @@ impl<T: BatchTarget> Delivery<T> {
     /// Gives each entry that is not delivered to `handler`, as soon as that is known, and keeps none of them: a stream of which
     /// every entry fails takes no more memory than another.
     ///
-    /// The delivery goes on while the future runs, and waits for all of them before it ends. Several run at once, in no order.
+    /// The delivery goes on while the future runs, and waits for all of them before it ends. Many run at once, in no order.
     /// Entries whose handlers have not ended count for [`read_ahead`](DeliveryOptions::read_ahead) and its bytes, so that a slow
     /// handler slows the reading down. When a delivery ends early, it gives the rest of its input to the handler as well.
     ///
     /// The delivery still fails when any entry was not delivered: its error has the figures and the causes, but no entries. Of a
     /// [producer](Self::producer), the handler is given the entries whose receipts were dropped. A handler that panics is not
-    /// called again: the entry that it had is lost, later ones are in the error, and [a warning](crate::events::HANDLER) tells it.
+    /// called again by this delivery: the entries that it had are lost, later ones are in the error, and
+    /// [a warning](crate::events::HANDLER) tells it.
     ///
     /// ```no_run
     /// # use aws_batch_delivery::{Delivery, Producer, targets::sqs::SqsQueue};

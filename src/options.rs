@@ -158,9 +158,9 @@ impl DeliveryOptions {
     /// minute for the entries of a [`Producer`](crate::Producer), since a task waits for each of them, and mostly a client
     /// for the task.
     ///
-    /// An entry that would have to rest for longer than it has time left is handed back at once. One that is held behind an
-    /// older one of its key or group has not been sent yet, so its time has not begun; the [`deadline`](Self::deadline) is
-    /// what limits the whole.
+    /// An entry that would have to rest for longer than it has time left is handed back at once. The time of one that is held
+    /// behind an older one of its key or group begins when it is sent itself; the [`deadline`](Self::deadline) is what limits the
+    /// whole.
     ///
     /// When no call can be made for this long, since there are no credentials or no connection, all entries are handed back.
     #[must_use]

@@ -23,10 +23,10 @@ use crate::pace::{Departure, Permit, QueuedUp};
 use crate::report::Cause;
 use crate::targets::BatchTarget;
 
-/// Calls, of all the entries that are known to be there, from which on they are many to the strategy.
+/// The strategy is told that there is [`more`](Waiter::more) when so many calls could be filled with what is known to be there.
 const MANY_CALLS: usize = 10;
 
-/// Calls that are settled before the next look at whether the delivery has to end.
+/// Calls that are settled in a row before the loop looks whether the delivery has to end.
 const SETTLED_TOGETHER: usize = 64;
 
 /// Delivers every entry of the input, or hands it back.

@@ -8,7 +8,7 @@
 //!
 //! - `entry`: one entry on its way, and the chunk of a call.
 //! - `input`: where the entries come from, checked and measured once.
-//! - `order`: the order of entries that must not pass each other.
+//! - `order`: holds entries back whose key or group has another one under way.
 //! - `retry`: what was read and waits, and when a leftover goes again.
 //! - `supply`: what there is to send, packed into chunks.
 //! - `calls`: the calls in flight, and from the answer to the fate of each entry.
@@ -16,6 +16,7 @@
 //! - `outcome`: the fate of the entries, and the way back.
 //! - `preparation`: what is done before the first call.
 //! - `delivering`: the loop, which applies what the others decide.
+//! - `later`: moments that may be too far away for a clock.
 //!
 //! It knows no AWS: the service is a [`BatchTarget`](crate::targets::BatchTarget). It has no clock but tokio's, so that
 //! paused time works. The pace that deliveries share is `crate::pace`.

@@ -81,7 +81,8 @@ where
         (entries, bytes)
     }
 
-    /// Reads and checks entries as long as there are some and they are wanted. Returns whether it was enough for now.
+    /// Reads and checks entries as long as there are some and they are wanted. Returns `false` if there may be more
+    /// to read at once.
     ///
     /// Entries that are superseded as soon as they are read would be read without end; so others have their turn in between.
     pub(super) fn refill(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>) -> bool {

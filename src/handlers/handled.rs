@@ -1,4 +1,4 @@
-//! An input whose entries tell the handlers their fate.
+//! An input that attaches a notice for the handlers to each entry.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -1,4 +1,4 @@
-//! What is called with each entry when its fate is known.
+//! The caller's functions for entries that were delivered and for those that were not.
 
 mod handled;
 mod handling;

@@ -1,4 +1,4 @@
-//! The way past the shared strategy.
+//! The queue in front of the shared strategy.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;

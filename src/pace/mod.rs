@@ -1,10 +1,10 @@
-//! The pace that deliveries share whose options are clones of each other.
+//! Deliveries whose options are clones of each other share one pace.
 //!
 //! - `strategy`: the strategy, which is not this crate's and may panic.
 //! - `meter`: what entries count for with a strategy that counts units of capacity.
 //! - `queue`: the calls that wait for it; `gate`: both together.
 //! - `permit`: a call that waits, the permission for it to leave, and the call that has left.
-//! - `warnings`: so that deliveries that share a strategy log a stall once.
+//! - `warnings`: limits the warnings of a stall to one for all of them.
 
 mod gate;
 mod meter;

@@ -97,7 +97,7 @@ pub(crate) struct Departure {
     sent_at: Instant,
     /// Units that the strategy was told for one of the target's.
     charge: f64,
-    /// How many entries the strategy has not heard of again.
+    /// Entries that the strategy was told of at the departure and has not heard of again.
     entries: usize,
 }
 

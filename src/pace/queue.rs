@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(250);
 pub(crate) struct Queue {
     places: BTreeMap<u64, Place>,
     next_number: u64,
-    /// A call is about to leave. The strategy is not asked meanwhile.
+    /// A permit is held. The strategy is not asked meanwhile.
     pub(crate) permit_is_out: bool,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct SharedStrategy {
     meter: Option<Meter>,
     fault: OnceLock<Fault>,
     resets: watch::Sender<u64>,
-    /// How often a key became hot.
+    /// Calls after which more of their keys were hot than before.
     hot: AtomicU64,
 }
 
@@ -113,7 +113,7 @@ impl SharedStrategy {
         self.ask(false, |strategy| strategy.key_pace().is_some())
     }
 
-    /// Whether no key is hot or may soon be.
+    /// Whether no key is hot or under suspicion.
     pub(super) fn is_idle(&self) -> bool {
         self.ask(true, |strategy| strategy.key_pace().is_none_or(KeyPace::is_idle))
     }
@@ -126,7 +126,7 @@ impl SharedStrategy {
             })
     }
 
-    /// How often a key became hot.
+    /// Calls after which more of their keys were hot than before.
     pub(crate) fn hot_keys_seen(&self) -> u64 {
         self.hot.load(Relaxed)
     }

@@ -1,6 +1,6 @@
 //! The calls.
 //!
-//! - `slots`: those that may be in flight at once, and when each may leave.
+//! - `slots`: one for each call that may be in flight, and when it may leave.
 //! - `call`: one call and its answer; `key_counts`: what it came to, key by key.
 //! - `settle`: from the answer to the fate of each entry.
 //! - `pool`: the calls in flight; `queue`: those that wait for a task.

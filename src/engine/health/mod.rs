@@ -1,6 +1,6 @@
 //! Whether the service takes anything at all.
 //!
-//! - `setup`: whether calls can be made, and the probes that find out.
+//! - `setup`: whether calls can be made at all, as without credentials or a connection, and the probes that find out.
 //! - `refusals`: calls that are refused for a reason that all entries share.
 //! - `watch`: notices that nothing is accepted, and logs it.
 

@@ -1,6 +1,6 @@
 //! The fate of the entries.
 //!
-//! - `ledger`: the fate of every entry; `hand_backs`: undelivered entries on the way back, after the target has cleaned up.
+//! - `ledger`: counts the fate of every entry, in the shared figures as well; `hand_backs`: undelivered entries on the way back, after the target has cleaned up.
 //! - `ending`: why a delivery ends before everything is delivered.
 //! - `delivered`: what a delivery comes to.
 

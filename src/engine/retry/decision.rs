@@ -14,7 +14,7 @@ use crate::targets::{Fault, Rejection};
 
 /// What becomes of an entry that was rejected.
 pub(crate) enum Decision {
-    /// It goes again when it has rested until then.
+    /// It goes again at this moment.
     Again(Instant),
     /// Its retries or its time are used up.
     GiveUp(Cause),

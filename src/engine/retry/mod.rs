@@ -4,7 +4,7 @@
 //! - `queue`: rejected entries, first at rest, then ready.
 //! - `bisection`: refused calls, halved until the entries at fault are found.
 //! - `key_lines`: entries that wait by their partition key.
-//! - `backlog`: all of that together, with the lanes.
+//! - `backlog`: owns the queue, the bisections, the key lines and the lanes.
 
 mod backlog;
 mod bisection;
