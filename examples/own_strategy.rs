@@ -1,19 +1,20 @@
-//! A custom strategy: at most a fixed number of entries a second, however many workers share it, and a rest of one second for
+//! A custom strategy: at most a fixed number of entries a second, however many workers share it, and a delay of one second for
 //! each rejected entry.
 //!
-//! A strategy has no clock and does no I/O: the delivery passes it the time. This one paces writes to a simulated table that
-//! accepts 1,000 a second.
+//! One method makes a strategy, `delay`; the pace for all workers is its second part. It has no clock and does no I/O: the
+//! delivery passes it the time. This one paces writes to a simulated table that accepts 1,000 a second.
 //!
 //! ```text
 //! cargo run --example own_strategy
+//! cargo test --example own_strategy
 //! ```
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Retry, Waiter};
-use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Pace, Retry, Waiter};
+use aws_batch_delivery::{Delivery, DeliveryOptions, Report};
 use aws_batch_simulator::{Capacity, KeyType, Simulator, TableOptions};
 use serde::Serialize;
 
@@ -34,11 +35,17 @@ impl FixedRate {
 }
 
 impl BackoffStrategy for FixedRate {
-    fn rest(&self, _: Retry) -> Duration {
+    fn delay(&self, _: Retry) -> Duration {
         Duration::from_secs(1)
     }
 
-    /// Called for the worker that has waited longest, and again at the time that the answer names.
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for FixedRate {
+    /// For the worker that has waited longest, and again at the time that the answer names.
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         match *self.next_at.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(next_at) if next_at > now => Admission::WaitUntil(next_at),
@@ -58,19 +65,43 @@ struct Order {
     id: u32,
 }
 
-#[tokio::main]
-async fn main() -> Result<()> {
+/// Delivers 2,000 orders at this rate.
+async fn deliver(rate: u32) -> Result<Report> {
     let simulator = Simulator::new(1);
-    let options = TableOptions::key("id", KeyType::N).capacity(Capacity::per_second(1_000.0).burst(100.0));
+    let capacity = Capacity::per_second(1_000.0).burst(100.0).starts_full();
+    let options = TableOptions::key("id", KeyType::N).capacity(capacity);
     simulator.table("orders", options);
 
+    let options = DeliveryOptions::default().backoff(FixedRate::per_second(rate));
+    let orders = Delivery::to_dynamo(simulator.dynamo_client(), "orders").options(options);
+    let orders = orders.put_items();
+    Ok(orders.deliver((0..2_000).map(|id| Order { id })).await?)
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
     for rate in [500, 2_000] {
-        let options = DeliveryOptions::default().backoff(FixedRate::per_second(rate));
-        let orders = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
-            .options(options)
-            .put_items();
-        let report = orders.deliver((0..2_000).map(|id| Order { id })).await?;
+        let report = deliver(rate).await?;
         println!("{rate} a second: {report}, {} throttled", report.throttled);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rate_that_the_table_takes_is_kept_and_nothing_is_throttled() {
+        let report = deliver(500).await.unwrap();
+        assert_eq!((report.delivered, report.throttled), (2_000, 0));
+        assert!((3.9..4.1).contains(&report.elapsed.as_secs_f64()), "{report}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn at_a_higher_rate_everything_is_delivered_as_well() {
+        let report = deliver(2_000).await.unwrap();
+        assert_eq!(report.delivered, 2_000);
+        assert!(report.throttled > 0);
+    }
 }

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! cargo run --example own_target
+//! cargo test --example own_target
 //! ```
 
 use anyhow::Result;
@@ -139,4 +140,33 @@ async fn send_and_receive(client: &Client, url: &str) -> Result<Vec<String>> {
         handles.extend(received.into_iter().filter_map(|message| message.receipt_handle));
     }
     Ok(handles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn received_messages_are_deleted_and_what_is_no_handle_is_handed_back() {
+        let simulator = Simulator::new(1);
+        let queue = simulator.queue("orders", QueueOptions::default());
+        let mut handles = send_and_receive(&simulator.sqs_client(), &queue.url()).await.unwrap();
+        handles.insert(500, "no such handle".into());
+
+        let deletions = Delivery::new(Deletions::new(simulator.sqs_client(), "orders"));
+        let error = deletions.deliver(handles).await.unwrap_err();
+        assert_eq!((error.report.delivered, error.undelivered()[0].position), (1_000, 500));
+        assert!(queue.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_the_queue_every_handle_is_handed_back() {
+        let deletions = Deletions::new(Simulator::new(1).sqs_client(), "orders");
+        let error = Delivery::new(deletions)
+            .deliver(vec!["handle".to_owned(); 100])
+            .await
+            .unwrap_err();
+        assert_eq!(error.undelivered().len(), 100);
+        assert_eq!(error.stopped.unwrap().code(), "the queue is not known");
+    }
 }

@@ -57,7 +57,7 @@ pub struct Snapshot {
     #[cfg_attr(feature = "serde", serde(rename = "delay_seconds", with = "crate::seconds"))]
     pub delay: Duration,
     /// What the backoff strategy measures and does: its state, the reason, the rate. `None` before the first delivery, after
-    /// the options of the last one are dropped, and where the [strategy](crate::backoff::BackoffStrategy::pace_snapshot)
+    /// the options of the last one are dropped, and where the [strategy](crate::backoff::Pace::snapshot)
     /// does not tell. Where deliveries with strategies of their own share the figures: of the delivery that began last.
     pub pace: Option<PaceSnapshot>,
 }

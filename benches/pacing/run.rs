@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -181,13 +181,30 @@ struct Stalling {
     started: Instant,
 }
 
+impl Stalling {
+    fn inner(&self) -> &dyn Pace {
+        self.inner.pace().unwrap_or(&Unpaced)
+    }
+}
+
+/// Of a strategy that paces no calls.
+struct Unpaced;
+
+impl Pace for Unpaced {}
+
 impl BackoffStrategy for Stalling {
-    fn rest(&self, retry: Retry) -> Duration {
-        self.inner.rest(retry)
+    fn delay(&self, retry: Retry) -> Duration {
+        self.inner.delay(retry)
     }
 
-    fn hold(&self, now: std::time::Instant) -> Duration {
-        self.inner.hold(now)
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for Stalling {
+    fn extra_delay(&self, now: std::time::Instant) -> Duration {
+        self.inner().extra_delay(now)
     }
 
     fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {
@@ -196,22 +213,22 @@ impl BackoffStrategy for Stalling {
         if end > seconds {
             return Admission::WaitUntil(now + Duration::from_secs_f64(end - seconds));
         }
-        self.inner.admit(now, waiter)
+        self.inner().admit(now, waiter)
     }
 
     fn depart(&self, now: std::time::Instant, entries: usize) {
-        self.inner.depart(now, entries);
+        self.inner().depart(now, entries);
     }
 
     fn observe(&self, outcome: &Outcome) {
-        self.inner.observe(outcome);
+        self.inner().observe(outcome);
     }
 
-    fn pause(&self) -> Duration {
-        self.inner.pause()
+    fn cooldown(&self) -> Duration {
+        self.inner().cooldown()
     }
 
     fn counts_units(&self) -> bool {
-        self.inner.counts_units()
+        self.inner().counts_units()
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::backoff::{BackoffStrategy, Outcome, Responsive};
+use aws_batch_delivery::backoff::{Outcome, Pace, Responsive};
 use plotters::prelude::{BLUE, RED};
 
 use crate::Failure;
@@ -29,7 +29,7 @@ pub(crate) fn draw(into: &Path) -> Result<(), Failure> {
     let (mut failures, mut successes) = (Vec::new(), Vec::new());
     let mut recovered = false;
     for request in 0..REQUESTS {
-        let delay = strategy.pause();
+        let delay = strategy.cooldown();
         recovered |= delay >= RECOVERY;
         let point = (f64::from(request), delay.as_secs_f64() * 1_000.0);
         let outcome = Outcome::new(now, now);

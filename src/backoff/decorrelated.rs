@@ -57,7 +57,7 @@ impl Default for DecorrelatedJitter {
 }
 
 impl BackoffStrategy for DecorrelatedJitter {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         let previous = retry.previous.unwrap_or(self.base);
         self.jitter
             .between(self.base, previous.saturating_mul(REACH))
@@ -93,8 +93,8 @@ mod tests {
         let strategy = DecorrelatedJitter::default().seed(5);
         let slow = retry(9, Some(Duration::from_secs(20)));
         for _ in 0..1000 {
-            strategy.rest(slow);
-            assert!(strategy.rest(Retry::FIRST) <= 75 * MILLISECOND);
+            strategy.delay(slow);
+            assert!(strategy.delay(Retry::FIRST) <= 75 * MILLISECOND);
         }
     }
 
@@ -110,10 +110,10 @@ mod tests {
         fn a_delay_is_bounded_by_the_base_the_previous_and_the_cap(
             base in any_delay(), cap in any_delay(), retry in any_retry(),
         ) {
-            let rest = DecorrelatedJitter::new(base).cap(cap).rest(retry);
+            let delay = DecorrelatedJitter::new(base).cap(cap).delay(retry);
             let reach = retry.previous.unwrap_or(base).saturating_mul(3);
-            prop_assert!(base.min(cap) <= rest);
-            prop_assert!(rest <= reach.max(base).min(cap));
+            prop_assert!(base.min(cap) <= delay);
+            prop_assert!(delay <= reach.max(base).min(cap));
         }
     }
 }

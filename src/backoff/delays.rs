@@ -19,7 +19,7 @@ use super::{BackoffStrategy, Retry};
 /// An iterator that ends repeats its last delay: how often an entry is retried is not the strategy's to say. An empty
 /// one means no delay.
 ///
-/// A fresh iterator is walked for each rest, `n` steps for retry `n`, so that entries do not share one. Where the
+/// A fresh iterator is walked for each delay, `n` steps for retry `n`, so that entries do not share one. Where the
 /// iterator draws jitter, do not seed it: the same retry would get the same delay every time.
 #[derive(Clone)]
 pub struct Delays<F> {
@@ -42,16 +42,16 @@ where
     F: Fn() -> I + Send + Sync + 'static,
     I: IntoIterator<Item = Duration>,
 {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         let mut delays = (self.iterator)().into_iter();
-        let mut rest = Duration::ZERO;
+        let mut last = Duration::ZERO;
         for _ in 0..retry.number {
             match delays.next() {
-                Some(delay) => rest = delay,
+                Some(delay) => last = delay,
                 None => break,
             }
         }
-        rest
+        last
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_jittered_iterator_is_one_too() {
         let strategy = Delays::new(|| ExponentialBuilder::default().with_jitter().build());
-        let third = strategy.rest(retry(3, None));
+        let third = strategy.delay(retry(3, None));
         assert!((4000..=8000).contains(&third.as_millis()), "{third:?}");
     }
 
@@ -89,7 +89,7 @@ mod tests {
     fn an_iterator_that_ends_repeats_its_last_delay() {
         let strategy = Delays::new(|| [5, 9].map(Duration::from_millis));
         assert_eq!(delays(&strategy, 4), [5, 9, 9, 9]);
-        assert_eq!(strategy.rest(retry(u32::MAX, None)), Duration::from_millis(9));
+        assert_eq!(strategy.delay(retry(u32::MAX, None)), Duration::from_millis(9));
     }
 
     #[test]

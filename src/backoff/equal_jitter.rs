@@ -9,7 +9,7 @@ use super::{BackoffStrategy, Retry};
 /// Waits half of `t`, and between nothing and the other half on top, where `t` is `base · 2^n` before retry `n`, at
 /// most `cap`.
 ///
-/// As [`FullJitter`](super::FullJitter), but never without a rest worth the name.
+/// As [`FullJitter`](super::FullJitter), but never without a delay worth the name.
 ///
 /// # Defaults
 /// - `base`: 25 ms, so up to 50, 100, 200 ms …: the delays that AWS names for DynamoDB
@@ -54,7 +54,7 @@ impl Default for EqualJitter {
 }
 
 impl BackoffStrategy for EqualJitter {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         let ceiling = growth::raised(self.base, 2.0, retry.number).min(self.cap);
         self.jitter.between(ceiling / 2, ceiling)
     }
@@ -86,9 +86,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_delay_is_longer_than_the_cap(base in any_delay(), cap in any_delay(), retry in any_retry()) {
-            let rest = EqualJitter::new(base).cap(cap).rest(retry);
-            prop_assert!(rest <= cap);
-            prop_assert!(rest >= base.min(cap) / 2);
+            let delay = EqualJitter::new(base).cap(cap).delay(retry);
+            prop_assert!(delay <= cap);
+            prop_assert!(delay >= base.min(cap) / 2);
         }
     }
 }

@@ -63,7 +63,7 @@ impl Default for Exponential {
 }
 
 impl BackoffStrategy for Exponential {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         growth::raised(self.initial, self.multiplier, retry.number.saturating_sub(1)).min(self.max)
     }
 }
@@ -103,10 +103,10 @@ mod tests {
         fn no_delay_is_longer_than_the_longest(
             initial in any_delay(), multiplier in 1.0..f64::MAX, max in any_delay(), retry in any_retry(),
         ) {
-            let rest = Exponential::new(initial).multiplier(multiplier).max(max).rest(retry);
-            prop_assert!(rest <= max);
+            let delay = Exponential::new(initial).multiplier(multiplier).max(max).delay(retry);
+            prop_assert!(delay <= max);
             // One nanosecond in 2^52 may be lost to rounding.
-            prop_assert!(rest >= growth::scaled(initial, 1.0 - f64::EPSILON).min(max));
+            prop_assert!(delay >= growth::scaled(initial, 1.0 - f64::EPSILON).min(max));
         }
     }
 }

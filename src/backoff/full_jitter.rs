@@ -53,7 +53,7 @@ impl Default for FullJitter {
 }
 
 impl BackoffStrategy for FullJitter {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         let ceiling = growth::raised(self.base, 2.0, retry.number).min(self.cap);
         self.jitter.between(Duration::ZERO, ceiling)
     }
@@ -85,7 +85,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_delay_is_longer_than_the_cap(base in any_delay(), cap in any_delay(), retry in any_retry()) {
-            prop_assert!(FullJitter::new(base).cap(cap).rest(retry) <= cap);
+            prop_assert!(FullJitter::new(base).cap(cap).delay(retry) <= cap);
         }
     }
 }

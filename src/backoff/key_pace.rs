@@ -7,10 +7,10 @@ use super::Admission;
 /// A pace for each hot partition key, beside the pace of all.
 ///
 /// A key is what [`BatchTarget::partition_key`](crate::targets::BatchTarget::partition_key) says. Entries of a hot key wait in
-/// a line of their own, and the strategy does not hear of their throttles by [`observe`](super::BackoffStrategy::observe). All
-/// methods are called from the loop of a delivery and must return at once.
+/// a line of their own, and the strategy does not hear of their throttles by [`observe`](super::Pace::observe). The
+/// [contract](super::BackoffStrategy#contract) of strategies holds.
 pub trait KeyPace: Send + Sync {
-    /// Hears what a call came to, key by key, before the strategy [does](super::BackoffStrategy::observe), and sets
+    /// Hears what a call came to, key by key, before the strategy [does](super::Pace::observe), and sets
     /// [`KeyOutcome::is_hot`] of the keys whose throttles are their own. Not called for calls without throttles while the pace [is idle](Self::is_idle).
     fn observe(&self, sent_at: Instant, answered_at: Instant, keys: &mut [KeyOutcome]);
 

@@ -43,7 +43,7 @@ impl Default for Linear {
 }
 
 impl BackoffStrategy for Linear {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         self.interval.saturating_mul(retry.number).min(self.max)
     }
 }
@@ -65,9 +65,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_delay_is_longer_than_the_longest(interval in any_delay(), max in any_delay(), retry in any_retry()) {
-            let rest = Linear::new(interval).max(max).rest(retry);
-            prop_assert!(rest <= max);
-            prop_assert!(retry.number == 0 || rest >= interval.min(max));
+            let delay = Linear::new(interval).max(max).delay(retry);
+            prop_assert!(delay <= max);
+            prop_assert!(retry.number == 0 || delay >= interval.min(max));
         }
     }
 }

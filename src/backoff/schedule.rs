@@ -68,7 +68,7 @@ impl Default for Schedule {
 }
 
 impl BackoffStrategy for Schedule {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         let planned = self.planned(retry);
         let Some(jitter) = &self.jitter else {
             return planned;
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn zero_stays_zero() {
         let strategy = Schedule::default().seed(6);
-        assert!((0..1000).all(|_| strategy.rest(Retry::FIRST).is_zero()));
+        assert!((0..1000).all(|_| strategy.delay(Retry::FIRST).is_zero()));
     }
 
     #[test]
@@ -131,12 +131,12 @@ mod tests {
             table in proptest::collection::vec(any_delay(), 1..20), retry in any_retry(),
         ) {
             let schedule = Schedule::new(table);
-            let planned = schedule.clone().exact().rest(retry);
-            let rest = schedule.rest(retry);
+            let planned = schedule.clone().exact().delay(retry);
+            let delay = schedule.delay(retry);
             // The range is checked in whole nanoseconds, doubled: from 1 to below 3 times the delay.
-            let (planned, doubled) = (planned.as_nanos(), rest.as_nanos() * 2);
+            let (planned, doubled) = (planned.as_nanos(), delay.as_nanos() * 2);
             prop_assert!(planned <= doubled);
-            prop_assert!(doubled < planned * 3 || planned == 0 && rest.is_zero());
+            prop_assert!(doubled < planned * 3 || planned == 0 && delay.is_zero());
         }
     }
 }

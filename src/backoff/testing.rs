@@ -17,7 +17,7 @@ pub(crate) fn assert_refused<T>(option: &str, set: impl FnOnce() -> T + UnwindSa
     message
 }
 
-/// The `number`th retry of an entry that has rested for `previous`.
+/// The `number`th retry of an entry that has waited for `previous`.
 pub(super) fn retry(number: u32, previous: Option<Duration>) -> Retry {
     Retry::new(number, previous)
 }
@@ -27,16 +27,16 @@ pub(super) fn delays(strategy: &impl BackoffStrategy, count: usize) -> Vec<u128>
     let mut next = Retry::FIRST;
     let mut delays = Vec::new();
     for _ in 0..count {
-        let rest = strategy.rest(next);
-        delays.push(rest.as_millis());
-        next = next.after(rest);
+        let delay = strategy.delay(next);
+        delays.push(delay.as_millis());
+        next = next.after(delay);
     }
     delays
 }
 
 /// 100,000 delays before the same retry.
 pub(super) fn draws(strategy: &impl BackoffStrategy, retry: Retry) -> Vec<Duration> {
-    (0..100_000).map(|_| strategy.rest(retry)).collect()
+    (0..100_000).map(|_| strategy.delay(retry)).collect()
 }
 
 /// The draws reach from `low` to `high` and not beyond, and their mean is the middle, all within 1% of `high`.

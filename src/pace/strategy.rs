@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::meter::{Meter, scaled};
-use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, PaceSnapshot, Retry, Waiter};
+use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceSnapshot, Retry, Waiter};
 use crate::guarded::guarded;
 use crate::targets::Fault;
 
@@ -33,7 +33,7 @@ pub(crate) struct SharedStrategy {
 impl SharedStrategy {
     pub(super) fn new(strategy: impl BackoffStrategy) -> Self {
         Self {
-            meter: strategy.counts_units().then(Meter::default),
+            meter: strategy.pace().is_some_and(Pace::counts_units).then(Meter::default),
             strategy: Box::new(strategy),
             fault: OnceLock::new(),
             resets: watch::Sender::new(0),
@@ -57,21 +57,29 @@ impl SharedStrategy {
         })
     }
 
+    /// Asks the part of the strategy that paces calls, if it has one.
+    fn ask_pace<R>(&self, fallback: R, question: impl FnOnce(&dyn Pace) -> R) -> R
+    where
+        R: Copy,
+    {
+        self.ask(fallback, |strategy| strategy.pace().map_or(fallback, question))
+    }
+
     pub(crate) fn rest(&self, retry: Retry) -> Duration {
-        self.ask(Duration::ZERO, |strategy| strategy.rest(retry))
+        self.ask(Duration::ZERO, |strategy| strategy.delay(retry))
     }
 
     pub(crate) fn hold(&self, now: Instant) -> Duration {
-        self.ask(Duration::ZERO, |strategy| strategy.hold(now.into_std()))
+        self.ask_pace(Duration::ZERO, |pace| pace.extra_delay(now.into_std()))
     }
 
     pub(crate) fn pause(&self) -> Duration {
-        self.ask(Duration::ZERO, BackoffStrategy::pause)
+        self.ask_pace(Duration::ZERO, |pace| pace.cooldown())
     }
 
     /// What the strategy measures and does, where it tells.
     pub(crate) fn pace(&self) -> Option<PaceSnapshot> {
-        self.ask(None, BackoffStrategy::pace_snapshot)
+        self.ask_pace(None, |pace| pace.snapshot())
     }
 
     /// Whether entries count by their units of capacity.
@@ -97,7 +105,11 @@ impl SharedStrategy {
             ..*waiter
         };
         let later = Admission::WaitUntil((now + BROKEN).into_std());
-        match self.ask(later, |strategy| strategy.admit(now.into_std(), &waiter)) {
+        let admission = self.ask(later, |strategy| match strategy.pace() {
+            Some(pace) => pace.admit(now.into_std(), &waiter),
+            None => Admission::Go(waiter.entries),
+        });
+        match admission {
             Admission::Go(entries) => Admission::Go(scaled(entries, 1.0 / charge)),
             wait @ Admission::WaitUntil(_) => wait,
         }
@@ -105,25 +117,22 @@ impl SharedStrategy {
 
     /// A call leaves.
     pub(super) fn depart(&self, now: Instant, entries: usize) {
-        self.ask((), |strategy| strategy.depart(now.into_std(), entries));
+        self.ask_pace((), |pace| pace.depart(now.into_std(), entries));
     }
 
     /// Whether the strategy paces single partition keys.
     pub(crate) fn paces_keys(&self) -> bool {
-        self.ask(false, |strategy| strategy.key_pace().is_some())
+        self.ask_pace(false, |pace| pace.key_pace().is_some())
     }
 
     /// Whether no key is hot or under suspicion.
     pub(super) fn is_idle(&self) -> bool {
-        self.ask(true, |strategy| strategy.key_pace().is_none_or(KeyPace::is_idle))
+        self.ask_pace(true, |pace| pace.key_pace().is_none_or(KeyPace::is_idle))
     }
 
     /// Whether the key has a pace of its own at the moment.
     pub(crate) fn is_hot(&self, key: u64) -> bool {
-        self.hot_keys_seen() > 0
-            && self.ask(false, |strategy| {
-                strategy.key_pace().is_some_and(|keys| keys.is_hot(key))
-            })
+        self.hot_keys_seen() > 0 && self.ask_pace(false, |pace| pace.key_pace().is_some_and(|keys| keys.is_hot(key)))
     }
 
     /// Calls after which more of their keys were hot than before.
@@ -133,7 +142,7 @@ impl SharedStrategy {
 
     /// How much of `wanted` may leave of the key, or until when it waits.
     pub(crate) fn admit_key(&self, now: Instant, key: u64, wanted: usize) -> Result<usize, Instant> {
-        let admission = self.ask(Admission::Go(wanted), |strategy| match strategy.key_pace() {
+        let admission = self.ask_pace(Admission::Go(wanted), |pace| match pace.key_pace() {
             Some(keys) => keys.admit(now.into_std(), key, wanted),
             None => Admission::Go(wanted),
         });
@@ -145,8 +154,8 @@ impl SharedStrategy {
 
     /// A call leaves with entries of the key that count for so much.
     pub(crate) fn depart_key(&self, now: Instant, key: u64, cost: usize) {
-        self.ask((), |strategy| {
-            if let Some(keys) = strategy.key_pace() {
+        self.ask_pace((), |pace| {
+            if let Some(keys) = pace.key_pace() {
                 keys.depart(now.into_std(), key, cost);
             }
         });
@@ -155,9 +164,9 @@ impl SharedStrategy {
     /// Hears what a call came to, key by key. Returns the call without the throttles that are a key's own.
     pub(super) fn observe_keys(&self, outcome: &Outcome, keys: &mut [KeyOutcome]) -> Outcome {
         let were_hot = keys.iter().filter(|key| self.is_hot(key.key)).count();
-        self.ask((), |strategy| {
-            if let Some(pace) = strategy.key_pace() {
-                pace.observe(outcome.sent_at, outcome.answered_at, keys);
+        self.ask_pace((), |pace| {
+            if let Some(key_pace) = pace.key_pace() {
+                key_pace.observe(outcome.sent_at, outcome.answered_at, keys);
             }
         });
         let mut others = *outcome;
@@ -175,12 +184,12 @@ impl SharedStrategy {
 
     /// A call has ended.
     pub(super) fn observe(&self, outcome: &Outcome) {
-        self.ask((), |strategy| strategy.observe(outcome));
+        self.ask_pace((), |pace| pace.observe(outcome));
     }
 
     /// The service is known to be back: resting entries leave at once, and the strategy forgets.
     pub(super) fn reset(&self) {
-        self.ask((), BackoffStrategy::reset);
+        self.ask_pace((), |pace| pace.reset());
         self.tell_all();
     }
 

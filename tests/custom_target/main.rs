@@ -1,6 +1,7 @@
 //! A target made outside the crate, and what the loop does with its answers.
 
 mod abreast;
+mod cleaning_up;
 mod events;
 mod handlers;
 #[path = "../support/log.rs"]
@@ -17,5 +18,5 @@ mod producer;
 mod shutdown;
 mod standing_still;
 mod streams;
-mod taking_back;
+
 mod units;

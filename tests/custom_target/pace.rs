@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Adaptive, BackoffStrategy, PaceReason, PaceSnapshot, PaceState, Retry};
+use aws_batch_delivery::backoff::{Adaptive, BackoffStrategy, Pace, PaceReason, PaceSnapshot, PaceState, Retry};
 use aws_batch_delivery::events::{STALLED, SUMMARY};
 use aws_batch_delivery::targets::Answer;
 use aws_batch_delivery::{Delivery, DeliveryOptions, Progress};
@@ -36,11 +36,17 @@ async fn progress_shows_the_pace_as_long_as_the_options_are_kept() {
 struct Halting;
 
 impl BackoffStrategy for Halting {
-    fn rest(&self, _: Retry) -> Duration {
+    fn delay(&self, _: Retry) -> Duration {
         Duration::ZERO
     }
 
-    fn pace_snapshot(&self) -> Option<PaceSnapshot> {
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for Halting {
+    fn snapshot(&self) -> Option<PaceSnapshot> {
         let mut pace = PaceSnapshot::new(PaceState::Steady, PaceReason::InitialRate);
         pace.rate = Some(100.0);
         Some(pace)

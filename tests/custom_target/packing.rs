@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Pace, Retry, Waiter};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use tokio::time::Instant;
@@ -49,10 +49,16 @@ async fn leftovers_go_first_and_are_topped_up_with_fresh_entries() {
 struct OneCallPerSecond(Mutex<Vec<std::time::Instant>>);
 
 impl BackoffStrategy for OneCallPerSecond {
-    fn rest(&self, _: Retry) -> Duration {
+    fn delay(&self, _: Retry) -> Duration {
         Duration::ZERO
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for OneCallPerSecond {
     fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {
         match &self.0.lock().unwrap()[..] {
             [] | [_] => Admission::Go(waiter.entries),

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions, InvalidEntry};
 use futures::{StreamExt, stream};
@@ -19,11 +19,11 @@ enum Place {
     Complete,
     Lane,
     Supersedes,
-    Rest,
+    Delay,
     Admit,
     Depart,
     Observe,
-    Pause,
+    Cooldown,
 }
 
 impl Place {
@@ -77,11 +77,17 @@ impl BatchTarget for Clumsy {
 struct Nervous(Place);
 
 impl BackoffStrategy for Nervous {
-    fn rest(&self, _: Retry) -> Duration {
-        self.0.panic_if(Place::Rest);
+    fn delay(&self, _: Retry) -> Duration {
+        self.0.panic_if(Place::Delay);
         Duration::ZERO
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for Nervous {
     fn admit(&self, _: Instant, waiter: &Waiter) -> Admission {
         self.0.panic_if(Place::Admit);
         Admission::Go(waiter.entries)
@@ -95,8 +101,8 @@ impl BackoffStrategy for Nervous {
         self.0.panic_if(Place::Observe);
     }
 
-    fn pause(&self) -> Duration {
-        self.0.panic_if(Place::Pause);
+    fn cooldown(&self) -> Duration {
+        self.0.panic_if(Place::Cooldown);
         Duration::ZERO
     }
 }
@@ -161,7 +167,13 @@ async fn a_producer_whose_strategy_panicked_can_be_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_strategy_may_panic_anywhere() {
-    for place in [Place::Rest, Place::Admit, Place::Depart, Place::Observe, Place::Pause] {
+    for place in [
+        Place::Delay,
+        Place::Admit,
+        Place::Depart,
+        Place::Observe,
+        Place::Cooldown,
+    ] {
         let (target, _) = Numbers::answering(|number, chunk| {
             if number == 1 {
                 Answer::Whole(throttle())
@@ -178,7 +190,7 @@ async fn a_strategy_may_panic_anywhere() {
 
 #[tokio::test(start_paused = true)]
 async fn a_strategy_that_panicked_ends_every_delivery_that_shares_it() {
-    let options = DeliveryOptions::default().backoff(Nervous(Place::Rest));
+    let options = DeliveryOptions::default().backoff(Nervous(Place::Delay));
     let (patient, _) = Numbers::answering(|_, chunk| accept(chunk));
     let others = Delivery::new(patient).options(options.clone());
     let waiting = tokio::spawn(async move { others.deliver_stream(stream::iter(0..5).chain(stream::pending())).await });

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use proptest::prelude::*;
@@ -91,10 +91,16 @@ impl Told {
 }
 
 impl BackoffStrategy for Told {
-    fn rest(&self, _: Retry) -> Duration {
+    fn delay(&self, _: Retry) -> Duration {
         Duration::ZERO
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for Told {
     fn admit(&self, _: std::time::Instant, waiter: &Waiter) -> Admission {
         self.wanted.lock().unwrap().push(waiter.entries);
         Admission::Go(self.most)

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Responsive, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Pace, Responsive, Retry, Waiter};
 use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo};
 use aws_batch_simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, TableOptions};
 use tokio::task::JoinSet;
@@ -69,10 +69,16 @@ struct OneCallPerSecond {
 }
 
 impl BackoffStrategy for OneCallPerSecond {
-    fn rest(&self, _: Retry) -> Duration {
+    fn delay(&self, _: Retry) -> Duration {
         Duration::ZERO
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for OneCallPerSecond {
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         let next = self.last.lock().unwrap().map(|last| last + Duration::from_secs(1));
         match next {

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 
 /// Of the rate, after a throttle.
 const DECREASE: f64 = 0.9;
@@ -59,10 +59,16 @@ impl State {
 }
 
 impl BackoffStrategy for Aimd {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         Duration::from_millis(25 << retry.number.min(6))
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for Aimd {
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         let mut state = self.state();
         let state = state.get_or_insert_with(|| State::new(now));

@@ -15,7 +15,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 
 /// Messages by which the limit rises.
 const INCREASE: usize = 10;
@@ -52,10 +52,16 @@ impl FlinkAimd {
 }
 
 impl BackoffStrategy for FlinkAimd {
-    fn rest(&self, _: Retry) -> Duration {
+    fn delay(&self, _: Retry) -> Duration {
         Duration::ZERO
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for FlinkAimd {
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         let window = self.lock();
         let batch = waiter.entries.min(window.limit);

@@ -19,7 +19,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -143,7 +143,7 @@ impl Limiter {
 }
 
 impl BackoffStrategy for SdkAdaptive {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         let mut limiter = self.lock();
         let attempt = (retry.number - 1) % ATTEMPTS + 1;
         let Some(call) = limiter.answered.current() else {
@@ -164,6 +164,12 @@ impl BackoffStrategy for SdkAdaptive {
         Duration::from_secs_f64(most * limiter.random.random::<f64>())
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for SdkAdaptive {
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         let mut limiter = self.lock();
         let moment = limiter.seconds(now);
@@ -200,7 +206,7 @@ impl BackoffStrategy for SdkAdaptive {
         limiter.answered.push(now, throttled);
     }
 
-    fn pause(&self) -> Duration {
+    fn cooldown(&self) -> Duration {
         self.lock().answered.pop();
         Duration::ZERO
     }

@@ -16,7 +16,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -125,7 +125,7 @@ impl Controller {
 }
 
 impl BackoffStrategy for VectorConcurrency {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         let (mut previous, mut seconds) = (1, 1);
         for _ in 1..retry.number.min(10) {
             (previous, seconds) = (seconds, previous + seconds);
@@ -143,6 +143,12 @@ impl BackoffStrategy for VectorConcurrency {
         Duration::from_secs_f64(rest)
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for VectorConcurrency {
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         let mut controller = self.lock();
         let moment = controller.seconds(now);
@@ -179,7 +185,7 @@ impl BackoffStrategy for VectorConcurrency {
         controller.answered.push(now, throttled);
     }
 
-    fn pause(&self) -> Duration {
+    fn cooldown(&self) -> Duration {
         self.lock().answered.pop();
         Duration::ZERO
     }

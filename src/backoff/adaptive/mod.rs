@@ -65,7 +65,7 @@ use settings::Settings;
 pub use snapshot::{PaceReason, PaceSnapshot, PaceState};
 
 use super::jitter::Jitter;
-use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Retry, Waiter, growth};
+use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Waiter, growth};
 
 /// Paces all workers together by what the service can take, which it measures.
 ///
@@ -239,7 +239,7 @@ impl Default for Adaptive {
 }
 
 impl BackoffStrategy for Adaptive {
-    fn rest(&self, retry: Retry) -> Duration {
+    fn delay(&self, retry: Retry) -> Duration {
         let (loss, call, at_once) = {
             let pacer = self.lock();
             (pacer.bad_luck(), pacer.call_time(), !pacer.holds_retries())
@@ -250,10 +250,12 @@ impl BackoffStrategy for Adaptive {
         cooldown::rest(retry, loss, call, &self.jitter)
     }
 
-    fn hold(&self, now: Instant) -> Duration {
-        self.lock().hold(now)
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
     }
+}
 
+impl Pace for Adaptive {
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         self.lock().admit(now, *waiter)
     }
@@ -271,7 +273,11 @@ impl BackoffStrategy for Adaptive {
         *self.hot_keys() = HotKeys::default();
     }
 
-    fn pace_snapshot(&self) -> Option<PaceSnapshot> {
+    fn extra_delay(&self, now: Instant) -> Duration {
+        self.lock().hold(now)
+    }
+
+    fn snapshot(&self) -> Option<PaceSnapshot> {
         Some(self.snapshot())
     }
 

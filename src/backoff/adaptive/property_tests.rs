@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::Adaptive;
 use crate::backoff::testing::assert_refused;
-use crate::backoff::{Admission, BackoffStrategy, Outcome, Retry, Waiter};
+use crate::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 
 const CHUNK: usize = 25;
 
@@ -95,7 +95,7 @@ impl Worker {
             Step::Answer(accepted, throttled) => self.answer(accepted, throttled),
             Step::Reset => self.strategy.reset(),
             Step::Rest(number) => {
-                let rest = self.strategy.rest(Retry { number, previous: None });
+                let rest = self.strategy.delay(Retry { number, previous: None });
                 assert!(rest <= Duration::from_secs(5));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::{Adaptive, PaceReason, PaceState};
-use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
+use crate::backoff::{Admission, Outcome, Pace, Waiter};
 
 const CHUNK: usize = 25;
 const TRIP: Duration = Duration::from_millis(10);

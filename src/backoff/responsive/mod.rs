@@ -18,7 +18,7 @@ use rules::Rules;
 use shared::SharedInterval;
 
 use super::jitter::Jitter;
-use super::{Admission, BackoffStrategy, Outcome, Retry, Waiter, growth};
+use super::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter, growth};
 
 /// Responsive exponential backoff: an interval between calls, longer with rejections and shorter with successes.
 ///
@@ -221,10 +221,16 @@ impl Default for Responsive {
 }
 
 impl BackoffStrategy for Responsive {
-    fn rest(&self, _: Retry) -> Duration {
+    fn delay(&self, _: Retry) -> Duration {
         Duration::ZERO
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for Responsive {
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         match &*self.lock() {
             State::Shared(interval) => interval.admit(now, waiter),
@@ -245,7 +251,7 @@ impl BackoffStrategy for Responsive {
         }
     }
 
-    fn pause(&self) -> Duration {
+    fn cooldown(&self) -> Duration {
         match &*self.lock() {
             State::Shared(_) => Duration::ZERO,
             State::Published(interval) => interval.current(),

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::Responsive;
-use crate::backoff::{BackoffStrategy, Outcome};
+use crate::backoff::{Outcome, Pace};
 
 /// One stretch of requests with the same delay: microseconds, fate, requests.
 type Stretch = (u128, Fate, usize);
@@ -77,7 +77,7 @@ fn drawn(strategy: Responsive) -> Vec<Stretch> {
     let mut answered_at = Instant::now();
     let mut picture: Vec<Stretch> = Vec::new();
     for _ in 0..requests {
-        let delay = strategy.pause();
+        let delay = strategy.cooldown();
         let sent_at = answered_at + delay;
         answered_at = sent_at + Duration::from_millis(8);
         let outcome = Outcome::new(sent_at, answered_at);

@@ -17,10 +17,10 @@ fn throttled(at: Instant) -> Outcome {
 #[test]
 fn a_worker_pauses_for_the_interval_and_its_entries_do_not_rest_as_well() {
     let strategy = Responsive::published();
-    assert_eq!(strategy.pause(), Duration::ZERO);
+    assert_eq!(strategy.cooldown(), Duration::ZERO);
     strategy.observe(&throttled(Instant::now()));
-    assert_eq!(strategy.pause(), MILLISECOND * 500);
-    assert_eq!(strategy.rest(Retry::FIRST), Duration::ZERO);
+    assert_eq!(strategy.cooldown(), MILLISECOND * 500);
+    assert_eq!(strategy.delay(Retry::FIRST), Duration::ZERO);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_reset_takes_the_interval_away() {
     strategy.observe(&throttled(start));
     strategy.reset();
     assert_eq!(strategy.interval(), Duration::ZERO);
-    assert_eq!(strategy.pause(), Duration::ZERO);
+    assert_eq!(strategy.cooldown(), Duration::ZERO);
     assert_eq!(strategy.metrics().times_up, 1);
 }
 
@@ -40,7 +40,7 @@ fn a_shared_strategy_can_be_looked_at_while_it_is_in_use() {
     let used: Arc<dyn BackoffStrategy> = kept.clone();
     let start = Instant::now();
     for _ in 0..5 {
-        used.observe(&throttled(start));
+        used.pace().unwrap().observe(&throttled(start));
     }
     assert_eq!(kept.interval(), Duration::from_micros(100));
     assert_eq!(kept.metrics().times_up, 1);
@@ -125,7 +125,7 @@ proptest! {
         for outcome in history {
             strategy.observe(&outcome);
             prop_assert!(strategy.interval() <= longest);
-            prop_assert!(strategy.pause() <= longest);
+            prop_assert!(strategy.cooldown() <= longest);
         }
     }
 }

@@ -164,7 +164,7 @@ mod tests {
     use tokio::task::yield_now;
 
     use super::*;
-    use crate::backoff::{BackoffStrategy, Outcome, Retry, Waiter};
+    use crate::backoff::{BackoffStrategy, Outcome, Pace, Retry, Waiter};
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
     use crate::invalid::InvalidEntry;
     use crate::pace::{Gate, Permit};
@@ -193,10 +193,16 @@ mod tests {
     struct Counting(Arc<AtomicUsize>);
 
     impl BackoffStrategy for Counting {
-        fn rest(&self, _: Retry) -> Duration {
+        fn delay(&self, _: Retry) -> Duration {
             Duration::ZERO
         }
 
+        fn pace(&self) -> Option<&dyn Pace> {
+            Some(self)
+        }
+    }
+
+    impl Pace for Counting {
         fn observe(&self, _: &Outcome) {
             self.0.fetch_add(1, Relaxed);
         }

@@ -81,7 +81,7 @@ impl Setup {
         });
         let is_first = outage.since == now && outage.next_probe.is_none();
         if is_first || sent_at > outage.since {
-            let delay = self.delays.rest(outage.delay);
+            let delay = self.delays.delay(outage.delay);
             outage.delay = outage.delay.after(delay);
             outage.next_probe = Some(later(now, delay));
             outage.fault = fault.clone();

@@ -31,7 +31,7 @@ pub(crate) struct Awaited<E> {
 /// Hands back entries that receipts or handlers wait for, while the delivery goes on.
 pub(crate) struct HandBacks<E> {
     tasks: JoinSet<HandedBack<E>>,
-    /// Nothing more is taken back.
+    /// Nothing more is cleaned up.
     hurry: CancellationToken,
     /// Entries on the way back, and their bytes.
     underway: (usize, usize),
@@ -79,7 +79,7 @@ impl<E: Send + 'static> HandBacks<E> {
         }
     }
 
-    /// Hands the entries back, after the target has taken back what it did for them.
+    /// Hands the entries back, after the target has cleaned up what it did for them.
     pub(crate) fn begin<T>(&mut self, target: &Arc<T>, awaited: Awaited<E>, patience: Duration)
     where
         T: BatchTarget<Entry = E>,
@@ -94,7 +94,7 @@ impl<E: Send + 'static> HandBacks<E> {
         self.tasks.spawn(async move {
             let (mut undelivered, confirmations): (Vec<_>, Vec<_>) = awaited.entries.into_iter().unzip();
             hurry
-                .run_until_cancelled(take_back(&*target, &mut undelivered, patience))
+                .run_until_cancelled(clean_up(&*target, &mut undelivered, patience))
                 .await;
             let told = stream::iter(undelivered.into_iter().zip(confirmations))
                 .map(|(undelivered, confirmation)| confirmation.hand_back(undelivered))
@@ -139,8 +139,8 @@ impl<E: Send + 'static> HandBacks<E> {
     }
 }
 
-/// Lets the target take back what it has done for the sake of entries that are handed back.
-pub(crate) async fn take_back<T: BatchTarget>(
+/// Lets the target clean up what it has done for the sake of entries that are handed back.
+pub(crate) async fn clean_up<T: BatchTarget>(
     target: &T,
     undelivered: &mut [Undelivered<T::Entry>],
     patience: Duration,
@@ -148,11 +148,11 @@ pub(crate) async fn take_back<T: BatchTarget>(
     if undelivered.is_empty() {
         return;
     }
-    let taking = AssertUnwindSafe(target.take_back(undelivered)).catch_unwind();
+    let taking = AssertUnwindSafe(target.clean_up(undelivered)).catch_unwind();
     let failure = match timeout(patience, taking).await {
         Ok(Ok(())) => return,
         Ok(Err(_)) => "the target panicked as it took entries back",
-        Err(_) => "there was no time to take back all that was done for undelivered entries",
+        Err(_) => "there was no time to clean up all that was done for undelivered entries",
     };
     warn!(target: CLEANUP, destination = destination(target), "{failure}");
 }

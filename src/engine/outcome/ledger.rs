@@ -7,7 +7,7 @@ use std::time::Duration;
 use tracing::debug;
 
 use super::delivered::Delivered;
-use super::hand_backs::{Awaited, HandBacks, take_back};
+use super::hand_backs::{Awaited, HandBacks, clean_up};
 use crate::backoff::{PaceReason, PaceState};
 use crate::engine::calls::Settled;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
@@ -190,7 +190,7 @@ impl<E: Send + 'static> Ledger<E> {
         T: BatchTarget<Entry = E>,
     {
         self.hand_back_awaited(target, patience);
-        take_back(&**target, &mut self.undelivered, patience).await;
+        clean_up(&**target, &mut self.undelivered, patience).await;
         self.undelivered.extend(self.hand_backs.end(patience).await);
     }
 

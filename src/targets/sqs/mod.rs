@@ -249,9 +249,9 @@ impl BatchTarget for SqsQueue {
     }
 
     #[cfg(feature = "s3-offload")]
-    async fn take_back(&self, undelivered: &mut [Undelivered<SendMessageBatchRequestEntry>]) {
+    async fn clean_up(&self, undelivered: &mut [Undelivered<SendMessageBatchRequestEntry>]) {
         if let Some(offload) = &self.offload {
-            offload.take_back(undelivered).await;
+            offload.clean_up(undelivered).await;
         }
     }
 }

@@ -210,7 +210,7 @@ impl Offload {
     }
 
     /// Makes the entries again what they were, and removes the objects of those that SQS does not have.
-    pub(super) async fn take_back(&self, undelivered: &mut [Undelivered<SendMessageBatchRequestEntry>]) {
+    pub(super) async fn clean_up(&self, undelivered: &mut [Undelivered<SendMessageBatchRequestEntry>]) {
         let mut orphans = Vec::new();
         for Undelivered {
             entry,

@@ -21,14 +21,14 @@ enum End {
 #[derive(Clone)]
 struct Marking {
     end: End,
-    taken_back: Arc<Mutex<Vec<Vec<u64>>>>,
+    cleaned_up: Arc<Mutex<Vec<Vec<u64>>>>,
 }
 
 impl Marking {
     fn new(end: End) -> Self {
         Self {
             end,
-            taken_back: Arc::default(),
+            cleaned_up: Arc::default(),
         }
     }
 }
@@ -51,12 +51,12 @@ impl BatchTarget for Marking {
         *entry += 1_000;
     }
 
-    async fn take_back(&self, undelivered: &mut [Undelivered<usize>]) {
+    async fn clean_up(&self, undelivered: &mut [Undelivered<usize>]) {
         for undelivered in &mut *undelivered {
             *undelivered.entry %= 1_000;
         }
         let positions = undelivered.iter().map(|undelivered| undelivered.position).collect();
-        self.taken_back.lock().unwrap().push(positions);
+        self.cleaned_up.lock().unwrap().push(positions);
         match self.end {
             End::Returns => {}
             End::Panics => panic!("a slip"),
@@ -74,11 +74,11 @@ impl BatchTarget for Marking {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_handed_back_is_taken_back_once_and_nothing_else_is() {
+async fn what_is_handed_back_is_cleaned_up_once_and_nothing_else_is() {
     let target = Marking::new(End::Returns);
     let delivery = Delivery::new(target.clone()).options(no_rest().retries(2));
     delivery.deliver([1]).await.unwrap();
-    assert!(target.taken_back.lock().unwrap().is_empty());
+    assert!(target.cleaned_up.lock().unwrap().is_empty());
     let error = delivery.deliver([5, 3]).await.unwrap_err();
     let entries: Vec<usize> = error
         .undelivered()
@@ -86,10 +86,10 @@ async fn what_is_handed_back_is_taken_back_once_and_nothing_else_is() {
         .map(|undelivered| *undelivered.entry)
         .collect();
     assert_eq!(entries, [5, 3]);
-    let mut taken_back = target.taken_back.lock().unwrap();
-    assert_eq!(taken_back.len(), 1);
-    taken_back[0].sort_unstable();
-    assert_eq!(taken_back[0], [0, 1]);
+    let mut cleaned_up = target.cleaned_up.lock().unwrap();
+    assert_eq!(cleaned_up.len(), 1);
+    cleaned_up[0].sort_unstable();
+    assert_eq!(cleaned_up[0], [0, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -130,5 +130,5 @@ async fn whoever_waits_for_an_entry_gets_it_as_it_was() {
     drop(producer.enqueue(3).await.unwrap());
     let error = producer.close().await.unwrap_err();
     assert_eq!(*error.undelivered()[0].entry, 3);
-    assert_eq!(*target.taken_back.lock().unwrap(), [[0], [1]]);
+    assert_eq!(*target.cleaned_up.lock().unwrap(), [[0], [1]]);
 }

@@ -1,0 +1,37 @@
+//! How much one call of a service takes.
+
+/// How much one call of a service takes.
+///
+/// ```
+/// # use aws_batch_delivery::targets::Limits;
+/// let records = Limits::new(500, 5 << 20).with_entry_bytes(1 << 20);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Entries in a call. A limit of 0 counts as 1.
+    pub entries: usize,
+    /// Bytes in a call, counted as [`BatchTarget::check`](super::BatchTarget::check) counts them.
+    pub bytes: usize,
+    /// Bytes of a single entry, counted as the service counts an entry, which need not be how it counts a call. It is for
+    /// [`BatchTarget::check`](super::BatchTarget::check) to see that it is kept.
+    pub entry_bytes: usize,
+}
+
+impl Limits {
+    /// So many entries and so many bytes in a call, of which one entry may take all.
+    pub const fn new(entries: usize, bytes: usize) -> Self {
+        Self {
+            entries,
+            bytes,
+            entry_bytes: bytes,
+        }
+    }
+
+    /// And so many bytes of a single entry.
+    #[must_use]
+    pub const fn with_entry_bytes(mut self, bytes: usize) -> Self {
+        self.entry_bytes = bytes;
+        self
+    }
+}
