@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::delivering::positive;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Service")]
 pub(crate) struct Service {
     /// The profile of the shared AWS configuration
@@ -17,6 +17,6 @@ pub(crate) struct Service {
     #[arg(long, value_name = "URL")]
     pub(crate) endpoint_url: Option<String>,
     /// Deliver to a simulator in this process that takes so many a second
-    #[arg(long, value_name = "RATE", value_parser = positive, conflicts_with_all = ["profile", "region", "endpoint_url"])]
+    #[arg(long, value_name = "RATE", value_parser = positive)]
     pub(crate) simulate: Option<f64>,
 }

@@ -9,10 +9,10 @@ use serde::Deserialize;
 pub(super) const FILES: &str = "manifest-files.json";
 
 /// What an export is.
-const SUMMARY: &str = "manifest-summary.json";
+pub(super) const SUMMARY: &str = "manifest-summary.json";
 
 /// The folder of the data files.
-const DATA: &str = "data";
+pub(super) const DATA: &str = "data";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,12 +4,14 @@ mod compression;
 mod export;
 mod lines;
 mod named;
+#[cfg(feature = "s3")]
+mod object;
 mod reader;
 mod settled;
 mod turns;
 
 pub(crate) use self::lines::{BYTE_ORDER_MARK, Lines};
-pub(crate) use self::named::Input;
+pub(crate) use self::named::{Input, Storage};
 pub(crate) use self::reader::{Counts, Received, read};
 pub(crate) use self::settled::Settled;
 pub(crate) use self::turns::{Place, Turns};

@@ -8,54 +8,89 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::compression::unpacked;
 use super::export;
+#[cfg(feature = "s3")]
+use super::object::Object;
+use crate::arguments::Service;
+use crate::failure::Failure;
 
 /// What the standard input is called.
 const STANDARD_INPUT: &str = "-";
+
+/// Begins the name of an object of S3.
+pub(super) const SCHEME: &str = "s3://";
 
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
     /// What it is called where people are told of it.
     pub(crate) name: String,
-    /// `None` for the standard input.
-    pub(crate) path: Option<PathBuf>,
+    pub(crate) storage: Storage,
     /// Its size as it is stored, where that is known.
     pub(crate) bytes: Option<u64>,
 }
 
+/// Where an input is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Storage {
+    Standard,
+    File(PathBuf),
+    #[cfg(feature = "s3")]
+    Object(Object),
+}
+
 impl Input {
-    /// The inputs that these arguments name: files, patterns, `-`.
-    pub(crate) fn named(arguments: &[String]) -> Result<Vec<Self>, String> {
+    /// The inputs that these arguments name: files, patterns, folders of exports, objects of S3, `-`.
+    pub(crate) async fn named(arguments: &[String], service: &Service) -> Result<Vec<Self>, Failure> {
         if arguments.is_empty() {
             if stdin().is_terminal() {
-                return Err("no input is named: name files, or - for the standard input".to_owned());
+                let words = "no input is named: name files, or - for the standard input";
+                return Err(Failure::WrongUse(words.to_owned()));
             }
             return Ok(vec![Self::standard()]);
         }
         let mut inputs = Vec::new();
         for argument in arguments {
-            if argument == STANDARD_INPUT {
-                inputs.push(Self::standard());
-            } else if !Path::new(argument).exists() && argument.contains(['*', '?', '[']) {
-                inputs.extend(Self::matching(argument)?);
-            } else if let Some(files) = export::data_files(Path::new(argument))? {
-                for file in files {
-                    inputs.push(Self::file(&file)?);
-                }
-            } else {
-                inputs.push(Self::file(Path::new(argument))?);
-            }
+            inputs.extend(match argument.strip_prefix(SCHEME) {
+                Some(object) => Self::objects(object, service).await?,
+                None => Self::local(argument).map_err(Failure::WrongUse)?,
+            });
         }
-        if inputs.iter().filter(|input| input.path.is_none()).count() > 1 {
-            return Err("the standard input is named twice: it can be read only once".to_owned());
+        if inputs.iter().filter(|input| input.storage == Storage::Standard).count() > 1 {
+            let words = "the standard input is named twice: it can be read only once";
+            return Err(Failure::WrongUse(words.to_owned()));
         }
         Ok(inputs)
+    }
+
+    #[cfg(feature = "s3")]
+    async fn objects(name: &str, service: &Service) -> Result<Vec<Self>, Failure> {
+        super::object::named(name, service).await
+    }
+
+    #[cfg(not(feature = "s3"))]
+    async fn objects(name: &str, _: &Service) -> Result<Vec<Self>, Failure> {
+        let words = format!("{SCHEME}{name} cannot be read: this program was built without its feature s3");
+        Err(Failure::WrongUse(words))
+    }
+
+    fn local(argument: &str) -> Result<Vec<Self>, String> {
+        let path = Path::new(argument);
+        if argument == STANDARD_INPUT {
+            return Ok(vec![Self::standard()]);
+        }
+        if !path.exists() && argument.contains(['*', '?', '[']) {
+            return Self::matching(argument);
+        }
+        match export::data_files(path)? {
+            Some(files) => files.iter().map(|file| Self::file(file)).collect(),
+            None => Ok(vec![Self::file(path)?]),
+        }
     }
 
     fn standard() -> Self {
         Self {
             name: STANDARD_INPUT.to_owned(),
-            path: None,
+            storage: Storage::Standard,
             bytes: None,
         }
     }
@@ -87,15 +122,25 @@ impl Input {
         }
         // A pipe has no size.
         let bytes = metadata.is_file().then_some(metadata.len());
-        let path = Some(path.to_owned());
-        Ok(Self { name, path, bytes })
+        let storage = Storage::File(path.to_owned());
+        Ok(Self { name, storage, bytes })
+    }
+
+    /// The path of a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.storage {
+            Storage::File(path) => Some(path),
+            _ => None,
+        }
     }
 
     /// Its content, unpacked. What is read of the stored bytes is counted.
     pub(crate) fn open(&self, read_bytes: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
-        let stored: Box<dyn Read + Send> = match &self.path {
-            Some(path) => Box::new(File::open(path)?),
-            None => Box::new(stdin()),
+        let stored: Box<dyn Read + Send> = match &self.storage {
+            Storage::File(path) => Box::new(File::open(path)?),
+            Storage::Standard => Box::new(stdin()),
+            #[cfg(feature = "s3")]
+            Storage::Object(object) => Box::new(object.open()),
         };
         unpacked(Box::new(Counted {
             stored,
@@ -120,11 +165,14 @@ impl<R: Read> Read for Counted<R> {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
 
     fn named(arguments: &[&str]) -> Result<Vec<String>, String> {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        let inputs = Input::named(&arguments)?;
+        let inputs = Input::named(&arguments, &Service::default()).now_or_never().unwrap();
+        let inputs = inputs.map_err(|failure| failure.to_string())?;
         Ok(inputs.into_iter().map(|input| input.name).collect())
     }
 

@@ -10,7 +10,7 @@ use crate::flaw::Flaw;
 use crate::format::{Format, Record, Source};
 
 /// Inputs that are open at once at most: file descriptors are limited, and each takes a buffer.
-const MOST_OPEN: usize = 64;
+const MOST_OPEN: usize = 32;
 
 /// Where a record stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

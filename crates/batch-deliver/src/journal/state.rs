@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::input::{Input, Settled};
+use crate::input::{Input, Settled, Storage};
 
 /// What is loaded. A journal is good for the same load alone, since it counts the records in the order in which they are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +25,11 @@ pub(crate) struct Identity {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct InputIdentity {
-    path: PathBuf,
+    /// The whole path, or the name of an object.
+    place: String,
     bytes: u64,
-    /// Nanoseconds since 1970.
-    modified: u128,
+    /// When the file was modified, or the tag of the object.
+    version: String,
 }
 
 /// A line behind the first one.
@@ -65,7 +66,7 @@ impl Identity {
         if self.inputs != old.inputs {
             let changed = self.inputs.iter().find(|input| !old.inputs.contains(input));
             return Some(match changed {
-                Some(input) => format!("{} has changed, or was not among the inputs", input.path.display()),
+                Some(input) => format!("{} has changed, or was not among the inputs", input.place),
                 None => "the inputs are others, or in another order".to_owned(),
             });
         }
@@ -82,17 +83,28 @@ impl Identity {
 impl InputIdentity {
     fn of(input: &Input) -> Result<Self, Failure> {
         let unreadable = |error: io::Error| Failure::WrongUse(format!("{} cannot be read: {error}", input.name));
-        let (Some(path), Some(bytes)) = (&input.path, input.bytes) else {
-            let words = format!("--resume needs files, and {} cannot be read a second time", input.name);
-            return Err(Failure::WrongUse(words));
+        let (place, version) = match &input.storage {
+            Storage::File(path) if input.bytes.is_some() => {
+                let path = path.canonicalize().map_err(unreadable)?;
+                let modified = path
+                    .metadata()
+                    .and_then(|metadata| metadata.modified())
+                    .map_err(unreadable)?;
+                let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+                (path.display().to_string(), modified.as_nanos().to_string())
+            }
+            #[cfg(feature = "s3")]
+            Storage::Object(object) => (input.name.clone(), object.etag.clone()),
+            _ => {
+                let words = format!("--resume needs files, and {} cannot be read a second time", input.name);
+                return Err(Failure::WrongUse(words));
+            }
         };
-        let path = path.canonicalize().map_err(unreadable)?;
-        let modified = path
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .map_err(unreadable)?;
-        let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        Ok(Self { path, bytes, modified })
+        Ok(Self {
+            place,
+            bytes: input.bytes.unwrap_or_default(),
+            version,
+        })
     }
 }
 
@@ -353,7 +365,7 @@ mod tests {
     fn what_cannot_be_read_twice_cannot_be_resumed() {
         let input = Input {
             name: "-".to_owned(),
-            path: None,
+            storage: Storage::Standard,
             bytes: None,
         };
         let refused = Identity::new("load", "films", "turns", &[input], 400)

@@ -17,6 +17,9 @@ impl Estimate {
     /// Entries a second, now that so many are settled after this time.
     #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
     pub(crate) fn rate(&mut self, elapsed: Duration, settled: u64) -> f64 {
+        if self.seen.is_empty() {
+            self.seen.push_back((Duration::ZERO, 0));
+        }
         self.seen.push_back((elapsed, settled));
         while self.seen.len() > 2 && self.seen[1].0 + AVERAGED <= elapsed {
             self.seen.pop_front();
@@ -55,6 +58,7 @@ mod tests {
     fn the_rate_is_that_of_the_last_seconds() {
         let mut estimate = Estimate::default();
         assert!(estimate.rate(Duration::ZERO, 0) <= 0.0);
+        assert!((Estimate::default().rate(Duration::from_secs(10), 50) - 5.0).abs() < 1e-9);
         for second in 1..=20 {
             estimate.rate(Duration::from_secs(second), second * 1_000);
         }

@@ -34,8 +34,7 @@ struct Sums {
 
 impl<T: BatchTarget> Job<T> {
     /// Checks every line against the key and the limits, as a delivery would.
-    pub(super) fn dry_run(self, common: &Common) -> Result<Outcome, Failure> {
-        let inputs = Input::named(&common.inputs).map_err(Failure::WrongUse)?;
+    pub(super) fn dry_run(self, common: &Common, inputs: Vec<Input>) -> Result<Outcome, Failure> {
         let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let mut turns = turns(common, inputs, self.format, Settled::default());

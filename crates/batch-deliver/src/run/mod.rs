@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::{Delivery, DeliveryError, Progress, Report};
 use clap::ValueEnum;
+use tokio::task;
 
 use self::dry_run::Measured;
 use self::simulated::Simulated;
@@ -54,10 +55,10 @@ struct Job<T: BatchTarget> {
 
 impl<T: BatchTarget> Job<T> {
     async fn run(self, common: &Common) -> Result<Outcome, Failure> {
+        let inputs = Input::named(&common.inputs, &common.service).await?;
         if common.dry_run {
-            return self.dry_run(common);
+            return task::block_in_place(|| self.dry_run(common, inputs));
         }
-        let inputs = Input::named(&common.inputs).map_err(Failure::WrongUse)?;
         let options = common.delivering.options()?;
         let console = self.console.clone();
         let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
@@ -154,7 +155,7 @@ fn dead_letter(common: &Common, inputs: &[Input]) -> Result<Option<DeadLetter>, 
     };
     let dead_letter = DeadLetter::open(path)?;
     let same = path.canonicalize().ok();
-    let is_input = |input: &Input| input.path.as_ref().and_then(|path| path.canonicalize().ok()) == same;
+    let is_input = |input: &Input| input.path().and_then(|path| path.canonicalize().ok()) == same;
     if same.is_some() && inputs.iter().any(is_input) {
         let words = format!(
             "{} is an input and the file of dead letters: name another one",

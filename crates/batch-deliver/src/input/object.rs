@@ -1,0 +1,234 @@
+//! Objects of S3.
+
+use std::io::{self, Read};
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::Builder;
+use aws_sdk_s3::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_s3::primitives::AggregatedBytes;
+use glob::Pattern;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use super::export;
+use super::named::{Input, SCHEME, Storage};
+use crate::arguments::Service;
+use crate::connect;
+use crate::failure::Failure;
+
+/// Bytes that are asked for at once. A request that fails is made again, and no connection has to last for a whole object.
+const PART: u64 = 1 << 20;
+
+/// Characters that make a pattern of a key.
+const WILDCARDS: [char; 3] = ['*', '?', '['];
+
+/// One object.
+#[derive(Debug, Clone)]
+pub(crate) struct Object {
+    client: Client,
+    runtime: Handle,
+    bucket: String,
+    key: String,
+    bytes: u64,
+    /// Tells what it contains.
+    pub(crate) etag: String,
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.bucket, &self.key, &self.etag) == (&other.bucket, &other.key, &other.etag)
+    }
+}
+
+impl Eq for Object {}
+
+/// The objects that `bucket/key` names: one, those of a prefix or a pattern, or the data files of an export.
+pub(super) async fn named(name: &str, service: &Service) -> Result<Vec<Input>, Failure> {
+    let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
+    let config = connect::config(service).await?;
+    // Emulators have no name for each bucket.
+    let config = Builder::from(&config)
+        .force_path_style(service.endpoint_url.is_some())
+        .build();
+    let client = Client::from_conf(config);
+    let objects = Bucket { client, name: bucket }.named(key).await?;
+    if objects.is_empty() {
+        return Err(Failure::WrongUse(format!("there is no object {SCHEME}{name}")));
+    }
+    Ok(objects.into_iter().map(Object::input).collect())
+}
+
+struct Bucket<'a> {
+    client: Client,
+    name: &'a str,
+}
+
+impl Bucket<'_> {
+    async fn named(&self, key: &str) -> Result<Vec<Object>, Failure> {
+        let fixed = key.split(WILDCARDS).next().unwrap_or_default();
+        let listed = self.listed(fixed).await?;
+        if let Some(exact) = listed.iter().find(|object| object.key == key) {
+            return Ok(vec![exact.clone()]);
+        }
+        if fixed != key {
+            let pattern =
+                Pattern::new(key).map_err(|error| Failure::WrongUse(format!("{key} is no pattern: {error}")))?;
+            return Ok(listed
+                .into_iter()
+                .filter(|object| pattern.matches(&object.key))
+                .collect());
+        }
+        let folder = match key.trim_end_matches('/') {
+            "" => String::new(),
+            folder => format!("{folder}/"),
+        };
+        match listed
+            .iter()
+            .find(|object| object.key == format!("{folder}{}", export::FILES))
+        {
+            Some(list) => self.exported(&folder, list, &listed).await,
+            None => Ok(listed),
+        }
+    }
+
+    /// All objects whose keys begin so, but for those that only stand for a folder.
+    async fn listed(&self, prefix: &str) -> Result<Vec<Object>, Failure> {
+        let list = self.client.list_objects_v2().bucket(self.name).prefix(prefix);
+        let mut pages = list.into_paginator().send();
+        let mut objects = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| self.failure(prefix, &error))?;
+            for object in page.contents() {
+                let (Some(key), Some(bytes)) = (object.key(), object.size()) else {
+                    continue;
+                };
+                let bytes = u64::try_from(bytes).unwrap_or_default();
+                if bytes > 0 {
+                    objects.push(Object {
+                        client: self.client.clone(),
+                        runtime: Handle::current(),
+                        bucket: self.name.to_owned(),
+                        key: key.to_owned(),
+                        bytes,
+                        etag: object.e_tag().unwrap_or_default().to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(objects)
+    }
+
+    /// The data files of an export, of which this object is the list.
+    async fn exported(&self, folder: &str, list: &Object, listed: &[Object]) -> Result<Vec<Object>, Failure> {
+        let failed = |words: String| Failure::WrongUse(format!("{SCHEME}{}/{folder} {words}", self.name));
+        let of_key = |key: &str| listed.iter().find(|object| object.key == key);
+        if let Some(summary) = of_key(&format!("{folder}{}", export::SUMMARY)) {
+            let summary = self.text(summary).await?;
+            export::check(&summary).map_err(failed)?;
+        }
+        let names =
+            export::names(&self.text(list).await?).ok_or_else(|| failed("has no list of data files".to_owned()))?;
+        let files = names.iter().map(|name| {
+            let key = format!("{folder}{}/{name}", export::DATA);
+            of_key(&key)
+                .cloned()
+                .ok_or_else(|| failed(format!("has no {key}: copy the whole export")))
+        });
+        files.collect()
+    }
+
+    async fn text(&self, object: &Object) -> Result<String, Failure> {
+        let unreadable = |words: String| Failure::Failed(format!("{SCHEME}{}/{} {words}", self.name, object.key));
+        let bytes = object.part(0, object.bytes).await.map_err(unreadable)?;
+        String::from_utf8(bytes).map_err(|_| unreadable("is not UTF-8 text".to_owned()))
+    }
+
+    fn failure<E>(&self, prefix: &str, error: &E) -> Failure
+    where
+        E: std::error::Error + ProvideErrorMetadata,
+    {
+        let words = match (error.code(), error.message()) {
+            (Some(code), Some(message)) => format!("{code}: {message}"),
+            _ => DisplayErrorContext(error).to_string(),
+        };
+        Failure::Failed(format!("{SCHEME}{}/{prefix} cannot be listed: {words}", self.name))
+    }
+}
+
+impl Object {
+    fn input(self) -> Input {
+        Input {
+            name: format!("{SCHEME}{}/{}", self.bucket, self.key),
+            bytes: Some(self.bytes),
+            storage: Storage::Object(self),
+        }
+    }
+
+    /// Reads it part by part, each while the one before is worked on. For a thread that may block.
+    pub(super) fn open(&self) -> Parts {
+        Parts {
+            object: self.clone(),
+            asked: 0,
+            next: None,
+            current: io::Cursor::default(),
+        }
+    }
+
+    /// So many bytes from a position, unless the object is not the one any more that was listed.
+    async fn part(&self, from: u64, bytes: u64) -> Result<Vec<u8>, String> {
+        let range = format!("bytes={from}-{}", (from + bytes).min(self.bytes).saturating_sub(1));
+        let get = self
+            .client
+            .get_object()
+            .bucket(&self.bucket)
+            .key(&self.key)
+            .range(range);
+        let got = get.if_match(&self.etag).send().await;
+        let got = got.map_err(|error| match error.code() {
+            Some("PreconditionFailed") => "has changed since it was listed".to_owned(),
+            Some(code) => format!("cannot be read: {code}: {}", error.message().unwrap_or_default()),
+            None => format!("cannot be read: {}", DisplayErrorContext(&error)),
+        })?;
+        let bytes = got.body.collect().await.map(AggregatedBytes::to_vec);
+        bytes.map_err(|error| format!("cannot be read: {}", DisplayErrorContext(&error)))
+    }
+}
+
+/// An object as it is read.
+pub(super) struct Parts {
+    object: Object,
+    /// Bytes that were asked for.
+    asked: u64,
+    next: Option<JoinHandle<Result<Vec<u8>, String>>>,
+    current: io::Cursor<Vec<u8>>,
+}
+
+impl Parts {
+    /// Asks for the part behind those that were asked for.
+    fn ask(&mut self) {
+        if self.asked < self.object.bytes {
+            let (object, from) = (self.object.clone(), self.asked);
+            let part = async move { object.part(from, PART).await };
+            self.next = Some(self.object.runtime.spawn(part));
+            self.asked += PART;
+        }
+    }
+}
+
+impl Read for Parts {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.current.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            if self.next.is_none() {
+                self.ask();
+            }
+            let Some(next) = self.next.take() else { return Ok(0) };
+            let part = self.object.runtime.block_on(next).map_err(io::Error::other)?;
+            self.current = io::Cursor::new(part.map_err(io::Error::other)?);
+            self.ask();
+        }
+    }
+}

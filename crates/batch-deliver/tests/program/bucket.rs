@@ -1,0 +1,92 @@
+//! A bucket over HTTP: lists of objects, and ranges of them.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
+
+/// Serves a bucket `b` as S3 does, as far as the program asks for it.
+pub(crate) struct Bucket {
+    objects: Objects,
+    endpoint: String,
+}
+
+impl Bucket {
+    pub(crate) fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let objects = Objects::default();
+        let served = Arc::clone(&objects);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let objects = Arc::clone(&served);
+                thread::spawn(move || answer(&stream.unwrap(), &objects));
+            }
+        });
+        Self { objects, endpoint }
+    }
+
+    pub(crate) fn put(&self, key: &str, content: impl Into<Vec<u8>>) {
+        self.objects.lock().unwrap().insert(key.to_owned(), content.into());
+    }
+
+    pub(crate) fn arguments(&self) -> String {
+        format!("--endpoint-url {}", self.endpoint)
+    }
+}
+
+/// Answers one request, and closes the connection.
+fn answer(mut stream: &TcpStream, objects: &Objects) {
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let Some(first) = lines.next() else { return };
+    let target = first.split(' ').nth(1).unwrap().to_owned();
+    let headers: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+    let header = |name: &str| {
+        let value = headers
+            .iter()
+            .find_map(|line| line.split_once(": ").filter(|(found, _)| *found == name));
+        value.map(|(_, value)| value.to_owned())
+    };
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let (status, body) = if path.trim_end_matches('/') == "/b" {
+        (200, list(&objects.lock().unwrap(), query).into_bytes())
+    } else {
+        match objects.lock().unwrap().get(path.trim_start_matches("/b/")) {
+            None => (404, Vec::new()),
+            Some(content) if header("if-match") != Some(etag(content)) => (412, Vec::new()),
+            Some(content) => (206, range(content, &header("range").unwrap()).to_vec()),
+        }
+    };
+    let head = format!(
+        "HTTP/1.1 {status} -\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    // A client that has what it wants may have gone.
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+}
+
+fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
+    let prefix = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("prefix="))
+        .unwrap_or_default();
+    let prefix = prefix.replace("%2F", "/");
+    let listed = objects.iter().filter(|(key, _)| key.starts_with(&prefix));
+    let contents = listed.map(|(key, content)| {
+        let (size, etag) = (content.len(), etag(content));
+        format!("<Contents><Key>{key}</Key><Size>{size}</Size><ETag>{etag}</ETag></Contents>")
+    });
+    format!("<ListBucketResult>{}</ListBucketResult>", contents.collect::<String>())
+}
+
+fn etag(content: &[u8]) -> String {
+    format!("\"{}\"", content.len())
+}
+
+fn range<'a>(content: &'a [u8], header: &str) -> &'a [u8] {
+    let (first, last) = header.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+    &content[first.parse().unwrap()..=last.parse().unwrap()]
+}

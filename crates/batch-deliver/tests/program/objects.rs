@@ -1,0 +1,49 @@
+//! Inputs in S3.
+
+use serde_json::json;
+
+use crate::bucket::Bucket;
+use crate::program::{Folder, Run, items};
+
+fn load(folder: &Folder, bucket: &Bucket, inputs: &str) -> Run {
+    folder.load(&format!("{} {inputs}", bucket.arguments()))
+}
+
+#[test]
+fn an_object_a_prefix_a_pattern_and_an_export_are_inputs() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    bucket.put("in/a", items(0..10));
+    bucket.put("in/ab.jsonl", zstd::encode_all(items(10..30).as_bytes(), 1).unwrap());
+    bucket.put("in/c.jsonl", items(30..33));
+    bucket.put("in/empty/", "");
+    load(&folder, &bucket, "s3://b/in/a").expect(0, "10 delivered");
+    load(&folder, &bucket, "s3://b/in/").expect(0, "33 delivered");
+    load(&folder, &bucket, "s3://b/in/*.jsonl").expect(0, "23 delivered");
+    load(&folder, &bucket, "s3://b/in/x").expect(2, "there is no object s3://b/in/x");
+    bucket.put(
+        "out/manifest-files.json",
+        json!({"dataFileS3Key": "out/data/1.json"}).to_string(),
+    );
+    bucket.put("out/data/1.json", "{\"Item\":{\"id\":{\"N\":\"1\"}}}\n");
+    load(&folder, &bucket, "s3://b/out").expect(0, "1 delivered");
+    load(&folder, &bucket, "--dry-run s3://b/out/").expect(0, "1 entries are good");
+}
+
+#[test]
+fn an_object_of_many_parts_is_read_as_a_whole() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    let long = items(0..60_000);
+    assert!(long.len() > 2 << 20);
+    bucket.put("long", long);
+    load(&folder, &bucket, "s3://b/long").expect(0, "60,000 delivered");
+}
+
+#[test]
+fn a_flaw_in_an_object_is_told_by_its_name_and_line() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    bucket.put("a", items(0..2) + "oops");
+    load(&folder, &bucket, "s3://b/a").expect(1, "s3://b/a:3: column 1: this is not JSON");
+}
