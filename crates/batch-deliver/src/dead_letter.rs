@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use aws_batch_delivery::Cause;
 use serde_json::json;
 
+use crate::cause;
 use crate::failure::Failure;
 
 /// A file of entries as their input has them, so that it can be an input itself, and beside it a file of their causes.
@@ -65,7 +66,7 @@ impl DeadLetter {
             return Err(error.kind().into());
         }
         let cause = json!({
-            "cause": letter.cause.to_string(),
+            "cause": cause::words(letter.cause),
             "attempts": letter.attempts,
             "may_have_been_delivered": letter.may_have_been_delivered,
             "file": letter.file,

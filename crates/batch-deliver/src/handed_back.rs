@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use aws_batch_delivery::Cause;
 
+use crate::cause;
 use crate::input::{Place, Settled};
 
 /// Causes that are told; the others are counted.
@@ -33,7 +34,7 @@ pub(crate) struct Reason {
 impl HandedBack {
     /// The entry of this place was not delivered. It may be kept by a journal or as a dead letter.
     pub(crate) fn add(&mut self, place: Place, cause: &Cause, is_kept: bool) {
-        let words = cause.to_string();
+        let words = cause::words(cause);
         let is_full = self.causes.len() == TOLD;
         match self.causes.iter_mut().find(|known| known.words == words) {
             Some(known) => known.entries += 1,

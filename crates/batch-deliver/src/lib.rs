@@ -1,6 +1,7 @@
 //! The program `batch-deliver`, as a library for its own tests. What it does for people is told in `README.md`.
 
 mod arguments;
+mod cause;
 mod connect;
 mod console;
 mod dead_letter;
@@ -12,6 +13,7 @@ mod input;
 mod item;
 mod journal;
 mod key;
+mod log;
 mod progress;
 mod run;
 mod settling;

@@ -68,6 +68,7 @@ impl Input {
     }
 
     #[cfg(not(feature = "s3"))]
+    #[expect(clippy::unused_async, reason = "with the feature it waits")]
     async fn objects(name: &str, _: &Service) -> Result<Vec<Self>, Failure> {
         let words = format!("{SCHEME}{name} cannot be read: this program was built without its feature s3");
         Err(Failure::WrongUse(words))
@@ -130,7 +131,9 @@ impl Input {
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.storage {
             Storage::File(path) => Some(path),
-            _ => None,
+            Storage::Standard => None,
+            #[cfg(feature = "s3")]
+            Storage::Object(_) => None,
         }
     }
 

@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::format::Format;
 use crate::input::{self, Input, Settled, Turns};
 use crate::journal::{Identity, Journal, State};
+use crate::log;
 use crate::progress::{Ticker, Watched};
 use crate::settling::Settling;
 use crate::stop::Stop;
@@ -61,6 +62,7 @@ impl<T: BatchTarget> Job<T> {
         }
         let options = common.delivering.options()?;
         let console = self.console.clone();
+        log::start(console.clone());
         let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let dead_letter = dead_letter(common, &inputs)?;

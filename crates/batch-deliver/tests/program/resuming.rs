@@ -1,13 +1,14 @@
 //! Loads that are interrupted or killed, and go on.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
+use aws_batch_simulator::{Faults, InjectedFault};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
-use crate::program::{Folder, Run, items};
+use crate::program::{Folder, Run, interrupt, items};
 use crate::served::Served;
 
 /// Entries in flight at most: four calls of 25 writes, or of 10 messages.
@@ -108,11 +109,7 @@ fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
     let load = format!("load --table t {} a.jsonl", served.arguments());
     let mut child = start(&folder, &load);
     wait_for(&mut child, 100);
-    let interrupted = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(interrupted.success());
+    interrupt(&child);
     let run = Run::from(child.wait_with_output().unwrap());
     run.expect(130, "stopping: waiting for the calls in flight")
         .expect(130, "to go on, run the same command again");
@@ -121,6 +118,31 @@ fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
     assert!(!run.stderr.contains("twice"), "{}", run.stderr);
     assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
     assert_eq!(served.table.statistics().applied, u64::from(ITEMS));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_ends_at_once_and_the_next_run_sends_again_what_was_in_flight() {
+    let folder = Folder::new();
+    let served = Served::new(1e6);
+    // The answers come much later than anybody waits.
+    served
+        .table
+        .set_faults(Faults::none().calls(1.0, InjectedFault::Hung { applied: false }));
+    folder.write("a.jsonl", items(0..10));
+    let load = format!("load --table t {} a.jsonl", served.arguments());
+    let mut child = start(&folder, &load);
+    let output = BufReader::new(child.stdout.as_mut().unwrap());
+    let in_flight = |line: Result<String, _>| line.unwrap().contains("\"in_flight\":10");
+    assert!(output.lines().any(in_flight));
+    interrupt(&child);
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(said.any(|line| line.starts_with("stopping")));
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    served.table.set_faults(Faults::none());
+    Run::from(start(&folder, &load).wait_with_output().unwrap())
+        .expect(0, "up to 100 entries that were in flight may be sent twice");
 }
 
 #[test]

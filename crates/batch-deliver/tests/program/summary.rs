@@ -1,6 +1,9 @@
 //! What the program says, and its exit codes.
 
-use crate::program::{Folder, items};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use crate::program::{Folder, interrupt, items};
 
 #[test]
 fn wrong_use_is_told_with_what_to_do() {
@@ -76,4 +79,34 @@ fn help_fits_a_screen() {
         assert!(run.stdout.lines().count() <= 50, "{}", run.stdout);
         assert!(run.stdout.lines().all(|line| line.len() <= 120), "{}", run.stdout);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_service_that_accepts_nothing_is_warned_of() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..3));
+    // Nothing listens there.
+    let mut child = folder
+        .command("load --table t --key id:N --endpoint-url http://127.0.0.1:9 a.jsonl")
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let warning = said.find(|line| line.contains("no connection")).unwrap();
+    assert!(warning.contains("dynamodb/t"), "{warning}");
+    interrupt(&child);
+    assert!(said.any(|line| line.starts_with("a.jsonl:1 and 2 more: the delivery was cancelled")));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_load_is_over_at_its_deadline() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..1_000));
+    folder
+        .run("load --simulate 10 --table t --key id:N --deadline 300ms --dead-letter dead a.jsonl")
+        .expect(1, "the deadline was reached")
+        .expect(1, "not read: ");
+    assert!(!folder.read("dead").is_empty());
 }

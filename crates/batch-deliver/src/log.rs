@@ -1,0 +1,66 @@
+//! Warnings of the library, told as the program's own.
+
+use std::io::{self, Write};
+
+use aws_batch_delivery::events::SUMMARY;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::console::Console;
+
+/// The targets of the library begin so.
+const LIBRARY: &str = "aws_batch_delivery";
+
+/// Tells the library's warnings, but for the summary, which the program has itself: that nothing is accepted, above all.
+pub(crate) fn start(console: Console) {
+    let told = Targets::new()
+        .with_target(LIBRARY, LevelFilter::WARN)
+        .with_target(SUMMARY, LevelFilter::OFF);
+    let words = fmt::layer()
+        .without_time()
+        .with_target(false)
+        .with_level(false)
+        .with_ansi(false)
+        .with_writer(Told(console));
+    // A program that uses this library twice has a log already.
+    let _ = tracing_subscriber::registry().with(told).with(words).try_init();
+}
+
+/// Makes lines of the console of what is written.
+struct Told(Console);
+
+/// One event.
+struct Event<'a> {
+    console: &'a Console,
+    text: Vec<u8>,
+}
+
+impl<'a> MakeWriter<'a> for Told {
+    type Writer = Event<'a>;
+
+    fn make_writer(&'a self) -> Event<'a> {
+        Event {
+            console: &self.0,
+            text: Vec::new(),
+        }
+    }
+}
+
+impl Write for Event<'_> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.text.write(text)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Event<'_> {
+    fn drop(&mut self) {
+        self.console.warn(String::from_utf8_lossy(&self.text).trim());
+    }
+}
