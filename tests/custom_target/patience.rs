@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Retry, Waiter};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Pace, Retry, Waiter};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, Progress};
 use tokio::time::Instant;
@@ -65,10 +65,16 @@ async fn entries_behind_one_whose_time_is_used_up_are_not_sent_once_more() {
 struct Late(Instant);
 
 impl BackoffStrategy for Late {
-    fn rest(&self, _: Retry) -> Duration {
+    fn delay(&self, _: Retry) -> Duration {
         Duration::ZERO
     }
 
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for Late {
     fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {
         if now < (self.0 + Duration::from_secs(1)).into_std() {
             Admission::WaitUntil(self.0.into_std())
