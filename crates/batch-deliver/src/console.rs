@@ -15,7 +15,7 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// With a bar where a person looks on, and nobody asked for something else.
+    /// With a bar on a terminal, unless something else is asked for.
     pub(crate) fn new(is_json: bool, is_quiet: bool) -> Self {
         let has_bar = !is_json && !is_quiet && stderr().is_terminal();
         Self {

@@ -10,7 +10,7 @@ use crate::journal::Journal;
 use crate::stop::Stop;
 use crate::window::{Origin, Window};
 
-/// Keeps the books of a delivery: the journal, the dead letters, and the causes.
+/// What is kept of a delivery: the journal, the dead letters, and the causes.
 #[derive(Debug)]
 pub(crate) struct Settling {
     pub(crate) window: Window,
@@ -34,7 +34,7 @@ impl Settling {
         let Some(origin) = self.window.settle(undelivered.position) else {
             return;
         };
-        let is_kept = self.is_left_to_the_next_run(&undelivered.cause) || self.bury(&origin, undelivered);
+        let is_kept = self.is_left_to_the_next_run(&undelivered.cause) || self.write_dead_letter(&origin, undelivered);
         let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
         handed_back.add(origin.place, &undelivered.cause, is_kept);
     }
@@ -49,7 +49,7 @@ impl Settling {
     }
 
     /// Writes a dead letter. Without a place for these, the delivery goes no further.
-    fn bury<E>(&self, origin: &Origin, undelivered: &Undelivered<E>) -> bool {
+    fn write_dead_letter<E>(&self, origin: &Origin, undelivered: &Undelivered<E>) -> bool {
         let (Some(dead_letter), Some(text)) = (&self.dead_letter, &origin.text) else {
             return false;
         };

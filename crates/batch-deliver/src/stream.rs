@@ -73,12 +73,12 @@ pub(crate) fn entries<E: Send + 'static>(
     window: Window,
     bad_lines: BadLines,
 ) -> impl Stream<Item = Result<E, Ended>> {
-    let mut parcel: std::vec::IntoIter<_> = Vec::new().into_iter();
+    let mut batch: std::vec::IntoIter<_> = Vec::new().into_iter();
     poll_fn(move |context| {
         loop {
-            let Some(next) = parcel.next() else {
+            let Some(next) = batch.next() else {
                 match ready!(receiver.poll_recv(context)) {
-                    Some(records) => parcel = records.into_iter(),
+                    Some(records) => batch = records.into_iter(),
                     None => return Poll::Ready(None),
                 }
                 continue;

@@ -7,10 +7,10 @@ use crate::input::Place;
 
 /// Where the entries under way come from, by their positions in the delivery. Clones show the same.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Window(Arc<Mutex<Under>>);
+pub(crate) struct Window(Arc<Mutex<UnderWay>>);
 
 #[derive(Debug, Default)]
-struct Under {
+struct UnderWay {
     /// The position of the first origin.
     first: u64,
     /// `None` for what is settled.
@@ -32,29 +32,29 @@ pub(crate) struct Origin {
 impl Window {
     /// The next position has this origin.
     pub(crate) fn enter(&self, origin: Origin) {
-        let mut under = self.under();
-        under.last.insert(origin.place.input, origin.place.line);
-        under.origins.push_back(Some(origin));
+        let mut under_way = self.under_way();
+        under_way.last.insert(origin.place.input, origin.place.line);
+        under_way.origins.push_back(Some(origin));
     }
 
     /// The position has come to its end. Returns its origin, once.
     pub(crate) fn settle(&self, position: u64) -> Option<Origin> {
-        let mut under = self.under();
-        let index = usize::try_from(position.checked_sub(under.first)?).ok()?;
-        let origin = under.origins.get_mut(index)?.take();
-        while let Some(None) = under.origins.front() {
-            under.origins.pop_front();
-            under.first += 1;
+        let mut under_way = self.under_way();
+        let index = usize::try_from(position.checked_sub(under_way.first)?).ok()?;
+        let origin = under_way.origins.get_mut(index)?.take();
+        while let Some(None) = under_way.origins.front() {
+            under_way.origins.pop_front();
+            under_way.first += 1;
         }
         origin
     }
 
     /// The last line of each input that has entered.
     pub(crate) fn last_places(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.under().last.clone().into_iter()
+        self.under_way().last.clone().into_iter()
     }
 
-    fn under(&self) -> MutexGuard<'_, Under> {
+    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -83,7 +83,7 @@ mod tests {
                 prop_assert_eq!(window.settle(*position), Some(origin(position * 2)));
                 prop_assert_eq!(window.settle(*position), None);
             }
-            prop_assert!(window.under().origins.is_empty());
+            prop_assert!(window.under_way().origins.is_empty());
             window.enter(origin(1));
             prop_assert_eq!(window.settle(30), Some(origin(1)));
         }

@@ -129,7 +129,7 @@ impl CsvItems {
         })
     }
 
-    /// Tells the types once, as nobody has said all of them.
+    /// Tells the types, once, since some of them are not given.
     fn tell(&self, columns: &[(String, CellType)]) {
         let columns = columns.iter().map(|(name, kind)| match kind {
             CellType::Bool => format!("{name}:BOOL"),

@@ -11,10 +11,10 @@ use super::turns::{Taken, Turns, Unreadable};
 /// Records that are handed over together at most.
 const RECORDS: usize = 256;
 
-/// Parcels that wait at most.
-const PARCELS: usize = 4;
+/// Batches that wait at most.
+const BATCHES: usize = 4;
 
-/// Bytes that are read for one parcel at most, as far as the inputs' own buffers allow.
+/// Bytes that are read for one batch at most, as far as the inputs' own buffers allow.
 const BYTES: u64 = 256 << 10;
 
 /// What is read so far.
@@ -30,7 +30,7 @@ pub(crate) type Received<E> = Vec<Result<Taken<E>, Unreadable>>;
 
 /// Reads in a thread of its own, as far ahead as a few hundred kilobytes, until the receiver is dropped.
 pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Received<E>>, Counts) {
-    let (sender, receiver) = mpsc::channel(PARCELS);
+    let (sender, receiver) = mpsc::channel(BATCHES);
     let counts = Counts {
         bytes: turns.read_bytes(),
         records: Arc::default(),
@@ -41,23 +41,23 @@ pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Re
         let mut at_end = false;
         while !at_end {
             let start = bytes.load(Relaxed);
-            let mut parcel = Vec::new();
-            while parcel.len() < RECORDS && bytes.load(Relaxed) < start + BYTES {
+            let mut batch = Vec::new();
+            while batch.len() < RECORDS && bytes.load(Relaxed) < start + BYTES {
                 match turns.next() {
-                    Ok(Some(taken)) => parcel.push(Ok(taken)),
+                    Ok(Some(taken)) => batch.push(Ok(taken)),
                     Ok(None) => at_end = true,
                     Err(error) => {
-                        parcel.push(Err(error));
+                        batch.push(Err(error));
                         at_end = true;
                     }
                 }
                 // What is there does not wait for an input that is slow.
-                if at_end || !turns.is_ready() && !parcel.is_empty() {
+                if at_end || !turns.is_ready() && !batch.is_empty() {
                     break;
                 }
             }
-            records.fetch_add(parcel.len() as u64, Relaxed);
-            if !parcel.is_empty() && sender.blocking_send(parcel).is_err() {
+            records.fetch_add(batch.len() as u64, Relaxed);
+            if !batch.is_empty() && sender.blocking_send(batch).is_err() {
                 return;
             }
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What the rate is an average of.
-const AVERAGED: Duration = Duration::from_secs(5);
+const AVERAGED: Duration = Duration::from_secs(10);
 
 /// Estimates from what was done in the last seconds.
 #[derive(Debug, Default)]
@@ -43,11 +43,11 @@ pub(crate) fn done(read_bytes: u64, read: u64, settled: u64) -> u64 {
     u64::try_from(done).unwrap_or(read_bytes)
 }
 
-/// The time that is left, when so many of all bytes are done after this time.
+/// The time that is left at this rate, when the entries that are settled are so many of all bytes.
 #[expect(clippy::cast_precision_loss, reason = "an estimate is for the eye")]
-pub(crate) fn left(elapsed: Duration, done: u64, total: u64) -> Option<Duration> {
-    let seconds = elapsed.as_secs_f64() * total.saturating_sub(done) as f64 / done as f64;
-    Duration::try_from_secs_f64(seconds).ok()
+pub(crate) fn left(rate: f64, settled: u64, done: u64, total: u64) -> Option<Duration> {
+    let entries = settled as f64 * total.saturating_sub(done) as f64 / done as f64;
+    Duration::try_from_secs_f64(entries / rate).ok()
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
         }
         for second in 21..=30 {
             let rate = estimate.rate(Duration::from_secs(second), 20_000);
-            assert_eq!(rate <= 0.0, second >= 25, "{second}: {rate}");
+            assert_eq!(rate <= 0.0, second >= 30, "{second}: {rate}");
         }
     }
 
@@ -72,7 +72,8 @@ mod tests {
     fn what_was_read_ahead_is_not_done() {
         assert_eq!(done(1_000, 0, 0), 0);
         assert_eq!(done(1_000, 100, 25), 250);
-        assert_eq!(left(Duration::from_secs(10), 250, 1_000), Some(Duration::from_secs(30)));
-        assert_eq!(left(Duration::from_secs(10), 0, 1_000), None);
+        assert_eq!(left(5.0, 50, 250, 1_000), Some(Duration::from_secs(30)));
+        assert_eq!(left(5.0, 0, 0, 1_000), None);
+        assert_eq!(left(0.0, 50, 250, 1_000), None);
     }
 }

@@ -90,13 +90,18 @@ impl Moment {
         self.snapshot = watched.progress.snapshot();
         self.read = watched.read.records.load(Relaxed);
         self.read_bytes = watched.read.bytes.load(Relaxed);
-        let settled = self.snapshot.delivered + self.snapshot.undelivered + self.snapshot.superseded;
+        let settled = self.settled();
         self.rate = self.estimate.rate(elapsed, settled);
         self.done = estimate::done(self.read_bytes, self.read, settled);
     }
 
+    fn settled(&self) -> u64 {
+        let figures = &self.snapshot;
+        figures.delivered + figures.undelivered + figures.superseded
+    }
+
     fn left(&self, total: Option<u64>) -> Option<Duration> {
-        estimate::left(self.elapsed, self.done, total?)
+        estimate::left(self.rate, self.settled(), self.done, total?)
     }
 
     /// The most important first: a narrow terminal cuts the rest off.

@@ -168,7 +168,7 @@ fn dead_letter(common: &Common, inputs: &[Input]) -> Result<Option<DeadLetter>, 
     Ok(Some(dead_letter))
 }
 
-/// The delivery with its books.
+/// The delivery, which tells the end of each entry.
 fn settled_by<T: BatchTarget>(delivery: Delivery<T>, settling: &Arc<Settling>) -> Delivery<T> {
     let delivered = Arc::clone(settling);
     let undelivered = Arc::clone(settling);

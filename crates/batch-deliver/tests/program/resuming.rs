@@ -125,7 +125,7 @@ fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
 fn a_second_interrupt_ends_at_once_and_the_next_run_sends_again_what_was_in_flight() {
     let folder = Folder::new();
     let served = Served::new(1e6);
-    // The answers come much later than anybody waits.
+    // No answer ever comes.
     served
         .table
         .set_faults(Faults::none().calls(1.0, InjectedFault::Hung { applied: false }));
