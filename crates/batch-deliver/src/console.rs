@@ -100,6 +100,12 @@ pub(crate) fn grouped(count: u64) -> String {
     grouped
 }
 
+/// So many of something: 1 call, 4,609 calls.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {what}{ending}", grouped(count))
+}
+
 /// A rate as people read it: 1,002, and 0.5.
 #[expect(
     clippy::cast_possible_truncation,
@@ -147,6 +153,10 @@ mod tests {
 
     #[test]
     fn figures_are_for_the_eye() {
+        assert_eq!(
+            [0, 1, 2_000].map(|count| counted(count, "call")),
+            ["0 calls", "1 call", "2,000 calls"]
+        );
         assert_eq!(
             [0, 999, 1_000, 1_234_567].map(grouped),
             ["0", "999", "1,000", "1,234,567"]

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::summary::Outcome;
 use super::{Job, turns};
 use crate::arguments::Common;
-use crate::console::{grouped, size};
+use crate::console::{counted, grouped, size};
 use crate::failure::Failure;
 use crate::input::{Input, Settled};
 
@@ -90,15 +90,15 @@ impl Sums {
 
     fn words(&self, unit: &str) -> String {
         let words = format!(
-            "{} entries are good: {}, the largest {}, {} {unit}; nothing was sent",
-            grouped(self.entries),
+            "{}: {}, the largest {}, {} {unit}; nothing was sent",
+            counted(self.entries, "good line"),
             size(self.bytes),
             size(self.largest as u64),
             grouped(self.units),
         );
         match self.flaws {
             0 => words,
-            flaws => format!("{words}\n{} lines are bad", grouped(flaws)),
+            flaws => format!("{words}\n{}", counted(flaws, "bad line")),
         }
     }
 }

@@ -126,10 +126,8 @@ impl<T: BatchTarget> Job<T> {
         let state = State::open(path, identity)?;
         let settled = state.settled.clone();
         if settled.len() > 0 {
-            self.console.tell(&format!(
-                "{} entries are settled by earlier runs",
-                grouped(settled.len())
-            ));
+            self.console
+                .tell(&format!("{} lines are settled by earlier runs", grouped(settled.len())));
         }
         if state.doubtful > 0 {
             let most = grouped(state.doubtful);

@@ -8,7 +8,7 @@ use aws_batch_delivery::Report;
 use serde_json::{Value, json};
 
 use super::simulated::Simulated;
-use crate::console::{Console, grouped, rate, time};
+use crate::console::{Console, counted, grouped, rate, time};
 use crate::failure::Failure;
 use crate::handed_back::{HandedBack, Reason};
 use crate::settling::Settling;
@@ -93,19 +93,25 @@ impl Summary {
             rate(pace),
         );
         let counts = [
-            (report.undelivered, "undelivered"),
-            (report.superseded, "superseded"),
-            (report.calls, "calls"),
-            (report.resubmitted, "sent again"),
-            (self.bad_lines.count(), "bad lines"),
+            (
+                report.undelivered,
+                format!("{} undelivered", grouped(report.undelivered)),
+            ),
+            (report.superseded, format!("{} superseded", grouped(report.superseded))),
+            (report.calls, counted(report.calls, "call")),
+            (
+                report.resubmitted,
+                format!("{} sent again", grouped(report.resubmitted)),
+            ),
+            (self.bad_lines.count(), counted(self.bad_lines.count(), "bad line")),
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
-        let counts = counts.map(|(count, what)| format!(", {} {what}", grouped(*count)));
+        let counts = counts.map(|(_, words)| format!(", {words}"));
         let throttled = report.throttled_by.iter().map(|throttled| {
             format!(
-                "\nthrottled by {}: {} calls",
+                "\nthrottled by {}: {}",
                 throttled.reason,
-                grouped(throttled.calls)
+                counted(throttled.calls, "call")
             )
         });
         std::iter::once(first).chain(counts).chain(throttled).collect()
@@ -137,10 +143,8 @@ impl Summary {
         let path = path.display();
         let mut words = Vec::new();
         if written > 0 {
-            words.push(format!(
-                "{} dead letters are in {path}, their causes in {path}.causes.jsonl",
-                grouped(written)
-            ));
+            let letters = counted(written, "dead letter");
+            words.push(format!("{letters} in {path}, with causes in {path}.causes.jsonl"));
         }
         if let Some(error) = error {
             words.push(format!(

@@ -26,7 +26,7 @@ fn dead_letters_are_lines_of_the_input_and_can_be_loaded() {
     folder
         .run(&format!("{load} a.jsonl"))
         .expect(1, "97 delivered to t")
-        .expect(1, "3 dead letters are in dead, their causes in dead.causes.jsonl");
+        .expect(1, "3 dead letters in dead, with causes in dead.causes.jsonl");
     let mut lines: Vec<_> = folder.read("dead").lines().map(str::to_owned).collect();
     lines.sort();
     let mut expected: Vec<_> = items(REFUSED).lines().map(str::to_owned).collect();

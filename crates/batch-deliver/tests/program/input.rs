@@ -37,7 +37,7 @@ fn nothing_behind_a_bad_line_is_sent_and_what_stands_before_it_is_delivered() {
     folder
         .load("--keep-going 1 a.jsonl")
         .expect(1, "8 delivered")
-        .expect(1, "1 bad lines");
+        .expect(1, "1 bad line");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_row_that_is_refused_is_a_dead_letter_with_its_types() {
     let load = format!("load --table t {}", served.arguments());
     folder
         .run(&format!("{load} --types even:BOOL --dead-letter dead a.csv"))
-        .expect(1, "1 dead letters are in dead");
+        .expect(1, "1 dead letter in dead");
     served.table.poison(|_| false);
     folder.run(&format!("{load} dead")).expect(0, "1 delivered");
     assert_eq!(served.items()[1], json!({"id": {"N": "2"}, "even": {"BOOL": false}}));
@@ -126,14 +126,14 @@ fn a_dry_run_checks_every_line_and_needs_no_account() {
     run.expect(1, "a.jsonl:11: column 1: this is not JSON")
         .expect(1, "a.jsonl:12: there is no id, which is in the key of the table")
         .expect(1, "a.jsonl:13: the item has 409609 bytes, the limit is 409600")
-        .expect(1, "11 entries are good: ")
-        .expect(1, "3 lines are bad");
+        .expect(1, "11 good lines: ")
+        .expect(1, "3 bad lines");
     let report = run.report();
     assert_eq!((&report["units"], &report["largest"]), (&12.into(), &1_109.into()));
     folder.write("b.txt", "one\ntwo\n");
     folder.run("send --queue q --dry-run b.txt").expect(
         0,
-        "2 entries are good: 6 B, the largest 3 B, 2 requests' worth of 64 KiB; nothing was sent",
+        "2 good lines: 6 B, the largest 3 B, 2 requests' worth of 64 KiB; nothing was sent",
     );
 }
 

@@ -27,7 +27,7 @@ fn an_object_a_prefix_a_pattern_and_an_export_are_inputs() {
     );
     bucket.put("out/data/1.json", "{\"Item\":{\"id\":{\"N\":\"1\"}}}\n");
     load(&folder, &bucket, "s3://b/out").expect(0, "1 delivered");
-    load(&folder, &bucket, "--dry-run s3://b/out/").expect(0, "1 entries are good");
+    load(&folder, &bucket, "--dry-run s3://b/out/").expect(0, "1 good line");
 }
 
 #[test]

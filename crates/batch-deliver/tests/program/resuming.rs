@@ -114,7 +114,7 @@ fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
     run.expect(130, "stopping: waiting for the calls in flight")
         .expect(130, "to go on, run the same command again");
     let run = Run::from(start(&folder, &load).wait_with_output().unwrap());
-    run.expect(0, "entries are settled by earlier runs");
+    run.expect(0, "lines are settled by earlier runs");
     assert!(!run.stderr.contains("twice"), "{}", run.stderr);
     assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
     assert_eq!(served.table.statistics().applied, u64::from(ITEMS));
