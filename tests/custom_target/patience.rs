@@ -1,5 +1,6 @@
 //! How long entries rest, wait and are tried.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Pace, Retry, Waiter};
@@ -46,27 +47,15 @@ impl BatchTarget for OneLane {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn entries_behind_one_whose_time_is_used_up_are_not_sent_once_more() {
-    let options = DeliveryOptions::default()
-        .backoff(|_: u32| Duration::from_secs(4))
-        .give_up_after(Duration::from_secs(10));
-    let error = Delivery::new(OneLane)
-        .options(options)
-        .deliver([0, 1, 2])
-        .await
-        .unwrap_err();
-    // At 0, 4 and 8 s, in one call each time.
-    let attempts: Vec<_> = error.undelivered().iter().map(|one| one.attempts).collect();
-    assert_eq!((attempts, error.report.calls), (vec![3; 3], 3));
+/// Lets no call leave between two moments, and names one until which it has to wait.
+struct Closed {
+    between: Range<Instant>,
+    named: Instant,
 }
 
-/// Lets no call leave for a second, and says so by a moment that has passed.
-struct Late(Instant);
-
-impl BackoffStrategy for Late {
+impl BackoffStrategy for Closed {
     fn delay(&self, _: Retry) -> Duration {
-        Duration::ZERO
+        Duration::from_secs(1)
     }
 
     fn pace(&self) -> Option<&dyn Pace> {
@@ -74,10 +63,10 @@ impl BackoffStrategy for Late {
     }
 }
 
-impl Pace for Late {
+impl Pace for Closed {
     fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {
-        if now < (self.0 + Duration::from_secs(1)).into_std() {
-            Admission::WaitUntil(self.0.into_std())
+        if self.between.contains(&now.into()) {
+            Admission::WaitUntil(self.named.into_std())
         } else {
             Admission::Go(waiter.entries)
         }
@@ -85,9 +74,33 @@ impl Pace for Late {
 }
 
 #[tokio::test(start_paused = true)]
+async fn entries_behind_one_whose_time_is_used_up_are_not_sent_once_more() {
+    let start = Instant::now();
+    let opens = start + Duration::from_secs(20);
+    let options = DeliveryOptions::default()
+        .backoff(Closed {
+            between: start + Duration::from_millis(1)..opens,
+            named: opens,
+        })
+        .give_up_after(Duration::from_secs(10));
+    let error = Delivery::new(OneLane)
+        .options(options)
+        .deliver([0, 1, 2])
+        .await
+        .unwrap_err();
+    let attempts: Vec<_> = error.undelivered().iter().map(|one| one.attempts).collect();
+    assert_eq!((attempts, error.report.calls), (vec![1; 3], 1));
+    assert_eq!(start.elapsed(), Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_moment_that_has_passed_is_not_waited_for_without_end() {
     let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
-    let options = DeliveryOptions::default().backoff(Late(Instant::now()));
+    let start = Instant::now();
+    let options = DeliveryOptions::default().backoff(Closed {
+        between: start..start + Duration::from_secs(1),
+        named: start,
+    });
     Delivery::new(target).options(options).deliver([1]).await.unwrap();
 }
 
