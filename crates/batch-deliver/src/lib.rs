@@ -17,6 +17,7 @@ mod log;
 mod progress;
 mod run;
 mod settling;
+mod shard;
 mod stop;
 mod stream;
 mod window;

@@ -13,9 +13,13 @@ pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 use crate::format::csv::Types;
 use crate::key::Key;
+use crate::shard::Asked;
 
 const EXIT_CODES: &str =
     "Exit codes: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted after a clean stop";
+
+const SHARD: &str = "Read the I-th of N shares of the lines, from 0; /N takes I from AWS_BATCH_JOB_ARRAY_INDEX or \
+                     JOB_COMPLETION_INDEX, N defaults to AWS_BATCH_JOB_ARRAY_SIZE or SHARDS; gzip, zstd and CSV are not cut";
 
 /// Loads files into DynamoDB tables and SQS queues, as fast as they take it
 #[derive(Debug, Parser)]
@@ -76,6 +80,8 @@ pub(crate) struct Common {
     /// Read one record of each input in turn, or file by file
     #[arg(long, value_enum, default_value_t = Order::Turns)]
     pub(crate) order: Order,
+    #[arg(long, value_name = "I/N", help = SHARD)]
+    pub(crate) shard: Option<Asked>,
     /// Pass over so many lines that cannot be read
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,

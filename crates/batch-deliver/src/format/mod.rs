@@ -40,6 +40,16 @@ pub(crate) trait Source<E>: Send {
 pub(crate) trait Format<E>: Send {
     /// The records of the input with this name.
     fn open(&self, input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<E>>>;
+
+    /// The records of a part of an input that can be cut.
+    fn open_part(&self, part: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<E>>> {
+        self.open(part, name)
+    }
+
+    /// Whether the input with this name, of which these are the first bytes, has one record a line and nothing else.
+    fn can_be_cut(&self, _start: &[u8], _name: &str) -> bool {
+        true
+    }
 }
 
 /// Makes an entry of a line.

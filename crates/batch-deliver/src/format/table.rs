@@ -30,16 +30,37 @@ impl Format<WriteRequest> for TableItems {
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
-        let delimiter = match self.format {
-            TableFormat::Auto => delimiter(&start, name),
-            TableFormat::Json | TableFormat::Dynamodb => None,
-            TableFormat::Csv => Some(first_delimiter(&start).unwrap_or(b',')),
-            TableFormat::Tsv => Some(b'\t'),
-        };
+        let delimiter = self.format.delimiter(&start, name);
         let input = Box::new(Cursor::new(start).chain(input));
         match delimiter {
             Some(delimiter) => self.csv.open(input, delimiter),
             None => self.json.open(input, name),
+        }
+    }
+
+    /// Only JSON is cut.
+    fn open_part(&self, part: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
+        self.json.open(part, name)
+    }
+
+    fn can_be_cut(&self, start: &[u8], name: &str) -> bool {
+        self.format.can_be_cut(start, name)
+    }
+}
+
+impl TableFormat {
+    /// Rows need their header, and may have line ends in their cells.
+    pub(crate) fn can_be_cut(self, start: &[u8], name: &str) -> bool {
+        let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+        self.delimiter(start, name).is_none()
+    }
+
+    fn delimiter(self, start: &[u8], name: &str) -> Option<u8> {
+        match self {
+            Self::Auto => delimiter(start, name),
+            Self::Json | Self::Dynamodb => None,
+            Self::Csv => Some(first_delimiter(start).unwrap_or(b',')),
+            Self::Tsv => Some(b'\t'),
         }
     }
 }

@@ -7,6 +7,10 @@ use flate2::read::MultiGzDecoder;
 /// Bytes by which a format is known.
 const MAGIC: usize = 6;
 
+const GZIP: &[u8] = b"\x1F\x8B";
+
+const ZSTD: &[u8] = b"\x28\xB5\x2F\xFD";
+
 /// Formats that are known and not read, with the program that unpacks them.
 const UNREAD: [(&[u8], &str); 4] = [
     (b"BZh", "bzip2 -dc"),
@@ -14,6 +18,12 @@ const UNREAD: [(&[u8], &str); 4] = [
     (b"PK\x03\x04", "unzip -p"),
     (b"\x04\x22\x4D\x18", "lz4 -dc"),
 ];
+
+/// Whether an input that starts like this is compressed, in a known format.
+pub(super) fn is_compressed(start: &[u8]) -> bool {
+    let unread = UNREAD.iter().map(|(magic, _)| *magic);
+    unread.chain([GZIP, ZSTD]).any(|magic| start.starts_with(magic))
+}
 
 /// The content of an input, unpacked if it is gzip or zstd.
 pub(crate) fn unpacked(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
@@ -25,7 +35,7 @@ pub(crate) fn unpacked(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Re
         return Err(io::Error::new(io::ErrorKind::Unsupported, advice));
     }
     let is = |magic: &[u8]| first.starts_with(magic);
-    let (is_gzip, is_zstd) = (is(b"\x1F\x8B"), is(b"\x28\xB5\x2F\xFD"));
+    let (is_gzip, is_zstd) = (is(GZIP), is(ZSTD));
     let whole = Cursor::new(first).chain(input);
     Ok(if is_gzip {
         Box::new(MultiGzDecoder::new(whole))

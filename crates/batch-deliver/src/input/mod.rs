@@ -6,12 +6,14 @@ mod lines;
 mod named;
 #[cfg(feature = "s3")]
 mod object;
+mod part;
 mod reader;
 mod settled;
 mod turns;
 
 pub(crate) use self::lines::{BYTE_ORDER_MARK, Lines};
 pub(crate) use self::named::{Input, Storage};
+pub(crate) use self::part::Part;
 pub(crate) use self::reader::{Counts, Received, read};
 pub(crate) use self::settled::Settled;
 pub(crate) use self::turns::{Place, Turns};

@@ -1,15 +1,16 @@
 //! The inputs that are named.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, stdin};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, stdin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::compression::unpacked;
+use super::compression::{is_compressed, unpacked};
 use super::export;
 #[cfg(feature = "s3")]
 use super::object::Object;
+use super::part::{Cut, Part};
 use crate::arguments::Service;
 use crate::failure::Failure;
 
@@ -19,6 +20,9 @@ const STANDARD_INPUT: &str = "-";
 /// Begins the name of an object of S3.
 pub(super) const SCHEME: &str = "s3://";
 
+/// Bytes by which it is known what an input is.
+const START: u64 = 4 << 10;
+
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
@@ -27,6 +31,8 @@ pub(crate) struct Input {
     pub(crate) storage: Storage,
     /// Its size as it is stored, where that is known.
     pub(crate) bytes: Option<u64>,
+    /// What of it is read, if that is not all: lines of an input that is not compressed.
+    pub(crate) part: Option<Part>,
 }
 
 /// Where an input is.
@@ -93,6 +99,7 @@ impl Input {
             name: STANDARD_INPUT.to_owned(),
             storage: Storage::Standard,
             bytes: None,
+            part: None,
         }
     }
 
@@ -124,7 +131,12 @@ impl Input {
         // A pipe has no size.
         let bytes = metadata.is_file().then_some(metadata.len());
         let storage = Storage::File(path.to_owned());
-        Ok(Self { name, storage, bytes })
+        Ok(Self {
+            name,
+            storage,
+            bytes,
+            part: None,
+        })
     }
 
     /// The path of a file.
@@ -137,18 +149,51 @@ impl Input {
         }
     }
 
+    /// A part of it, whose lines are counted from its own first one.
+    pub(crate) fn part(&self, part: Part) -> Self {
+        Self {
+            name: format!("{}@{}-{}", self.name, part.begin, part.end),
+            storage: self.storage.clone(),
+            bytes: Some(part.bytes()),
+            part: Some(part),
+        }
+    }
+
+    /// Its first bytes, or `None` if it is compressed. For a thread that may block.
+    pub(crate) fn start(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut start = Vec::new();
+        match &self.storage {
+            Storage::File(path) => _ = File::open(path)?.take(START).read_to_end(&mut start)?,
+            Storage::Standard => {}
+            #[cfg(feature = "s3")]
+            Storage::Object(object) => start = object.start(START)?,
+        }
+        Ok((!is_compressed(&start)).then_some(start))
+    }
+
     /// Its content, unpacked. What is read of the stored bytes is counted.
     pub(crate) fn open(&self, read_bytes: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
+        let from = self.part.map_or(0, Part::read_from);
         let stored: Box<dyn Read + Send> = match &self.storage {
-            Storage::File(path) => Box::new(File::open(path)?),
+            Storage::File(path) => {
+                let mut file = File::open(path)?;
+                if from > 0 {
+                    file.seek(SeekFrom::Start(from))?;
+                }
+                Box::new(file)
+            }
             Storage::Standard => Box::new(stdin()),
             #[cfg(feature = "s3")]
-            Storage::Object(object) => Box::new(object.open()),
+            Storage::Object(object) => Box::new(object.open_at(from)),
         };
-        unpacked(Box::new(Counted {
+        let counted = Box::new(Counted {
             stored,
             read_bytes: Arc::clone(read_bytes),
-        }))
+        });
+        match self.part {
+            Some(part) => Ok(Box::new(Cut::new(counted, part))),
+            None => unpacked(counted),
+        }
     }
 }
 

@@ -160,15 +160,22 @@ impl Object {
         Input {
             name: format!("{SCHEME}{}/{}", self.bucket, self.key),
             bytes: Some(self.bytes),
+            part: None,
             storage: Storage::Object(self),
         }
     }
 
-    /// Reads it part by part, each while the one before is worked on. For a thread that may block.
-    pub(super) fn open(&self) -> Parts {
+    /// The first bytes. For a thread that may block.
+    pub(super) fn start(&self, bytes: u64) -> io::Result<Vec<u8>> {
+        let start = self.runtime.block_on(self.part(0, bytes));
+        start.map_err(io::Error::other)
+    }
+
+    /// Reads it part by part from a position, each while the one before is worked on. For a thread that may block.
+    pub(super) fn open_at(&self, from: u64) -> Parts {
         Parts {
             object: self.clone(),
-            asked: 0,
+            asked: from,
             next: None,
             current: io::Cursor::default(),
         }
@@ -197,7 +204,7 @@ impl Object {
 /// An object as it is read.
 pub(super) struct Parts {
     object: Object,
-    /// Bytes that were asked for.
+    /// The position up to which it was asked for.
     asked: u64,
     next: Option<JoinHandle<Result<Vec<u8>, String>>>,
     current: io::Cursor<Vec<u8>>,

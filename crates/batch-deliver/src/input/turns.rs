@@ -147,9 +147,10 @@ impl<E> Turns<E> {
     }
 
     fn open(&self, number: usize, input: Input) -> Result<Open<E>, Unreadable> {
-        let source = input
-            .open(&self.read_bytes)
-            .and_then(|content| self.format.open(content, &input.name));
+        let source = input.open(&self.read_bytes).and_then(|content| match input.part {
+            None => self.format.open(content, &input.name),
+            Some(_) => self.format.open_part(content, &input.name),
+        });
         match source {
             Ok(source) => Ok(Open {
                 input: number,

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::input::{Input, Storage};
+use crate::input::{Input, Part, Storage};
 
 /// What is loaded. A journal is good for the same load alone, since it counts the records in the order in which they are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ struct InputIdentity {
     bytes: u64,
     /// When the file was modified, or the tag of the object.
     version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
 }
 
 impl Identity {
@@ -92,6 +94,7 @@ impl InputIdentity {
             place,
             bytes: input.bytes.unwrap_or_default(),
             version,
+            part: input.part,
         })
     }
 }
@@ -106,6 +109,7 @@ mod tests {
             name: "-".to_owned(),
             storage: Storage::Standard,
             bytes: None,
+            part: None,
         };
         let refused = Identity::new("load", "films", "turns", &[input], 400)
             .unwrap_err()

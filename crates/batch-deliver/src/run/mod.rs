@@ -6,6 +6,7 @@ mod send;
 mod simulated;
 mod summary;
 
+use std::env;
 use std::sync::{Arc, Mutex};
 
 use aws_batch_delivery::targets::BatchTarget;
@@ -27,6 +28,7 @@ use crate::journal::{Identity, Journal, State};
 use crate::log;
 use crate::progress::{Ticker, Watched};
 use crate::settling::Settling;
+use crate::shard::Shard;
 use crate::stop::Stop;
 use crate::stream::{BadLines, Ended, entries};
 use crate::window::Window;
@@ -57,6 +59,7 @@ struct Job<T: BatchTarget> {
 impl<T: BatchTarget> Job<T> {
     async fn run(self, common: &Common) -> Result<Outcome, Failure> {
         let inputs = Input::named(&common.inputs, &common.service).await?;
+        let inputs = self.shard(common, inputs)?;
         if common.dry_run {
             return task::block_in_place(|| self.dry_run(common, inputs));
         }
@@ -112,6 +115,26 @@ impl<T: BatchTarget> Job<T> {
             simulated: self.simulated,
         };
         summary.tell(&console)
+    }
+
+    /// What of the inputs this process is to read.
+    fn shard(&self, common: &Common, inputs: Vec<Input>) -> Result<Vec<Input>, Failure> {
+        let Some(shard) = Shard::wanted(common.shard, |name| env::var(name).ok())? else {
+            return Ok(inputs);
+        };
+        let can_be_cut = |input: &Input| {
+            let start = input.start()?;
+            Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
+        };
+        let (own, whole) = task::block_in_place(|| shard.of(inputs, can_be_cut))?;
+        self.console.tell(&match whole {
+            0 => format!("shard {shard}"),
+            _ => format!(
+                "shard {shard}: {} inputs are compressed or CSV, and go whole to one shard each",
+                grouped(whole)
+            ),
+        });
+        Ok(own)
     }
 
     /// The journal of this load, and what is settled by earlier runs.

@@ -9,4 +9,6 @@ mod objects;
 mod program;
 mod resuming;
 mod served;
+#[cfg(feature = "s3")]
+mod shards;
 mod summary;

@@ -1,0 +1,187 @@
+//! The share of one of several processes that read the same inputs.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use crate::failure::Failure;
+use crate::input::{Input, Part};
+
+/// The number of shards where no other variable has it.
+const SHARDS: &str = "SHARDS";
+
+/// Variables that say which shard a process is, and those that say of how many: of AWS Batch's array jobs and of
+/// Kubernetes' indexed jobs, which tell no number.
+const VARIABLES: [(&str, &[&str]); 2] = [
+    ("AWS_BATCH_JOB_ARRAY_INDEX", &["AWS_BATCH_JOB_ARRAY_SIZE", SHARDS]),
+    ("JOB_COMPLETION_INDEX", &[SHARDS]),
+];
+
+/// One of so many shards, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shard {
+    index: u64,
+    count: u64,
+}
+
+/// A shard as it is asked for: `2/16`, or `/16` where a variable says which one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    index: Option<u64>,
+    count: u64,
+}
+
+impl FromStr for Asked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let asked = || {
+            let (index, count) = text.split_once('/')?;
+            let index = (!index.is_empty()).then(|| index.parse()).transpose().ok()?;
+            let count = count.parse().ok().filter(|count| *count > 0)?;
+            Some(Self { index, count })
+        };
+        asked().ok_or_else(|| "a shard is I/N with I from 0, such as 2/16, or /N where a variable has I".to_owned())
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl Shard {
+    /// The shard that is asked for, or that this process is by its environment. `None` for all of the inputs.
+    pub(crate) fn wanted(
+        asked: Option<Asked>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, Failure> {
+        let wanted = match asked {
+            Some(Asked {
+                index: Some(index),
+                count,
+            }) => Ok(Some(Self { index, count })),
+            _ => Self::by_environment(asked.map(|asked| asked.count), variable),
+        };
+        let checked = wanted.and_then(|shard| match shard {
+            Some(Self { index, count }) if index >= count => Err(format!(
+                "there is no shard {index} of {count}: they are counted from 0 to {}",
+                count.saturating_sub(1)
+            )),
+            shard => Ok(shard),
+        });
+        checked.map_err(Failure::WrongUse)
+    }
+
+    fn by_environment(count: Option<u64>, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
+        let number = |name: &str| {
+            let value = variable(name)?;
+            let number = value.parse::<u64>();
+            Some(number.map_err(|_| format!("{name} is {value:?}, and a number is needed")))
+        };
+        let found = VARIABLES
+            .iter()
+            .find_map(|(name, counts)| Some((*name, number(name)?, *counts)));
+        let Some((name, index, counts)) = found else {
+            return match count {
+                None => Ok(None),
+                Some(count) => Err(format!(
+                    "--shard /{count} takes the shard from {} or {}, and neither is set: give it as --shard I/{count}",
+                    VARIABLES[0].0, VARIABLES[1].0
+                )),
+            };
+        };
+        let count = count.map(Ok).or_else(|| counts.iter().find_map(|count| number(count)));
+        let count = count.unwrap_or_else(|| {
+            Err(format!(
+                "{name} is set, and not of how many shards: set {SHARDS}, or give --shard /N (0/1 takes all of the inputs)"
+            ))
+        });
+        Ok(Some(Self {
+            index: index?,
+            count: count?,
+        }))
+    }
+
+    /// What of the inputs belongs to this shard: its part of each that can be cut, and every so many of the others.
+    /// Returns how many are not cut, too.
+    pub(crate) fn of(
+        self,
+        inputs: Vec<Input>,
+        can_be_cut: impl Fn(&Input) -> io::Result<bool>,
+    ) -> Result<(Vec<Input>, u64), Failure> {
+        let mut own = Vec::new();
+        let mut whole = 0;
+        for input in inputs {
+            let Some(bytes) = input.bytes else {
+                let words = format!(
+                    "--shard needs files, and {} cannot be read by several processes",
+                    input.name
+                );
+                return Err(Failure::WrongUse(words));
+            };
+            let can_be_cut = can_be_cut(&input)
+                .map_err(|error| Failure::Failed(format!("{} cannot be read: {error}", input.name)))?;
+            if can_be_cut {
+                own.push(input.part(Part::of(bytes, self.index, self.count)));
+            } else {
+                if whole % self.count == self.index {
+                    own.push(input);
+                }
+                whole += 1;
+            }
+        }
+        Ok((own, whole))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Variables = &'static [(&'static str, &'static str)];
+
+    fn wanted(asked: &str, variables: Variables) -> Result<String, String> {
+        let asked = (!asked.is_empty()).then(|| asked.parse()).transpose()?;
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let shard = Shard::wanted(asked, variable).map_err(|failure| failure.to_string())?;
+        Ok(shard.map_or("all".to_owned(), |shard| shard.to_string()))
+    }
+
+    #[test]
+    fn a_shard_is_asked_for_or_found_in_the_environment() {
+        let batch: Variables = &[("AWS_BATCH_JOB_ARRAY_INDEX", "3"), ("AWS_BATCH_JOB_ARRAY_SIZE", "8")];
+        let indexed: Variables = &[("JOB_COMPLETION_INDEX", "3"), ("SHARDS", "9")];
+        let table: [(&str, Variables, &str); 6] = [
+            ("", &[("SHARDS", "9")], "all"),
+            ("2/16", batch, "2/16"),
+            ("", batch, "3/8"),
+            ("/16", batch, "3/16"),
+            ("", indexed, "3/9"),
+            ("/4", &indexed[..1], "3/4"),
+        ];
+        for (asked, variables, expected) in table {
+            assert_eq!(wanted(asked, variables).unwrap(), expected, "{asked} {variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_shard_that_is_not_clear_is_refused() {
+        let table: [(&str, Variables, &str); 6] = [
+            ("16/16", &[], "no shard 16 of 16"),
+            ("/16", &[], "neither is set"),
+            ("", &[("JOB_COMPLETION_INDEX", "3")], "set SHARDS"),
+            ("", &[("JOB_COMPLETION_INDEX", "x")], "a number is needed"),
+            ("1/0", &[], "a shard is I/N"),
+            ("3", &[], "a shard is I/N"),
+        ];
+        for (asked, variables, words) in table {
+            let refused = wanted(asked, variables).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Several processes that share their inputs.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::bucket::Bucket;
+use crate::program::{Folder, items};
+use crate::served::Served;
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn all_shards_together_load_every_line_of_every_input_once() {
+    const SHARDS: u32 = 5;
+    let folder = Folder::new();
+    let served = Served::new(1e6);
+    folder.write("a.jsonl", items(0..200));
+    folder.write("b.jsonl", items(200..203));
+    folder.write("c.jsonl.gz", gzip(&items(203..210)));
+    folder.write("d.csv", "id,name\n210,\"two\nlines\"\n211,one\n");
+    folder.write("e.zst", zstd::encode_all(items(212..220).as_bytes(), 1).unwrap());
+    let load = format!(
+        "load --table t {} a.jsonl b.jsonl c.jsonl.gz d.csv e.zst",
+        served.arguments()
+    );
+    for shard in 0..SHARDS {
+        let run = folder.run(&format!("{load} --shard {shard}/{SHARDS}"));
+        run.expect(0, &format!("shard {shard}/5: 3 inputs are compressed or CSV"));
+    }
+    assert_eq!(served.ids(), (0..220).collect::<Vec<_>>());
+    assert_eq!(served.table.statistics().applied, 220);
+}
+
+#[test]
+fn the_environment_tells_the_shard() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..10));
+    let run = |variables: &[(&str, &str)]| {
+        let mut load = folder.command("load --simulate 1000 --table t --key id:N a.jsonl");
+        load.envs(variables.iter().copied()).output().unwrap().into()
+    };
+    let of_batch: crate::program::Run = run(&[("AWS_BATCH_JOB_ARRAY_INDEX", "1"), ("AWS_BATCH_JOB_ARRAY_SIZE", "2")]);
+    of_batch.expect(0, "shard 1/2").expect(0, "5 delivered");
+    run(&[("JOB_COMPLETION_INDEX", "0")]).expect(2, "set SHARDS");
+}
+
+#[test]
+fn objects_are_shared_by_their_bytes() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    // Longer than what is asked for at once.
+    bucket.put("in/long", items(0..40_000));
+    bucket.put("in/short", items(40_000..40_001));
+    let delivered = |shard: u32| {
+        let run = folder.load(&format!("{} --json --shard {shard}/3 s3://b/in/", bucket.arguments()));
+        run.expect(0, "").report()["report"]["delivered"].as_u64().unwrap()
+    };
+    let parts: Vec<u64> = (0..3).map(delivered).collect();
+    assert_eq!(parts.iter().sum::<u64>(), 40_001);
+    assert!(parts.iter().all(|part| *part > 10_000), "{parts:?}");
+}
+
+#[test]
+fn a_shard_goes_on_where_it_was_and_is_not_taken_for_another() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..10));
+    folder
+        .load("a.jsonl --shard 0/2 --resume state")
+        .expect(0, "5 delivered");
+    folder
+        .load("a.jsonl --shard 0/2 --resume state")
+        .expect(0, "0 delivered");
+    folder
+        .load("a.jsonl --shard 1/2 --resume state")
+        .expect(2, "a.jsonl has changed, or was not");
+    folder.load("- --shard 1/2").expect(2, "--shard needs files");
+}
