@@ -14,6 +14,7 @@ mod item;
 mod journal;
 mod key;
 mod log;
+mod plan;
 mod progress;
 mod run;
 mod settling;

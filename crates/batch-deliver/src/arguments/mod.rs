@@ -2,6 +2,7 @@
 
 mod delivering;
 mod keeping;
+mod planning;
 mod service;
 mod telling;
 
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::delivering::Delivering;
 pub(crate) use self::keeping::Keeping;
+pub(crate) use self::planning::{Cutting, ToPlan};
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 use crate::format::csv::Types;
@@ -40,6 +42,9 @@ pub(crate) enum Command {
     /// Sends messages to a queue, one a line
     #[command(override_usage = "batch-deliver send --queue URL [OPTIONS] [INPUT]...")]
     Send(ToQueue),
+    /// Writes the shards of inputs as JSON, for workers
+    #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
+    Plan(ToPlan),
 }
 
 #[derive(Debug, Args)]

@@ -26,6 +26,7 @@ use crate::format::Format;
 use crate::input::{self, Input, Settled, Turns};
 use crate::journal::{Identity, Journal, State};
 use crate::log;
+use crate::plan;
 use crate::progress::{Ticker, Watched};
 use crate::settling::Settling;
 use crate::shard::Shard;
@@ -39,6 +40,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Load(load) => load::run(load, false).await,
         Command::Delete(delete) => load::run(delete, true).await,
         Command::Send(send) => send::run(send).await,
+        Command::Plan(plan) => plan::run(plan).await,
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::{Value, json};
 
 use crate::bucket::Bucket;
 use crate::program::{Folder, items};
@@ -80,4 +81,32 @@ fn a_shard_goes_on_where_it_was_and_is_not_taken_for_another() {
         .load("a.jsonl --shard 1/2 --resume state")
         .expect(2, "a.jsonl has changed, or was not");
     folder.load("- --shard 1/2").expect(2, "--shard needs files");
+}
+
+#[test]
+fn a_plan_has_every_byte_of_every_input_once() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..200));
+    folder.write("b.jsonl.gz", gzip(&items(0..200)));
+    folder.write("c.txt", "one, two\nthree\n");
+    let plan = folder.run("plan --shard-bytes 1kB a.jsonl b.jsonl.gz c.txt");
+    plan.expect(0, "shards of 3 inputs");
+    let shards: Vec<Value> = serde_json::from_str(&plan.stdout).unwrap();
+    let of = |input: &str| -> Vec<_> { shards.iter().filter(|shard| shard["input"] == input).collect() };
+    let parts = of("a.jsonl");
+    assert_eq!(parts.len(), folder.read("a.jsonl").len().div_ceil(1_000));
+    assert_eq!((&parts[0]["begin"], &parts[0]["end"]), (&json!(0), &parts[1]["begin"]));
+    // What is compressed, and what may be CSV.
+    assert_eq!((of("b.jsonl.gz").len(), of("c.txt").len()), (1, 1));
+
+    let lines = folder.run("plan --shard-bytes 5B --format lines --lines c.txt");
+    let lines: Vec<Value> = lines
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let expected =
+        [(0, 5), (5, 10), (10, 15)].map(|(begin, end)| json!({"input": "c.txt", "begin": begin, "end": end}));
+    assert_eq!(lines, expected);
+    folder.run("plan --shard-bytes 0 c.txt").expect(2, "a size above 0");
 }
