@@ -27,6 +27,10 @@ features:
 docs:
     .ci/run docs
 
+# The public API against its lists; `just api --write` after a change that is meant. Needs `cargo-public-api` and nightly.
+api *arguments:
+    .ci/api {{arguments}}
+
 # Builds the packages as they would be published.
 package:
     .ci/run package

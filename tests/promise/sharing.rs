@@ -58,8 +58,10 @@ async fn two_deliveries_with_one_strategy_are_paced_together_and_with_two_they_a
             .concurrency(4)
     };
     let shared = options();
-    assert_eq!(calls_turned_away(shared.clone(), shared).await, 10);
-    assert_eq!(calls_turned_away(options(), options()).await, 20);
+    let turned_away = Box::pin(calls_turned_away(shared.clone(), shared));
+    assert_eq!(turned_away.await, 10);
+    let turned_away = Box::pin(calls_turned_away(options(), options()));
+    assert_eq!(turned_away.await, 20);
 }
 
 /// Lets one call a second go, whichever worker asks.
