@@ -165,3 +165,12 @@ fn gzip(text: &str) -> Vec<u8> {
     gzip.write_all(text.as_bytes()).unwrap();
     gzip.finish().unwrap()
 }
+
+#[test]
+fn inputs_are_read_in_turn_or_file_by_file() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..5));
+    folder.write("b.jsonl", "oops\n");
+    folder.load("a.jsonl b.jsonl").expect(1, "1 delivered");
+    folder.load("--order file a.jsonl b.jsonl").expect(1, "5 delivered");
+}

@@ -106,13 +106,15 @@ fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
     let folder = Folder::new();
     let served = Served::new(2_000.0);
     folder.write("a.jsonl", items(0..ITEMS));
-    let load = format!("load --table t {} a.jsonl", served.arguments());
+    let load = format!("load --table t {} --dead-letter dead a.jsonl", served.arguments());
     let mut child = start(&folder, &load);
     wait_for(&mut child, 100);
     interrupt(&child);
     let run = Run::from(child.wait_with_output().unwrap());
     run.expect(130, "stopping: waiting for the calls in flight")
         .expect(130, "to go on, run the same command again");
+    // The next run sends them: they are no dead letters.
+    assert!(!folder.path("dead").exists());
     let run = Run::from(start(&folder, &load).wait_with_output().unwrap());
     run.expect(0, "lines are settled by earlier runs");
     assert!(!run.stderr.contains("twice"), "{}", run.stderr);

@@ -88,7 +88,7 @@ fn a_service_that_accepts_nothing_is_warned_of() {
     folder.write("a.jsonl", items(0..3));
     // Nothing listens there.
     let mut child = folder
-        .command("load --table t --key id:N --endpoint-url http://127.0.0.1:9 a.jsonl")
+        .command("load --table t --key id:N --endpoint-url http://127.0.0.1:9 --deadline 60s a.jsonl")
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
