@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
 use crate::arguments::Service;
 use crate::failure::Failure;
@@ -75,8 +75,25 @@ fn unreachable<E>(what: &str, name: &str, error: &E) -> Failure
 where
     E: Error + ProvideErrorMetadata,
 {
-    match (error.code(), error.message()) {
-        (Some(code), Some(message)) => Failure::Failed(format!("{what} {name} cannot be asked: {code}: {message}")),
-        _ => Failure::Failed(format!("{what} {name} cannot be asked: {}", DisplayErrorContext(error))),
+    Failure::Failed(format!("{what} {name} cannot be asked: {}", words(error)))
+}
+
+/// What the service says, or what stands between it and here.
+pub(crate) fn words<E>(error: &E) -> String
+where
+    E: Error + ProvideErrorMetadata,
+{
+    if let (Some(code), Some(message)) = (error.code(), error.message()) {
+        return format!("{code}: {message}");
     }
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        source = error.source();
+    }
+    words
 }

@@ -1,4 +1,18 @@
-//! The program `batch-deliver`, as a library for its own tests. What it does for people is told in `README.md`.
+//! The program `batch-deliver`. What it does for people is told in `README.md`.
+//!
+//! ```text
+//! input ─▶ format ─▶ stream ─▶ delivery ─▶ settling ─▶ journal
+//!                    window ◀──────────────┘     └───▶ dead letters, summary
+//! ```
+//!
+//! | step | what happens | where |
+//! |---|---|---|
+//! | input | what is named is found, opened, unpacked, and read in turn, in a thread of its own | `input/` |
+//! | format | a line or a row becomes an item or a message, or has a flaw | `format/`, `flaw`, `key`, `write` |
+//! | stream | the entries in the order in which they are read; the window knows where those under way come from | `stream`, `window` |
+//! | settling | each entry that has come to its end is taken from the window | `settling` |
+//! | journal | what is settled is written, for the next run | `journal/` |
+//! | dead letters, summary | what was not delivered, and what it all came to | `dead_letter`, `handed_back`, `run/` |
 
 mod arguments;
 mod cause;

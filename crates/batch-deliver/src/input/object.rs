@@ -4,7 +4,6 @@ use std::io::{self, Read};
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
-use aws_sdk_s3::error::{DisplayErrorContext, ProvideErrorMetadata};
 use aws_sdk_s3::primitives::AggregatedBytes;
 use glob::Pattern;
 use tokio::runtime::Handle;
@@ -15,6 +14,9 @@ use super::named::{Input, SCHEME, Storage};
 use crate::arguments::Service;
 use crate::connect;
 use crate::failure::Failure;
+
+/// The HTTP status where the tag of an object is another one.
+const CHANGED: u16 = 412;
 
 /// Bytes that are asked for at once. A request that fails is made again, and no connection has to last for a whole object.
 const PART: u64 = 1 << 20;
@@ -97,7 +99,10 @@ impl Bucket<'_> {
         let mut pages = list.into_paginator().send();
         let mut objects = Vec::new();
         while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| self.failure(prefix, &error))?;
+            let page = page.map_err(|error| {
+                let words = connect::words(&error);
+                Failure::Failed(format!("{SCHEME}{}/{prefix} cannot be listed: {words}", self.name))
+            })?;
             for object in page.contents() {
                 let (Some(key), Some(bytes)) = (object.key(), object.size()) else {
                     continue;
@@ -138,20 +143,10 @@ impl Bucket<'_> {
     }
 
     async fn text(&self, object: &Object) -> Result<String, Failure> {
-        let unreadable = |words: String| Failure::Failed(format!("{SCHEME}{}/{} {words}", self.name, object.key));
+        let unreadable =
+            |words: String| Failure::Failed(format!("{SCHEME}{}/{} cannot be read: {words}", self.name, object.key));
         let bytes = object.part(0, object.bytes).await.map_err(unreadable)?;
-        String::from_utf8(bytes).map_err(|_| unreadable("is not UTF-8 text".to_owned()))
-    }
-
-    fn failure<E>(&self, prefix: &str, error: &E) -> Failure
-    where
-        E: std::error::Error + ProvideErrorMetadata,
-    {
-        let words = match (error.code(), error.message()) {
-            (Some(code), Some(message)) => format!("{code}: {message}"),
-            _ => DisplayErrorContext(error).to_string(),
-        };
-        Failure::Failed(format!("{SCHEME}{}/{prefix} cannot be listed: {words}", self.name))
+        String::from_utf8(bytes).map_err(|_| unreadable("this is not UTF-8 text".to_owned()))
     }
 }
 
@@ -191,13 +186,14 @@ impl Object {
             .key(&self.key)
             .range(range);
         let got = get.if_match(&self.etag).send().await;
-        let got = got.map_err(|error| match error.code() {
-            Some("PreconditionFailed") => "has changed since it was listed".to_owned(),
-            Some(code) => format!("cannot be read: {code}: {}", error.message().unwrap_or_default()),
-            None => format!("cannot be read: {}", DisplayErrorContext(&error)),
+        let got = got.map_err(|error| match error.raw_response() {
+            Some(answer) if answer.status().as_u16() == CHANGED => {
+                "the object has changed since it was listed".to_owned()
+            }
+            _ => connect::words(&error),
         })?;
         let bytes = got.body.collect().await.map(AggregatedBytes::to_vec);
-        bytes.map_err(|error| format!("cannot be read: {}", DisplayErrorContext(&error)))
+        bytes.map_err(|error| error.to_string())
     }
 }
 

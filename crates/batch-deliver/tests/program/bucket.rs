@@ -6,6 +6,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+/// What is listed with another tag than it has when it is read.
+const UNSTEADY: &str = "unsteady";
+
 type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
 /// Serves a bucket `b` as S3 does, as far as the program asks for it.
@@ -31,6 +34,11 @@ impl Bucket {
 
     pub(crate) fn put(&self, key: &str, content: impl Into<Vec<u8>>) {
         self.objects.lock().unwrap().insert(key.to_owned(), content.into());
+    }
+
+    /// An object that is another one by the time that it is read.
+    pub(crate) fn put_unsteady(&self, key: &str) {
+        self.put(key, UNSTEADY);
     }
 
     pub(crate) fn arguments(&self) -> String {
@@ -76,7 +84,11 @@ fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
     let prefix = prefix.replace("%2F", "/");
     let listed = objects.iter().filter(|(key, _)| key.starts_with(&prefix));
     let contents = listed.map(|(key, content)| {
-        let (size, etag) = (content.len(), etag(content));
+        let is_unsteady = content == UNSTEADY.as_bytes();
+        let (size, etag) = (
+            content.len(),
+            if is_unsteady { "old".to_owned() } else { etag(content) },
+        );
         format!("<Contents><Key>{key}</Key><Size>{size}</Size><ETag>{etag}</ETag></Contents>")
     });
     format!("<ListBucketResult>{}</ListBucketResult>", contents.collect::<String>())

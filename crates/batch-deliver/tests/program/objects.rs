@@ -47,3 +47,15 @@ fn a_flaw_in_an_object_is_told_by_its_name_and_line() {
     bucket.put("a", items(0..2) + "oops");
     load(&folder, &bucket, "s3://b/a").expect(1, "s3://b/a:3: column 1: this is not JSON");
 }
+
+#[test]
+fn an_object_that_has_changed_is_not_read() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    bucket.put_unsteady("a");
+    load(&folder, &bucket, "s3://b/a").expect(1, "s3://b/a cannot be read: the object has changed since it was listed");
+    bucket.put("a", items(0..10));
+    load(&folder, &bucket, "--resume state s3://b/a").expect(0, "10 delivered");
+    bucket.put("a", items(10..30));
+    load(&folder, &bucket, "--resume state s3://b/a").expect(2, "s3://b/a has changed");
+}
