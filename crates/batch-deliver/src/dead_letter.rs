@@ -59,6 +59,11 @@ impl DeadLetter {
         })
     }
 
+    /// Whether there are dead letters of earlier runs, to which new ones are added.
+    pub(crate) fn has_old_ones(&self) -> bool {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).entries.length > 0
+    }
+
     /// Writes an entry. The first error is the last one: from then on nothing is written.
     pub(crate) fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);

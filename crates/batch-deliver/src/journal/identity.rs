@@ -17,8 +17,8 @@ pub(crate) struct Identity {
     destination: String,
     order: String,
     inputs: Vec<InputIdentity>,
-    /// Entries in flight at most: as many may be sent twice by the run after one that was killed.
-    pub(crate) in_flight: u64,
+    /// Entries that may have been sent without being in the journal, when the process is killed.
+    pub(super) unsure: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ impl Identity {
         destination: &str,
         order: &str,
         inputs: &[Input],
-        in_flight: u64,
+        unsure: u64,
     ) -> Result<Self, Failure> {
         let inputs = inputs.iter().map(InputIdentity::of).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -47,7 +47,7 @@ impl Identity {
             destination: destination.to_owned(),
             order: order.to_owned(),
             inputs,
-            in_flight,
+            unsure,
         })
     }
 

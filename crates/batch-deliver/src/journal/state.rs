@@ -63,7 +63,7 @@ impl State {
                 )));
             }
             settled = read;
-            doubtful = if has_ended { 0 } else { before.in_flight };
+            doubtful = if has_ended { 0 } else { before.unsure };
         }
         let unwritable = |error| Failure::WrongUse(format!("--resume {name} cannot be written: {error}"));
         let file = made(path, &identity, &settled).map_err(unwritable)?;

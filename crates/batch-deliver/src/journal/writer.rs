@@ -1,9 +1,8 @@
 //! Writes the journal beside the delivery.
 
 use std::io;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use tokio_util::sync::CancellationToken;
@@ -13,17 +12,23 @@ use super::State;
 /// Bytes after which the journal is written anew.
 const LONG: u64 = 4 << 20;
 
+/// Numbers of a record at most, and as many may wait: a disk that is slow slows the delivery down.
+const NUMBERS: usize = 64;
+
 /// Takes the numbers of records that are settled, and writes them at once.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    sender: Mutex<Option<Sender<u64>>>,
+    sender: Mutex<Option<SyncSender<u64>>>,
     writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
 }
 
 impl Journal {
+    /// Entries that may be settled without being in the journal: those that wait, and those that are being written.
+    pub(crate) const UNWRITTEN: u64 = 2 * NUMBERS as u64;
+
     /// Goes on with a journal. When it cannot be written any more, the delivery is cancelled.
     pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
-        let (sender, receiver) = channel();
+        let (sender, receiver) = sync_channel(NUMBERS);
         let writer = thread::spawn(move || {
             let written = write(state, &receiver);
             if written.is_err() {
@@ -60,7 +65,9 @@ impl Journal {
 /// Writes what comes until nothing comes any more. What came while the last record was written is one record.
 fn write(mut state: State, receiver: &Receiver<u64>) -> io::Result<()> {
     while let Ok(first) = receiver.recv() {
-        let mut numbers: Vec<u64> = std::iter::once(first).chain(receiver.try_iter()).collect();
+        let mut numbers: Vec<u64> = std::iter::once(first)
+            .chain(receiver.try_iter().take(NUMBERS - 1))
+            .collect();
         numbers.sort_unstable();
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for number in numbers {

@@ -70,7 +70,7 @@ impl<T: BatchTarget> Job<T> {
         log::start(console.clone());
         let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        let dead_letter = dead_letter(common, &inputs)?;
+        let dead_letter = dead_letter(common, &inputs, &console)?;
         let stop = Stop::default();
         let (journal, settled) = self.journal(common, &inputs, &stop)?;
         let (receiver, read) = input::read(turns(common, inputs, self.format, settled));
@@ -147,7 +147,13 @@ impl<T: BatchTarget> Job<T> {
         let order = common.order.to_possible_value();
         let order = order.as_ref().map_or("", |order| order.get_name());
         let in_flight = u64::from(common.delivering.concurrency) * self.target.limits().entries as u64;
-        let identity = Identity::new(self.command, &self.destination, order, inputs, in_flight)?;
+        let identity = Identity::new(
+            self.command,
+            &self.destination,
+            order,
+            inputs,
+            in_flight + Journal::UNWRITTEN,
+        )?;
         let state = State::open(path, identity)?;
         let settled = state.settled.clone();
         if settled.len() > 0 {
@@ -174,7 +180,7 @@ fn turns<E>(common: &Common, inputs: Vec<Input>, format: Box<dyn Format<E>>, set
 }
 
 /// The place of dead letters, if there is to be one.
-fn dead_letter(common: &Common, inputs: &[Input]) -> Result<Option<DeadLetter>, Failure> {
+fn dead_letter(common: &Common, inputs: &[Input], console: &Console) -> Result<Option<DeadLetter>, Failure> {
     let Some(path) = &common.keeping.dead_letter else {
         return Ok(None);
     };
@@ -187,6 +193,12 @@ fn dead_letter(common: &Common, inputs: &[Input]) -> Result<Option<DeadLetter>, 
             path.display()
         );
         return Err(Failure::WrongUse(words));
+    }
+    if dead_letter.has_old_ones() {
+        console.tell(&format!(
+            "{} has dead letters of earlier runs, and keeps them",
+            path.display()
+        ));
     }
     Ok(Some(dead_letter))
 }

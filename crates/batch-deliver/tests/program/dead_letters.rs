@@ -68,7 +68,11 @@ fn a_message_that_is_too_long_is_a_dead_letter_as_it_was_written() {
         .run("send --simulate 1000 --queue q --dead-letter dead a.txt")
         .expect(1, "2 delivered to q")
         .expect(1, "a.txt:2: not sent: ");
-    assert_eq!(folder.read("dead"), long + "\n");
+    assert_eq!(folder.read("dead"), format!("{long}\n"));
+    folder
+        .run("send --simulate 1000 --queue q --dead-letter dead a.txt")
+        .expect(1, "dead has dead letters of earlier runs, and keeps them");
+    assert_eq!(folder.read("dead"), format!("{long}\n{long}\n"));
 }
 
 #[cfg(target_os = "linux")]
