@@ -79,7 +79,7 @@ pub(crate) struct ToQueue {
 /// What all commands take.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Files, patterns such as 'part-*.gz', or - for the standard input
+    #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/prefix, or - for the standard input")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
     /// Read one record of each input in turn, or file by file

@@ -163,7 +163,7 @@ impl<T: BatchTarget> Job<T> {
         if state.doubtful > 0 {
             let most = grouped(state.doubtful);
             self.console.tell(&format!(
-                "the last run was killed: up to {most} entries that were in flight may be sent twice"
+                "the last run was killed: up to {most} entries may be sent twice"
             ));
         }
         Ok((Some(Journal::start(state, stop.token.clone())), settled))
