@@ -19,6 +19,7 @@ use super::{Reading, Record, Source};
 use crate::console::Console;
 use crate::flaw::Flaw;
 use crate::item::Item;
+use crate::key::Key;
 use crate::write::Writes;
 
 /// What the cells of a column become.
@@ -106,6 +107,13 @@ impl CsvItems {
             return Err(format!(
                 "--types names {missing}, and the header has {}",
                 names.join(", ")
+            ));
+        }
+        let keys = self.writes.key().into_iter().flat_map(Key::attributes);
+        if let Some(missing) = keys.map(|key| &key.name).find(|name| !names.contains(name)) {
+            let names = names.join(", ");
+            return Err(format!(
+                "the header has no {missing}, which is in the key of the table, but {names}"
             ));
         }
         let typed = names.into_iter().map(|name| {
@@ -294,6 +302,8 @@ mod tests {
         let refusal = |types: &str, text: &str| read(types, text).unwrap_err().to_string();
         assert!(refusal("", "a,b,a\n").contains("a name twice"));
         assert_eq!(refusal("c:N", "a,b\n"), "--types names c, and the header has a, b");
+        let keyless = "the header has no title, which is in the key of the table, but year, name";
+        assert_eq!(refusal("", "year,name\n"), keyless);
         assert!("a".parse::<Types>().is_err() && "a:X".parse::<Types>().is_err());
     }
 }

@@ -7,8 +7,8 @@ use crate::flaw::Flaw;
 /// Bytes that are read at once.
 const BLOCK: usize = 64 << 10;
 
-/// Bytes of a line at most. The largest item has 400 KB, and each of them takes six bytes of JSON at most.
-pub(crate) const LONGEST_LINE: usize = 4 << 20;
+/// Bytes of a line at most. The largest message has 1 MiB, and each byte of it takes six of JSON at most.
+pub(crate) const LONGEST_LINE: usize = 8 << 20;
 
 /// What U+FEFF is in UTF-8: some editors put it at the start of a file.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
