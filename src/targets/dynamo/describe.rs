@@ -2,19 +2,18 @@
 
 use tracing::{debug, warn};
 
-use super::DynamoTable;
 use super::calls::Calls;
 use super::key::KeySchema;
 use crate::events::LOOKUP;
-use crate::targets::lookup::{Advice, LookupError};
-use crate::targets::{BatchTarget, Fault, classify};
+use crate::targets::lookup::{Advice, Lookup, LookupError};
+use crate::targets::{Fault, classify};
 
 /// Asks the service for the table's key, unless it is known.
-pub(super) async fn ask(table: &DynamoTable) {
-    let Err(fault) = table.key.ask(|| describe(&table.calls, &table.table)).await else {
+pub(super) async fn ask(key: &Lookup<KeySchema>, calls: &Calls, table: &str, destination: &str) {
+    let Err(fault) = key.ask(|| describe(calls, table)).await else {
         return;
     };
-    let (destination, code) = (&*table.name(), fault.code());
+    let code = fault.code();
     if code == "ResourceNotFoundException" {
         // The writes will say it as well, and as an error.
         return debug!(target: LOOKUP, destination, code, "no such table");

@@ -9,30 +9,11 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
 use super::calls::Calls;
-use super::{
-    DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, body, consumed, correlate, has_room_to_ask, throttling,
-};
+use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, has_room_to_ask};
+use super::write::TableWrite;
+use super::{body, correlate, throttling};
 use crate::invalid::InvalidEntry;
 use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
-
-/// A put or a delete, and the table that it is for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TableWrite {
-    /// The table's name or ARN, spelled as the delivery was told.
-    pub table: String,
-    /// The put or the delete.
-    pub request: WriteRequest,
-}
-
-impl TableWrite {
-    /// A write to this table.
-    pub fn new(table: impl Into<String>, request: WriteRequest) -> Self {
-        Self {
-            table: table.into(),
-            request,
-        }
-    }
-}
 
 /// Several DynamoDB tables to write to. A call carries writes to any of them.
 ///

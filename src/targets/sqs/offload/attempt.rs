@@ -5,14 +5,15 @@ use std::collections::HashSet;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::future::join_all;
 
-use super::super::SqsQueue;
-use super::{Offload, mark};
+use super::mark;
+use super::offload::Offload;
+use crate::targets::sqs::plain::PlainQueue;
 use crate::targets::{Answer, Fault, Rejection, Verdict};
 
 /// Uploads what is not in the bucket yet, all at once, and sends what is, in one call.
 pub(in super::super) async fn send(
     offload: &Offload,
-    queue: &SqsQueue,
+    queue: &PlainQueue,
     chunk: &[SendMessageBatchRequestEntry],
 ) -> Answer {
     let uploads = chunk.iter().map(|entry| offload.upload(entry));

@@ -1,0 +1,387 @@
+//! Writes to one table.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{ConsumedCapacity, WriteRequest};
+
+use super::calls::Calls;
+use super::key::KeySchema;
+use super::size::item_size;
+use super::{body, check, correlate, describe, throttling};
+use crate::invalid::InvalidEntry;
+use crate::targets::lookup::Lookup;
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
+
+/// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
+pub const MAX_REQUESTS: usize = 25;
+
+/// Bytes of a call's body: 16 MiB of JSON, one byte more is answered with HTTP 413. From the API reference of
+/// `BatchWriteItem`.
+pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of an item as [`item_size`] counts them: 400 KiB. From the service quotas of DynamoDB.
+pub const MAX_ITEM_BYTES: usize = 400 * 1024;
+
+/// Bytes of an item that a write unit pays for. From the developer guide of DynamoDB.
+const WRITE_UNIT: usize = 1024;
+
+/// A DynamoDB table to write to.
+///
+/// Writes of one primary key arrive in the order of the input: at most one of them is in a call and in flight. For this the
+/// table's key has to be known. It is asked for by `DescribeTable`, once for all clones and before the first write, or it
+/// is given by [`key`](Self::key) or [`key_with_sort`](Self::key_with_sort). Where it is neither given nor may be asked
+/// for, a warning is logged, and writes of one key are only kept apart, in their order, when the service refuses to take both
+/// in one call: of several that are on their way together any may be the last to arrive.
+///
+/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
+/// holds. Its endpoint, credentials and timeouts are the caller's affair. A call without retries gives a provider of
+/// credentials 6.2 s, by the SDK's reckoning; for one that takes longer there is the `load_timeout` of the client's identity
+/// cache.
+///
+/// A call sends copies of its writes, since a write that comes back is sent again.
+///
+/// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. A mock of the
+/// client sets it to an empty map: without it an answer says nothing, and the writes are sent again. A key that is given
+/// spares the mock of `DescribeTable`; the [guide](crate::guide#testing) has an example.
+#[derive(Clone)]
+pub struct DynamoTable {
+    calls: Calls,
+    pub(super) table: String,
+    pub(super) limits: Limits,
+    key: Lookup<KeySchema>,
+}
+
+impl DynamoTable {
+    /// The table with this name or ARN.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_REQUESTS`], 25 |
+    /// | bytes of a call's body | [`MAX_BODY_BYTES`], 16 MiB |
+    /// | bytes of an item | [`MAX_ITEM_BYTES`], 409,600 |
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self::called_by(Calls::new(client), table)
+    }
+
+    pub(super) fn called_by(calls: Calls, table: impl Into<String>) -> Self {
+        Self {
+            calls,
+            table: table.into(),
+            limits: Limits::new(MAX_REQUESTS, MAX_BODY_BYTES).with_entry_bytes(MAX_ITEM_BYTES),
+            key: Lookup::default(),
+        }
+    }
+
+    /// The table's key is this attribute, and need not be asked for.
+    #[must_use]
+    pub fn key(mut self, partition: impl Into<String>) -> Self {
+        self.key = Lookup::given(KeySchema::named(partition.into(), None));
+        self
+    }
+
+    /// The table's key are these two attributes, and need not be asked for.
+    #[must_use]
+    pub fn key_with_sort(mut self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
+        self.key = Lookup::given(KeySchema::named(partition.into(), Some(sort.into())));
+        self
+    }
+
+    /// Other limits: `bytes` are those of a call's whole body, `entry_bytes` those of an item by [`item_size`].
+    ///
+    /// For a table with local secondary indexes, whose limit holds for an item with its index entries, and for endpoints
+    /// that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Checks a write, and measures what it takes up of a call that has room for so many bytes.
+    pub(super) fn measure(&self, entry: &WriteRequest, limit: usize) -> Result<usize, InvalidEntry> {
+        check::check(entry, self.limits.entry_bytes)?;
+        if let Some(key) = self.key.get() {
+            key.check(entry)?;
+        }
+        let actual = body::taken(entry, limit, self.limits.entries);
+        if actual > limit {
+            return Err(InvalidEntry::TooLarge {
+                part: "request",
+                limit,
+                actual,
+            });
+        }
+        Ok(actual)
+    }
+
+    /// Write units that an entry takes. What a delete takes depends on the item that it finds.
+    pub(super) fn write_units(entry: &WriteRequest) -> usize {
+        let put = entry.put_request();
+        put.map_or(1, |put| item_size(put.item()).div_ceil(WRITE_UNIT).max(1))
+    }
+
+    async fn call(&self, chunk: &[WriteRequest], metered: bool) -> (Answer, Option<f64>) {
+        let requests = HashMap::from([(self.table.clone(), chunk.to_vec())]);
+        match self.calls.write(requests, metered).await {
+            Ok(output) => (
+                correlate::verdicts(chunk, output.unprocessed_items()),
+                consumed(output.consumed_capacity()),
+            ),
+            Err(error) => (throttling::of_call(error), None),
+        }
+    }
+
+    /// The name of the table, also where it is given by its ARN, which has the account id in it.
+    pub(super) fn short_name(&self) -> &str {
+        let last = self.table.rsplit_once('/').filter(|_| self.table.starts_with("arn:"));
+        last.map_or(&self.table, |(_, name)| name)
+    }
+
+    /// Bytes that requests may take in a call's body.
+    fn request_bytes(&self) -> usize {
+        self.limits.bytes.saturating_sub(body::envelope(&self.table))
+    }
+}
+
+impl BatchTarget for DynamoTable {
+    type Entry = WriteRequest;
+
+    fn name(&self) -> Cow<'_, str> {
+        format!("dynamodb/{}", self.short_name()).into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            bytes: self.request_bytes(),
+            ..self.limits
+        }
+    }
+
+    async fn prepare(&self) {
+        describe::ask(&self.key, &self.calls, &self.table, &self.name()).await;
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.key.failing()
+    }
+
+    fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
+        self.measure(entry, self.request_bytes())
+    }
+
+    fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
+        match self.key.get() {
+            Some(key) => key.lane(table_name(&self.table), entry),
+            None => Some(Lane::unknown()),
+        }
+    }
+
+    fn partition_key(&self, entry: &WriteRequest) -> Option<u64> {
+        self.key.get()?.partition_key(table_name(&self.table), entry)
+    }
+
+    fn supersedes(&self, newer: &WriteRequest, older: &WriteRequest) -> bool {
+        self.key.get().is_some_and(|key| key.is_same(newer, older))
+    }
+
+    fn units(&self, entry: &WriteRequest) -> usize {
+        Self::write_units(entry)
+    }
+
+    async fn send(&self, chunk: &[WriteRequest]) -> Answer {
+        self.call(chunk, false).await.0
+    }
+
+    async fn send_metered(&self, chunk: &[WriteRequest]) -> (Answer, Option<f64>) {
+        let metered = has_room_to_ask(chunk.iter(), &BatchTarget::limits(self));
+        self.call(chunk, metered).await
+    }
+}
+
+/// The name of a table that may be given by its ARN, so that one table's writes keep their order however it is spelled.
+fn table_name(table: &str) -> &str {
+    match table.strip_prefix("arn:").and_then(|arn| arn.split_once(":table/")) {
+        Some((_, name)) => name,
+        None => table,
+    }
+}
+
+/// Whether a call may ask for the capacity that it takes, without its body passing the limit.
+pub(super) fn has_room_to_ask<'a>(requests: impl Iterator<Item = &'a WriteRequest>, limits: &Limits) -> bool {
+    let taken = requests.map(|request| body::taken(request, limits.bytes, limits.entries));
+    taken.sum::<usize>() + body::ASKING <= limits.bytes
+}
+
+/// Units that a call took of all its tables; `None` when it does not say.
+pub(super) fn consumed(capacity: &[ConsumedCapacity]) -> Option<f64> {
+    capacity
+        .iter()
+        .filter_map(ConsumedCapacity::capacity_units)
+        .reduce(|sum, units| sum + units)
+}
+
+impl fmt::Debug for DynamoTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamoTable")
+            .field("table", &self.table)
+            .field("key", &self.key.get())
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::super::DynamoTables;
+    use super::super::testing::{client, delete, put, text};
+    use super::*;
+    use crate::targets::recording::Recorder;
+    use crate::targets::{Rejection, Verdict};
+
+    fn table(recorder: &Recorder) -> DynamoTable {
+        DynamoTable::new(client(recorder), "orders")
+    }
+
+    #[test]
+    fn the_log_names_the_table_without_its_account() {
+        let recorder = Recorder::answering(200, "{}");
+        let named = |table: &str| DynamoTable::new(client(&recorder), table).name().into_owned();
+        assert_eq!(named("orders"), "dynamodb/orders");
+        let arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders";
+        assert_eq!(named(arn), "dynamodb/orders");
+        let tables = DynamoTables::new(client(&recorder), ["customers", arn]);
+        assert_eq!(tables.name(), "dynamodb/customers,orders");
+    }
+
+    #[tokio::test]
+    async fn writes_are_accepted_or_come_back() {
+        let recorder = Recorder::answering(
+            200,
+            r#"{"UnprocessedItems":{"orders":[{"DeleteRequest":{"Key":{"id":{"S":"b"}}}}]}}"#,
+        );
+        let chunk = [put([("id", text("a"))]), delete([("id", text("b"))])];
+        let Answer::Each(verdicts) = table(&recorder).send(&chunk).await else {
+            panic!("each write has its verdict");
+        };
+        assert!(matches!(
+            verdicts[..],
+            [Verdict::Accepted, Verdict::Rejected(Rejection::Unprocessed, _)]
+        ));
+    }
+
+    #[tokio::test]
+    async fn a_metered_call_asks_for_its_capacity_and_tells_it() {
+        let recorder = Recorder::answering(
+            200,
+            r#"{"UnprocessedItems":{},"ConsumedCapacity":[{"TableName":"orders","CapacityUnits":7.5}]}"#,
+        );
+        let (answer, units) = table(&recorder).send_metered(&[put([("id", text("a"))])]).await;
+        assert!(matches!(answer, Answer::Whole(Verdict::Accepted)));
+        assert_eq!(units, Some(7.5));
+        let asked = recorder.only_request().body;
+        assert!(asked.contains(r#""ReturnConsumedCapacity":"TOTAL""#), "{asked}");
+    }
+
+    #[tokio::test]
+    async fn a_metered_call_keeps_the_limit_of_the_body() {
+        let chunk = [put([("id", text("a"))])];
+        for (spare, asks) in [(body::ASKING, true), (body::ASKING - 1, false)] {
+            let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+            let bytes = body::envelope("orders") + body::request(&chunk[0]) + spare;
+            let limits = Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
+            let (_, units) = table(&recorder).limits(limits).send_metered(&chunk).await;
+            let body = recorder.only_request().body;
+            assert_eq!((units, body.contains("ReturnConsumedCapacity")), (None, asks));
+            assert!(body.len() <= bytes);
+        }
+    }
+
+    #[test]
+    fn a_write_takes_a_unit_for_each_kilobyte_begun() {
+        let orders = table(&Recorder::answering(200, "{}"));
+        let of = |bytes: usize| orders.units(&put([("id", text(&"a".repeat(bytes - "id".len())))]));
+        assert_eq!([3, 1024, 1025, 2048, 409_600].map(of), [1, 1, 2, 2, 400]);
+        assert_eq!(orders.units(&delete([("id", text("a"))])), 1);
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_unprocessed_items_says_nothing() {
+        let recorder = Recorder::answering(200, "{}");
+        let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
+        let Answer::Whole(Verdict::Rejected(Rejection::Unanswered, fault)) = answer else {
+            panic!("{answer:?}");
+        };
+        assert!(fault.is_ambiguous());
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_read_may_have_been_applied() {
+        let recorder = Recorder::answering(200, "<html>");
+        let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
+        let Answer::Whole(Verdict::Rejected(Rejection::Transient, fault)) = answer else {
+            panic!("{answer:?}");
+        };
+        assert!(fault.is_ambiguous());
+        assert_eq!(fault.code(), "unreadable answer");
+        assert!(fault.source().is_some());
+    }
+
+    #[tokio::test]
+    async fn an_empty_503_is_transient() {
+        let recorder = Recorder::answering(503, "");
+        let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Transient, fault)) if fault.is_ambiguous()),
+            "{answer:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_throttled_call_is_made_once() {
+        let recorder = Recorder::answering(
+            400,
+            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow"}"#,
+        );
+        let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault)) if !fault.is_ambiguous()),
+            "{answer:?}"
+        );
+        recorder.only_request();
+    }
+
+    #[tokio::test]
+    async fn the_user_agent_names_the_crate() {
+        let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+        table(&recorder).send(&[put([("id", text("a"))])]).await;
+        let agent = recorder.only_request().user_agent;
+        let expected = concat!("lib/aws-batch-delivery/", env!("CARGO_PKG_VERSION"));
+        assert!(agent.contains(expected), "{agent}");
+    }
+
+    #[test]
+    fn the_body_never_passes_its_limit() {
+        let recorder = Recorder::answering(200, "{}");
+        let bytes = body::envelope("orders") + body::request(&put([("id", text("a"))]));
+        let limits = |bytes| Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
+        let exact = table(&recorder).limits(limits(bytes));
+        let entry = put([("id", text("a"))]);
+        assert_eq!(exact.check(&entry), Ok(BatchTarget::limits(&exact).bytes));
+        let short = table(&recorder).limits(limits(bytes - 1));
+        assert!(matches!(
+            short.check(&entry),
+            Err(InvalidEntry::TooLarge { part: "request", .. })
+        ));
+    }
+
+    #[test]
+    fn debug_shows_neither_the_client_nor_its_credentials() {
+        let shown = format!("{:?}", table(&Recorder::answering(200, "{}")));
+        assert!(shown.contains("orders") && !shown.contains("secret"), "{shown}");
+    }
+}

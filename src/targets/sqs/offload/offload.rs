@@ -1,0 +1,296 @@
+//! Where messages go that are too large, and which.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use futures::StreamExt;
+use futures::stream;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::store::Store;
+use super::uploads::{Upload, Uploads};
+use super::{mark, pointer};
+use crate::invalid::InvalidEntry;
+use crate::report::Undelivered;
+use crate::targets::Verdict;
+use crate::targets::sqs::check;
+use crate::targets::sqs::plain::PlainQueue;
+use crate::targets::sqs::size::message_size;
+
+/// How long one upload may take. Less than the 30 s that an attempt takes by default, so that a slow upload does not take
+/// its call down. It carries 25 MB at 10 Mbit/s.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Bytes of a key, from the user guide of S3, less those of the UUID.
+const MAX_PREFIX_BYTES: usize = 1_024 - 36;
+
+/// Objects that are removed at once.
+const REMOVALS: usize = 16;
+
+/// Where messages go that are too large for the queue.
+///
+/// The body becomes an object in an S3 bucket, and the message in the queue a pointer to it, in the format of the Amazon SQS
+/// Extended Client Libraries: any of them receives the message as if it had never been in two places. The receiver needs
+/// `s3:GetObject`, the sender `s3:PutObject` and `s3:DeleteObject`.
+///
+/// ```no_run
+/// # use aws_batch_delivery::Delivery;
+/// # use aws_batch_delivery::targets::sqs::Offload;
+/// # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+/// # async fn example(
+/// #     sqs: aws_sdk_sqs::Client, s3: aws_sdk_s3::Client, queue_url: &str, messages: Vec<SendMessageBatchRequestEntry>,
+/// # ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let offload = Offload::to_s3(s3, "large-messages").key_prefix("orders/");
+/// let orders = Delivery::to_sqs(sqs, queue_url).oversize(offload);
+/// orders.deliver(messages).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # What is sent
+/// The pointer has [`PAYLOAD_SIZE_ATTRIBUTE`] with the size of the body; so a message has room for nine attributes of its
+/// own. Its size is what counts for the limits of the call. Group, deduplication id and delay are those of the message. Where
+/// a FIFO queue makes the deduplication id from the body, the message gets the one that SQS would have made from the body,
+/// and not from the pointer.
+///
+/// The object is the body as it was handed over, in UTF-8. S3 takes every character, so that
+/// [`encode_invalid_characters`](crate::targets::sqs::SqsQueue::encode_invalid_characters) does nothing to it, and without that option a body with
+/// such characters is delivered too, if it is offloaded.
+///
+/// # Failures
+/// An object is uploaded once, before its message is sent for the first time, and at the same time as others of the call.
+/// An upload that fails is tried again like a message that was rejected; its neighbours are sent meanwhile, but for those
+/// behind it in its message group. One that S3 refuses (no such bucket, no permission) is handed back with what S3 said, and
+/// the delivery goes on. The S3 client keeps its own retries.
+///
+/// When a message is handed back, and it is certain that SQS does not have it, the object is removed; where that fails, it is
+/// logged. An object stays when the message may have been delivered, and when the delivery is dropped half-way: have a
+/// lifecycle rule for the bucket. A message that SQS delivers twice points to one object both times.
+///
+/// # Default
+/// - threshold: what a message may have, which is 1,048,576 bytes
+/// - key: a random UUID, without a prefix
+/// - upload timeout: 20 s
+#[derive(Clone)]
+pub struct Offload {
+    store: Store,
+    threshold: usize,
+    pub(super) uploads: Arc<Uploads>,
+}
+
+impl Offload {
+    /// To this bucket.
+    pub fn to_s3(client: aws_sdk_s3::Client, bucket: impl Into<String>) -> Self {
+        Self {
+            store: Store::new(client, bucket.into(), UPLOAD_TIMEOUT),
+            threshold: usize::MAX,
+            uploads: Arc::default(),
+        }
+    }
+
+    /// Offloads messages that are larger than this, in bytes of body and attributes, as
+    /// [`message_size`](crate::targets::sqs::message_size) counts them; 0 offloads all. Default: those that are too large for a message.
+    #[must_use]
+    pub fn threshold(mut self, bytes: usize) -> Self {
+        self.threshold = bytes;
+        self
+    }
+
+    /// What the keys of the objects begin with, such as `orders/`. Default: nothing.
+    ///
+    /// # Panics
+    /// When it has more than 988 bytes, since a key may have 1,024, or when it has anything but ASCII letters, digits and
+    /// `/ . _ -`, starts with `.` or `/`, or contains `..`: the Extended Client Libraries take no other.
+    #[must_use]
+    #[track_caller]
+    pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
+        let prefix = prefix.into();
+        let length = prefix.len();
+        assert!(
+            length <= MAX_PREFIX_BYTES,
+            "the key prefix must have at most {MAX_PREFIX_BYTES} bytes, but has {length}"
+        );
+        let allowed = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+        assert!(
+            prefix.chars().all(allowed) && !prefix.starts_with(['.', '/']) && !prefix.contains(".."),
+            "the key prefix must be made of ASCII letters, digits and `/._-`, not begin with `.` or `/`, and not contain \
+             `..`, but is {prefix:?}"
+        );
+        self.store.prefix = prefix;
+        self
+    }
+
+    /// How long one upload may take, retries of the S3 client included. Default: 20 s.
+    ///
+    /// Uploads are a part of the attempt. Keep this below the
+    /// [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout): an attempt that is cut short leaves open whether its
+    /// other messages have arrived.
+    ///
+    /// # Panics
+    /// When it is zero.
+    #[must_use]
+    #[track_caller]
+    pub fn upload_timeout(mut self, timeout: Duration) -> Self {
+        assert!(!timeout.is_zero(), "the upload timeout must be longer than zero");
+        self.store.patience = timeout;
+        self
+    }
+
+    /// Whether the message goes to S3, from a queue that takes `message_bytes`.
+    fn takes(&self, queue: &PlainQueue, message: &SendMessageBatchRequestEntry) -> bool {
+        let limit = self.threshold.min(queue.message_bytes());
+        // Encoding makes it larger.
+        message_size(message) > limit || message_size(&queue.encoded(message)) > limit
+    }
+
+    /// Checks a message that goes to S3, and measures its pointer; `None` if it does not go there.
+    pub(in crate::targets::sqs) fn check(
+        &self,
+        queue: &PlainQueue,
+        message: &SendMessageBatchRequestEntry,
+    ) -> Option<Result<usize, InvalidEntry>> {
+        self.takes(queue, message).then(|| {
+            pointer::check_room(message)?;
+            // All keys are of one length.
+            let pointer = pointer::to(&self.store.bucket, &self.store.key(Uuid::nil()), message);
+            check::check(&pointer, queue.fifo, queue.message_bytes()).map_err(without_the_body)
+        })
+    }
+
+    /// Decides for one entry whether it goes to S3, and under which key.
+    pub(in crate::targets::sqs) fn complete(&self, queue: &PlainQueue, entry: &mut SendMessageBatchRequestEntry) {
+        let key = self.takes(queue, entry).then(Uuid::new_v4);
+        if key.is_some() && queue.fifo && queue.deduplication.is_by_content() {
+            let body = &entry.message_body;
+            entry
+                .message_deduplication_id
+                .get_or_insert_with(|| hexadecimal(&Sha256::digest(body)));
+        }
+        mark::put(&mut entry.id, key);
+    }
+
+    /// Uploads the body of an entry that goes to S3 and is not there yet.
+    pub(super) async fn upload(&self, entry: &SendMessageBatchRequestEntry) -> Result<(), Verdict> {
+        let Some(key) = mark::key(&entry.id) else {
+            return Ok(());
+        };
+        let before = self.uploads.begin(key);
+        if before == Some(Upload::Done) {
+            return Ok(());
+        }
+        let put = self.store.put(key, entry.message_body()).await;
+        match &put {
+            Ok(()) => self.uploads.done(key),
+            // It is not there, and need not be removed; unless an earlier upload may have arrived.
+            Err(Verdict::Refused(_)) if before.is_none() => _ = self.uploads.forget(key),
+            Err(_) => {}
+        }
+        put
+    }
+
+    /// The message as it goes out.
+    pub(super) fn as_sent<'a>(
+        &self,
+        queue: &PlainQueue,
+        entry: &'a SendMessageBatchRequestEntry,
+    ) -> Cow<'a, SendMessageBatchRequestEntry> {
+        match mark::key(&entry.id) {
+            Some(key) => Cow::Owned(pointer::to(&self.store.bucket, &self.store.key(key), entry)),
+            None => queue.encoded(entry),
+        }
+    }
+
+    /// Makes the entries again what they were, and removes the objects of those that SQS does not have.
+    pub(in crate::targets::sqs) async fn clean_up(
+        &self,
+        undelivered: &mut [Undelivered<SendMessageBatchRequestEntry>],
+    ) {
+        let mut orphans = Vec::new();
+        for Undelivered {
+            entry,
+            may_have_been_delivered,
+            ..
+        } in undelivered
+        {
+            let Some(key) = mark::take(&mut entry.id) else {
+                continue;
+            };
+            if self.uploads.forget(key) && !*may_have_been_delivered {
+                orphans.push(key);
+            }
+        }
+        let removals = stream::iter(orphans).map(|key| self.store.remove(key));
+        removals.buffer_unordered(REMOVALS).collect::<()>().await;
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// What is too large is not the body.
+fn without_the_body(invalid: InvalidEntry) -> InvalidEntry {
+    match invalid {
+        InvalidEntry::TooLarge { limit, actual, .. } => InvalidEntry::TooLarge {
+            part: "message without its offloaded body",
+            limit,
+            actual,
+        },
+        other => other,
+    }
+}
+
+impl fmt::Debug for Offload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Offload")
+            .field("bucket", &self.store.bucket)
+            .field("prefix", &self.store.prefix)
+            .field("threshold", &self.threshold)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_batch_simulator::{InjectedFault, QueueOptions, Simulator};
+
+    use super::*;
+    use crate::delivery::Delivery;
+    use crate::options::DeliveryOptions;
+    use crate::targets::sqs::testing::message;
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_remembered_of_messages_whose_fate_is_known() {
+        let simulator = Simulator::new(1);
+        let queue = simulator.queue("orders", QueueOptions::default());
+        simulator.bucket("large");
+        let offload = Offload::to_s3(simulator.s3_client(), "large").threshold(0);
+        let uploads = Arc::clone(&offload.uploads);
+        let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url())
+            .oversize(offload)
+            .options(DeliveryOptions::default().retries(0));
+        queue.script([
+            InjectedFault::failed(3, "InvalidMessageContents", true),
+            InjectedFault::Dropped { applied: true },
+            InjectedFault::Throttle,
+        ]);
+        let entries = (0..100).map(|_| message("body").build().unwrap());
+        let error = delivery.deliver(entries).await.unwrap_err();
+        assert!(error.undelivered().len() > 3 && error.report.delivered > 0, "{error}");
+        assert_eq!(uploads.len(), 0);
+    }
+
+    #[test]
+    fn what_is_printed_names_no_credentials() {
+        let offload = Offload::to_s3(Simulator::new(1).s3_client(), "large");
+        assert!(!format!("{offload:?}").contains("Credentials"));
+    }
+}

@@ -1,0 +1,362 @@
+//! Messages to one queue.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+
+#[cfg(feature = "s3-offload")]
+use super::offload::{self, Offload};
+use super::plain::PlainQueue;
+#[cfg(feature = "s3-offload")]
+use super::size::message_size;
+use crate::invalid::InvalidEntry;
+#[cfg(feature = "s3-offload")]
+use crate::report::Undelivered;
+use crate::targets::lane::hash_of;
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
+
+/// Messages in a call. From the API reference of `SendMessageBatch`.
+pub const MAX_MESSAGES: usize = 10;
+
+/// Bytes of the messages of a call together, as [`message_size`] counts them: 1 MiB. From the API reference of
+/// `SendMessageBatch`; it was 256 KiB until August 2025.
+pub const MAX_BATCH_BYTES: usize = 1024 * 1024;
+
+/// Bytes of one message, as [`message_size`] counts them: 1 MiB. From the API reference of `SendMessage`; a queue may allow
+/// less by its `MaximumMessageSize`.
+pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+
+/// An SQS queue to send to.
+///
+/// It is taken for a FIFO queue when its URL ends in `.fifo`, as AWS demands of FIFO queues and forbids to others.
+///
+/// Messages of one group of a FIFO queue arrive in the order of the input. Only one call at a time carries messages of a
+/// group, and when one of them fails, those after it wait. A call carries several messages of a group only where there are
+/// not enough groups to fill it, and only as long as SQS takes calls as a whole. Once it fails single messages, each call
+/// carries one of a group for a while. Only the calls in flight at that moment may have had a message that failed and
+/// another behind it that was taken; [`strict_order`](Self::strict_order) rules that out too.
+///
+/// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
+///
+/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
+/// holds. Its endpoint, credentials and timeouts are the caller's affair. A call without retries gives a provider of
+/// credentials 6.2 s, by the SDK's reckoning; for one that takes longer there is the `load_timeout` of the client's identity
+/// cache.
+///
+/// A call sends copies of its messages, since a message that fails is sent again.
+#[derive(Clone)]
+pub struct SqsQueue {
+    queue: PlainQueue,
+    strict_order: bool,
+    #[cfg(feature = "s3-offload")]
+    offload: Option<Offload>,
+}
+
+impl SqsQueue {
+    /// The queue with this URL.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_MESSAGES`], 10 |
+    /// | bytes of a call | [`MAX_BATCH_BYTES`], 1,048,576 |
+    /// | bytes of a message | [`MAX_MESSAGE_BYTES`], 1,048,576 |
+    pub fn new(client: Client, queue_url: impl Into<String>) -> Self {
+        let limits = Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES).with_entry_bytes(MAX_MESSAGE_BYTES);
+        Self {
+            queue: PlainQueue::new(client, queue_url.into(), limits),
+            strict_order: false,
+            #[cfg(feature = "s3-offload")]
+            offload: None,
+        }
+    }
+
+    /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked.
+    ///
+    /// If it does not, a message without an id gets one that stays with it, also when it is handed back: sent again, by the
+    /// delivery or by the caller, it is in the queue once, as long as that is within the five minutes in which SQS remembers
+    /// an id. The queue is asked by `GetQueueAttributes`, once for all clones
+    /// and before the first message. Where that is not permitted, messages are sent as they are: if the queue wants ids, it
+    /// refuses each call with a message that has none, and the delivery stops when none of the first 1,000 is taken.
+    #[must_use]
+    pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
+        self.queue.deduplication = self.queue.deduplication.by_content(by_content);
+        self
+    }
+
+    /// Never more than one message of a group of a FIFO queue in a call.
+    ///
+    /// Then nothing can pass a message that fails, at the price of smaller calls where there are fewer groups than a call
+    /// has room for: a single group goes at one message a round trip. It changes nothing for queues that are not FIFO.
+    #[must_use]
+    pub fn strict_order(mut self) -> Self {
+        self.strict_order = true;
+        self
+    }
+
+    /// Sends a body with characters that SQS does not take (control characters, U+FFFE, U+FFFF) as base64.
+    ///
+    /// Such a message has the attribute [`ENCODING_ATTRIBUTE`] with the value [`ENCODING`], so that its reader can tell it
+    /// from others. All other messages are sent as they are. Attributes are not encoded.
+    #[must_use]
+    pub fn encode_invalid_characters(mut self) -> Self {
+        self.queue.encodes = true;
+        self
+    }
+
+    /// Sends messages that are too large by way of S3.
+    #[cfg(feature = "s3-offload")]
+    #[must_use]
+    pub fn oversize(mut self, offload: Offload) -> Self {
+        self.offload = Some(offload);
+        self
+    }
+
+    /// Other limits, for a queue with a smaller `MaximumMessageSize` and for endpoints that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.queue.limits = limits;
+        self
+    }
+}
+
+impl BatchTarget for SqsQueue {
+    type Entry = SendMessageBatchRequestEntry;
+
+    /// Without what comes before the queue's name in the URL: the account id is in there.
+    fn name(&self) -> Cow<'_, str> {
+        let name = self.queue.url.trim_end_matches('/').rsplit('/').next();
+        format!("sqs/{}", name.unwrap_or_default()).into()
+    }
+
+    fn limits(&self) -> Limits {
+        self.queue.limits
+    }
+
+    async fn prepare(&self) {
+        self.queue.prepare(&self.name()).await;
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.queue.deduplication.failing()
+    }
+
+    fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {
+        #[cfg(feature = "s3-offload")]
+        if let Some(checked) = self
+            .offload
+            .as_ref()
+            .and_then(|offload| offload.check(&self.queue, entry))
+        {
+            return checked;
+        }
+        self.queue.check(entry)
+    }
+
+    fn complete(&self, entry: &mut SendMessageBatchRequestEntry) {
+        self.queue.complete(entry);
+        #[cfg(feature = "s3-offload")]
+        if let Some(offload) = &self.offload {
+            offload.complete(&self.queue, entry);
+        }
+    }
+
+    /// Also of a message whose body goes elsewhere: it stays with the entry, in case that it is handed back.
+    #[cfg(feature = "s3-offload")]
+    fn weight(&self, entry: &SendMessageBatchRequestEntry, bytes: usize) -> usize {
+        message_size(entry).max(bytes)
+    }
+
+    fn lane(&self, entry: &SendMessageBatchRequestEntry) -> Option<Lane> {
+        let group = entry.message_group_id().filter(|_| self.queue.fifo)?;
+        Some(if self.strict_order {
+            Lane::exclusive(group)
+        } else {
+            Lane::ordered(group)
+        })
+    }
+
+    /// SQS spreads the messages of a FIFO queue over its partitions by a hash of the group.
+    fn partition_key(&self, entry: &SendMessageBatchRequestEntry) -> Option<u64> {
+        entry.message_group_id().filter(|_| self.queue.fifo).map(hash_of)
+    }
+
+    async fn send(&self, chunk: &[SendMessageBatchRequestEntry]) -> Answer {
+        #[cfg(feature = "s3-offload")]
+        if let Some(offload) = &self.offload {
+            return offload::send(offload, &self.queue, chunk).await;
+        }
+        let messages = chunk.iter().map(|entry| self.queue.encoded(entry));
+        self.queue.call(messages).await
+    }
+
+    #[cfg(feature = "s3-offload")]
+    async fn clean_up(&self, undelivered: &mut [Undelivered<SendMessageBatchRequestEntry>]) {
+        if let Some(offload) = &self.offload {
+            offload.clean_up(undelivered).await;
+        }
+    }
+}
+
+impl fmt::Debug for SqsQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqsQueue")
+            .field("queue_url", &self.queue.url)
+            .field("limits", &self.queue.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{client, message};
+    use super::*;
+    use crate::targets::recording::Recorder;
+    use crate::targets::{Rejection, Verdict};
+
+    const URL: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
+
+    fn queue(recorder: &Recorder) -> SqsQueue {
+        SqsQueue::new(client(recorder), URL)
+    }
+
+    fn entry(body: &str) -> SendMessageBatchRequestEntry {
+        message(body).build().unwrap()
+    }
+
+    #[test]
+    fn the_log_names_the_queue_without_its_account() {
+        let recorder = Recorder::answering(200, "{}");
+        for url in [
+            "https://sqs.eu-central-1.amazonaws.com/123456789012/orders.fifo",
+            "http://127.0.0.1:4566/queue/us-east-1/000000000000/orders.fifo/",
+        ] {
+            assert_eq!(SqsQueue::new(client(&recorder), url).name(), "sqs/orders.fifo");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_callers_ids_never_reach_the_wire() {
+        let recorder = Recorder::answering(
+            200,
+            r#"{"Successful":[{"Id":"1","MessageId":"m","MD5OfMessageBody":"d"}],
+                "Failed":[{"Id":"0","Code":"RequestThrottled","SenderFault":true,"Message":"slow"}]}"#,
+        );
+        let chunk = [
+            message("a").id("my own ").build().unwrap(),
+            message("b").id("my own ").build().unwrap(),
+            message("c").id("").build().unwrap(),
+        ];
+        let Answer::Each(verdicts) = queue(&recorder).send(&chunk).await else {
+            panic!("each message has its verdict");
+        };
+        assert!(matches!(
+            &verdicts[..],
+            [
+                Verdict::Rejected(Rejection::Throttled, _),
+                Verdict::Acknowledged(_),
+                Verdict::Rejected(Rejection::Unanswered, _)
+            ]
+        ));
+        let body = recorder.only_request().body;
+        assert!(!body.contains("my own"), "{body}");
+        for id in ["0", "1", "2"] {
+            assert!(body.contains(&format!(r#""Id":"{id}""#)), "{body}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_empty_answer_says_nothing() {
+        let recorder = Recorder::answering(200, "{}");
+        let answer = queue(&recorder).send(&[entry("a"), entry("b")]).await;
+        let Answer::Each(verdicts) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(verdicts.len(), 2);
+        for verdict in verdicts {
+            assert!(matches!(verdict, Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous()));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_read_may_have_been_applied() {
+        let recorder = Recorder::answering(200, "<html>");
+        let answer = queue(&recorder).send(&[entry("a")]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Transient, fault)) if fault.is_ambiguous()),
+            "{answer:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_missing_queue_stops_the_delivery() {
+        let recorder = Recorder::answering(
+            400,
+            r#"{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no such queue"}"#,
+        );
+        let answer = queue(&recorder).send(&[entry("a")]).await;
+        assert!(
+            matches!(&answer, Answer::Stop(fault) if fault.code() == "QueueDoesNotExist"),
+            "{answer:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_throttled_call_is_made_once() {
+        let recorder = Recorder::answering(
+            400,
+            r#"{"__type":"com.amazonaws.sqs#RequestThrottled","message":"slow"}"#,
+        );
+        let answer = queue(&recorder).send(&[entry("a")]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault)) if !fault.is_ambiguous()),
+            "{answer:?}"
+        );
+        recorder.only_request();
+    }
+
+    #[tokio::test]
+    async fn the_user_agent_names_the_crate() {
+        let recorder = Recorder::answering(200, "{}");
+        queue(&recorder).send(&[entry("a")]).await;
+        let agent = recorder.only_request().user_agent;
+        let expected = concat!("lib/aws-batch-delivery/", env!("CARGO_PKG_VERSION"));
+        assert!(agent.contains(expected), "{agent}");
+    }
+
+    #[test]
+    fn a_queue_is_fifo_by_its_name() {
+        let recorder = Recorder::answering(200, "{}");
+        let fifo = SqsQueue::new(client(&recorder), format!("{URL}.fifo"));
+        assert_eq!(queue(&recorder).check(&entry("abc")), Ok(3));
+        assert_eq!(
+            fifo.check(&entry("abc")),
+            Err(InvalidEntry::Missing {
+                part: "message group id"
+            })
+        );
+    }
+
+    #[test]
+    fn messages_of_a_fifo_group_draw_from_one_partition_and_others_from_none() {
+        let recorder = Recorder::answering(200, "{}");
+        let fifo = SqsQueue::new(client(&recorder), format!("{URL}.fifo"));
+        let of = |body: &str, group: &str| message(body).message_group_id(group).build().unwrap();
+        assert!(fifo.partition_key(&of("a", "g")).is_some());
+        assert_eq!(fifo.partition_key(&of("a", "g")), fifo.partition_key(&of("b", "g")));
+        assert_ne!(fifo.partition_key(&of("a", "g")), fifo.partition_key(&of("a", "h")));
+        assert_eq!(fifo.partition_key(&entry("a")), None);
+        assert_eq!(queue(&recorder).partition_key(&of("a", "g")), None);
+    }
+
+    #[test]
+    fn a_message_has_the_limits_of_its_queue() {
+        let recorder = Recorder::answering(200, "{}");
+        let small = |bytes, entry_bytes| queue(&recorder).limits(Limits::new(10, bytes).with_entry_bytes(entry_bytes));
+        assert_eq!(small(4, 4).check(&entry("abcd")), Ok(4));
+        assert!(small(4, 3).check(&entry("abcd")).is_err());
+        assert!(small(3, 4).check(&entry("abcd")).is_err());
+    }
+}
