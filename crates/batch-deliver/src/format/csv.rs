@@ -18,6 +18,7 @@ use super::typed::to_json;
 use super::{Reading, Record, Source};
 use crate::console::Console;
 use crate::flaw::Flaw;
+use crate::input::STANDARD_INPUT;
 use crate::item::Item;
 use crate::key::Key;
 use crate::write::Writes;
@@ -71,7 +72,12 @@ pub(crate) struct CsvItems {
 
 impl CsvItems {
     /// The rows of an input whose cells are separated by this byte.
-    pub(crate) fn open(&self, input: Box<dyn Read + Send>, delimiter: u8) -> io::Result<Box<dyn Source<WriteRequest>>> {
+    pub(crate) fn open(
+        &self,
+        input: Box<dyn Read + Send>,
+        name: &str,
+        delimiter: u8,
+    ) -> io::Result<Box<dyn Source<WriteRequest>>> {
         // A row of another length is a flaw of its own.
         let mut reader = ReaderBuilder::new()
             .delimiter(delimiter)
@@ -89,6 +95,7 @@ impl CsvItems {
             json: Json::default(),
             writes: self.writes.clone(),
             keeps_text: self.keeps_text,
+            may_be_slow: name == STANDARD_INPUT,
         }))
     }
 
@@ -161,6 +168,8 @@ struct Rows {
     json: Json,
     writes: Writes,
     keeps_text: bool,
+    /// Whether rows come when they are made.
+    may_be_slow: bool,
 }
 
 impl Rows {
@@ -225,9 +234,9 @@ impl Source<WriteRequest> for Rows {
         Ok(Some(Reading { line, record }))
     }
 
-    /// What the reader has of the next row cannot be told.
+    /// What the reader has of the next row cannot be told, but a file does not keep it waiting.
     fn is_ready(&self) -> bool {
-        true
+        !self.may_be_slow
     }
 }
 
@@ -251,7 +260,7 @@ mod tests {
 
     fn read(types: &str, text: &str) -> io::Result<Vec<(u64, Result<Item, String>)>> {
         let text = std::io::Cursor::new(text.as_bytes().to_vec());
-        let mut rows = items(types).open(Box::new(text), b',')?;
+        let mut rows = items(types).open(Box::new(text), "a.csv", b',')?;
         let mut read = Vec::new();
         while let Some(Reading { line, record }) = rows.next(true)? {
             let item = record.unwrap().map(|record| record.entry.put_request.unwrap().item);

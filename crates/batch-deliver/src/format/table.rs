@@ -33,7 +33,7 @@ impl Format<WriteRequest> for TableItems {
         let delimiter = self.format.delimiter(&start, name);
         let input = Box::new(Cursor::new(start).chain(input));
         match delimiter {
-            Some(delimiter) => self.csv.open(input, delimiter),
+            Some(delimiter) => self.csv.open(input, name, delimiter),
             None => self.json.open(input, name),
         }
     }

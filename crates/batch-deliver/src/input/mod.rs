@@ -12,7 +12,7 @@ mod settled;
 mod turns;
 
 pub(crate) use self::lines::{BYTE_ORDER_MARK, Lines};
-pub(crate) use self::named::{Input, Storage};
+pub(crate) use self::named::{Input, STANDARD_INPUT, Storage};
 pub(crate) use self::part::Part;
 pub(crate) use self::reader::{Counts, Received, read};
 pub(crate) use self::settled::Settled;

@@ -15,7 +15,7 @@ use crate::arguments::Service;
 use crate::failure::Failure;
 
 /// What the standard input is called.
-const STANDARD_INPUT: &str = "-";
+pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// Begins the name of an object of S3.
 pub(super) const SCHEME: &str = "s3://";

@@ -11,11 +11,15 @@ use super::simulated::Simulated;
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::failure::Failure;
 use crate::handed_back::{HandedBack, Reason};
+use crate::input::STANDARD_INPUT;
 use crate::settling::Settling;
 use crate::stream::{BadLines, Ended};
 
 /// Runs of lines that are told of all that were not delivered.
 const RUNS_TOLD: usize = 20;
+
+/// Inputs of which it is told how far they were read.
+const PLACES_TOLD: usize = 10;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,21 +181,31 @@ impl Summary {
             words.push(format!("not delivered, and in no other file than the input: {lines}"));
         }
         if !self.report.finished && self.resumes.is_none() {
-            let unread = self.settling.window.last_places().map(|(input, line)| {
-                let name = &self.settling.names[input];
-                format!("{name} from line {}", line + 1)
-            });
-            let unread: Vec<_> = unread.collect();
-            let unread = if unread.is_empty() {
-                "any input".to_owned()
-            } else {
-                unread.join(", ")
-            };
-            words.push(format!(
-                "not read: {unread}; with --resume STATE a load goes on where it was"
-            ));
+            words.push(self.where_the_reading_has_ended());
         }
         words
+    }
+
+    fn where_the_reading_has_ended(&self) -> String {
+        let names = &self.settling.names;
+        let mut places = self.settling.window.last_places();
+        let told = places.by_ref().take(PLACES_TOLD);
+        let told: Vec<_> = told
+            .map(|(input, line)| format!("{} to line {line}", names[input]))
+            .collect();
+        let others = match places.count() {
+            0 => String::new(),
+            others => format!(" and {others} more inputs"),
+        };
+        let advice = if names.iter().any(|name| name == STANDARD_INPUT) {
+            ""
+        } else {
+            "; with --resume STATE a load goes on where it was"
+        };
+        match told.len() {
+            0 => format!("nothing was read{advice}"),
+            _ => format!("read: {}{others}{advice}", told.join(", ")),
+        }
     }
 
     fn handed_back(&self) -> MutexGuard<'_, HandedBack> {

@@ -1,6 +1,7 @@
 //! What the program reads.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -173,4 +174,26 @@ fn inputs_are_read_in_turn_or_file_by_file() {
     folder.write("b.jsonl", "oops\n");
     folder.load("a.jsonl b.jsonl").expect(1, "1 delivered");
     folder.load("--order file a.jsonl b.jsonl").expect(1, "5 delivered");
+}
+
+#[test]
+fn what_comes_slowly_is_delivered_as_it_comes() {
+    let folder = Folder::new();
+    for (first, second) in [("{\"id\":1}\n", "{\"id\":2}\n"), ("id,name\n1,a\n", "2,b\n")] {
+        let mut child = folder
+            .command("load --simulate 1000000 --table t --key id:N --json --every 5ms --deadline 60s -")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(first.as_bytes()).unwrap();
+        let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert!(events.any(|event| event.contains("\"delivered\":1,")), "{first}");
+        input.write_all(second.as_bytes()).unwrap();
+        drop(input);
+        assert!(events.last().unwrap().contains("\"delivered\":2,"));
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
 }

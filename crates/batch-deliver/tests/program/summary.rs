@@ -107,6 +107,6 @@ fn a_load_is_over_at_its_deadline() {
     folder
         .run("load --simulate 10 --table t --key id:N --deadline 300ms --dead-letter dead a.jsonl")
         .expect(1, "the deadline was reached")
-        .expect(1, "not read: ");
+        .expect(1, "read: a.jsonl to line ");
     assert!(!folder.read("dead").is_empty());
 }
