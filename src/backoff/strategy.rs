@@ -37,8 +37,8 @@ use super::{Pace, Retry};
 ///
 /// - **Shared.** [`DeliveryOptions`](crate::DeliveryOptions) own the strategy, and their clones share it. The methods are called
 ///   from the tasks of all deliveries with these options, on any thread and several at once.
-/// - **At once.** A method holds up the delivery that calls it, and often all others. It does no I/O, does not block, and does not
-///   deliver anything itself.
+/// - **At once.** A method holds up the delivery that calls it, and often all others. It does no I/O, does not block, and
+///   calls neither a delivery nor [`reset_backoff`](crate::DeliveryOptions::reset_backoff).
 /// - **No clock.** It uses the times that it is given. They are tokio's, so that a strategy follows a paused clock.
 /// - **A panic** is caught. The strategy is not asked again, and every delivery that shares it ends: what is not delivered
 ///   is handed back as [`Cause::Stopped`](crate::Cause::Stopped), with what the panic said as the source of the fault.

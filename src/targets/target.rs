@@ -65,7 +65,8 @@ use crate::report::Undelivered;
 ///   the entries, so that none is lost.
 /// - **A panic** is caught and ends the delivery: what is not delivered is handed back as
 ///   [`Cause::Stopped`](crate::Cause::Stopped), with the method in the fault and what the panic said as its source. A panic of
-///   `send` leaves its chunk [in doubt](Undelivered::may_have_been_delivered), and one of `clean_up` is only logged.
+///   `send` leaves its chunk [in doubt](Undelivered::may_have_been_delivered). Without `clean_up`, `name` and `preparation_fault` a
+///   delivery goes on: a panic of these ends none.
 pub trait BatchTarget: Send + Sync + 'static {
     /// What is delivered.
     type Entry: Send + Sync + 'static;
@@ -92,7 +93,7 @@ pub trait BatchTarget: Send + Sync + 'static {
     // The log.
 
     /// What the [log](crate::events) calls the service and what is delivered to, such as `dynamodb/orders`. It is to have no
-    /// account id and nothing secret. Called once a delivery. Default: `custom`.
+    /// account id and nothing secret. Called a few times a delivery. Default: `custom`.
     fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed("custom")
     }
