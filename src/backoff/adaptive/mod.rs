@@ -24,7 +24,7 @@
 //!   (Wald) at two paces one after the other: `probe`. Signals alone lower the estimate by 2% a second at most, since
 //!   rejections at random would pull it down for ever; a capacity that falls faster is found by a probe.
 //! - **Cooldown**: how long an entry rests before its retry: `cooldown`. Retries of keys that are seen once and fail while fresh
-//!   entries do not go as a group with a pace of its own: `retries`, `retry_group`.
+//!   entries do not go as a group with a pace of its own: `retry_pace`.
 //! - **Hot keys**: a pacer for each partition key that is rejected far more often than all others: `hot_keys`.
 //!
 //! All states are entered in one place, `Pacer::enter`, which logs them.
@@ -44,9 +44,11 @@ mod phase;
 mod probe;
 #[cfg(test)]
 mod property_tests;
+mod rate;
 mod recent;
 mod retries;
 mod retry_group;
+mod retry_pace;
 mod round_trip;
 mod schedule;
 mod search;

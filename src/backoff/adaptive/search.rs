@@ -1,6 +1,7 @@
 //! The search for a first estimate: a window of entries in flight that grows as long as more is accepted.
 
 use super::answer::{Answer, Trial};
+use super::baseline_loss::Suspicion;
 
 /// Entries in flight when a search begins after a rejection: the service has no burst to spend.
 const FEW: f64 = 5.0;
@@ -159,8 +160,21 @@ impl Search {
         }
     }
 
+    /// The share of rejections that goes on at any pace, as far as the search could tell: of calls if mostly whole ones were
+    /// rejected, or of entries.
+    pub(super) fn suspicion(&self) -> Suspicion {
+        let (calls, rejected_calls) = self.whole_calls();
+        let calls = rejected_calls / calls.max(1.0);
+        let entries = self.loss();
+        if calls > 0.5 * entries {
+            Suspicion { calls, entries: 0.0 }
+        } else {
+            Suspicion { calls: 0.0, entries }
+        }
+    }
+
     /// Calls, and how many of them were rejected as a whole.
-    pub(super) fn whole_calls(&self) -> (f64, f64) {
+    fn whole_calls(&self) -> (f64, f64) {
         let calls = &self.calls;
         (calls.trials + calls.new_trials, calls.rejected + calls.new_rejected)
     }
