@@ -25,6 +25,12 @@ impl Console {
         }
     }
 
+    /// The same without a bar, for a program that has no end.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn without_bar(self) -> Self {
+        Self { bar: None, ..self }
+    }
+
     pub(crate) fn bar(&self) -> Option<&ProgressBar> {
         self.bar.as_ref()
     }

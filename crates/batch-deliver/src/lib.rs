@@ -36,6 +36,8 @@ mod shard;
 mod stop;
 mod stream;
 mod window;
+#[cfg(feature = "distributed")]
+mod worker;
 mod write;
 
 use std::process::ExitCode;

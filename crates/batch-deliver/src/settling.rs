@@ -19,6 +19,8 @@ pub(crate) struct Settling {
     pub(crate) dead_letter: Option<DeadLetter>,
     pub(crate) handed_back: Mutex<HandedBack>,
     pub(crate) stop: Stop,
+    /// Whether another run delivers everything again if this one does not come to its end.
+    pub(crate) is_repeated: bool,
 }
 
 impl Settling {
@@ -45,7 +47,7 @@ impl Settling {
             cause,
             Cause::Cancelled(_) | Cause::DeadlineReached(_) | Cause::Stopped(_)
         );
-        self.journal.is_some() && (is_early || self.dead_letter.is_none())
+        self.is_repeated && is_early || self.journal.is_some() && (is_early || self.dead_letter.is_none())
     }
 
     /// Writes a dead letter. Without a place for these, the delivery goes no further.

@@ -34,6 +34,15 @@ impl Stop {
         });
     }
 
+    /// Stops when this one does, and can be stopped alone.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn child(&self) -> Self {
+        Self {
+            token: self.token.child_token(),
+            was_interrupted: Arc::clone(&self.was_interrupted),
+        }
+    }
+
     pub(crate) fn was_interrupted(&self) -> bool {
         self.was_interrupted.load(Relaxed)
     }

@@ -5,6 +5,8 @@ mod keeping;
 mod planning;
 mod service;
 mod telling;
+#[cfg(feature = "distributed")]
+mod working;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -13,6 +15,8 @@ pub(crate) use self::keeping::Keeping;
 pub(crate) use self::planning::{Cutting, ToPlan};
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
+#[cfg(feature = "distributed")]
+pub(crate) use self::working::{ShardFormat, ToWork};
 use crate::format::csv::Types;
 use crate::key::Key;
 use crate::shard::Asked;
@@ -45,6 +49,10 @@ pub(crate) enum Command {
     /// Writes the shards of inputs as JSON, for workers
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
     Plan(ToPlan),
+    /// Delivers shards that an activity of Step Functions hands out, until it is told to stop
+    #[cfg(feature = "distributed")]
+    #[command(override_usage = "batch-deliver worker --activity ARN (--table NAME | --queue URL) [OPTIONS]")]
+    Worker(Box<ToWork>),
 }
 
 #[derive(Debug, Args)]

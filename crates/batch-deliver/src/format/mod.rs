@@ -37,7 +37,7 @@ pub(crate) trait Source<E>: Send {
 }
 
 /// Opens the records of inputs.
-pub(crate) trait Format<E>: Send {
+pub(crate) trait Format<E>: Send + Sync {
     /// The records of the input with this name.
     fn open(&self, input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<E>>>;
 

@@ -48,7 +48,7 @@ fn behind(line: u64) -> String {
 /// Reads the inputs in turn, which spreads sorted ones over the partitions of a table.
 pub(crate) struct Turns<E> {
     inputs: VecDeque<(usize, Input)>,
-    format: Box<dyn Format<E>>,
+    format: Arc<dyn Format<E>>,
     open: Vec<Open<E>>,
     /// Whose turn it is.
     turn: usize,
@@ -67,7 +67,7 @@ struct Open<E> {
 
 impl<E> Turns<E> {
     /// Reads these inputs, but for the records that are settled.
-    pub(crate) fn new(inputs: Vec<Input>, format: Box<dyn Format<E>>, settled: Settled) -> Self {
+    pub(crate) fn new(inputs: Vec<Input>, format: Arc<dyn Format<E>>, settled: Settled) -> Self {
         Self {
             inputs: inputs.into_iter().enumerate().collect(),
             format,
@@ -196,7 +196,7 @@ mod tests {
             fs::write(&path, words.replace(' ', "\n")).unwrap();
             Input::file(&path).unwrap()
         };
-        Turns::new(inputs.iter().enumerate().map(file).collect(), Box::new(Words), settled)
+        Turns::new(inputs.iter().enumerate().map(file).collect(), Arc::new(Words), settled)
     }
 
     fn all(mut turns: Turns<String>) -> Vec<(u64, String)> {
@@ -255,7 +255,7 @@ mod tests {
         let stored = zstd::encode_all(&b"one\ntwo\n"[..], 1).unwrap();
         fs::write(&path, &stored[..stored.len() - 3]).unwrap();
         let inputs = vec![Input::file(&path).unwrap()];
-        let mut turns = Turns::new(inputs, Box::new(Words), Settled::default());
+        let mut turns = Turns::new(inputs, Arc::new(Words), Settled::default());
         let error = loop {
             match turns.next() {
                 Ok(taken) => assert!(taken.is_some()),

@@ -25,7 +25,12 @@ const WRITE_UNIT: usize = 1_024;
 
 /// Puts the items of the inputs, or deletes them.
 pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Failure> {
-    let (client, key, simulated) = service(&arguments).await?;
+    job(&arguments, deletes).await?.run(&arguments.common).await
+}
+
+/// What is delivered to a table.
+pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<DynamoTable>, Failure> {
+    let (client, key, simulated) = service(arguments).await?;
     let console = arguments.common.telling.console();
     let writes = match (&key, deletes) {
         (Some(key), true) => Writes::deletes(key.clone()),
@@ -37,18 +42,17 @@ pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Fa
         }
         (Some(key), false) => Writes::puts(Some(key.clone())),
     };
-    let format = Box::new(format(&arguments, writes, console.clone()));
-    let job = Job {
+    let format = Arc::new(format(arguments, writes, console.clone()));
+    Ok(Job {
         command: if deletes { "delete" } else { "load" },
         target: target(client, &arguments.table, key.as_ref()),
         measure,
         unit: "write units",
         format,
-        destination: arguments.table,
+        destination: arguments.table.clone(),
         simulated,
         console,
-    };
-    job.run(&arguments.common).await
+    })
 }
 
 /// How the inputs are read.
@@ -76,14 +80,18 @@ fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
 }
 
 /// The client of the table, and its key if it is known.
-async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Option<Simulated>), Failure> {
+async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Option<Arc<Simulated>>), Failure> {
     if let Some(rate) = arguments.common.service.simulate {
         let Some(key) = arguments.key.clone() else {
             let words = "a simulated table needs its key: --key year:N,title:S";
             return Err(Failure::WrongUse(words.to_owned()));
         };
         let simulated = Simulated::table(&arguments.table, &key, rate);
-        return Ok((simulated.simulator.dynamo_client(), Some(key), Some(simulated)));
+        return Ok((
+            simulated.simulator.dynamo_client(),
+            Some(key),
+            Some(Arc::new(simulated)),
+        ));
     }
     if let (true, Some(key)) = (arguments.common.dry_run, &arguments.key) {
         // Nothing is asked, so that neither an account nor a region is needed.

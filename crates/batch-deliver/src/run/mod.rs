@@ -1,23 +1,23 @@
 //! A delivery from the inputs to the summary.
 
 mod dry_run;
-mod load;
-mod send;
+pub(crate) mod load;
+pub(crate) mod send;
 mod simulated;
 mod summary;
 
 use std::env;
+use std::io;
 use std::sync::{Arc, Mutex};
 
 use aws_batch_delivery::targets::BatchTarget;
-use aws_batch_delivery::{Delivery, DeliveryError, Progress, Report};
+use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, Progress, Report};
 use clap::ValueEnum;
 use tokio::task;
 
 use self::dry_run::Measured;
 use self::simulated::Simulated;
-pub(crate) use self::summary::Outcome;
-use self::summary::Summary;
+pub(crate) use self::summary::{Outcome, Summary};
 use crate::arguments::{Arguments, Command, Common, Order};
 use crate::console::{Console, grouped};
 use crate::dead_letter::DeadLetter;
@@ -33,6 +33,8 @@ use crate::shard::Shard;
 use crate::stop::Stop;
 use crate::stream::{BadLines, Ended, entries};
 use crate::window::Window;
+#[cfg(feature = "distributed")]
+use crate::worker;
 
 /// Does what the arguments ask for.
 pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
@@ -41,24 +43,36 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Delete(delete) => load::run(delete, true).await,
         Command::Send(send) => send::run(send).await,
         Command::Plan(plan) => plan::run(plan).await,
+        #[cfg(feature = "distributed")]
+        Command::Worker(worker) => Box::pin(worker::run(*worker)).await,
     }
 }
 
 /// What is delivered, and where to.
-struct Job<T: BatchTarget> {
+pub(crate) struct Job<T: BatchTarget> {
     command: &'static str,
     target: T,
     /// How much an entry is, and what its capacity is counted in.
     measure: fn(&T::Entry) -> Measured,
     unit: &'static str,
-    format: Box<dyn Format<T::Entry>>,
+    format: Arc<dyn Format<T::Entry>>,
     /// What the destination is called.
     destination: String,
-    simulated: Option<Simulated>,
-    console: Console,
+    simulated: Option<Arc<Simulated>>,
+    pub(crate) console: Console,
 }
 
-impl<T: BatchTarget> Job<T> {
+/// One delivery of a job: what is read, and what is kept of it.
+pub(crate) struct Round {
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) options: DeliveryOptions,
+    pub(crate) dead_letter: Option<DeadLetter>,
+    pub(crate) stop: Stop,
+    /// Whether another round delivers everything again if this one does not come to its end.
+    pub(crate) is_repeated: bool,
+}
+
+impl<T: BatchTarget + Clone> Job<T> {
     async fn run(self, common: &Common) -> Result<Outcome, Failure> {
         let inputs = Input::named(&common.inputs, &common.service).await?;
         let inputs = self.shard(common, inputs)?;
@@ -66,23 +80,43 @@ impl<T: BatchTarget> Job<T> {
             return task::block_in_place(|| self.dry_run(common, inputs));
         }
         let options = common.delivering.options()?;
-        let console = self.console.clone();
-        log::start(console.clone());
-        let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
-        let total = inputs.iter().map(|input| input.bytes).sum();
-        let dead_letter = dead_letter(common, &inputs, &console)?;
+        log::start(self.console.clone());
+        let dead_letter = dead_letter(common, &inputs, &self.console)?;
         let stop = Stop::default();
         let (journal, settled) = self.journal(common, &inputs, &stop)?;
-        let (receiver, read) = input::read(turns(common, inputs, self.format, settled));
+        stop.on_interrupt(self.console.clone());
+        let round = Round {
+            inputs,
+            options,
+            dead_letter,
+            stop,
+            is_repeated: false,
+        };
+        let summary = self.deliver(common, round, journal, settled).await;
+        summary.tell(&self.console)
+    }
 
-        stop.on_interrupt(console.clone());
+    /// Delivers what is not settled.
+    pub(crate) async fn deliver(
+        &self,
+        common: &Common,
+        round: Round,
+        journal: Option<Journal>,
+        settled: Settled,
+    ) -> Summary {
+        let Round { inputs, stop, .. } = round;
+        let console = self.console.clone();
+        let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
+        let total = inputs.iter().map(|input| input.bytes).sum();
+        let (receiver, read) = input::read(turns(common, inputs, Arc::clone(&self.format), settled));
         let settling = Arc::new(Settling {
             window: Window::default(),
             names: Arc::clone(&names),
             journal,
-            dead_letter,
+            dead_letter: round.dead_letter,
             handed_back: Mutex::default(),
             stop: stop.clone(),
+            is_repeated: round.is_repeated,
         });
         let bad_lines = BadLines::new(names, common.keep_going, console.clone());
         let progress = Progress::default();
@@ -92,10 +126,10 @@ impl<T: BatchTarget> Job<T> {
             total,
             every: common.telling.every(),
         };
-        let options = options.progress(&progress).cancellation(stop.token.clone());
+        let options = round.options.progress(&progress).cancellation(stop.token.clone());
         let ticker = Ticker::start(watched, console.clone(), stop.clone());
         let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
-        let delivery = settled_by(Delivery::new(self.target).options(options), &settling);
+        let delivery = settled_by(Delivery::new(self.target.clone()).options(options), &settling);
         let delivered = delivery.try_deliver_stream(entries).await;
         drop(ticker);
         console.clear_bar();
@@ -105,8 +139,8 @@ impl<T: BatchTarget> Job<T> {
             Err(error) => parts(error),
         };
         let journal_error = settling.journal.as_ref().and_then(|journal| journal.close().err());
-        let summary = Summary {
-            destination: self.destination,
+        Summary {
+            destination: self.destination.clone(),
             report,
             ended,
             stopped,
@@ -114,9 +148,8 @@ impl<T: BatchTarget> Job<T> {
             settling,
             bad_lines,
             resumes: common.keeping.resume.clone(),
-            simulated: self.simulated,
-        };
-        summary.tell(&console)
+            simulated: self.simulated.clone(),
+        }
     }
 
     /// What of the inputs this process is to read.
@@ -124,11 +157,7 @@ impl<T: BatchTarget> Job<T> {
         let Some(shard) = Shard::wanted(common.shard, |name| env::var(name).ok())? else {
             return Ok(inputs);
         };
-        let can_be_cut = |input: &Input| {
-            let start = input.start()?;
-            Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
-        };
-        let (own, whole) = task::block_in_place(|| shard.of(inputs, can_be_cut))?;
+        let (own, whole) = task::block_in_place(|| shard.of(inputs, |input| self.can_be_cut(input)))?;
         self.console.tell(&match whole {
             0 => format!("shard {shard}"),
             _ => format!(
@@ -137,6 +166,12 @@ impl<T: BatchTarget> Job<T> {
             ),
         });
         Ok(own)
+    }
+
+    /// Whether parts of the input can be read. For a thread that may block.
+    pub(crate) fn can_be_cut(&self, input: &Input) -> io::Result<bool> {
+        let start = input.start()?;
+        Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
     }
 
     /// The journal of this load, and what is settled by earlier runs.
@@ -171,7 +206,7 @@ impl<T: BatchTarget> Job<T> {
 }
 
 /// The records of the inputs, in the order that is asked for.
-fn turns<E>(common: &Common, inputs: Vec<Input>, format: Box<dyn Format<E>>, settled: Settled) -> Turns<E> {
+fn turns<E>(common: &Common, inputs: Vec<Input>, format: Arc<dyn Format<E>>, settled: Settled) -> Turns<E> {
     let turns = Turns::new(inputs, format, settled);
     match common.order {
         Order::Turns => turns,

@@ -1,5 +1,7 @@
 //! Messages to a queue.
 
+use std::sync::Arc;
+
 use aws_batch_delivery::targets::sqs::{SqsQueue, message_size};
 use aws_batch_simulator::Simulator;
 use aws_sdk_sqs::Client;
@@ -18,9 +20,14 @@ const REQUEST: usize = 64 << 10;
 
 /// Sends the messages of the inputs.
 pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
+    job(&arguments).await?.run(&arguments.common).await
+}
+
+/// What is delivered to a queue.
+pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
     let (client, url, simulated) = if let Some(rate) = arguments.common.service.simulate {
         let (simulated, url) = Simulated::queue(&arguments.queue, rate);
-        (simulated.simulator.sqs_client(), url, Some(simulated))
+        (simulated.simulator.sqs_client(), url, Some(Arc::new(simulated)))
     } else if arguments.common.dry_run {
         // Nothing is asked, so that neither an account nor a region is needed.
         (Simulator::new(1).sqs_client(), arguments.queue.clone(), None)
@@ -30,20 +37,19 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
         let url = connect::queue_url(&client, &arguments.queue).await?;
         (client, url, None)
     };
-    let job = Job {
+    Ok(Job {
         command: "send",
         target: SqsQueue::new(client, url),
         measure,
         unit: "requests' worth of 64 KiB",
-        format: Box::new(Messages {
+        format: Arc::new(Messages {
             is_json: arguments.format == QueueFormat::Json,
             keeps_text: arguments.common.keeping.dead_letter.is_some(),
         }),
-        destination: arguments.queue,
+        destination: arguments.queue.clone(),
         simulated,
         console: arguments.common.telling.console(),
-    };
-    job.run(&arguments.common).await
+    })
 }
 
 fn measure(message: &SendMessageBatchRequestEntry) -> Measured {

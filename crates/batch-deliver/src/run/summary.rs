@@ -32,16 +32,16 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
-pub(super) struct Summary {
+pub(crate) struct Summary {
     pub(super) destination: String,
-    pub(super) report: Report,
-    pub(super) ended: Option<Ended>,
-    pub(super) stopped: Option<String>,
+    pub(crate) report: Report,
+    pub(crate) ended: Option<Ended>,
+    pub(crate) stopped: Option<String>,
     pub(super) journal_error: Option<io::Error>,
-    pub(super) settling: Arc<Settling>,
-    pub(super) bad_lines: BadLines,
+    pub(crate) settling: Arc<Settling>,
+    pub(crate) bad_lines: BadLines,
     pub(super) resumes: Option<PathBuf>,
-    pub(super) simulated: Option<Simulated>,
+    pub(super) simulated: Option<Arc<Simulated>>,
 }
 
 impl Summary {
@@ -86,7 +86,7 @@ impl Summary {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
-    fn figures(&self) -> String {
+    pub(crate) fn figures(&self) -> String {
         let report = &self.report;
         let pace = report.delivered as f64 / report.elapsed.as_secs_f64().max(1e-3);
         let first = format!(
@@ -122,7 +122,7 @@ impl Summary {
     }
 
     /// Why entries were not delivered, each cause with its first entry.
-    fn undelivered(&self) -> Vec<String> {
+    pub(crate) fn undelivered(&self) -> Vec<String> {
         let handed_back = self.handed_back();
         let (reasons, others) = handed_back.reasons();
         let told = reasons.iter().map(|Reason { words, first, entries }| {

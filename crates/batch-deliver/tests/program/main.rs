@@ -1,5 +1,7 @@
 //! The program as a whole, run as people and machines run it.
 
+#[cfg(all(unix, feature = "distributed"))]
+mod activity;
 #[cfg(feature = "s3")]
 mod bucket;
 mod dead_letters;
@@ -12,3 +14,5 @@ mod served;
 #[cfg(feature = "s3")]
 mod shards;
 mod summary;
+#[cfg(all(unix, feature = "distributed"))]
+mod worker;

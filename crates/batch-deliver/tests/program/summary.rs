@@ -73,7 +73,7 @@ fn machines_read_progress_and_report_as_json() {
 #[test]
 fn help_fits_a_screen() {
     let folder = Folder::new();
-    for command in ["", "load", "send", "delete", "plan"] {
+    for command in ["", "load", "send", "delete", "plan", "worker"] {
         let run = folder.run(&format!("{command} --help"));
         assert_eq!(run.code, 0);
         assert!(run.stdout.lines().count() <= 50, "{}", run.stdout);

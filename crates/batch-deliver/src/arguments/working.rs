@@ -1,0 +1,67 @@
+//! How to deliver shards.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{Delivering, Service, Telling};
+use crate::format::csv::Types;
+use crate::key::Key;
+
+#[derive(Debug, Args)]
+pub(crate) struct ToWork {
+    /// The activity that has the shards, by its ARN
+    #[arg(long, value_name = "ARN")]
+    pub(crate) activity: String,
+    /// The table, by its name or ARN
+    #[arg(long, value_name = "NAME", required_unless_present = "queue")]
+    pub(crate) table: Option<String>,
+    /// The queue, by its URL or name
+    #[arg(long, value_name = "URL", conflicts_with_all = ["table", "key", "types", "delete"])]
+    pub(crate) queue: Option<String>,
+    /// Delete the items of the shards
+    #[arg(long)]
+    pub(crate) delete: bool,
+    /// The key of the table, if it may not be asked: year:N,title:S
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<Key>,
+    /// What the inputs are [default: what their content says, for a queue lines of text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<ShardFormat>,
+    /// The types of CSV columns: rating:N,seen:BOOL,info:JSON [default: those of the key, and S]
+    #[arg(long, value_name = "TYPES")]
+    pub(crate) types: Option<Types>,
+    /// Pass over so many lines of a shard that cannot be read
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) keep_going: u64,
+    /// `HeartbeatSeconds` of the state machine: it is told three times in this time that a shard is being delivered
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = heartbeat)]
+    pub(crate) heartbeat: Duration,
+    /// The folder for entries that are not delivered, a file a shard. Without it they fail their shard
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dead_letters: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) delivering: Delivering,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShardFormat {
+    Json,
+    Dynamodb,
+    Csv,
+    Tsv,
+    Text,
+}
+
+fn heartbeat(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(time) if time >= Duration::from_secs(1) => Ok(time),
+        Ok(_) => Err("a heartbeat is at least 1s".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}

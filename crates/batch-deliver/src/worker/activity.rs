@@ -1,0 +1,167 @@
+//! The activity of Step Functions that hands out shards.
+
+use std::env;
+use std::process;
+use std::time::Duration;
+
+use aws_config::SdkConfig;
+use aws_sdk_sfn::Client;
+use aws_sdk_sfn::config::retry::RetryConfig;
+use aws_sdk_sfn::config::timeout::TimeoutConfig;
+use aws_sdk_sfn::config::{Builder, StalledStreamProtectionConfig};
+use aws_sdk_sfn::error::{DisplayErrorContext, ProvideErrorMetadata};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Answer;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::stop::Stop;
+
+/// How long an answer may take. `GetActivityTask` is held open for 60 s, and AWS recommends 65 s at least.
+const READ_TIMEOUT: Duration = Duration::from_secs(75);
+
+/// Attempts at a call: an answer that does not arrive costs a whole shard.
+const ATTEMPTS: u32 = 6;
+
+/// Until shards are asked for again after an error.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Errors of an activity that stay.
+const LASTING: [&str; 5] = [
+    "ActivityDoesNotExist",
+    "InvalidArn",
+    "AccessDeniedException",
+    "UnrecognizedClientException",
+    "InvalidSignatureException",
+];
+
+/// Errors by which Step Functions tells that a task is not this worker's any more.
+const LOST: [&str; 3] = ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"];
+
+/// Characters of an error and of its cause at most. From the reference of `SendTaskFailure`.
+const LONGEST_CAUSE: usize = 32_768;
+
+#[derive(Clone)]
+pub(super) struct Activity {
+    client: Client,
+    arn: String,
+    console: Console,
+}
+
+/// A shard that was handed out.
+pub(super) struct Task {
+    token: String,
+    pub(super) input: String,
+}
+
+impl Activity {
+    pub(super) fn new(config: &SdkConfig, arn: &str, console: Console) -> Self {
+        let config = Builder::from(config)
+            .timeout_config(TimeoutConfig::builder().read_timeout(READ_TIMEOUT).build())
+            .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
+            // An answer that is held open is not stalled.
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .build();
+        Self {
+            client: Client::from_conf(config),
+            arn: arn.to_owned(),
+            console,
+        }
+    }
+
+    /// Waits for a shard. `None` when the worker is to stop.
+    pub(super) async fn next(&self, stop: &Stop) -> Result<Option<Task>, Failure> {
+        let host = env::var("HOSTNAME").unwrap_or_else(|_| "worker".to_owned());
+        let name: String = format!("{}-{host}", process::id()).chars().take(80).collect();
+        loop {
+            let ask = self
+                .client
+                .get_activity_task()
+                .activity_arn(&self.arn)
+                .worker_name(&name);
+            // A shard that is handed out in this moment is handed out again after its heartbeat's timeout.
+            let answer = tokio::select! {
+                () = stop.token.cancelled() => return Ok(None),
+                answer = ask.send() => answer,
+            };
+            match answer {
+                Ok(answer) => {
+                    if let (Some(token), Some(input)) = (answer.task_token, answer.input)
+                        && !token.is_empty()
+                    {
+                        return Ok(Some(Task { token, input }));
+                    }
+                }
+                Err(error) => {
+                    let words = format!("shards cannot be asked for: {}", words(&error));
+                    if error.code().is_some_and(|code| LASTING.contains(&code)) {
+                        return Err(Failure::WrongUse(format!(
+                            "{words}: see --activity, --region and --profile"
+                        )));
+                    }
+                    self.console.warn(&words);
+                    tokio::select! {
+                        () = stop.token.cancelled() => return Ok(None),
+                        () = sleep(PAUSE) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells three times in this time that the shard is being delivered, until this is dropped. Stops the delivery when the
+    /// shard is not this worker's any more.
+    pub(super) fn beat(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> AbortOnDropHandle<()> {
+        let (activity, token) = (self.clone(), task.token.clone());
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            let mut beats = interval(heartbeat / 3);
+            beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                beats.tick().await;
+                let beat = activity.client.send_task_heartbeat().task_token(&token).send().await;
+                if let Err(error) = beat {
+                    activity
+                        .console
+                        .warn(&format!("a heartbeat has failed: {}", words(&error)));
+                    if error.code().is_some_and(|code| LOST.contains(&code)) {
+                        delivery.token.cancel();
+                        return;
+                    }
+                }
+            }
+        }))
+    }
+
+    /// Answers with what has become of the shard. Without an answer, it is handed out again after its heartbeat's timeout.
+    pub(super) async fn answer(&self, task: Task, answer: &Answer) {
+        let failed = match answer {
+            Answer::Delivered(counts) => {
+                let success = self.client.send_task_success().task_token(task.token);
+                success
+                    .output(counts.to_string())
+                    .send()
+                    .await
+                    .map_err(|error| words(&error))
+                    .err()
+            }
+            Answer::Failed { error, cause } => {
+                let cause: String = cause.chars().take(LONGEST_CAUSE).collect();
+                let failure = self.client.send_task_failure().task_token(task.token);
+                let sent = failure.error(*error).cause(cause).send().await;
+                sent.map_err(|error| words(&error)).err()
+            }
+        };
+        if let Some(words) = failed {
+            self.console.warn(&format!("the answer of a shard has failed: {words}"));
+        }
+    }
+}
+
+fn words<E: std::error::Error + ProvideErrorMetadata>(error: &E) -> String {
+    match (error.code(), error.message()) {
+        (Some(code), Some(message)) => format!("{code}: {message}"),
+        (Some(code), None) => code.to_owned(),
+        _ => DisplayErrorContext(error).to_string(),
+    }
+}

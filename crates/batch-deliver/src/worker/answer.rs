@@ -1,0 +1,75 @@
+//! What a worker answers when it is done with a shard.
+
+use serde_json::{Value, json};
+
+use crate::plan::Planned;
+use crate::run::Summary;
+
+/// How a shard has ended.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// All of it is delivered or among the dead letters.
+    Delivered(Value),
+    Failed {
+        /// The name by which a state machine knows what to do.
+        error: &'static str,
+        cause: String,
+    },
+}
+
+/// The service takes nothing of this worker: no table, no permission, no credentials.
+const STOPPED: &str = "Stopped";
+
+/// Dead letters cannot be written.
+const DEAD_LETTERS: &str = "DeadLetters";
+
+impl Answer {
+    pub(super) fn failed(error: &'static str, cause: String) -> Self {
+        Self::Failed { error, cause }
+    }
+
+    /// What a delivery of the shard came to.
+    pub(super) fn of(shard: &Planned, summary: &Summary) -> Self {
+        let report = &summary.report;
+        let dead_letters = summary.settling.dead_letter.as_ref().map(|dead_letter| {
+            let (written, _, error) = dead_letter.close();
+            (written, error)
+        });
+        let (buried, error) = dead_letters.unwrap_or_default();
+        if report.finished && summary.ended.is_none() && report.undelivered == buried {
+            return Self::Delivered(json!({
+                "input": shard.input,
+                "begin": shard.part.begin,
+                "end": shard.part.end,
+                "delivered": report.delivered,
+                "dead_letters": buried,
+                "bad_lines": summary.bad_lines.count(),
+                "calls": report.calls,
+                "resubmitted": report.resubmitted,
+                "seconds": report.elapsed.as_secs_f64(),
+            }));
+        }
+        if let Some(error) = error {
+            return Self::failed(DEAD_LETTERS, error);
+        }
+        if let Some(stopped) = &summary.stopped {
+            return Self::failed(STOPPED, stopped.clone());
+        }
+        if summary.settling.stop.token.is_cancelled() {
+            let words = format!("the worker had to stop: {} were delivered", report.delivered);
+            return Self::failed("Interrupted", words);
+        }
+        match &summary.ended {
+            Some(ended) => Self::failed("Unreadable", ended.to_string()),
+            None => Self::failed("Undelivered", summary.undelivered().join("\n")),
+        }
+    }
+
+    /// Why this worker would fail other shards as well.
+    pub(super) fn fault_of_worker(&self) -> Option<&str> {
+        match self {
+            Self::Failed { error, cause } if [STOPPED, DEAD_LETTERS].contains(error) => Some(cause),
+            _ => None,
+        }
+    }
+}

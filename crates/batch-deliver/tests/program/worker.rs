@@ -1,0 +1,106 @@
+//! Workers, which deliver the shards of an activity.
+
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::activity::{Activity, LOST};
+use crate::program::{Folder, Run, items};
+
+/// Starts a worker with a simulated table that takes so many writes a second.
+fn start(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Child {
+    let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
+    let command = format!("worker --activity {arn} --table t --key id:N --simulate {rate} {arguments}");
+    let mut command = folder.command(&command);
+    command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn terminate(child: Child) -> Run {
+    let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
+    Run::from(child.wait_with_output().unwrap())
+}
+
+fn shard(input: &str, begin: usize, end: usize) -> Value {
+    json!({"input": input, "begin": begin, "end": end})
+}
+
+fn failure(error: &str) -> (String, Value) {
+    ("SendTaskFailure".to_owned(), error.into())
+}
+
+#[test]
+fn every_shard_is_answered_with_its_counts_or_its_error() {
+    let folder = Folder::new();
+    let lines = items(0..100);
+    let (middle, end) = (lines.len() / 2, lines.len());
+    folder.write("a.jsonl", &lines);
+    folder.write("bad.jsonl", "oops\n");
+    let activity = Activity::new([
+        shard("a.jsonl", 0, middle),
+        shard("a.jsonl", middle, end),
+        shard("bad.jsonl", 0, 5),
+        shard("a.jsonl", 0, end + 1),
+        shard("nowhere", 0, 5),
+        json!({"file": "a.jsonl"}),
+        shard("a.jsonl", 0, end),
+    ]);
+    let worker = start(&folder, &activity, 1_000_000, "");
+    let delivered = || activity.answer().1["delivered"].as_u64().unwrap();
+    assert_eq!(delivered() + delivered(), 100);
+    for error in ["Unreadable", "Unreadable", "Unreadable", "NoShard"] {
+        assert_eq!(activity.answer(), failure(error));
+    }
+    assert_eq!(activity.answer().1["delivered"], 100);
+    terminate(worker).expect(130, "shard ends at");
+}
+
+#[test]
+fn a_worker_that_is_told_to_stop_gives_its_shard_back() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..10_000));
+    let activity = Activity::new([shard("a.jsonl", 0, items(0..10_000).len())]);
+    let worker = start(&folder, &activity, 10, "--dead-letters dead");
+    activity.wait_for_heartbeat();
+    terminate(worker).expect(130, "the shard has failed: Interrupted");
+    assert_eq!(activity.answer(), failure("Interrupted"));
+    // What the next worker delivers is not among the dead letters.
+    assert_eq!(folder.path("dead").read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn a_shard_that_another_worker_has_is_left_to_it() {
+    let folder = Folder::new();
+    let name = format!("{LOST}.jsonl");
+    folder.write(&name, items(0..10_000));
+    folder.write("a.jsonl", items(0..2));
+    let activity = Activity::new([
+        shard(&name, 0, items(0..10_000).len()),
+        shard("a.jsonl", 0, items(0..2).len()),
+    ]);
+    let worker = start(&folder, &activity, 10, "");
+    assert_eq!(activity.answer(), failure("Interrupted"));
+    assert_eq!(activity.answer().1["delivered"], 2);
+    terminate(worker).expect(130, "TaskTimedOut");
+}
+
+#[test]
+fn what_is_not_delivered_is_a_dead_letter_or_fails_its_shard() {
+    let folder = Folder::new();
+    let large = json!({"id": 2, "text": "x".repeat(500_000)}).to_string() + "\n";
+    let lines = items(0..2) + &large;
+    folder.write("a.jsonl", &lines);
+    for (arguments, expected) in [
+        ("", failure("Undelivered")),
+        ("--dead-letters dead", ("SendTaskSuccess".to_owned(), json!(1))),
+    ] {
+        let activity = Activity::new([shard("a.jsonl", 0, lines.len())]);
+        let worker = start(&folder, &activity, 1_000_000, arguments);
+        let (operation, answer) = activity.answer();
+        let answer = answer.get("dead_letters").cloned().unwrap_or(answer);
+        assert_eq!((operation, answer), expected);
+        terminate(worker).expect(130, "2 delivered");
+    }
+    assert_eq!(folder.read(&format!("dead/a.jsonl@0-{}.jsonl", lines.len())), large);
+}
