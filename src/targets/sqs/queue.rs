@@ -98,8 +98,8 @@ impl SqsQueue {
 
     /// Sends a body with characters that SQS does not take (control characters, U+FFFE, U+FFFF) as base64.
     ///
-    /// Such a message has the attribute [`ENCODING_ATTRIBUTE`] with the value [`ENCODING`], so that its reader can tell it
-    /// from others. All other messages are sent as they are. Attributes are not encoded.
+    /// Such a message has the attribute [`ENCODING_ATTRIBUTE`](crate::targets::sqs::ENCODING_ATTRIBUTE) with the value
+    /// [`ENCODING`](crate::targets::sqs::ENCODING), so that its reader can tell it from others. All other messages are sent as they are. Attributes are not encoded.
     #[must_use]
     pub fn encode_invalid_characters(mut self) -> Self {
         self.queue.encodes = true;

@@ -52,8 +52,8 @@ const REMOVALS: usize = 16;
 /// ```
 ///
 /// # What is sent
-/// The pointer has [`PAYLOAD_SIZE_ATTRIBUTE`] with the size of the body; so a message has room for nine attributes of its
-/// own. Its size is what counts for the limits of the call. Group, deduplication id and delay are those of the message. Where
+/// The pointer has [`PAYLOAD_SIZE_ATTRIBUTE`](crate::targets::sqs::PAYLOAD_SIZE_ATTRIBUTE) with the size of the body; so a
+/// message has room for nine attributes of its own. Its size is what counts for the limits of the call. Group, deduplication id and delay are those of the message. Where
 /// a FIFO queue makes the deduplication id from the body, the message gets the one that SQS would have made from the body,
 /// and not from the pointer.
 ///
