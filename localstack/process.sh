@@ -17,6 +17,14 @@ answers() (
     IFS= read -r -t 2 line <&3 && [[ $line == HTTP/* ]]
 )
 
+# Emulators that somebody is working with stay untouched, and two test runs do not meet.
+free_port() {
+    local port
+    # Below the range that Linux hands out itself, which starts at 32768.
+    until port=$((20000 + RANDOM % 12000)) && ! answers "$port"; do :; done
+    echo "$port"
+}
+
 # start NAME PORT COMMAND…: in a process group of its own, which outlives this script.
 start() {
     local name=$1 port=$2

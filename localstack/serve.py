@@ -1,5 +1,17 @@
 """Starts LocalStack with S3's objects under TMPDIR. By itself it keeps them under /tmp, and leaves them there."""
 
+import _thread
+import sys
+import threading
+
+if sys.version_info < (3, 13):
+    # The Step Functions of this LocalStack have annotations such as `Lock | None`, for which a lock has to be a class.
+    class Lock:
+        def __new__(cls):
+            return _thread.allocate_lock()
+
+    threading.Lock = Lock
+
 from localstack.runtime.main import main
 from localstack.services.s3 import provider
 
