@@ -35,7 +35,11 @@ impl Served {
 
     /// The arguments that lead to it.
     pub(crate) fn arguments(&self) -> String {
-        format!("--endpoint-url {}", self.server.endpoint())
+        format!("--endpoint-url {}", self.endpoint())
+    }
+
+    pub(crate) fn endpoint(&self) -> String {
+        self.server.endpoint()
     }
 
     /// The items in the table, by their ids.

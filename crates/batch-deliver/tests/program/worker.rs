@@ -1,11 +1,13 @@
 //! Workers, which deliver the shards of an activity.
 
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::activity::{Activity, LOST};
 use crate::program::{Folder, Run, items};
+use crate::served::Served;
 
 /// Starts a worker with a simulated table that takes so many writes a second.
 fn start(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Child {
@@ -103,4 +105,48 @@ fn what_is_not_delivered_is_a_dead_letter_or_fails_its_shard() {
         terminate(worker).expect(130, "2 delivered");
     }
     assert_eq!(folder.read(&format!("dead/a.jsonl@0-{}.jsonl", lines.len())), large);
+}
+
+/// For the figures in `README.md`: cargo test --package batch-deliver --test program -- --ignored --nocapture four_workers
+#[test]
+#[ignore = "takes 20 s, and prints figures"]
+fn four_workers_share_what_a_table_takes() {
+    const ITEMS: u32 = 20_000;
+    const RATE: f64 = 1_000.0;
+    const SHARDS: usize = 40;
+    let folder = Folder::new();
+    let served = Served::new(RATE);
+    let lines = items(0..ITEMS);
+    folder.write("a.jsonl", &lines);
+    let cut = |index: usize| lines.len() * index / SHARDS;
+    let activity = Activity::new((0..SHARDS).map(|index| shard("a.jsonl", cut(index), cut(index + 1))));
+    let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
+    let command = format!("worker --activity {arn} --table t --key id:N --json");
+    let begun = Instant::now();
+    let workers = [0; 4].map(|_| {
+        let mut command = folder.command(&command);
+        command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    });
+    for _ in 0..SHARDS {
+        assert_eq!(activity.answer().0, "SendTaskSuccess");
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let of_worker = |worker| {
+        let events = terminate(worker).stdout;
+        let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        events
+            .filter_map(|event| event["counts"]["delivered"].as_f64())
+            .sum::<f64>()
+    };
+    let shares = workers.map(of_worker);
+    assert_eq!(served.ids().len(), ITEMS as usize);
+    let least = (f64::from(ITEMS) - RATE / 10.0) / RATE;
+    let sum: f64 = shares.iter().sum();
+    let jain = sum * sum / (4.0 * shares.iter().map(|share| share * share).sum::<f64>());
+    println!(
+        "{seconds:.2} s, {:.3} of the possible minimum; shares {shares:?}, Jain's index {jain:.4}",
+        seconds / least
+    );
 }
