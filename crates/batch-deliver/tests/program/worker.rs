@@ -107,7 +107,7 @@ fn what_is_not_delivered_is_a_dead_letter_or_fails_its_shard() {
     assert_eq!(folder.read(&format!("dead/a.jsonl@0-{}.jsonl", lines.len())), large);
 }
 
-/// For the figures in `README.md`: cargo test --package batch-deliver --test program -- --ignored --nocapture four_workers
+/// For the figures in `README.md`: `cargo test --package batch-deliver --test program -- --ignored --nocapture four_workers`
 #[test]
 #[ignore = "takes 20 s, and prints figures"]
 fn four_workers_share_what_a_table_takes() {
