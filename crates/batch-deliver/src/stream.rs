@@ -78,8 +78,11 @@ pub(crate) fn entries<E: Send + 'static>(
         loop {
             let Some(next) = batch.next() else {
                 match ready!(receiver.poll_recv(context)) {
+                    Some(records) if records.is_empty() => return Poll::Ready(None),
                     Some(records) => batch = records.into_iter(),
-                    None => return Poll::Ready(None),
+                    None => {
+                        return Poll::Ready(Some(Err(Ended::Unreadable("the reader of the inputs panicked".into()))));
+                    }
                 }
                 continue;
             };

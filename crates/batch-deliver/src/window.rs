@@ -1,6 +1,6 @@
 //! What was read and is not settled.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::input::Place;
@@ -11,10 +11,10 @@ pub(crate) struct Window(Arc<Mutex<UnderWay>>);
 
 #[derive(Debug, Default)]
 struct UnderWay {
-    /// The position of the first origin.
-    first: u64,
-    /// `None` for what is settled.
-    origins: VecDeque<Option<Origin>>,
+    /// The position of the next origin.
+    next: u64,
+    /// Those that are not settled, by their positions: one that waits long does not keep the later ones.
+    origins: HashMap<u64, Origin>,
     /// The last line of each input that has entered.
     last: BTreeMap<usize, u64>,
 }
@@ -34,19 +34,14 @@ impl Window {
     pub(crate) fn enter(&self, origin: Origin) {
         let mut under_way = self.under_way();
         under_way.last.insert(origin.place.input, origin.place.line);
-        under_way.origins.push_back(Some(origin));
+        let position = under_way.next;
+        under_way.next += 1;
+        under_way.origins.insert(position, origin);
     }
 
     /// The position has come to its end. Returns its origin, once.
     pub(crate) fn settle(&self, position: u64) -> Option<Origin> {
-        let mut under_way = self.under_way();
-        let index = usize::try_from(position.checked_sub(under_way.first)?).ok()?;
-        let origin = under_way.origins.get_mut(index)?.take();
-        while let Some(None) = under_way.origins.front() {
-            under_way.origins.pop_front();
-            under_way.first += 1;
-        }
-        origin
+        self.under_way().origins.remove(&position)
     }
 
     /// The last line of each input that has entered.

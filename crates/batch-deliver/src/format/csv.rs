@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_batch_simulator::KeyType;
@@ -18,10 +19,13 @@ use super::typed::to_json;
 use super::{Reading, Record, Source};
 use crate::console::Console;
 use crate::flaw::Flaw;
-use crate::input::STANDARD_INPUT;
+use crate::input::{LONGEST_LINE, STANDARD_INPUT};
 use crate::item::Item;
 use crate::key::Key;
 use crate::write::Writes;
+
+/// A row behind the last one. A quote that is never closed swallows it.
+const LAST_ROW: &[u8] = b"\n\x01the end of the input\x01\n";
 
 /// What the cells of a column become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,18 +82,30 @@ impl CsvItems {
         name: &str,
         delimiter: u8,
     ) -> io::Result<Box<dyn Source<WriteRequest>>> {
-        // A row of another length is a flaw of its own.
+        let since_row = Arc::new(AtomicUsize::new(0));
+        let input: Box<dyn Read + Send> = Box::new(Limited {
+            input: input.chain(LAST_ROW),
+            since_row: Arc::clone(&since_row),
+        });
+        // A row of another length is a flaw of its own. Cells between tabs have no quotes.
         let mut reader = ReaderBuilder::new()
             .delimiter(delimiter)
+            .quoting(delimiter != b'\t')
             .flexible(true)
             .from_reader(input);
-        let header = reader.byte_headers()?.clone();
+        let mut header = reader.byte_headers()?.clone();
+        if is_last(&header) {
+            header.clear();
+        } else if swallows_the_rest(&header) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, UNCLOSED));
+        }
         let columns = self
             .columns(&header)
             .map_err(|words| io::Error::new(io::ErrorKind::InvalidData, words))?;
         self.tell(&columns);
         Ok(Box::new(Rows {
             reader,
+            since_row,
             row: ByteRecord::new(),
             columns,
             json: Json::default(),
@@ -161,8 +177,40 @@ impl CsvItems {
     }
 }
 
+/// What is wrong with a row that goes on to the end.
+const UNCLOSED: &str = "a quote opens in this row and is never closed, so that the rest of the input would be one cell";
+
+/// Whether this is the row behind the last one.
+fn is_last(row: &ByteRecord) -> bool {
+    row.len() == 1 && row[0] == *LAST_ROW.trim_ascii()
+}
+
+fn swallows_the_rest(row: &ByteRecord) -> bool {
+    row.iter().next_back().is_some_and(|cell| cell.ends_with(LAST_ROW))
+}
+
+/// An input whose rows are not longer than a line of others may be: a quote that is never closed would take all memory.
+struct Limited<R> {
+    input: R,
+    since_row: Arc<AtomicUsize>,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.input.read(buffer)?;
+        let since_row = self.since_row.fetch_add(bytes, Relaxed) + bytes;
+        if since_row > LONGEST_LINE {
+            let words = format!("a row has more than {LONGEST_LINE} bytes: is there a quote that is not closed?");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+        }
+        Ok(bytes)
+    }
+}
+
 struct Rows {
     reader: Reader<Box<dyn Read + Send>>,
+    /// Bytes that were read since the last row.
+    since_row: Arc<AtomicUsize>,
     row: ByteRecord,
     columns: Vec<(String, CellType)>,
     json: Json,
@@ -174,6 +222,9 @@ struct Rows {
 
 impl Rows {
     fn record(&mut self) -> Result<Record<WriteRequest>, Flaw> {
+        if swallows_the_rest(&self.row) {
+            return Err(Flaw::new(UNCLOSED));
+        }
         if self.row.len() != self.columns.len() {
             let (cells, columns) = (self.row.len(), self.columns.len());
             return Err(Flaw::new(format!(
@@ -224,9 +275,10 @@ fn value(cell: &[u8], kind: CellType, json: &mut Json) -> Result<AttributeValue,
 impl Source<WriteRequest> for Rows {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Reading<WriteRequest>>> {
         let mut row = std::mem::take(&mut self.row);
+        self.since_row.store(0, Relaxed);
         let is_there = self.reader.read_byte_record(&mut row);
         self.row = row;
-        if !is_there? {
+        if !is_there? || is_last(&self.row) {
             return Ok(None);
         }
         let line = self.row.position().map_or(0, csv::Position::line);
@@ -304,6 +356,32 @@ mod tests {
             (6, "there is no title, which is in the key of the table"),
         ];
         assert_eq!(told, expected.map(|(line, words)| (line, words.to_owned())));
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_is_told_where_it_opens() {
+        let told = |text: &str| read("", text).unwrap().pop().map(|(line, item)| (line, item.is_err()));
+        assert_eq!(told("year,title\n1,a\n2,\"b\n3,c\n4,d\n"), Some((3, true)));
+        assert_eq!(told("year,title\n1,a\n2,\"b"), Some((3, true)));
+        assert_eq!(told("year,title\n1,a\n2,\"b\""), Some((3, false)));
+        assert_eq!(told("year,title\n"), None);
+        assert!(read("", "year,\"title\n1,a\n").is_err());
+        let endless = format!("year,title\n1,\"{}", "a,b\n".repeat(LONGEST_LINE / 2));
+        assert!(read("", &endless).unwrap_err().to_string().contains("not closed"));
+    }
+
+    #[test]
+    fn cells_between_tabs_have_no_quotes() {
+        let text = std::io::Cursor::new(b"year\ttitle\n1\t\"Heroes\" by Bowie\n".to_vec());
+        let mut rows = items("").open(Box::new(text), "a.tsv", b'\t').unwrap();
+        let read = rows.next(true).unwrap().unwrap().record.unwrap();
+        let item = read
+            .unwrap_or_else(|flaw| panic!("{flaw}"))
+            .entry
+            .put_request
+            .unwrap()
+            .item;
+        assert_eq!(item["title"], AttributeValue::S("\"Heroes\" by Bowie".to_owned()));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Objects of S3.
 
 use std::io::{self, Read};
+use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::primitives::AggregatedBytes;
-use glob::Pattern;
+use glob::{MatchOptions, Pattern};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -20,6 +21,19 @@ const CHANGED: u16 = 412;
 
 /// Bytes that are asked for at once. A request that fails is made again, and no connection has to last for a whole object.
 const PART: u64 = 1 << 20;
+
+/// Times that a part is asked for whose body breaks off. The SDK itself repeats a request only until its answer begins.
+const TIMES: u32 = 4;
+
+/// How long to wait before it is asked for again, twice as long each time.
+const FIRST_DELAY: Duration = Duration::from_millis(200);
+
+/// A star does not go beyond a slash, as with files.
+const IN_A_FOLDER: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
 
 /// Characters that make a pattern of a key.
 const WILDCARDS: [char; 3] = ['*', '?', '['];
@@ -77,7 +91,7 @@ impl Bucket<'_> {
                 Pattern::new(key).map_err(|error| Failure::WrongUse(format!("{key} is no pattern: {error}")))?;
             return Ok(listed
                 .into_iter()
-                .filter(|object| pattern.matches(&object.key))
+                .filter(|object| pattern.matches_with(&object.key, IN_A_FOLDER))
                 .collect());
         }
         let folder = match key.trim_end_matches('/') {
@@ -178,6 +192,20 @@ impl Object {
 
     /// So many bytes from a position, unless the object is not the one any more that was listed.
     async fn part(&self, from: u64, bytes: u64) -> Result<Vec<u8>, String> {
+        let mut delay = FIRST_DELAY;
+        for _ in 1..TIMES {
+            match self.body(from, bytes).await {
+                Err(BrokenOff) => tokio::time::sleep(delay).await,
+                Ok(answer) => return answer,
+            }
+            delay *= 2;
+        }
+        let answer = self.body(from, bytes).await;
+        answer.unwrap_or_else(|BrokenOff| Err("its body breaks off again and again".to_owned()))
+    }
+
+    /// One request for a part. The answer may be an error in words.
+    async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, String>, BrokenOff> {
         let range = format!("bytes={from}-{}", (from + bytes).min(self.bytes).saturating_sub(1));
         let get = self
             .client
@@ -186,16 +214,24 @@ impl Object {
             .key(&self.key)
             .range(range);
         let got = get.if_match(&self.etag).send().await;
-        let got = got.map_err(|error| match error.raw_response() {
-            Some(answer) if answer.status().as_u16() == CHANGED => {
-                "the object has changed since it was listed".to_owned()
+        let got = match got {
+            Ok(got) => got,
+            Err(error) => {
+                return Ok(Err(match error.raw_response() {
+                    Some(answer) if answer.status().as_u16() == CHANGED => {
+                        "the object has changed since it was listed".to_owned()
+                    }
+                    _ => connect::words(&error),
+                }));
             }
-            _ => connect::words(&error),
-        })?;
-        let bytes = got.body.collect().await.map(AggregatedBytes::to_vec);
-        bytes.map_err(|error| error.to_string())
+        };
+        let body = got.body.collect().await.map(AggregatedBytes::to_vec);
+        body.map(Ok).map_err(|_| BrokenOff)
     }
 }
+
+/// A body that did not come to its end.
+struct BrokenOff;
 
 /// An object as it is read.
 pub(super) struct Parts {

@@ -25,7 +25,7 @@ pub(crate) struct Counts {
     pub(crate) records: Arc<AtomicU64>,
 }
 
-/// Records in the order in which they were read, and why the last ones are missing.
+/// Records in the order in which they were read, and why the last ones are missing. An empty batch is the end of all inputs.
 pub(crate) type Received<E> = Vec<Result<Taken<E>, Unreadable>>;
 
 /// Reads in a thread of its own, as far ahead as a few hundred kilobytes, until the receiver is dropped.
@@ -61,6 +61,8 @@ pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Re
                 return;
             }
         }
+        // A channel that is closed without this has lost its reader.
+        let _ = sender.blocking_send(Vec::new());
     });
     (receiver, counts)
 }

@@ -1,0 +1,198 @@
+//! The program against DynamoDB Local and LocalStack, as a person would use it.
+//!
+//! `localstack/test` brings them up and runs these tests, which plain `cargo test` lists as ignored.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::UNIX_EPOCH;
+
+use aws_config::{BehaviorVersion, SdkConfig};
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
+};
+use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+/// Films of the test, each with its number as its year.
+const FILMS: u32 = 500;
+
+/// Lines that go to the queue.
+const LINES: usize = 10_000;
+
+async fn emulators() -> SdkConfig {
+    for name in ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS"] {
+        let is_set = std::env::var_os(name).is_some();
+        assert!(is_set, "{name} is not set; localstack/test runs these tests");
+    }
+    aws_config::load_defaults(BehaviorVersion::latest()).await
+}
+
+/// A name that no other run uses.
+fn unique(name: &str) -> String {
+    format!("{name}-{}", UNIX_EPOCH.elapsed().unwrap().as_nanos())
+}
+
+/// Runs the program in this folder. The environment says where the services are.
+fn run(folder: &Path, arguments: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_batch-deliver"))
+        .current_dir(folder)
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A film as plain JSON, as DynamoDB JSON and as a row of CSV.
+fn film(number: u32) -> (Value, Value, String) {
+    let (title, rating) = (format!("Film, \"{number}\""), f64::from(number % 100) / 10.0);
+    let plain = json!({"year": number, "title": title, "rating": rating, "info": {"seen": number.is_multiple_of(2), "tags": ["a", number]}});
+    let typed = json!({
+        "year": {"N": number.to_string()},
+        "title": {"S": title},
+        "rating": {"N": rating.to_string()},
+        "info": {"M": {"seen": {"BOOL": number.is_multiple_of(2)}, "tags": {"L": [{"S": "a"}, {"N": number.to_string()}]}}},
+    });
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let row = format!(
+        "{number},{},{rating},{}",
+        quoted(&title),
+        quoted(&plain["info"].to_string())
+    );
+    (plain, typed, row)
+}
+
+/// The same films as JSON lines, as DynamoDB JSON, as CSV and as an export of a table.
+fn write_films(folder: &Path) {
+    let (mut plain, mut typed, mut items) = (String::new(), String::new(), String::new());
+    let mut csv = "year,title,rating,info\n".to_owned();
+    for number in 0..FILMS {
+        let film = film(number);
+        writeln!(plain, "{}", film.0).unwrap();
+        writeln!(typed, "{}", film.1).unwrap();
+        writeln!(items, "{}", json!({"Item": film.1})).unwrap();
+        writeln!(csv, "{}", film.2).unwrap();
+    }
+    fs::write(folder.join("films.jsonl"), plain).unwrap();
+    fs::write(folder.join("typed.jsonl"), typed).unwrap();
+    fs::write(folder.join("films.csv"), csv).unwrap();
+    let export = folder.join("AWSDynamoDB/01234567890123-abcdef");
+    fs::create_dir_all(export.join("data")).unwrap();
+    let data = "AWSDynamoDB/01234567890123-abcdef/data/part.json.gz";
+    let mut compressed = GzEncoder::new(Vec::new(), Compression::fast());
+    std::io::Write::write_all(&mut compressed, items.as_bytes()).unwrap();
+    fs::write(folder.join(data), compressed.finish().unwrap()).unwrap();
+    let file = json!({"itemCount": FILMS, "dataFileS3Key": data});
+    fs::write(export.join("manifest-files.json"), format!("{file}\n")).unwrap();
+    let summary = json!({"outputFormat": "DYNAMODB_JSON", "exportType": "FULL_EXPORT", "itemCount": FILMS});
+    fs::write(export.join("manifest-summary.json"), summary.to_string()).unwrap();
+}
+
+async fn create_table(client: &aws_sdk_dynamodb::Client, name: &str) {
+    let mut table = client
+        .create_table()
+        .table_name(name)
+        .billing_mode(BillingMode::PayPerRequest);
+    for (attribute, kind, of) in [
+        ("year", KeyType::Hash, ScalarAttributeType::N),
+        ("title", KeyType::Range, ScalarAttributeType::S),
+    ] {
+        let key = KeySchemaElement::builder().attribute_name(attribute).key_type(kind);
+        let definition = AttributeDefinition::builder()
+            .attribute_name(attribute)
+            .attribute_type(of);
+        table = table
+            .key_schema(key.build().unwrap())
+            .attribute_definitions(definition.build().unwrap());
+    }
+    table.send().await.unwrap();
+}
+
+/// The items of a table by their years.
+async fn items(client: &aws_sdk_dynamodb::Client, table: &str) -> BTreeMap<u32, String> {
+    let mut pages = client.scan().table_name(table).into_paginator().items().send();
+    let mut items = BTreeMap::new();
+    while let Some(item) = pages.next().await {
+        let item: BTreeMap<String, AttributeValue> = item.unwrap().into_iter().collect();
+        let year = item["year"].as_n().unwrap().parse().unwrap();
+        items.insert(year, format!("{item:?}"));
+    }
+    items
+}
+
+#[tokio::test]
+#[ignore = "run by localstack/test"]
+async fn a_table_is_the_same_whatever_form_its_items_had() {
+    let client = aws_sdk_dynamodb::Client::new(&emulators().await);
+    let folder = tempfile::tempdir().unwrap();
+    write_films(folder.path());
+    let mut loaded = Vec::new();
+    for (input, options) in [
+        ("films.jsonl", ""),
+        ("typed.jsonl", ""),
+        ("films.csv", "--types rating:N,info:JSON"),
+        ("AWSDynamoDB/01234567890123-abcdef", ""),
+    ] {
+        let table = unique("films");
+        create_table(&client, &table).await;
+        run(folder.path(), &format!("load --table {table} {options} {input}"));
+        loaded.push(items(&client, &table).await);
+        run(folder.path(), &format!("delete --table {table} films.jsonl"));
+        assert_eq!(items(&client, &table).await, BTreeMap::new());
+    }
+    assert_eq!(loaded[0].len(), FILMS as usize);
+    for other in &loaded[1..] {
+        assert_eq!(*other, loaded[0]);
+    }
+}
+
+#[tokio::test]
+#[ignore = "run by localstack/test"]
+async fn every_line_of_a_file_reaches_the_queue() {
+    let client = aws_sdk_sqs::Client::new(&emulators().await);
+    let name = unique("lines");
+    let created = client.create_queue().queue_name(&name).send().await.unwrap();
+    let url = created.queue_url().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let lines: BTreeSet<String> = (0..LINES).map(|number| format!("line {number}")).collect();
+    let text = lines.iter().cloned().collect::<Vec<_>>().join("\n");
+    fs::write(folder.path().join("lines.txt"), text).unwrap();
+    run(folder.path(), &format!("send --queue {name} lines.txt"));
+
+    let mut received = BTreeSet::new();
+    loop {
+        let receive = client.receive_message().queue_url(url).max_number_of_messages(10);
+        let messages = receive
+            .wait_time_seconds(2)
+            .send()
+            .await
+            .unwrap()
+            .messages
+            .unwrap_or_default();
+        if messages.is_empty() {
+            break;
+        }
+        let mut delete = client.delete_message_batch().queue_url(url);
+        for (
+            place,
+            Message {
+                body, receipt_handle, ..
+            },
+        ) in messages.into_iter().enumerate()
+        {
+            received.extend(body);
+            let entry = DeleteMessageBatchRequestEntry::builder()
+                .id(place.to_string())
+                .set_receipt_handle(receipt_handle);
+            delete = delete.entries(entry.build().unwrap());
+        }
+        delete.send().await.unwrap();
+    }
+    assert_eq!(received, lines);
+}
