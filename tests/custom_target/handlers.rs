@@ -36,7 +36,7 @@ fn refuse(chunk: &[usize]) -> Answer {
 fn by_number(call: usize, chunk: &[usize]) -> Answer {
     let verdict = |number: &usize| match number % 4 {
         0 => Verdict::Refused(Fault::new("Refused")),
-        2 if call % 3 != 0 => Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled")),
+        2 if !call.is_multiple_of(3) => Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled")),
         _ => Verdict::Accepted,
     };
     Answer::Each(chunk.iter().map(verdict).collect())
@@ -141,7 +141,7 @@ async fn a_slow_handler_slows_the_reading_down() {
     let options = one_at_a_time().read_ahead(READ_AHEAD);
     let delivery = Delivery::new(target).options(options).on_undelivered(handler);
     let delivering = tokio::spawn(async move { delivery.deliver_stream(numbers).await });
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     // What a chunk has is in no handler yet.
     assert!((READ_AHEAD..READ_AHEAD + 20).contains(&read.load(Relaxed)), "{read:?}");
     allowed.add_permits(1_000);
@@ -162,7 +162,7 @@ async fn read_while_the_handler_hangs(number: usize, options: DeliveryOptions) -
         .options(options)
         .on_undelivered(|_| std::future::pending());
     let delivering = tokio::spawn(async move { delivery.deliver_stream(numbers).await });
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     delivering.abort();
     read.load(Relaxed)
 }

@@ -50,7 +50,7 @@ pub use self::arguments::Arguments;
 
 /// Does what the arguments ask for. Returns the exit code: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted.
 pub async fn run(arguments: Arguments) -> ExitCode {
-    match run::run(arguments).await {
+    match Box::pin(run::run(arguments)).await {
         Ok(Outcome::Delivered) => ExitCode::SUCCESS,
         Ok(Outcome::Undelivered) => ExitCode::from(1),
         Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
