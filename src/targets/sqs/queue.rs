@@ -20,11 +20,11 @@ use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
 
-/// Bytes of the messages of a call together, as [`message_size`] counts them: 1 MiB. From the API reference of
+/// Bytes of the messages of a call together, as [`message_size`](super::message_size) counts them: 1 MiB. From the API reference of
 /// `SendMessageBatch`; it was 256 KiB until August 2025.
 pub const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
-/// Bytes of one message, as [`message_size`] counts them: 1 MiB. From the API reference of `SendMessage`; a queue may allow
+/// Bytes of one message, as [`message_size`](super::message_size) counts them: 1 MiB. From the API reference of `SendMessage`; a queue may allow
 /// less by its `MaximumMessageSize`.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
