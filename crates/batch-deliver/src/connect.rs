@@ -32,14 +32,28 @@ pub(crate) async fn config(service: &Service) -> Result<SdkConfig, Failure> {
     Ok(config)
 }
 
-/// The key of a table, unless it may not be asked.
-pub(crate) async fn key(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<Option<Key>, Failure> {
+/// What says which service is delivered to.
+pub(crate) fn settings(config: &SdkConfig) -> Vec<(&'static str, String)> {
+    let region = config.region().map(|region| ("region", region.to_string()));
+    let endpoint = config.endpoint_url().map(|url| ("--endpoint-url", url.to_owned()));
+    region.into_iter().chain(endpoint).collect()
+}
+
+/// The key of a table and its ARN, unless it may not be asked.
+pub(crate) async fn key(
+    client: &aws_sdk_dynamodb::Client,
+    table: &str,
+) -> Result<(Option<Key>, Option<String>), Failure> {
     let error = match client.describe_table().table_name(table).send().await {
-        Ok(answer) => return Ok(answer.table().and_then(Key::of_table)),
+        Ok(answer) => {
+            let table = answer.table();
+            let arn = table.and_then(|table| table.table_arn());
+            return Ok((table.and_then(Key::of_table), arn.map(ToOwned::to_owned)));
+        }
         Err(error) => error,
     };
     match error.code() {
-        Some(code) if UNASKED.contains(&code) => Ok(None),
+        Some(code) if UNASKED.contains(&code) => Ok((None, None)),
         Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
             "there is no table {table} in this account and region: see --table, --region and --profile"
         ))),

@@ -1,5 +1,6 @@
 //! Which load a journal is of.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::UNIX_EPOCH;
 
@@ -8,14 +9,20 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::input::{Input, Part, Storage};
 
+/// The version of the journal.
+const VERSION: u32 = 2;
+
 /// What is loaded. A journal is good for the same load alone, since it counts the records in the order in which they are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// The version of the journal.
     batch_deliver: u32,
-    command: String,
-    destination: String,
-    order: String,
+    /// The version of the program.
+    #[serde(default)]
+    program: String,
+    /// What the load is asked for, and where it goes to, by its name.
+    #[serde(default)]
+    settings: BTreeMap<String, String>,
     inputs: Vec<InputIdentity>,
     /// Entries that may have been sent without being in the journal, when the process is killed.
     pub(super) unsure: u64,
@@ -34,25 +41,34 @@ struct InputIdentity {
 
 impl Identity {
     pub(crate) fn new(
-        command: &str,
-        destination: &str,
-        order: &str,
+        settings: impl IntoIterator<Item = (&'static str, String)>,
         inputs: &[Input],
         unsure: u64,
     ) -> Result<Self, Failure> {
         let inputs = inputs.iter().map(InputIdentity::of).collect::<Result<_, _>>()?;
         Ok(Self {
-            batch_deliver: 1,
-            command: command.to_owned(),
-            destination: destination.to_owned(),
-            order: order.to_owned(),
+            batch_deliver: VERSION,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            settings: settings
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             inputs,
             unsure,
         })
     }
 
-    /// What is another load here than in the journal.
+    /// The name of a setting that is compared where both runs know it: a table may not always be asked.
+    pub(crate) const TABLE_ARN: &str = "table's ARN";
+
+    /// What is another load here than in the journal, and what to do.
     pub(super) fn difference(&self, old: &Self) -> Option<String> {
+        if (self.batch_deliver, &self.program) != (old.batch_deliver, &old.program) {
+            return Some(format!(
+                "it was begun by another version of the program, and this one is {}: go on with the version that began it",
+                self.program
+            ));
+        }
         if self.inputs != old.inputs {
             let changed = self.inputs.iter().find(|input| !old.inputs.contains(input));
             return Some(match changed {
@@ -60,13 +76,16 @@ impl Identity {
                 None => "the inputs are others, or in another order".to_owned(),
             });
         }
-        let pairs = [
-            ("command", &self.command, &old.command),
-            ("destination", &self.destination, &old.destination),
-            ("--order", &self.order, &old.order),
-        ];
-        let other = pairs.into_iter().find(|(_, new, old)| new != old);
-        other.map(|(what, new, old)| format!("the {what} was {old}, and is {new}"))
+        let mut names = self.settings.keys().chain(old.settings.keys());
+        names.find_map(|name| {
+            let (new, before) = (self.settings.get(name), old.settings.get(name));
+            let is_unknown = name == Self::TABLE_ARN && (new.is_none() || before.is_none());
+            let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
+            (new != before && !is_unknown).then(|| {
+                let (new, before) = (word(new), word(before));
+                format!("the {name} was {before}, and is {new}: to go on, give it as before")
+            })
+        })
     }
 }
 
@@ -111,9 +130,29 @@ mod tests {
             bytes: None,
             part: None,
         };
-        let refused = Identity::new("load", "films", "turns", &[input], 400)
-            .unwrap_err()
-            .to_string();
+        let refused = Identity::new([], &[input], 400).unwrap_err().to_string();
         assert!(refused.contains("- cannot be read a second time"), "{refused}");
+    }
+
+    #[test]
+    fn a_load_is_another_one_by_any_of_its_settings_and_by_its_program() {
+        let of = |settings: &[(&'static str, &str)]| {
+            let settings = settings.iter().map(|(name, value)| (*name, (*value).to_owned()));
+            Identity::new(settings, &[], 400).unwrap()
+        };
+        let plain = of(&[("format", "auto")]);
+        let simulated = of(&[("format", "auto"), ("--simulate", "10")]);
+        let known = of(&[("format", "auto"), (Identity::TABLE_ARN, "a")]);
+        let other = of(&[("format", "auto"), (Identity::TABLE_ARN, "b")]);
+        let words = plain.difference(&simulated).unwrap();
+        assert!(words.contains("the --simulate was 10, and is not given"), "{words}");
+        assert!(simulated.difference(&plain).is_some());
+        assert!(known.difference(&other).is_some());
+        assert_eq!((known.difference(&plain), plain.difference(&known)), (None, None));
+        let old = Identity {
+            program: "0.0.1".to_owned(),
+            ..plain.clone()
+        };
+        assert!(plain.difference(&old).unwrap().contains("another version"));
     }
 }

@@ -181,7 +181,7 @@ mod tests {
 
         fn identity(&self, destination: &str) -> Identity {
             let inputs = [Input::file(&self.folder.path().join("a.jsonl")).unwrap()];
-            Identity::new("load", destination, "turns", &inputs, 400).unwrap()
+            Identity::new([("destination", destination.to_owned())], &inputs, 400).unwrap()
         }
 
         fn path(&self) -> PathBuf {

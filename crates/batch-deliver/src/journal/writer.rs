@@ -96,7 +96,7 @@ mod tests {
         fn all_that_is_settled_is_in_the_journal(numbers in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle(), count in 0_usize..40) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
-            let identity = Identity::new("load", "films", "turns", &[], 1).unwrap();
+            let identity = Identity::new([], &[], 1).unwrap();
             let journal = Journal::start(State::open(&path, identity.clone()).unwrap(), CancellationToken::new());
             numbers[..count].iter().for_each(|number| journal.settle(*number));
             journal.close().unwrap();

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 
 use super::dry_run::Measured;
 use super::simulated::Simulated;
-use super::{Job, Outcome};
+use super::{Job, Outcome, Settings, name};
 use crate::arguments::{TableFormat, ToTable};
 use crate::connect;
 use crate::console::Console;
@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::format::csv::CsvItems;
 use crate::format::items::{JsonItems, Typing};
 use crate::format::table::TableItems;
+use crate::journal::Identity;
 use crate::key::Key;
 use crate::write::Writes;
 
@@ -30,7 +31,8 @@ pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Fa
 
 /// What is delivered to a table.
 pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<DynamoTable>, Failure> {
-    let (client, key, simulated) = service(arguments).await?;
+    let (client, key, mut settings, simulated) = service(arguments).await?;
+    settings.push(("--format", name(arguments.format)));
     let console = arguments.common.telling.console();
     let writes = match (&key, deletes) {
         (Some(key), true) => Writes::deletes(key.clone()),
@@ -50,6 +52,7 @@ pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<Dynamo
         unit: "write units",
         format,
         destination: arguments.table.clone(),
+        settings,
         simulated,
         console,
     })
@@ -79,8 +82,8 @@ fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
     }
 }
 
-/// The client of the table, and its key if it is known.
-async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Option<Arc<Simulated>>), Failure> {
+/// The client of the table, its key if it is known, and what says which service and table it is.
+async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, Option<Arc<Simulated>>), Failure> {
     if let Some(rate) = arguments.common.service.simulate {
         let Some(key) = arguments.key.clone() else {
             let words = "a simulated table needs its key: --key year:N,title:S";
@@ -90,20 +93,26 @@ async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Option<Arc
         return Ok((
             simulated.simulator.dynamo_client(),
             Some(key),
+            vec![("--simulate", rate.to_string())],
             Some(Arc::new(simulated)),
         ));
     }
     if let (true, Some(key)) = (arguments.common.dry_run, &arguments.key) {
         // Nothing is asked, so that neither an account nor a region is needed.
-        return Ok((Simulator::new(1).dynamo_client(), Some(key.clone()), None));
+        return Ok((Simulator::new(1).dynamo_client(), Some(key.clone()), Vec::new(), None));
     }
     let config = connect::config(&arguments.common.service).await?;
     let client = Client::new(&config);
+    let mut settings = connect::settings(&config);
     let key = match &arguments.key {
         Some(key) => Some(key.clone()),
-        None => connect::key(&client, &arguments.table).await?,
+        None => {
+            let (key, arn) = connect::key(&client, &arguments.table).await?;
+            settings.extend(arn.map(|arn| (Identity::TABLE_ARN, arn)));
+            key
+        }
     };
-    Ok((client, key, None))
+    Ok((client, key, settings, None))
 }
 
 fn target(client: Client, table: &str, key: Option<&Key>) -> DynamoTable {

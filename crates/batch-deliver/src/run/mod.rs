@@ -58,9 +58,14 @@ pub(crate) struct Job<T: BatchTarget> {
     format: Arc<dyn Format<T::Entry>>,
     /// What the destination is called.
     destination: String,
+    /// What makes it another delivery, beside the command and the inputs.
+    settings: Settings,
     simulated: Option<Arc<Simulated>>,
     pub(crate) console: Console,
 }
+
+/// What a delivery is asked for, each with its name.
+type Settings = Vec<(&'static str, String)>;
 
 /// One delivery of a job: what is read, and what is kept of it.
 pub(crate) struct Round {
@@ -179,16 +184,13 @@ impl<T: BatchTarget + Clone> Job<T> {
         let Some(path) = &common.keeping.resume else {
             return Ok((None, Settled::default()));
         };
-        let order = common.order.to_possible_value();
-        let order = order.as_ref().map_or("", |order| order.get_name());
         let in_flight = u64::from(common.delivering.concurrency) * self.target.limits().entries as u64;
-        let identity = Identity::new(
-            self.command,
-            &self.destination,
-            order,
-            inputs,
-            in_flight + Journal::UNWRITTEN,
-        )?;
+        let settings = self.settings.iter().cloned().chain([
+            ("command", self.command.to_owned()),
+            ("destination", self.destination.clone()),
+            ("--order", name(common.order)),
+        ]);
+        let identity = Identity::new(settings, inputs, in_flight + Journal::UNWRITTEN)?;
         let state = State::open(path, identity)?;
         let settled = state.settled.clone();
         if settled.len() > 0 {
@@ -203,6 +205,13 @@ impl<T: BatchTarget + Clone> Job<T> {
         }
         Ok((Some(Journal::start(state, stop.token.clone())), settled))
     }
+}
+
+/// What the value of an option is called.
+fn name(value: impl ValueEnum) -> String {
+    value
+        .to_possible_value()
+        .map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// The records of the inputs, in the order that is asked for.

@@ -9,7 +9,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use super::dry_run::Measured;
 use super::simulated::Simulated;
-use super::{Job, Outcome};
+use super::{Job, Outcome, name};
 use crate::arguments::{QueueFormat, ToQueue};
 use crate::connect;
 use crate::failure::Failure;
@@ -25,18 +25,30 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
 
 /// What is delivered to a queue.
 pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
-    let (client, url, simulated) = if let Some(rate) = arguments.common.service.simulate {
+    let (client, url, mut settings, simulated) = if let Some(rate) = arguments.common.service.simulate {
         let (simulated, url) = Simulated::queue(&arguments.queue, rate);
-        (simulated.simulator.sqs_client(), url, Some(Arc::new(simulated)))
+        let settings = vec![("--simulate", rate.to_string())];
+        (
+            simulated.simulator.sqs_client(),
+            url,
+            settings,
+            Some(Arc::new(simulated)),
+        )
     } else if arguments.common.dry_run {
         // Nothing is asked, so that neither an account nor a region is needed.
-        (Simulator::new(1).sqs_client(), arguments.queue.clone(), None)
+        (
+            Simulator::new(1).sqs_client(),
+            arguments.queue.clone(),
+            Vec::new(),
+            None,
+        )
     } else {
         let config = connect::config(&arguments.common.service).await?;
         let client = Client::new(&config);
         let url = connect::queue_url(&client, &arguments.queue).await?;
-        (client, url, None)
+        (client, url, connect::settings(&config), None)
     };
+    settings.push(("--format", name(arguments.format)));
     Ok(Job {
         command: "send",
         target: SqsQueue::new(client, url),
@@ -47,6 +59,7 @@ pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
             keeps_text: arguments.common.keeping.dead_letter.is_some(),
         }),
         destination: arguments.queue.clone(),
+        settings,
         simulated,
         console: arguments.common.telling.console(),
     })
