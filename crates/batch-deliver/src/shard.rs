@@ -24,11 +24,11 @@ pub(crate) struct Shard {
     count: u64,
 }
 
-/// A shard as it is asked for: `2/16`, or `/16` where a variable says which one.
+/// A shard as it is asked for: `2/16`, `/16` where a variable says which one, or `env` where variables say both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
     index: Option<u64>,
-    count: u64,
+    count: Option<u64>,
 }
 
 impl FromStr for Asked {
@@ -36,12 +36,21 @@ impl FromStr for Asked {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let asked = || {
+            if text == "env" {
+                return Some(Self {
+                    index: None,
+                    count: None,
+                });
+            }
             let (index, count) = text.split_once('/')?;
             let index = (!index.is_empty()).then(|| index.parse()).transpose().ok()?;
             let count = count.parse().ok().filter(|count| *count > 0)?;
-            Some(Self { index, count })
+            Some(Self {
+                index,
+                count: Some(count),
+            })
         };
-        asked().ok_or_else(|| "a shard is I/N with I from 0, such as 2/16, or /N where a variable has I".to_owned())
+        asked().ok_or_else(|| "a shard is I/N with I from 0, such as 2/16, /N where a variable has I, or env where variables have both".to_owned())
     }
 }
 
@@ -52,29 +61,29 @@ impl fmt::Display for Shard {
 }
 
 impl Shard {
-    /// The shard that is asked for, or that this process is by its environment. `None` for all of the inputs.
+    /// The shard that is asked for. The environment is read only where that is asked for. `None` for all of the inputs.
     pub(crate) fn wanted(
         asked: Option<Asked>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, Failure> {
-        let wanted = match asked {
-            Some(Asked {
-                index: Some(index),
-                count,
-            }) => Ok(Some(Self { index, count })),
-            _ => Self::by_environment(asked.map(|asked| asked.count), variable),
+        let Some(asked) = asked else {
+            return Ok(None);
+        };
+        let wanted = match (asked.index, asked.count) {
+            (Some(index), Some(count)) => Ok(Self { index, count }),
+            (_, count) => Self::by_environment(count, variable),
         };
         let checked = wanted.and_then(|shard| match shard {
-            Some(Self { index, count }) if index >= count => Err(format!(
+            Self { index, count } if index >= count => Err(format!(
                 "there is no shard {index} of {count}: they are counted from 0 to {}",
                 count.saturating_sub(1)
             )),
-            shard => Ok(shard),
+            shard => Ok(Some(shard)),
         });
         checked.map_err(Failure::WrongUse)
     }
 
-    fn by_environment(count: Option<u64>, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
+    fn by_environment(count: Option<u64>, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let number = |name: &str| {
             let value = variable(name)?;
             let number = value.parse::<u64>();
@@ -84,13 +93,10 @@ impl Shard {
             .iter()
             .find_map(|(name, counts)| Some((*name, number(name)?, *counts)));
         let Some((name, index, counts)) = found else {
-            return match count {
-                None => Ok(None),
-                Some(count) => Err(format!(
-                    "--shard /{count} takes the shard from {} or {}, and neither is set: give it as --shard I/{count}",
-                    VARIABLES[0].0, VARIABLES[1].0
-                )),
-            };
+            return Err(format!(
+                "--shard takes the shard from {} or {}, and neither is set: give it as --shard I/N",
+                VARIABLES[0].0, VARIABLES[1].0
+            ));
         };
         let count = count.map(Ok).or_else(|| counts.iter().find_map(|count| number(count)));
         let count = count.unwrap_or_else(|| {
@@ -98,10 +104,10 @@ impl Shard {
                 "{name} is set, and not of how many shards: set {SHARDS}, or give --shard /N (0/1 takes all of the inputs)"
             ))
         });
-        Ok(Some(Self {
+        Ok(Self {
             index: index?,
             count: count?,
-        }))
+        })
     }
 
     /// What of the inputs belongs to this shard: its part of each that can be cut, and every so many of the others.
@@ -153,15 +159,16 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_is_asked_for_or_found_in_the_environment() {
+    fn a_shard_is_asked_for_and_found_in_the_environment_only_if_that_is_asked_for() {
         let batch: Variables = &[("AWS_BATCH_JOB_ARRAY_INDEX", "3"), ("AWS_BATCH_JOB_ARRAY_SIZE", "8")];
         let indexed: Variables = &[("JOB_COMPLETION_INDEX", "3"), ("SHARDS", "9")];
-        let table: [(&str, Variables, &str); 6] = [
-            ("", &[("SHARDS", "9")], "all"),
+        let table: [(&str, Variables, &str); 7] = [
+            ("", batch, "all"),
+            ("", indexed, "all"),
             ("2/16", batch, "2/16"),
-            ("", batch, "3/8"),
+            ("env", batch, "3/8"),
             ("/16", batch, "3/16"),
-            ("", indexed, "3/9"),
+            ("env", indexed, "3/9"),
             ("/4", &indexed[..1], "3/4"),
         ];
         for (asked, variables, expected) in table {
@@ -174,8 +181,8 @@ mod tests {
         let table: [(&str, Variables, &str); 6] = [
             ("16/16", &[], "no shard 16 of 16"),
             ("/16", &[], "neither is set"),
-            ("", &[("JOB_COMPLETION_INDEX", "3")], "set SHARDS"),
-            ("", &[("JOB_COMPLETION_INDEX", "x")], "a number is needed"),
+            ("env", &[("JOB_COMPLETION_INDEX", "3")], "set SHARDS"),
+            ("env", &[("JOB_COMPLETION_INDEX", "x")], "a number is needed"),
             ("1/0", &[], "a shard is I/N"),
             ("3", &[], "a shard is I/N"),
         ];

@@ -25,7 +25,7 @@ const EXIT_CODES: &str =
     "Exit codes: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted after a clean stop";
 
 const SHARD: &str = "Read the I-th of N shares of the lines, from 0; /N takes I from AWS_BATCH_JOB_ARRAY_INDEX or \
-                     JOB_COMPLETION_INDEX, N defaults to AWS_BATCH_JOB_ARRAY_SIZE or SHARDS; gzip, zstd and CSV are not cut";
+                     JOB_COMPLETION_INDEX, env takes N too, from AWS_BATCH_JOB_ARRAY_SIZE or SHARDS; gzip, zstd and CSV are not cut";
 
 /// Loads files into DynamoDB tables and SQS queues, as fast as they take it
 #[derive(Debug, Parser)]

@@ -39,16 +39,18 @@ fn all_shards_together_load_every_line_of_every_input_once() {
 }
 
 #[test]
-fn the_environment_tells_the_shard() {
+fn the_environment_tells_the_shard_if_it_is_asked() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..10));
-    let run = |variables: &[(&str, &str)]| {
-        let mut load = folder.command("load --simulate 1000 --table t --key id:N a.jsonl");
+    let run = |shard: &str, variables: &[(&str, &str)]| {
+        let mut load = folder.command(&format!("load --simulate 1000 --table t --key id:N a.jsonl {shard}"));
         load.envs(variables.iter().copied()).output().unwrap().into()
     };
-    let of_batch: crate::program::Run = run(&[("AWS_BATCH_JOB_ARRAY_INDEX", "1"), ("AWS_BATCH_JOB_ARRAY_SIZE", "2")]);
+    let batch = [("AWS_BATCH_JOB_ARRAY_INDEX", "1"), ("AWS_BATCH_JOB_ARRAY_SIZE", "2")];
+    let of_batch: crate::program::Run = run("--shard env", &batch);
     of_batch.expect(0, "shard 1/2").expect(0, "5 delivered");
-    run(&[("JOB_COMPLETION_INDEX", "0")]).expect(2, "set SHARDS");
+    run("", &batch).expect(0, "10 delivered");
+    run("--shard env", &[("JOB_COMPLETION_INDEX", "0")]).expect(2, "set SHARDS");
 }
 
 #[test]
