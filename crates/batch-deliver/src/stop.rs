@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
 
-/// The exit code of a program that was interrupted: 128 and the number of the signal.
+/// The exit code of a program that was interrupted and has stopped cleanly: 128 and the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Whether and why the delivery stops before its end. Clones are the same.
@@ -20,7 +20,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// The first Ctrl-C, or a request to terminate, ends the delivery cleanly; the second one ends the program.
+    /// The first Ctrl-C, or a request to terminate, ends the delivery cleanly; the second one ends the program with exit code 1.
     pub(crate) fn on_interrupt(&self, console: Console) {
         let stop = self.clone();
         tokio::spawn(async move {
@@ -30,7 +30,7 @@ impl Stop {
             console.tell("stopping: waiting for the calls in flight (Ctrl-C again ends at once)");
             interrupt().await;
             console.clear_bar();
-            process::exit(INTERRUPTED.into());
+            process::exit(1);
         });
     }
 

@@ -72,7 +72,11 @@ impl Delivering {
             options = options.retries(retries);
         }
         if let Some(deadline) = self.deadline {
-            options = options.deadline(Instant::now() + deadline);
+            let at = Instant::now().checked_add(deadline).ok_or_else(|| {
+                let words = "--deadline is further away than can be counted: give a shorter time, or leave it out";
+                Failure::WrongUse(words.to_owned())
+            })?;
+            options = options.deadline(at);
         }
         let calls = usize::try_from(self.concurrency).unwrap_or(1);
         Ok(options.concurrency(calls).grace(GRACE))

@@ -21,8 +21,7 @@ use crate::format::csv::Types;
 use crate::key::Key;
 use crate::shard::Asked;
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted after a clean stop";
+const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
 
 const SHARD: &str = "Read the I-th of N shares of the lines, from 0; /N takes I from AWS_BATCH_JOB_ARRAY_INDEX or \
                      JOB_COMPLETION_INDEX, env takes N too, from AWS_BATCH_JOB_ARRAY_SIZE or SHARDS; gzip, zstd and CSV are not cut";

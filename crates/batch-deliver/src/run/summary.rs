@@ -75,13 +75,12 @@ impl Summary {
 
     fn outcome(&self) -> Outcome {
         let is_whole = self.report.finished && self.report.undelivered == 0 && self.bad_lines.count() == 0;
-        match (
-            is_whole && self.journal_error.is_none(),
-            self.settling.stop.was_interrupted(),
-        ) {
-            (true, _) => Outcome::Delivered,
-            (false, true) => Outcome::Interrupted,
-            (false, false) => Outcome::Undelivered,
+        let dead_letter = self.settling.dead_letter.as_ref();
+        let is_kept = self.journal_error.is_none() && dead_letter.is_none_or(|letters| letters.close().2.is_none());
+        match (is_whole, is_kept, self.settling.stop.was_interrupted()) {
+            (true, true, _) => Outcome::Delivered,
+            (false, true, true) => Outcome::Interrupted,
+            _ => Outcome::Undelivered,
         }
     }
 
