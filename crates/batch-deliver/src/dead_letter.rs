@@ -1,7 +1,7 @@
 //! Where entries go that were not delivered.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -45,7 +45,13 @@ impl DeadLetter {
         let open = |path: &Path| {
             let opened = Appended::open(path);
             opened.map_err(|error| {
-                Failure::WrongUse(format!("--dead-letter {} cannot be written: {error}", path.display()))
+                let path = path.display();
+                Failure::WrongUse(match error.kind() {
+                    io::ErrorKind::WouldBlock => {
+                        format!("--dead-letter {path} is in use by another load: name another file")
+                    }
+                    _ => format!("--dead-letter {path} cannot be written: {error}"),
+                })
             })
         };
         Ok(Self {
@@ -124,8 +130,20 @@ impl Appended {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let is_new = !path.exists();
-        let file = options.open(path)?;
-        let length = file.metadata()?.len();
+        let mut file = options.read(true).open(path)?;
+        // Two loads would cut off and remove each other's lines.
+        file.try_lock()?;
+        let mut length = file.metadata()?.len();
+        if file.metadata()?.is_file() && length > 0 {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            if last != *b"\n" {
+                // A line that was being written when a load was killed stays a line of its own.
+                file.write_all(b"\n")?;
+                length += 1;
+            }
+        }
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -177,6 +195,30 @@ mod tests {
             attempts: 2,
             may_have_been_delivered: true,
         }
+    }
+
+    #[test]
+    fn a_file_is_of_one_load_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dead");
+        let dead = DeadLetter::open(&path).unwrap();
+        let refusal = DeadLetter::open(&path).unwrap_err().to_string();
+        assert!(refusal.contains("in use by another load"), "{refusal}");
+        drop(dead);
+        DeadLetter::open(&path).unwrap();
+    }
+
+    #[test]
+    fn an_entry_behind_a_line_without_an_end_has_a_line_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dead");
+        fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
+        let dead = DeadLetter::open(&path).unwrap();
+        dead.write(&letter(b"{\"id\": 2}", &Cause::Closed)).unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "{\"id\": 1}\n{\"id\"\n{\"id\": 2}\n"
+        );
     }
 
     #[test]

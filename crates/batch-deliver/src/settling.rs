@@ -36,23 +36,32 @@ impl Settling {
         let Some(origin) = self.window.settle(undelivered.position) else {
             return;
         };
-        let is_kept = self.is_left_to_the_next_run(&undelivered.cause) || self.write_dead_letter(&origin, undelivered);
+        let is_left = self.is_left_to_the_next_run(&undelivered.cause);
+        if is_left
+            && undelivered.may_have_been_delivered
+            && let Some(journal) = &self.journal
+        {
+            journal.leave_open();
+        }
+        let is_kept = is_left || self.write_dead_letter(&origin, undelivered);
         let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
         handed_back.add(origin.place, &undelivered.cause, is_kept);
     }
 
-    /// An entry at which nothing is wrong is sent by the next run, if there is a journal by which that finds it.
+    /// An entry that was not tried to its end is sent by the next run, if there is a journal by which that finds it. Behind any
+    /// other one later entries of its key or group went on, and the next run would put it over them.
     fn is_left_to_the_next_run(&self, cause: &Cause) -> bool {
         let is_early = matches!(
             cause,
             Cause::Cancelled(_) | Cause::DeadlineReached(_) | Cause::Stopped(_)
         );
-        self.is_repeated && is_early || self.journal.is_some() && (is_early || self.dead_letter.is_none())
+        is_early && (self.is_repeated || self.journal.is_some())
     }
 
-    /// Writes a dead letter. Without a place for these, the delivery goes no further.
+    /// Writes a dead letter. If that fails, the delivery goes no further.
     fn write_dead_letter<E>(&self, origin: &Origin, undelivered: &Undelivered<E>) -> bool {
         let (Some(dead_letter), Some(text)) = (&self.dead_letter, &origin.text) else {
+            self.settle(origin);
             return false;
         };
         let letter = Letter {

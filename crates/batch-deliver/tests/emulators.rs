@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -115,13 +115,13 @@ async fn create_table(client: &aws_sdk_dynamodb::Client, name: &str) {
 }
 
 /// The items of a table by their years.
-async fn items(client: &aws_sdk_dynamodb::Client, table: &str) -> BTreeMap<u32, String> {
+async fn items(client: &aws_sdk_dynamodb::Client, table: &str) -> BTreeMap<u32, HashMap<String, AttributeValue>> {
     let mut pages = client.scan().table_name(table).into_paginator().items().send();
     let mut items = BTreeMap::new();
     while let Some(item) = pages.next().await {
-        let item: BTreeMap<String, AttributeValue> = item.unwrap().into_iter().collect();
+        let item = item.unwrap();
         let year = item["year"].as_n().unwrap().parse().unwrap();
-        items.insert(year, format!("{item:?}"));
+        items.insert(year, item);
     }
     items
 }

@@ -1,8 +1,9 @@
 //! Writes the journal beside the delivery.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,8 @@ const NUMBERS: usize = 64;
 pub(crate) struct Journal {
     sender: Mutex<Option<SyncSender<u64>>>,
     writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
+    /// An entry that the next run sends may have been delivered.
+    is_open: Arc<AtomicBool>,
 }
 
 impl Journal {
@@ -29,8 +32,10 @@ impl Journal {
     /// Goes on with a journal. When it cannot be written any more, the delivery is cancelled.
     pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
         let (sender, receiver) = sync_channel(NUMBERS);
+        let is_open = Arc::new(AtomicBool::new(false));
+        let stays_open = Arc::clone(&is_open);
         let writer = thread::spawn(move || {
-            let written = write(state, &receiver);
+            let written = write(state, &receiver, &stays_open);
             if written.is_err() {
                 cancellation.cancel();
             }
@@ -39,6 +44,7 @@ impl Journal {
         Self {
             sender: Mutex::new(Some(sender)),
             writer: Mutex::new(Some(writer)),
+            is_open,
         }
     }
 
@@ -50,7 +56,12 @@ impl Journal {
         }
     }
 
-    /// Writes all that is settled, and that nothing is in flight any more.
+    /// An entry that the next run sends may have been delivered, as after a kill: that run tells it.
+    pub(crate) fn leave_open(&self) {
+        self.is_open.store(true, Relaxed);
+    }
+
+    /// Writes all that is settled, and that nothing is in flight any more unless it is [left open](Self::leave_open).
     pub(crate) fn close(&self) -> io::Result<()> {
         drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -63,7 +74,7 @@ impl Journal {
 }
 
 /// Writes what comes until nothing comes any more. What came while the last record was written is one record.
-fn write(mut state: State, receiver: &Receiver<u64>) -> io::Result<()> {
+fn write(mut state: State, receiver: &Receiver<u64>, stays_open: &AtomicBool) -> io::Result<()> {
     while let Ok(first) = receiver.recv() {
         let mut numbers: Vec<u64> = std::iter::once(first)
             .chain(receiver.try_iter().take(NUMBERS - 1))
@@ -81,7 +92,7 @@ fn write(mut state: State, receiver: &Receiver<u64>) -> io::Result<()> {
             state.compact()?;
         }
     }
-    state.end()
+    if stays_open.load(Relaxed) { Ok(()) } else { state.end() }
 }
 
 #[cfg(test)]
@@ -90,6 +101,21 @@ mod tests {
 
     use super::super::Identity;
     use super::*;
+
+    #[test]
+    fn what_may_have_been_delivered_and_is_sent_again_is_told_by_the_next_run() {
+        for is_left_open in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            let identity = Identity::new([], &[], 7).unwrap();
+            let journal = Journal::start(State::open(&path, identity.clone()).unwrap(), CancellationToken::new());
+            if is_left_open {
+                journal.leave_open();
+            }
+            journal.close().unwrap();
+            assert_eq!(State::open(&path, identity).unwrap().doubtful > 0, is_left_open);
+        }
+    }
 
     proptest! {
         #[test]

@@ -32,7 +32,7 @@ pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Fa
 /// What is delivered to a table.
 pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<DynamoTable>, Failure> {
     let (client, key, mut settings, simulated) = service(arguments).await?;
-    settings.push(("--format", name(arguments.format)));
+    settings.push(("--format", name(&arguments.format)));
     let console = arguments.common.telling.console();
     let writes = match (&key, deletes) {
         (Some(key), true) => Writes::deletes(key.clone()),
@@ -104,13 +104,12 @@ async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, 
     let config = connect::config(&arguments.common.service).await?;
     let client = Client::new(&config);
     let mut settings = connect::settings(&config);
-    let key = match &arguments.key {
-        Some(key) => Some(key.clone()),
-        None => {
-            let (key, arn) = connect::key(&client, &arguments.table).await?;
-            settings.extend(arn.map(|arn| (Identity::TABLE_ARN, arn)));
-            key
-        }
+    let key = if let Some(key) = &arguments.key {
+        Some(key.clone())
+    } else {
+        let (key, arn) = connect::key(&client, &arguments.table).await?;
+        settings.extend(arn.map(|arn| (Identity::TABLE_ARN, arn)));
+        key
     };
     Ok((client, key, settings, None))
 }

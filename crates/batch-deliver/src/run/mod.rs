@@ -188,7 +188,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         let settings = self.settings.iter().cloned().chain([
             ("command", self.command.to_owned()),
             ("destination", self.destination.clone()),
-            ("--order", name(common.order)),
+            ("--order", name(&common.order)),
         ]);
         let identity = Identity::new(settings, inputs, in_flight + Journal::UNWRITTEN)?;
         let state = State::open(path, identity)?;
@@ -208,7 +208,7 @@ impl<T: BatchTarget + Clone> Job<T> {
 }
 
 /// What the value of an option is called.
-fn name(value: impl ValueEnum) -> String {
+fn name(value: &impl ValueEnum) -> String {
     value
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_owned())

@@ -48,7 +48,7 @@ pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
         let url = connect::queue_url(&client, &arguments.queue).await?;
         (client, url, connect::settings(&config), None)
     };
-    settings.push(("--format", name(arguments.format)));
+    settings.push(("--format", name(&arguments.format)));
     Ok(Job {
         command: "send",
         target: SqsQueue::new(client, url),
