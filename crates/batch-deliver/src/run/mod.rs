@@ -41,7 +41,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     match arguments.command {
         Command::Load(load) => load::run(load, false).await,
         Command::Delete(delete) => load::run(delete, true).await,
-        Command::Send(send) => send::run(send).await,
+        Command::Send(send) => Box::pin(send::run(send)).await,
         Command::Plan(plan) => plan::run(plan).await,
         #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,
