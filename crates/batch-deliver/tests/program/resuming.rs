@@ -158,3 +158,14 @@ fn another_load_and_the_standard_input_are_refused() {
     folder.load("a.jsonl --resume state").expect(2, "a.jsonl has changed");
     folder.load("- --resume other").expect(2, "--resume needs files");
 }
+
+#[test]
+fn a_line_that_was_given_up_is_not_sent_by_the_next_run() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"id\": 1, \"at\": \"\"}\n{\"id\": 1, \"at\": \"b\"}\n");
+    let load = "load --simulate 1000000 --table t --key id:N,at:S --resume state a.jsonl";
+    folder.run(load).expect(1, "a.jsonl:1");
+    let next = folder.run(load);
+    next.expect(0, "settled by earlier runs");
+    assert!(!next.stderr.contains("a.jsonl:1"), "{}", next.stderr);
+}
