@@ -10,7 +10,7 @@ use aws_sdk_sfn::config::retry::RetryConfig;
 use aws_sdk_sfn::config::timeout::TimeoutConfig;
 use aws_sdk_sfn::config::{Builder, StalledStreamProtectionConfig};
 use aws_sdk_sfn::error::{DisplayErrorContext, ProvideErrorMetadata};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Answer;
@@ -114,20 +114,23 @@ impl Activity {
     /// shard is not this worker's any more.
     pub(super) fn beat(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> AbortOnDropHandle<()> {
         let (activity, token) = (self.clone(), task.token.clone());
+        let every = heartbeat / 3;
         AbortOnDropHandle::new(tokio::spawn(async move {
-            let mut beats = interval(heartbeat / 3);
+            let mut beats = interval(every);
             beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 beats.tick().await;
-                let beat = activity.client.send_task_heartbeat().task_token(&token).send().await;
-                if let Err(error) = beat {
-                    activity
-                        .console
-                        .warn(&format!("a heartbeat has failed: {}", words(&error)));
-                    if error.code().is_some_and(|code| LOST.contains(&code)) {
-                        delivery.token.cancel();
-                        return;
-                    }
+                let beat = activity.client.send_task_heartbeat().task_token(&token).send();
+                // The next one may get through where this one has no answer.
+                let (failed, is_lost) = match timeout(every, beat).await {
+                    Ok(Ok(_)) => continue,
+                    Ok(Err(error)) => (words(&error), error.code().is_some_and(|code| LOST.contains(&code))),
+                    Err(_) => (format!("no answer in {every:.1?}"), false),
+                };
+                activity.console.warn(&format!("a heartbeat has failed: {failed}"));
+                if is_lost {
+                    delivery.token.cancel();
+                    return;
                 }
             }
         }))

@@ -111,8 +111,9 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
             let delivery = stop.child();
             let beating = activity.beat(&task, self.heartbeat, delivery.clone());
             let answer = self.attempt(&task.input, delivery).await;
-            drop(beating);
+            // The shard is this worker's until its answer has arrived.
             activity.answer(task, &answer).await;
+            drop(beating);
             if let Some(fault) = answer.fault_of_worker() {
                 // Otherwise it would take shard after shard, and fail them all.
                 return Err(Failure::Failed(format!("the worker ends: {fault}")));

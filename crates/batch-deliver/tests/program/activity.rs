@@ -12,6 +12,12 @@ use serde_json::{Value, json};
 /// The beginning of the input of a shard that is given to another worker at its first heartbeat.
 pub(crate) const LOST: &str = "lost";
 
+/// The beginning of the input of a shard whose heartbeats have no answer.
+pub(crate) const SILENT: &str = "silent";
+
+/// The beginning of the input of a shard whose answer has no answer itself.
+pub(crate) const HELD: &str = "held";
+
 /// What a worker has said: the operation, and what was sent.
 pub(crate) type Said = (String, Value);
 
@@ -50,9 +56,12 @@ impl Activity {
         }
     }
 
-    /// Waits for a heartbeat.
     pub(crate) fn wait_for_heartbeat(&self) {
-        while self.said.recv().unwrap().0 != "SendTaskHeartbeat" {}
+        self.wait_for("SendTaskHeartbeat");
+    }
+
+    pub(crate) fn wait_for(&self, operation: &str) {
+        while self.said.recv().unwrap().0 != operation {}
     }
 }
 
@@ -74,21 +83,25 @@ fn answer(mut stream: &TcpStream, shards: &Mutex<VecDeque<Value>>, said: &Sender
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
-    let (status, answer) = match operation.as_str() {
-        "GetActivityTask" => match shards.lock().unwrap().pop_front() {
-            Some(shard) => (200, json!({"taskToken": shard.to_string(), "input": shard.to_string()})),
-            // Whoever asks waits until a test is over.
-            None => loop {
-                thread::park();
-            },
-        },
-        "SendTaskHeartbeat" if body["taskToken"].as_str().unwrap().contains(LOST) => {
-            (400, json!({"__type": "TaskTimedOut", "message": "too late"}))
+    let of_shard = |name: &str| body["taskToken"].as_str().unwrap().contains(name);
+    let answer = match operation.as_str() {
+        "GetActivityTask" => {
+            let shard = shards.lock().unwrap().pop_front();
+            shard.map(|shard| (200, json!({"taskToken": shard.to_string(), "input": shard.to_string()})))
         }
-        _ => (200, json!({})),
+        "SendTaskHeartbeat" if of_shard(LOST) => Some((400, json!({"__type": "TaskTimedOut", "message": "too late"}))),
+        "SendTaskHeartbeat" if of_shard(SILENT) => None,
+        "SendTaskSuccess" if of_shard(HELD) => None,
+        _ => Some((200, json!({}))),
     };
     // A test that has heard enough is over.
     let _ = said.send((operation, body));
+    let Some((status, answer)) = answer else {
+        // The connection stays open until the test is over.
+        loop {
+            thread::park();
+        }
+    };
     let answer = answer.to_string();
     let head = format!(
         "HTTP/1.1 {status} -\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::activity::{Activity, LOST};
+use crate::activity::{Activity, HELD, LOST, SILENT};
 use crate::program::{Folder, Run, items};
 use crate::served::Served;
 
@@ -85,6 +85,32 @@ fn a_shard_that_another_worker_has_is_left_to_it() {
     assert_eq!(activity.answer(), failure("Interrupted"));
     assert_eq!(activity.answer().1["delivered"], 2);
     terminate(worker).expect(130, "TaskTimedOut");
+}
+
+#[test]
+fn a_heartbeat_without_an_answer_does_not_hold_up_the_next_ones() {
+    let folder = Folder::new();
+    let name = format!("{SILENT}.jsonl");
+    folder.write(&name, items(0..10_000));
+    let activity = Activity::new([shard(&name, 0, items(0..10_000).len())]);
+    let worker = start(&folder, &activity, 10, "--heartbeat 1s");
+    for _ in 0..3 {
+        activity.wait_for_heartbeat();
+    }
+    terminate(worker).expect(130, "a heartbeat has failed: no answer in 333.3ms");
+}
+
+#[test]
+fn a_shard_has_heartbeats_until_its_answer_has_arrived() {
+    let folder = Folder::new();
+    let name = format!("{HELD}.jsonl");
+    folder.write(&name, items(0..2));
+    let activity = Activity::new([shard(&name, 0, items(0..2).len())]);
+    let mut worker = start(&folder, &activity, 1_000_000, "--heartbeat 1s");
+    activity.wait_for("SendTaskSuccess");
+    activity.wait_for_heartbeat();
+    worker.kill().unwrap();
+    worker.wait().unwrap();
 }
 
 #[test]
