@@ -37,20 +37,12 @@ impl State {
     /// Opens the journal of a load, or begins one.
     pub(crate) fn open(path: &Path, identity: Identity) -> Result<Self, Failure> {
         let name = path.display();
+        let unreadable = |error| Failure::WrongUse(format!("--resume {name} cannot be read: {error}"));
         let mut text = String::new();
         let mut settled = Settled::default();
         let mut doubtful = 0;
-        let mut old = None;
-        match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Failure::WrongUse(format!("--resume {name} cannot be read: {error}"))),
-            Ok(mut file) => {
-                lock(&file, path)?;
-                file.read_to_string(&mut text)
-                    .map_err(|error| Failure::WrongUse(format!("--resume {name} cannot be read: {error}")))?;
-                old = Some(file);
-            }
-        }
+        let mut old = locked(path)?;
+        old.read_to_string(&mut text).map_err(unreadable)?;
         if !text.is_empty() {
             let (before, read, has_ended) = read(&text).ok_or_else(|| {
                 Failure::WrongUse(format!(
@@ -129,13 +121,34 @@ fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File>
     Ok(file)
 }
 
-fn lock(file: &File, path: &Path) -> Result<(), Failure> {
-    file.try_lock().map_err(|error| {
-        Failure::WrongUse(match error {
-            TryLockError::WouldBlock => format!("--resume {} is in use by another load", path.display()),
-            TryLockError::Error(error) => format!("--resume {} cannot be locked: {error}", path.display()),
-        })
-    })
+/// The file of this name, which is made if there is none, for this process alone.
+fn locked(path: &Path) -> Result<File, Failure> {
+    let name = path.display();
+    let mut options = OpenOptions::new();
+    options.create(true).read(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let unusable = |error| Failure::WrongUse(format!("--resume {name} cannot be written: {error}"));
+    let in_use = || Failure::WrongUse(format!("--resume {name} is in use by another load"));
+    let file = options.open(path).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(in_use()),
+        Err(TryLockError::Error(error)) => {
+            return Err(Failure::WrongUse(format!("--resume {name} cannot be locked: {error}")));
+        }
+    }
+    // Another load may have put its own file in the place of this one before this one was locked.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let here = file.metadata().map_err(unusable)?;
+        if std::fs::metadata(path).ok().map(identity) != Some(identity(here)) {
+            return Err(in_use());
+        }
+    }
+    Ok(file)
 }
 
 /// What a journal says: the load, what is settled, and whether the run has ended by itself. `None` for what is no journal.
@@ -161,7 +174,8 @@ fn read(text: &str) -> Option<(Identity, Settled, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::sync::Barrier;
+    use std::{fs, thread};
 
     use proptest::prelude::*;
 
@@ -271,6 +285,24 @@ mod tests {
         {
             use std::os::unix::fs::PermissionsExt;
             assert_eq!(fs::metadata(load.path()).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn of_first_runs_that_begin_at_once_one_has_the_journal() {
+        for _ in 0..50 {
+            let load = Load::new();
+            let barrier = Barrier::new(4);
+            let opened: Vec<_> = thread::scope(|scope| {
+                let runs = [0; 4].map(|_| {
+                    scope.spawn(|| {
+                        barrier.wait();
+                        load.open()
+                    })
+                });
+                runs.into_iter().map(|run| run.join().unwrap()).collect()
+            });
+            assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 1);
         }
     }
 }
