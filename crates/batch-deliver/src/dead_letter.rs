@@ -1,7 +1,7 @@
 //! Where entries go that were not delivered.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -54,11 +54,16 @@ impl DeadLetter {
                 })
             })
         };
+        let mut entries = open(path)?;
+        let mut causes = open(Path::new(&causes))?;
+        causes
+            .take_back_the_one_without(&mut entries)
+            .map_err(|error| Failure::WrongUse(format!("--dead-letter {} cannot be read: {error}", path.display())))?;
         Ok(Self {
             path: path.to_owned(),
             files: Mutex::new(Files {
-                entries: open(path)?,
-                causes: open(Path::new(&causes))?,
+                entries,
+                causes,
                 written: 0,
                 error: None,
             }),
@@ -175,6 +180,34 @@ impl Appended {
         let _ = self.file.set_len(self.length);
     }
 
+    /// Takes the last cause away if it has no entry, as a load that was killed between both leaves it.
+    fn take_back_the_one_without(&mut self, entries: &mut Self) -> io::Result<()> {
+        let (causes, last) = self.lines()?;
+        let (entries, _) = entries.lines()?;
+        if causes == entries + 1 {
+            self.length = last;
+            self.file.set_len(last)?;
+        }
+        Ok(())
+    }
+
+    /// How many lines there are, and where the last one begins.
+    fn lines(&mut self) -> io::Result<(u64, u64)> {
+        let (mut lines, mut last, mut next) = (0, 0, 0);
+        if !self.file.metadata()?.is_file() {
+            return Ok((lines, last));
+        }
+        self.file.rewind()?;
+        let mut reader = BufReader::new(&self.file);
+        loop {
+            let length = reader.skip_until(b'\n')? as u64;
+            if length == 0 {
+                return Ok((lines, last));
+            }
+            (lines, last, next) = (lines + 1, next, next + length);
+        }
+    }
+
     fn remove_if_made_for_nothing(&self) {
         if self.is_new && self.length == 0 {
             let _ = fs::remove_file(&self.path);
@@ -219,6 +252,19 @@ mod tests {
             fs::read_to_string(&path).unwrap(),
             "{\"id\": 1}\n{\"id\"\n{\"id\": 2}\n"
         );
+    }
+
+    #[test]
+    fn a_cause_whose_entry_was_not_written_before_a_kill_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, causes) = (folder.path().join("dead"), folder.path().join("dead.causes.jsonl"));
+        fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
+        fs::write(&causes, "first\nsecond\nthird\n").unwrap();
+        let dead = DeadLetter::open(&path).unwrap();
+        assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
+        dead.write(&letter(b"{\"id\": 2}", &Cause::Closed)).unwrap();
+        assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), 3);
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3);
     }
 
     #[test]
