@@ -7,6 +7,7 @@ mod named;
 #[cfg(feature = "s3")]
 mod object;
 mod part;
+mod read_bytes;
 mod reader;
 mod settled;
 mod turns;
@@ -14,6 +15,7 @@ mod turns;
 pub(crate) use self::lines::{BYTE_ORDER_MARK, LONGEST_LINE, Lines};
 pub(crate) use self::named::{Input, STANDARD_INPUT, Storage};
 pub(crate) use self::part::Part;
+pub(crate) use self::read_bytes::ReadBytes;
 pub(crate) use self::reader::{Counts, Received, read};
 pub(crate) use self::settled::Settled;
 pub(crate) use self::turns::{Place, Turns};

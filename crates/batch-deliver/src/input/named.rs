@@ -1,18 +1,16 @@
 //! The inputs that are named.
 
-use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Seek, SeekFrom, stdin};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use super::compression::{is_compressed, unpacked};
 use super::export;
 #[cfg(feature = "s3")]
 use super::object::Object;
 use super::part::{Cut, Part};
+use super::read_bytes::ReadBytes;
 use crate::arguments::Service;
 use crate::failure::Failure;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, stdin};
+use std::path::{Path, PathBuf};
 
 /// What the standard input is called.
 pub(crate) const STANDARD_INPUT: &str = "-";
@@ -171,8 +169,8 @@ impl Input {
         Ok((!is_compressed(&start)).then_some(start))
     }
 
-    /// Its content, unpacked. What is read of the stored bytes is counted.
-    pub(crate) fn open(&self, read_bytes: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
+    /// Its content, unpacked. What is read of it is counted.
+    pub(super) fn open(&self, counters: &ReadBytes) -> io::Result<Box<dyn Read + Send>> {
         let from = self.part.map_or(0, Part::read_from);
         let stored: Box<dyn Read + Send> = match &self.storage {
             Storage::File(path) => {
@@ -186,28 +184,12 @@ impl Input {
             #[cfg(feature = "s3")]
             Storage::Object(object) => Box::new(object.open_at(from)),
         };
-        let counted = Box::new(Counted {
-            stored,
-            read_bytes: Arc::clone(read_bytes),
-        });
-        match self.part {
-            Some(part) => Ok(Box::new(Cut::new(counted, part))),
-            None => unpacked(counted),
-        }
-    }
-}
-
-/// Counts what is read.
-struct Counted<R> {
-    stored: R,
-    read_bytes: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.stored.read(buffer)?;
-        self.read_bytes.fetch_add(read as u64, Relaxed);
-        Ok(read)
+        let stored = Box::new(counters.stored.of(stored));
+        let content = match self.part {
+            Some(part) => Box::new(Cut::new(stored, part)),
+            None => unpacked(stored)?,
+        };
+        Ok(Box::new(counters.unpacked.of(content)))
     }
 }
 
@@ -250,18 +232,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_counted_as_it_is_stored() {
+    fn what_is_read_is_counted_as_it_is_stored_and_as_it_is_unpacked() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.zst");
         let stored = zstd::encode_all("a".repeat(9_000).as_bytes(), 1).unwrap();
         fs::write(&path, &stored).unwrap();
         let input = Input::file(&path).unwrap();
-        let counter = Arc::default();
+        let counters = ReadBytes::default();
         let mut text = String::new();
-        input.open(&counter).unwrap().read_to_string(&mut text).unwrap();
-        assert_eq!(text.len(), 9_000);
+        input.open(&counters).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!((text.len(), counters.unpacked.get()), (9_000, 9_000));
         assert_eq!(
-            (counter.load(Relaxed), input.bytes),
+            (counters.stored.get(), input.bytes),
             (stored.len() as u64, Some(stored.len() as u64))
         );
     }

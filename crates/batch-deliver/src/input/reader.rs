@@ -6,6 +6,7 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
+use super::ReadBytes;
 use super::turns::{Taken, Turns, Unreadable};
 
 /// Records that are handed over together at most.
@@ -14,13 +15,13 @@ const RECORDS: usize = 256;
 /// Batches that wait at most.
 const BATCHES: usize = 4;
 
-/// Bytes that are read for one batch at most, as far as the inputs' own buffers allow.
+/// Unpacked bytes that are read for one batch at most, as far as the inputs' own buffers allow.
 const BYTES: u64 = 256 << 10;
 
 /// What is read so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
-    pub(crate) bytes: Arc<AtomicU64>,
+    pub(crate) bytes: ReadBytes,
     /// Records that were handed over.
     pub(crate) records: Arc<AtomicU64>,
 }
@@ -37,12 +38,12 @@ pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Re
     };
     let records = Arc::clone(&counts.records);
     thread::spawn(move || {
-        let bytes = turns.read_bytes();
+        let bytes = turns.read_bytes().unpacked;
         let mut at_end = false;
         while !at_end {
-            let start = bytes.load(Relaxed);
+            let start = bytes.get();
             let mut batch = Vec::new();
-            while batch.len() < RECORDS && bytes.load(Relaxed) < start + BYTES {
+            while batch.len() < RECORDS && bytes.get() < start + BYTES {
                 match turns.next() {
                     Ok(Some(taken)) => batch.push(Ok(taken)),
                     Ok(None) => at_end = true,
@@ -65,4 +66,31 @@ pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Re
         let _ = sender.blocking_send(Vec::new());
     });
     (receiver, counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::turns::tests::Words;
+    use super::super::{Input, Settled};
+    use super::*;
+
+    #[test]
+    fn a_batch_of_a_compressed_input_is_as_small_as_one_of_any_other() {
+        const LINE: usize = 10 << 10;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.zst");
+        let lines = ("a".repeat(LINE) + "\n").repeat(RECORDS);
+        fs::write(&path, zstd::encode_all(lines.as_bytes(), 1).unwrap()).unwrap();
+        let inputs = vec![Input::file(&path).unwrap()];
+        let (mut receiver, counts) = read(Turns::new(inputs, Arc::new(Words), Settled::default()));
+        let first = receiver.blocking_recv().unwrap().len();
+        assert!(first > 1 && first * LINE < 2 * BYTES as usize, "{first} lines");
+        let others: usize = std::iter::from_fn(|| receiver.blocking_recv())
+            .map(|batch| batch.len())
+            .sum();
+        assert_eq!(first + others, RECORDS);
+        assert_eq!(counts.bytes.unpacked.get(), lines.len() as u64);
+    }
 }

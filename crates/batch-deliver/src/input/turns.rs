@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use super::{Input, Settled};
+use super::{Input, ReadBytes, Settled};
 use crate::flaw::Flaw;
 use crate::format::{Format, Record, Source};
 
@@ -55,7 +54,7 @@ pub(crate) struct Turns<E> {
     most_open: usize,
     settled: Settled,
     number: u64,
-    read_bytes: Arc<AtomicU64>,
+    read_bytes: ReadBytes,
 }
 
 struct Open<E> {
@@ -76,7 +75,7 @@ impl<E> Turns<E> {
             most_open: MOST_OPEN,
             settled,
             number: 0,
-            read_bytes: Arc::default(),
+            read_bytes: ReadBytes::default(),
         }
     }
 
@@ -86,9 +85,9 @@ impl<E> Turns<E> {
         self
     }
 
-    /// Bytes read so far, as they are stored.
-    pub(crate) fn read_bytes(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.read_bytes)
+    /// Bytes read so far.
+    pub(crate) fn read_bytes(&self) -> ReadBytes {
+        self.read_bytes.clone()
     }
 
     /// The next record that is not settled.
@@ -168,14 +167,15 @@ impl<E> Turns<E> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fs;
     use std::io::Read;
 
     use super::*;
     use crate::format::{OnePerLine, Parse};
 
-    struct Words;
+    /// Each line is one.
+    pub(in crate::input) struct Words;
 
     impl Parse<String> for Words {
         fn parse(&mut self, line: &[u8]) -> Result<String, Flaw> {

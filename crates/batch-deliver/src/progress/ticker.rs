@@ -89,7 +89,7 @@ impl Moment {
         self.elapsed = elapsed;
         self.snapshot = watched.progress.snapshot();
         self.read = watched.read.records.load(Relaxed);
-        self.read_bytes = watched.read.bytes.load(Relaxed);
+        self.read_bytes = watched.read.bytes.stored.get();
         let settled = self.settled();
         self.rate = self.estimate.rate(elapsed, settled);
         self.done = estimate::done(self.read_bytes, self.read, settled);

@@ -38,7 +38,7 @@ impl<T: BatchTarget> Job<T> {
         let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let mut turns = turns(common, inputs, self.format, Settled::default());
-        let read_bytes = turns.read_bytes();
+        let read_bytes = turns.read_bytes().stored;
         self.console.show_bar(total);
         let mut sums = Sums::default();
         while let Some(taken) = turns.next().map_err(|error| Failure::Failed(error.to_string()))? {
@@ -59,7 +59,7 @@ impl<T: BatchTarget> Job<T> {
             if taken.number.is_multiple_of(STEP)
                 && let Some(bar) = self.console.bar()
             {
-                bar.set_position(read_bytes.load(std::sync::atomic::Ordering::Relaxed));
+                bar.set_position(read_bytes.get());
                 bar.set_message(format!("{} checked", grouped(taken.number)));
             }
         }

@@ -1,0 +1,43 @@
+//! How much is read of the inputs.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Bytes that are read of all inputs, as they are stored and as they are unpacked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReadBytes {
+    pub(crate) stored: Counter,
+    pub(crate) unpacked: Counter,
+}
+
+/// Clones count together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counter(Arc<AtomicU64>);
+
+impl Counter {
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Counts what is read here.
+    pub(super) fn of<R: Read>(&self, content: R) -> Counted<R> {
+        Counted {
+            content,
+            counter: self.clone(),
+        }
+    }
+}
+
+pub(super) struct Counted<R> {
+    content: R,
+    counter: Counter,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(buffer)?;
+        self.counter.0.fetch_add(read as u64, Relaxed);
+        Ok(read)
+    }
+}
