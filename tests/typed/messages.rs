@@ -1,0 +1,55 @@
+//! Messages of a queue.
+
+use aws_batch_delivery::{Delivery, TypedDelivery};
+use aws_batch_simulator::{InjectedFault, Queue, QueueOptions, Simulator};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+
+use crate::orders::Line;
+use crate::queue;
+
+#[tokio::test(start_paused = true)]
+async fn texts_and_json_become_the_bodies_of_messages() {
+    let (queue, delivery) = queue();
+    let bodies = |queue: &Queue| {
+        let mut bodies: Vec<String> = queue.messages().into_iter().map(|message| message.body).collect();
+        bodies.sort();
+        bodies
+    };
+    let report = delivery.clone().texts().deliver(["b", "a"]).await.unwrap();
+    assert_eq!(
+        (report.delivered, bodies(&queue)),
+        (2, vec!["a".to_owned(), "b".to_owned()])
+    );
+
+    let error = delivery.texts().deliver(["", "c"].map(String::from)).await.unwrap_err();
+    assert_eq!((&**error.undelivered()[0].entry, bodies(&queue).len()), ("", 3));
+
+    let (queue, delivery) = crate::queue();
+    let lines = [Line::Gift, Line::Article { number: 7, count: 2 }];
+    delivery.json().deliver(lines.clone()).await.unwrap();
+    let read: Vec<Line> = bodies(&queue)
+        .iter()
+        .map(|body| serde_json::from_str(body).unwrap())
+        .collect();
+    assert_eq!(read, lines);
+}
+
+#[tokio::test(start_paused = true)]
+async fn values_become_entries_of_any_kind() {
+    let simulator = Simulator::new(7);
+    let queue = simulator.queue("events.fifo", QueueOptions::default());
+    let events: TypedDelivery<_, (u8, u8)> = Delivery::to_sqs(simulator.sqs_client(), queue.url())
+        .content_based_deduplication(false)
+        .entries_from(|(account, number): &(u8, u8)| {
+            SendMessageBatchRequestEntry::builder()
+                .id("")
+                .message_body(number.to_string())
+                .message_group_id(account.to_string())
+                .build()
+        });
+    // Throttled and in doubt: the ids that the messages were given stay theirs.
+    queue.script([InjectedFault::Dropped { applied: true }, InjectedFault::Throttle]);
+    let sent: Vec<_> = (0..40).map(|number| (number % 4, number)).collect();
+    assert_eq!(events.deliver(sent).await.unwrap().delivered, 40);
+    assert_eq!(queue.len(), 40, "none is there twice");
+}

@@ -1,0 +1,163 @@
+//! Values that do not become entries.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::Duration;
+
+use aws_batch_delivery::targets::Acknowledgement;
+use aws_batch_delivery::{Cause, DeliveryError, DeliveryOptions, Fate, InvalidEntry, Progress};
+use aws_batch_simulator::InjectedFault;
+use futures::stream;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+
+use crate::shop;
+
+/// Serializes unless its number is odd.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Picky(u32);
+
+impl Serialize for Picky {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            13 => panic!("13 is said to bring bad luck"),
+            odd if odd % 2 == 1 => Err(S::Error::custom(format!("{odd} is odd"))),
+            even => BTreeMap::from([("id", even.to_string())]).serialize(serializer),
+        }
+    }
+}
+
+/// The even ones are delivered, the odd ones handed back, in their places, by a message that does not quote them.
+fn assert_picked(error: &DeliveryError<Picky>, count: u64) {
+    let handed_back: Vec<_> = error
+        .undelivered()
+        .iter()
+        .map(|one| (u64::from(one.entry.0), one.position))
+        .collect();
+    let odd: Vec<_> = (0..count)
+        .filter(|number| number % 2 == 1)
+        .map(|number| (number, number))
+        .collect();
+    assert_eq!(handed_back, odd);
+    assert_eq!(
+        (error.report.delivered, error.report.undelivered),
+        (count - odd.len() as u64, odd.len() as u64)
+    );
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{} of {count} entries were not delivered: {} × not sent: typed::unserializable::Picky could not be made into an entry",
+            odd.len(),
+            odd.len()
+        )
+    );
+    let Cause::Invalid(invalid @ InvalidEntry::Unconvertible { .. }) = &error.undelivered()[0].cause else {
+        panic!("{error}")
+    };
+    assert_eq!(invalid.source().unwrap().to_string(), "1 is odd");
+    assert!(!format!("{error:?} {:?}", error.undelivered()).contains("is odd"));
+    assert!(error.undelivered()[0].cause.is_permanent());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_serialized_is_handed_back_alone() {
+    let (_, table, delivery) = shop();
+    let progress = Progress::default();
+    let options = DeliveryOptions::default().progress(&progress);
+    let orders = delivery.options(options).put_items();
+    assert_picked(&orders.deliver((0..12).map(Picky)).await.unwrap_err(), 12);
+    assert_picked(
+        &orders
+            .deliver_stream(stream::iter((0..12).map(Picky)))
+            .await
+            .unwrap_err(),
+        12,
+    );
+    assert_eq!((table.len(), progress.snapshot().undelivered), (6, 12));
+    // None of a long input becomes an entry.
+    let odd = std::iter::repeat_n(Picky(1), 1_000);
+    let error = orders.deliver_stream(stream::iter(odd)).await.unwrap_err();
+    assert_eq!((error.report.calls, error.undelivered().len()), (0, 1_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_whose_serializer_panics_is_handed_back_too() {
+    let (_, _, delivery) = shop();
+    let error = delivery.put_items().deliver([2, 13, 4].map(Picky)).await.unwrap_err();
+    let handed_back: Vec<_> = error
+        .undelivered()
+        .iter()
+        .map(|one| (one.entry.0, one.position))
+        .collect();
+    assert!(handed_back.contains(&(13, 1)), "{handed_back:?}");
+    assert_eq!(
+        error.report.delivered + error.report.undelivered,
+        2,
+        "the last one was not read: {error}"
+    );
+    assert_eq!(error.stopped.as_ref().unwrap().code(), "the input panicked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_stream_hands_back_values() {
+    let (_, table, delivery) = shop();
+    table.script([InjectedFault::Throttle]);
+    let values = stream::iter([Ok(Picky(0)), Ok(Picky(1)), Err("torn")]);
+    let error = delivery.put_items().try_deliver_stream(values).await.unwrap_err();
+    let handed_back: Vec<_> = error.undelivered().iter().map(|one| one.entry.0).collect();
+    assert_eq!(
+        (handed_back, error.stream_error.unwrap().to_string()),
+        (vec![0, 1], "torn".to_owned())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_task_of_a_producer_hears_of_its_own_value() {
+    let (_, table, delivery) = shop();
+    let producer = delivery.put_items().producer();
+    let sent = (0..12).map(|number| producer.send(Picky(number)));
+    for (number, ended) in (0..).zip(futures::future::join_all(sent).await) {
+        match ended {
+            Ok(fate) => assert!(number % 2 == 0 && matches!(fate, Fate::Delivered(_))),
+            Err(undelivered) => {
+                assert_eq!(
+                    (*undelivered.entry, undelivered.position),
+                    (Picky(number), u64::from(number))
+                );
+            }
+        }
+    }
+    // One whose receipt was dropped waits for the close.
+    drop(producer.enqueue(Picky(15)).await.unwrap());
+    producer.flush().await;
+    let error = producer.close().await.unwrap_err();
+    assert_eq!(
+        (*error.undelivered()[0].entry, error.undelivered()[0].position),
+        (Picky(15), 12)
+    );
+    assert_eq!(
+        (error.report.delivered, error.report.undelivered, table.len()),
+        (6, 7, 6)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flush_hurries_what_was_sent_before_it_also_when_some_values_became_no_entries() {
+    let (_, _, delivery) = shop();
+    let options = DeliveryOptions::default().linger(Duration::from_hours(1));
+    let producer = delivery.options(options).put_items().producer();
+    let started = tokio::time::Instant::now();
+    for number in 0..7 {
+        let receipt = producer.enqueue(Picky(number)).await.unwrap();
+        tokio::spawn(receipt);
+    }
+    producer.flush().await;
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    // What comes after the flush lingers again.
+    assert_eq!(
+        producer.send(Picky(20)).await.unwrap(),
+        Fate::Delivered(Acknowledgement::default())
+    );
+    assert!(started.elapsed() >= Duration::from_hours(1), "{:?}", started.elapsed());
+    assert_eq!(producer.close().await.unwrap().delivered, 5);
+}
