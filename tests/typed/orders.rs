@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use aws_batch_delivery::{Cause, DeliveryError, InvalidEntry};
+use aws_batch_delivery::DeliveryError;
 use aws_batch_simulator::{InjectedFault, Simulator};
 use aws_sdk_dynamodb::types::AttributeValue;
 use proptest::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::shop;
 
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Order {
     id: String,
     cents: i64,
