@@ -1,24 +1,25 @@
 //! The pacer: from what it hears to what it lets go.
+//!
+//! - `transitions`: from one state to the next.
+
+mod transitions;
 
 use std::time::{Duration, Instant};
 
-use tracing::{debug, info};
+use tracing::debug;
 
 use super::super::jitter::Jitter;
 use super::answer::Answer;
-use super::baseline_loss::{BaselineLoss, Suspicion};
+use super::baseline_loss::BaselineLoss;
 use super::clock::after;
 use super::count::{reckoned, whole};
 use super::flow::Flow;
-use super::outage::{LONG, Outage};
 use super::phase::Phase;
-use super::probe::{Finding, Probe};
 use super::rate::Rate;
 use super::retry_pace::RetryPace;
 use super::search::{End, Search};
 use super::settings::Settings;
 use super::snapshot::{PaceReason, PaceSnapshot};
-use super::token_balance::TokenBalance;
 use crate::backoff::{Admission, Outcome, Waiter};
 use crate::events::PACE;
 
@@ -28,16 +29,10 @@ const PATIENCE: f64 = 0.02;
 /// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
 const SHORTEST_WAIT: f64 = 1e-4;
 
-/// Calls in flight at the end of a search have two round trips to come back.
-const DRAIN_TRIPS: f64 = 2.0;
-
 /// Seconds until a baseline loss is measured again: soon after it was found, and then now and then. A capacity that fell
 /// and was taken for a loss would confirm itself for ever.
 const FIRST_REVIEW: f64 = 2.0;
 const REVIEW: f64 = 12.0;
-
-/// The window of the search after an outage that left no estimate.
-const WINDOW_AFTER_OUTAGE: f64 = 2.0;
 
 /// The state machine behind [`Adaptive`](super::Adaptive).
 #[derive(Debug)]
@@ -286,11 +281,6 @@ impl Pacer {
         self.flow.has_dried_up(answer.now, share)
     }
 
-    fn start_outage(&mut self, now: f64) {
-        let outage = Outage::new(now, self.flow.trip());
-        self.enter(Phase::Outage(outage), PaceReason::NothingAccepted);
-    }
-
     /// The service had no capacity left when it saw the call.
     fn signal(&mut self, answer: &Answer) {
         self.rate.capacity.signal(answer.seen_at);
@@ -325,139 +315,5 @@ impl Pacer {
         if matches!(self.phase, Phase::Steady) {
             self.rate.capacity.add_unused(lost);
         }
-    }
-
-    /// The one place where the state changes.
-    fn enter(&mut self, phase: Phase, reason: PaceReason) {
-        let from = self.phase.state();
-        self.phase = phase;
-        self.reason = reason;
-        self.since = self.flow.latest();
-        self.flow.forget_rejections();
-        info!(
-            target: PACE,
-            state = %self.phase.state(),
-            %from,
-            %reason,
-            capacity = self.rate.capacity.rate(),
-            loss = self.loss.share(),
-            in_flight = self.flow.in_flight(),
-            "pace"
-        );
-    }
-
-    fn end_search(&mut self, from: f64, until: f64, accepted: f64, now: f64) {
-        self.rate.capacity.begin(from, until, accepted);
-        let until = now + DRAIN_TRIPS * self.flow.trip();
-        self.enter(Phase::Draining { until }, PaceReason::Knee);
-    }
-
-    fn end_drain_if_done(&mut self, now: f64) {
-        let Phase::Draining { until } = self.phase else {
-            return;
-        };
-        if self.flow.in_flight() > 0.0 && now < until {
-            return;
-        }
-        let trip = self.flow.trip();
-        if self.rate.capacity.settle(trip, self.flow.recent()) {
-            self.rate.schedule.restart();
-            self.start_steady(now, PaceReason::Drained);
-        } else if self.rate.capacity.has_nothing() {
-            self.start_outage(now);
-        } else {
-            self.enter(Phase::Searching(Search::from(1.0)), PaceReason::NothingMeasured);
-        }
-    }
-
-    fn start_steady(&mut self, now: f64, reason: PaceReason) {
-        self.rate.capacity.forget_unused();
-        self.rate.balance = TokenBalance::none(now);
-        // The service has no capacity left: a call has to be paid for before it leaves.
-        let call = self.rate.conditions(self.flow.trip()).call;
-        self.rate.balance.spend(call);
-        self.enter(Phase::Steady, reason);
-        self.cut(now);
-    }
-
-    /// Rejections go on at any pace, as far as the search could tell.
-    fn abandon_search(&mut self, now: f64, suspicion: Suspicion) {
-        let rate = self.flow.recent();
-        if rate > 0.0 {
-            self.rate.capacity.guess(rate);
-            self.rate.schedule.restart();
-            self.start_steady(now, PaceReason::Stuck);
-            self.probe(now, suspicion, PaceReason::Stuck);
-        }
-    }
-
-    /// The pace is low for a while, to learn whether the rejections depend on it.
-    fn probe(&mut self, now: f64, suspicion: Suspicion, reason: PaceReason) {
-        let capacity = self.rate.capacity.rate().unwrap_or(0.0);
-        let recent = self.flow.recent();
-        let accepted_rate = if recent > 0.0 { recent.min(capacity) } else { capacity };
-        let probe = Probe::new(
-            now,
-            self.flow.trip(),
-            accepted_rate,
-            suspicion,
-            &self.loss,
-            reason == PaceReason::Review,
-        );
-        self.rate.balance.forfeit();
-        // The service has mostly just rejected something: the first call waits for its whole time.
-        self.rate.balance.spend(probe.call());
-        self.enter(Phase::Probing(probe), reason);
-    }
-
-    fn conclude(&mut self, finding: Finding, now: f64) {
-        let Phase::Probing(probe) = &self.phase else {
-            return;
-        };
-        let probe = *probe;
-        let was_known = self.loss.is_known();
-        probe.report(finding, &mut self.loss);
-        self.review_at = now + if was_known { REVIEW } else { FIRST_REVIEW };
-        match finding {
-            Finding::Loss => {
-                if was_known {
-                    self.rate.schedule.shorten();
-                } else {
-                    // The estimate may have been made of rejections that had nothing to do with it.
-                    self.rate.schedule.restart();
-                }
-                self.start_steady(now, PaceReason::LossFound);
-            }
-            Finding::Nothing => {
-                self.rate.schedule.shorten();
-                self.start_steady(now, PaceReason::Undecided);
-            }
-            Finding::Capacity => {
-                if self.reason == PaceReason::UnexpectedRejections {
-                    let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
-                    self.rate.capacity.guess(probe.fallen(capacity));
-                    self.rate.capacity.forget_stretch();
-                }
-                self.rate.schedule.shorten();
-                self.start_steady(now, PaceReason::CapacityFell);
-            }
-        }
-    }
-
-    /// The service takes entries again.
-    fn recover(&mut self, answer: &Answer, seconds: f64) {
-        if self.rate.capacity.rate().is_none() {
-            self.enter(
-                Phase::Searching(Search::from(WINDOW_AFTER_OUTAGE)),
-                PaceReason::Recovered,
-            );
-            return;
-        }
-        if seconds > LONG {
-            // What was accepted before the outage says nothing of the time after it.
-            self.rate.capacity.forget_stretch();
-        }
-        self.rate.schedule.shorten();
-        self.start_steady(answer.now, PaceReason::Recovered);
     }
 }

@@ -1,0 +1,161 @@
+//! The changes of the pacer's state. The diagram is in the documentation of [`adaptive`](super::super).
+
+use tracing::info;
+
+use super::super::answer::Answer;
+use super::super::baseline_loss::Suspicion;
+use super::super::outage::{LONG, Outage};
+use super::super::phase::Phase;
+use super::super::probe::{Finding, Probe};
+use super::super::search::Search;
+use super::super::snapshot::PaceReason;
+use super::super::token_balance::TokenBalance;
+use super::{FIRST_REVIEW, Pacer, REVIEW};
+use crate::events::PACE;
+
+/// Calls in flight at the end of a search have two round trips to come back.
+const DRAIN_TRIPS: f64 = 2.0;
+
+/// The window of the search after an outage that left no estimate.
+const WINDOW_AFTER_OUTAGE: f64 = 2.0;
+
+impl Pacer {
+    /// The one place where the state changes.
+    pub(super) fn enter(&mut self, phase: Phase, reason: PaceReason) {
+        let from = self.phase.state();
+        self.phase = phase;
+        self.reason = reason;
+        self.since = self.flow.latest();
+        self.flow.forget_rejections();
+        info!(
+            target: PACE,
+            state = %self.phase.state(),
+            %from,
+            %reason,
+            capacity = self.rate.capacity.rate(),
+            loss = self.loss.share(),
+            in_flight = self.flow.in_flight(),
+            "pace"
+        );
+    }
+
+    pub(super) fn end_search(&mut self, from: f64, until: f64, accepted: f64, now: f64) {
+        self.rate.capacity.begin(from, until, accepted);
+        let until = now + DRAIN_TRIPS * self.flow.trip();
+        self.enter(Phase::Draining { until }, PaceReason::Knee);
+    }
+
+    pub(super) fn end_drain_if_done(&mut self, now: f64) {
+        let Phase::Draining { until } = self.phase else {
+            return;
+        };
+        if self.flow.in_flight() > 0.0 && now < until {
+            return;
+        }
+        let trip = self.flow.trip();
+        if self.rate.capacity.settle(trip, self.flow.recent()) {
+            self.rate.schedule.restart();
+            self.start_steady(now, PaceReason::Drained);
+        } else if self.rate.capacity.has_nothing() {
+            self.start_outage(now);
+        } else {
+            self.enter(Phase::Searching(Search::from(1.0)), PaceReason::NothingMeasured);
+        }
+    }
+
+    fn start_steady(&mut self, now: f64, reason: PaceReason) {
+        self.rate.capacity.forget_unused();
+        self.rate.balance = TokenBalance::none(now);
+        // The service has no capacity left: a call has to be paid for before it leaves.
+        let call = self.rate.conditions(self.flow.trip()).call;
+        self.rate.balance.spend(call);
+        self.enter(Phase::Steady, reason);
+        self.cut(now);
+    }
+
+    /// Rejections go on at any pace, as far as the search could tell.
+    pub(super) fn abandon_search(&mut self, now: f64, suspicion: Suspicion) {
+        let rate = self.flow.recent();
+        if rate > 0.0 {
+            self.rate.capacity.guess(rate);
+            self.rate.schedule.restart();
+            self.start_steady(now, PaceReason::Stuck);
+            self.probe(now, suspicion, PaceReason::Stuck);
+        }
+    }
+
+    /// The pace is low for a while, to learn whether the rejections depend on it.
+    pub(super) fn probe(&mut self, now: f64, suspicion: Suspicion, reason: PaceReason) {
+        let capacity = self.rate.capacity.rate().unwrap_or(0.0);
+        let recent = self.flow.recent();
+        let accepted_rate = if recent > 0.0 { recent.min(capacity) } else { capacity };
+        let probe = Probe::new(
+            now,
+            self.flow.trip(),
+            accepted_rate,
+            suspicion,
+            &self.loss,
+            reason == PaceReason::Review,
+        );
+        self.rate.balance.forfeit();
+        // The service has mostly just rejected something: the first call waits for its whole time.
+        self.rate.balance.spend(probe.call());
+        self.enter(Phase::Probing(probe), reason);
+    }
+
+    pub(super) fn conclude(&mut self, finding: Finding, now: f64) {
+        let Phase::Probing(probe) = &self.phase else {
+            return;
+        };
+        let probe = *probe;
+        let was_known = self.loss.is_known();
+        probe.report(finding, &mut self.loss);
+        self.review_at = now + if was_known { REVIEW } else { FIRST_REVIEW };
+        match finding {
+            Finding::Loss => {
+                if was_known {
+                    self.rate.schedule.shorten();
+                } else {
+                    // The estimate may have been made of rejections that had nothing to do with it.
+                    self.rate.schedule.restart();
+                }
+                self.start_steady(now, PaceReason::LossFound);
+            }
+            Finding::Nothing => {
+                self.rate.schedule.shorten();
+                self.start_steady(now, PaceReason::Undecided);
+            }
+            Finding::Capacity => {
+                if self.reason == PaceReason::UnexpectedRejections {
+                    let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
+                    self.rate.capacity.guess(probe.fallen(capacity));
+                    self.rate.capacity.forget_stretch();
+                }
+                self.rate.schedule.shorten();
+                self.start_steady(now, PaceReason::CapacityFell);
+            }
+        }
+    }
+
+    /// The service takes entries again.
+    pub(super) fn recover(&mut self, answer: &Answer, seconds: f64) {
+        if self.rate.capacity.rate().is_none() {
+            self.enter(
+                Phase::Searching(Search::from(WINDOW_AFTER_OUTAGE)),
+                PaceReason::Recovered,
+            );
+            return;
+        }
+        if seconds > LONG {
+            // What was accepted before the outage says nothing of the time after it.
+            self.rate.capacity.forget_stretch();
+        }
+        self.rate.schedule.shorten();
+        self.start_steady(answer.now, PaceReason::Recovered);
+    }
+
+    pub(super) fn start_outage(&mut self, now: f64) {
+        let outage = Outage::new(now, self.flow.trip());
+        self.enter(Phase::Outage(outage), PaceReason::NothingAccepted);
+    }
+}
