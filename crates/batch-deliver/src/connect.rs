@@ -1,5 +1,7 @@
 //! The services that are delivered to.
 
+#[cfg(feature = "s3")]
+use std::env;
 use std::error::Error;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
@@ -30,6 +32,16 @@ pub(crate) async fn config(service: &Service) -> Result<SdkConfig, Failure> {
         return Err(Failure::WrongUse(words.to_owned()));
     }
     Ok(config)
+}
+
+/// The client for buckets.
+#[cfg(feature = "s3")]
+pub(crate) async fn buckets(service: &Service) -> Result<aws_sdk_s3::Client, Failure> {
+    let config = config(service).await?;
+    // Emulators have no name for each bucket.
+    let is_emulator = config.endpoint_url().is_some() || env::var_os("AWS_ENDPOINT_URL_S3").is_some();
+    let config = aws_sdk_s3::config::Builder::from(&config).force_path_style(is_emulator);
+    Ok(aws_sdk_s3::Client::from_conf(config.build()))
 }
 
 /// What says which service is delivered to.

@@ -32,7 +32,7 @@ impl Settling {
     }
 
     /// The entry was not delivered.
-    pub(crate) fn undelivered<E>(&self, undelivered: &Undelivered<E>) {
+    pub(crate) async fn undelivered<E>(&self, undelivered: &Undelivered<E>) {
         let Some(origin) = self.window.settle(undelivered.position) else {
             return;
         };
@@ -43,7 +43,7 @@ impl Settling {
         {
             journal.leave_open();
         }
-        let is_kept = is_left || self.write_dead_letter(&origin, undelivered);
+        let is_kept = is_left || self.write_dead_letter(&origin, undelivered).await;
         let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
         handed_back.add(origin.place, &undelivered.cause, is_kept);
     }
@@ -59,7 +59,7 @@ impl Settling {
     }
 
     /// Writes a dead letter. If that fails, the delivery goes no further.
-    fn write_dead_letter<E>(&self, origin: &Origin, undelivered: &Undelivered<E>) -> bool {
+    async fn write_dead_letter<E>(&self, origin: &Origin, undelivered: &Undelivered<E>) -> bool {
         let (Some(dead_letter), Some(text)) = (&self.dead_letter, &origin.text) else {
             self.settle(origin);
             return false;
@@ -72,7 +72,7 @@ impl Settling {
             attempts: undelivered.attempts,
             may_have_been_delivered: undelivered.may_have_been_delivered,
         };
-        if dead_letter.write(&letter).is_err() {
+        if dead_letter.write(&letter).await.is_err() {
             self.stop.token.cancel();
             // The journal leaves it to the next run.
             return self.journal.is_some();

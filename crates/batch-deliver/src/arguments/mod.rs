@@ -2,6 +2,7 @@
 
 mod delivering;
 mod keeping;
+mod location;
 mod planning;
 mod service;
 mod telling;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::delivering::Delivering;
 pub(crate) use self::keeping::Keeping;
+pub(crate) use self::location::Location;
 pub(crate) use self::planning::{Cutting, ToPlan};
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;

@@ -1,13 +1,15 @@
 //! How to deliver shards.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Delivering, Service, Telling};
+use super::{Delivering, Location, Service, Telling};
 use crate::format::csv::Types;
 use crate::key::Key;
+
+const DEAD_LETTERS: &str =
+    "The folder, or s3://bucket/prefix/, for entries that are not delivered. Without it they fail their shard";
 
 #[derive(Debug, Args)]
 pub(crate) struct ToWork {
@@ -38,9 +40,8 @@ pub(crate) struct ToWork {
     /// `HeartbeatSeconds` of the state machine: it is told three times in this time that a shard is being delivered
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = heartbeat)]
     pub(crate) heartbeat: Duration,
-    /// The folder for entries that are not delivered, a file a shard. Without it they fail their shard
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dead_letters: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", help = DEAD_LETTERS)]
+    pub(crate) dead_letters: Option<Location>,
     #[command(flatten)]
     pub(crate) delivering: Delivering,
     #[command(flatten)]

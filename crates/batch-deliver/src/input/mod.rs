@@ -13,7 +13,7 @@ mod settled;
 mod turns;
 
 pub(crate) use self::lines::{BYTE_ORDER_MARK, LONGEST_LINE, Lines};
-pub(crate) use self::named::{Input, STANDARD_INPUT, Storage};
+pub(crate) use self::named::{Input, SCHEME, STANDARD_INPUT, Storage};
 pub(crate) use self::part::Part;
 pub(crate) use self::read_bytes::ReadBytes;
 pub(crate) use self::reader::{Counts, Received, read};

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// Begins the name of an object of S3.
-pub(super) const SCHEME: &str = "s3://";
+pub(crate) const SCHEME: &str = "s3://";
 
 /// Bytes by which it is known what an input is.
 const START: u64 = 4 << 10;

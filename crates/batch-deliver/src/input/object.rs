@@ -4,7 +4,6 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
-use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::primitives::AggregatedBytes;
 use glob::{MatchOptions, Pattern};
 use tokio::runtime::Handle;
@@ -61,12 +60,7 @@ impl Eq for Object {}
 /// The objects that `bucket/key` names: one, those of a prefix or a pattern, or the data files of an export.
 pub(super) async fn named(name: &str, service: &Service) -> Result<Vec<Input>, Failure> {
     let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
-    let config = connect::config(service).await?;
-    // Emulators have no name for each bucket.
-    let config = Builder::from(&config)
-        .force_path_style(service.endpoint_url.is_some())
-        .build();
-    let client = Client::from_conf(config);
+    let client = connect::buckets(service).await?;
     let objects = Bucket { client, name: bucket }.named(key).await?;
     if objects.is_empty() {
         return Err(Failure::WrongUse(format!("there is no object {SCHEME}{name}")));

@@ -85,8 +85,9 @@ impl<T: BatchTarget + Clone> Job<T> {
             return task::block_in_place(|| self.dry_run(common, inputs));
         }
         let options = common.delivering.options()?;
+        common.keeping.check(&inputs)?;
         log::start(self.console.clone());
-        let dead_letter = dead_letter(common, &inputs, &self.console)?;
+        let dead_letter = dead_letter(common, &self.console).await?;
         let stop = Stop::default();
         let (journal, settled) = self.journal(common, &inputs, &stop)?;
         stop.on_interrupt(self.console.clone());
@@ -224,25 +225,13 @@ fn turns<E>(common: &Common, inputs: Vec<Input>, format: Arc<dyn Format<E>>, set
 }
 
 /// The place of dead letters, if there is to be one.
-fn dead_letter(common: &Common, inputs: &[Input], console: &Console) -> Result<Option<DeadLetter>, Failure> {
-    let Some(path) = &common.keeping.dead_letter else {
+async fn dead_letter(common: &Common, console: &Console) -> Result<Option<DeadLetter>, Failure> {
+    let Some(location) = &common.keeping.dead_letter else {
         return Ok(None);
     };
-    let dead_letter = DeadLetter::open(path)?;
-    let same = path.canonicalize().ok();
-    let is_input = |input: &Input| input.path().and_then(|path| path.canonicalize().ok()) == same;
-    if same.is_some() && inputs.iter().any(is_input) {
-        let words = format!(
-            "{} is an input and the file of dead letters: name another one",
-            path.display()
-        );
-        return Err(Failure::WrongUse(words));
-    }
+    let dead_letter = DeadLetter::open(location, &common.service).await?;
     if dead_letter.has_old_ones() {
-        console.tell(&format!(
-            "{} has dead letters of earlier runs, and keeps them",
-            path.display()
-        ));
+        console.tell(&format!("{location} has dead letters of earlier runs, and keeps them"));
     }
     Ok(Some(dead_letter))
 }
@@ -255,7 +244,7 @@ fn settled_by<T: BatchTarget>(delivery: Delivery<T>, settling: &Arc<Settling>) -
         .on_delivered(move |position, _| delivered.delivered(position))
         .on_undelivered(move |entry| {
             let settling = Arc::clone(&undelivered);
-            async move { settling.undelivered(&entry) }
+            async move { settling.undelivered(&entry).await }
         })
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::simulated::Simulated;
 use crate::console::{Console, counted, grouped, rate, time};
+use crate::dead_letter::Written;
 use crate::failure::Failure;
 use crate::handed_back::{HandedBack, Reason};
 use crate::input::STANDARD_INPUT;
@@ -76,7 +77,7 @@ impl Summary {
     fn outcome(&self) -> Outcome {
         let is_whole = self.report.finished && self.report.undelivered == 0 && self.bad_lines.count() == 0;
         let dead_letter = self.settling.dead_letter.as_ref();
-        let is_kept = self.journal_error.is_none() && dead_letter.is_none_or(|letters| letters.close().2.is_none());
+        let is_kept = self.journal_error.is_none() && dead_letter.is_none_or(|letters| letters.close().error.is_none());
         match (is_whole, is_kept, self.settling.stop.was_interrupted()) {
             (true, true, _) => Outcome::Delivered,
             (false, true, true) => Outcome::Interrupted,
@@ -142,16 +143,20 @@ impl Summary {
         let Some(dead_letter) = &self.settling.dead_letter else {
             return Vec::new();
         };
-        let (written, path, error) = dead_letter.close();
-        let path = path.display();
+        let Written {
+            letters,
+            place,
+            causes,
+            error,
+        } = dead_letter.close();
         let mut words = Vec::new();
-        if written > 0 {
-            let letters = counted(written, "dead letter");
-            words.push(format!("{letters} in {path}, with causes in {path}.causes.jsonl"));
+        if letters > 0 {
+            let letters = counted(letters, "dead letter");
+            words.push(format!("{letters} in {place}, with causes in {causes}"));
         }
         if let Some(error) = error {
             words.push(format!(
-                "{path} cannot be written any more, so that the delivery was stopped: {error}"
+                "{place} cannot be written any more, so that the delivery was stopped: {error}"
             ));
         }
         words

@@ -32,8 +32,8 @@ impl Answer {
     pub(super) fn of(shard: &Planned, summary: &Summary) -> Self {
         let report = &summary.report;
         let dead_letters = summary.settling.dead_letter.as_ref().map(|dead_letter| {
-            let (written, _, error) = dead_letter.close();
-            (written, error)
+            let written = dead_letter.close();
+            (written.letters, written.error)
         });
         let (buried, error) = dead_letters.unwrap_or_default();
         if report.finished && summary.ended.is_none() && report.undelivered == buried {

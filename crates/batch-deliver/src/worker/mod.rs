@@ -4,7 +4,6 @@ mod activity;
 mod answer;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use aws_batch_delivery::DeliveryOptions;
 use aws_batch_delivery::targets::BatchTarget;
@@ -14,7 +13,9 @@ use tokio::time::Instant;
 
 use self::activity::Activity;
 use self::answer::Answer;
-use crate::arguments::{Common, Keeping, Order, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork};
+use crate::arguments::{
+    Common, Keeping, Location, Order, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork,
+};
 use crate::connect;
 use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
@@ -87,7 +88,7 @@ struct Worker<'a, T: BatchTarget> {
 impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
     fn new(mut job: Job<T>, common: &'a Common, heartbeat: std::time::Duration) -> Result<Self, Failure> {
         job.console = job.console.without_bar();
-        if let Some(folder) = &common.keeping.dead_letter {
+        if let Some(Location::File(folder)) = &common.keeping.dead_letter {
             fs::create_dir_all(folder).map_err(|error| {
                 Failure::WrongUse(format!("--dead-letters {} cannot be made: {error}", folder.display()))
             })?;
@@ -149,8 +150,8 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         let name = input.name.clone();
         let dead_letter = match &self.common.keeping.dead_letter {
             None => None,
-            Some(folder) => {
-                let opened = DeadLetter::open(&letters(folder, shard));
+            Some(place) => {
+                let opened = DeadLetter::open(&letters(place, shard), &self.common.service).await;
                 Some(opened.map_err(|failure| Answer::failed("DeadLetters", failure.to_string()))?)
             }
         };
@@ -199,13 +200,23 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
     }
 }
 
-/// The file for a shard's dead letters, whose name tells what the shard is.
-fn letters(folder: &Path, shard: &Planned) -> PathBuf {
+/// The place for a shard's dead letters, whose name tells what the shard is.
+fn letters(place: &Location, shard: &Planned) -> Location {
     let safe = |character: char| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => character,
         _ => '+',
     };
     let name: Vec<char> = shard.input.chars().map(safe).collect();
     let name: String = name[name.len().saturating_sub(LONGEST_NAME)..].iter().collect();
-    folder.join(format!("{name}@{}-{}.jsonl", shard.part.begin, shard.part.end))
+    let name = format!("{name}@{}-{}", shard.part.begin, shard.part.end);
+    match place {
+        Location::File(folder) => Location::File(folder.join(name + ".jsonl")),
+        Location::Object { bucket, key } => Location::Object {
+            bucket: bucket.clone(),
+            key: match key.trim_end_matches('/') {
+                "" => name,
+                folder => format!("{folder}/{name}"),
+            },
+        },
+    }
 }

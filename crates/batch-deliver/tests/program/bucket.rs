@@ -1,7 +1,7 @@
 //! A bucket over HTTP: lists of objects, and ranges of them.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -14,7 +14,7 @@ type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 /// Serves a bucket `b` as S3 does, as far as the program asks for it.
 pub(crate) struct Bucket {
     objects: Objects,
-    endpoint: String,
+    pub(crate) endpoint: String,
 }
 
 impl Bucket {
@@ -41,6 +41,15 @@ impl Bucket {
         self.put(key, UNSTEADY);
     }
 
+    /// The objects whose keys begin so.
+    pub(crate) fn objects(&self, prefix: &str) -> Vec<(String, String)> {
+        let objects = self.objects.lock().unwrap();
+        let named = objects.iter().filter(|(key, _)| key.starts_with(prefix));
+        named
+            .map(|(key, content)| (key.clone(), String::from_utf8(content.clone()).unwrap()))
+            .collect()
+    }
+
     pub(crate) fn arguments(&self) -> String {
         format!("--endpoint-url {}", self.endpoint)
     }
@@ -48,7 +57,8 @@ impl Bucket {
 
 /// Answers one request, and closes the connection.
 fn answer(mut stream: &TcpStream, objects: &Objects) {
-    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let mut reader = BufReader::new(stream);
+    let mut lines = reader.by_ref().lines().map(Result::unwrap);
     let Some(first) = lines.next() else { return };
     let target = first.split(' ').nth(1).unwrap().to_owned();
     let headers: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
@@ -59,7 +69,11 @@ fn answer(mut stream: &TcpStream, objects: &Objects) {
         value.map(|(_, value)| value.to_owned())
     };
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let (status, body) = if path.trim_end_matches('/') == "/b" {
+    let (status, body) = if first.starts_with("PUT ") {
+        let mut content = vec![0; header("content-length").unwrap().parse().unwrap()];
+        reader.read_exact(&mut content).unwrap();
+        put(&mut objects.lock().unwrap(), path, content)
+    } else if path.trim_end_matches('/') == "/b" {
         (200, list(&objects.lock().unwrap(), query).into_bytes())
     } else {
         match objects.lock().unwrap().get(path.trim_start_matches("/b/")) {
@@ -74,6 +88,16 @@ fn answer(mut stream: &TcpStream, objects: &Objects) {
     );
     // A client that has what it wants may have gone.
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+}
+
+/// Puts an object where that is allowed.
+fn put(objects: &mut BTreeMap<String, Vec<u8>>, path: &str, content: Vec<u8>) -> (u16, Vec<u8>) {
+    let Some(key) = path.strip_prefix("/b/") else {
+        let error = "<Error><Code>AccessDenied</Code><Message>not yours</Message></Error>";
+        return (403, error.into());
+    };
+    objects.insert(key.replace("%40", "@"), content);
+    (200, Vec::new())
 }
 
 fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {

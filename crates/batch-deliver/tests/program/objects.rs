@@ -59,3 +59,38 @@ fn an_object_that_has_changed_is_not_read() {
     bucket.put("a", items(10..30));
     load(&folder, &bucket, "--resume state s3://b/a").expect(2, "s3://b/a has changed");
 }
+
+/// Two good items, and one that is larger than an item may be.
+fn with_a_large_one() -> (String, String) {
+    let large = json!({"id": 2, "text": "x".repeat(500_000)}).to_string() + "\n";
+    (items(0..2) + &large, large)
+}
+
+#[test]
+fn dead_letters_in_a_bucket_are_an_input_with_their_causes_beside_them() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    let (lines, large) = with_a_large_one();
+    bucket.put("in", lines);
+    load(&folder, &bucket, "--dead-letter s3://b/dead s3://b/in")
+        .expect(1, "1 dead letter in s3://b/dead/")
+        .expect(1, "with causes in s3://b/dead/causes/");
+    let objects = bucket.objects("dead/");
+    let contents: Vec<_> = objects.iter().map(|(_, content)| content.as_str()).collect();
+    assert_eq!(contents[0], large, "{objects:?}");
+    assert!(objects[1].0.starts_with("dead/causes/") && objects.len() == 2);
+    let cause: serde_json::Value = serde_json::from_str(contents[1]).unwrap();
+    assert_eq!((&cause["file"], &cause["line"]), (&"s3://b/in".into(), &3.into()));
+    let again = load(&folder, &bucket, "s3://b/dead/*.jsonl");
+    again.expect(1, "0 delivered").expect(1, "not delivered");
+}
+
+#[test]
+fn entries_that_cannot_be_put_as_dead_letters_are_named() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    bucket.put("in", with_a_large_one().0);
+    load(&folder, &bucket, "--dead-letter s3://other/dead s3://b/in")
+        .expect(1, "AccessDenied: not yours")
+        .expect(1, "not delivered, and in no other file than the input: s3://b/in: 3");
+}

@@ -6,16 +6,23 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::activity::{Activity, HELD, LOST, SILENT};
+#[cfg(feature = "s3")]
+use crate::bucket::Bucket;
 use crate::program::{Folder, Run, items};
 use crate::served::Served;
 
 /// Starts a worker with a simulated table that takes so many writes a second.
 fn start(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Child {
+    command(folder, activity, rate, arguments).spawn().unwrap()
+}
+
+fn command(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Command {
     let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
     let command = format!("worker --activity {arn} --table t --key id:N --simulate {rate} {arguments}");
     let mut command = folder.command(&command);
     command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
 fn terminate(child: Child) -> Run {
@@ -131,6 +138,23 @@ fn what_is_not_delivered_is_a_dead_letter_or_fails_its_shard() {
         terminate(worker).expect(130, "2 delivered");
     }
     assert_eq!(folder.read(&format!("dead/a.jsonl@0-{}.jsonl", lines.len())), large);
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn a_shard_is_answered_when_its_dead_letters_are_in_their_bucket() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    let large = json!({"id": 2, "text": "x".repeat(500_000)}).to_string() + "\n";
+    folder.write("a.jsonl", items(0..2) + &large);
+    let end = (items(0..2) + &large).len();
+    let activity = Activity::new([shard("a.jsonl", 0, end)]);
+    let mut worker = command(&folder, &activity, 1_000_000, "--dead-letters s3://b/dead/");
+    let worker = worker.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).spawn().unwrap();
+    assert_eq!(activity.answer().1["dead_letters"], 1);
+    let objects = bucket.objects(&format!("dead/a.jsonl@0-{end}/2"));
+    assert_eq!(objects.iter().map(|(_, content)| content).collect::<Vec<_>>(), [&large]);
+    terminate(worker).expect(130, "2 delivered");
 }
 
 /// For the figures in `README.md`: `cargo test --package batch-deliver --test program -- --ignored --nocapture four_workers`

@@ -1,19 +1,16 @@
-//! Where entries go that were not delivered.
+//! Dead letters in a file, with their causes in another one beside it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use aws_batch_delivery::Cause;
-use serde_json::json;
-
-use crate::cause;
+use super::{Letter, Written};
 use crate::failure::Failure;
 
-/// A file of entries as their input has them, so that it can be an input itself, and beside it a file of their causes.
+/// A file of entries, and beside it a file of their causes.
 #[derive(Debug)]
-pub(crate) struct DeadLetter {
+pub(crate) struct LetterFiles {
     path: PathBuf,
     files: Mutex<Files>,
 }
@@ -27,19 +24,9 @@ struct Files {
     error: Option<io::Error>,
 }
 
-/// What is to be said of an entry.
-pub(crate) struct Letter<'a> {
-    pub(crate) text: &'a [u8],
-    pub(crate) file: &'a str,
-    pub(crate) line: u64,
-    pub(crate) cause: &'a Cause,
-    pub(crate) attempts: u32,
-    pub(crate) may_have_been_delivered: bool,
-}
-
-impl DeadLetter {
+impl LetterFiles {
     /// Opens both files, which the owner alone may read. What is in them stays.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let mut causes = path.to_owned().into_os_string();
         causes.push(".causes.jsonl");
         let open = |path: &Path| {
@@ -71,25 +58,18 @@ impl DeadLetter {
     }
 
     /// Whether there are dead letters of earlier runs, to which new ones are added.
-    pub(crate) fn has_old_ones(&self) -> bool {
+    pub(super) fn has_old_ones(&self) -> bool {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).entries.length > 0
     }
 
     /// Writes an entry. The first error is the last one: from then on nothing is written.
-    pub(crate) fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
+    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = &files.error {
             return Err(error.kind().into());
         }
-        let cause = json!({
-            "cause": cause::words(letter.cause),
-            "attempts": letter.attempts,
-            "may_have_been_delivered": letter.may_have_been_delivered,
-            "file": letter.file,
-            "line": letter.line,
-        });
         // A cause without its entry does no harm; an entry without its cause would shift the causes of all others.
-        let written = files.causes.write(cause.to_string().as_bytes());
+        let written = files.causes.write(letter.cause_line().as_bytes());
         let written = written.and_then(|()| {
             let written = files.entries.write(letter.text);
             written.inspect_err(|_| files.causes.take_back())
@@ -108,11 +88,17 @@ impl DeadLetter {
     }
 
     /// How many entries were written, and where to; and what has ended that.
-    pub(crate) fn close(&self) -> (u64, &Path, Option<String>) {
+    pub(super) fn close(&self) -> Written {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.entries.remove_if_made_for_nothing();
         files.causes.remove_if_made_for_nothing();
-        (files.written, &self.path, files.error.as_ref().map(ToString::to_string))
+        let path = self.path.display();
+        Written {
+            letters: files.written,
+            place: path.to_string(),
+            causes: format!("{path}.causes.jsonl"),
+            error: files.error.as_ref().map(ToString::to_string),
+        }
     }
 }
 
@@ -217,6 +203,9 @@ impl Appended {
 
 #[cfg(test)]
 mod tests {
+    use aws_batch_delivery::Cause;
+    use serde_json::json;
+
     use super::*;
 
     fn letter<'a>(text: &'a [u8], cause: &'a Cause) -> Letter<'a> {
@@ -234,11 +223,11 @@ mod tests {
     fn a_file_is_of_one_load_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
-        let dead = DeadLetter::open(&path).unwrap();
-        let refusal = DeadLetter::open(&path).unwrap_err().to_string();
+        let dead = LetterFiles::open(&path).unwrap();
+        let refusal = LetterFiles::open(&path).unwrap_err().to_string();
         assert!(refusal.contains("in use by another load"), "{refusal}");
         drop(dead);
-        DeadLetter::open(&path).unwrap();
+        LetterFiles::open(&path).unwrap();
     }
 
     #[test]
@@ -246,7 +235,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
         fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
-        let dead = DeadLetter::open(&path).unwrap();
+        let dead = LetterFiles::open(&path).unwrap();
         dead.write(&letter(b"{\"id\": 2}", &Cause::Closed)).unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
@@ -260,7 +249,7 @@ mod tests {
         let (path, causes) = (folder.path().join("dead"), folder.path().join("dead.causes.jsonl"));
         fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
         fs::write(&causes, "first\nsecond\nthird\n").unwrap();
-        let dead = DeadLetter::open(&path).unwrap();
+        let dead = LetterFiles::open(&path).unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
         dead.write(&letter(b"{\"id\": 2}", &Cause::Closed)).unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), 3);
@@ -271,9 +260,9 @@ mod tests {
     fn an_entry_is_as_it_was_with_its_cause_beside_it_and_for_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
-        let dead = DeadLetter::open(&path).unwrap();
+        let dead = LetterFiles::open(&path).unwrap();
         dead.write(&letter(b"{\"id\": 1}", &Cause::Closed)).unwrap();
-        assert_eq!(dead.close().0, 1);
+        assert_eq!(dead.close().letters, 1);
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\"id\": 1}\n");
         let causes = fs::read_to_string(folder.path().join("dead.causes.jsonl")).unwrap();
         let cause: serde_json::Value = serde_json::from_str(&causes).unwrap();
@@ -294,7 +283,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
         fs::write(&path, "").unwrap();
-        DeadLetter::open(&path).unwrap().close();
+        LetterFiles::open(&path).unwrap().close();
         let left: Vec<_> = fs::read_dir(&folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
@@ -308,12 +297,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-        let dead = DeadLetter::open(&path).unwrap();
+        let dead = LetterFiles::open(&path).unwrap();
         for _ in 0..2 {
             dead.write(&letter(b"{}", &Cause::Closed)).unwrap_err();
         }
-        let (written, _, error) = dead.close();
-        assert_eq!((written, error.is_some()), (0, true));
+        let written = dead.close();
+        assert_eq!((written.letters, written.error.is_some()), (0, true));
         assert!(!folder.path().join("dead.causes.jsonl").exists());
     }
 }

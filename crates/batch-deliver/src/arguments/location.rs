@@ -1,0 +1,52 @@
+//! Where something is kept.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+#[cfg(not(feature = "s3"))]
+use crate::failure::Failure;
+use crate::input::SCHEME;
+
+/// A file or a folder, or a place in S3.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Location {
+    File(PathBuf),
+    Object { bucket: String, key: String },
+}
+
+impl FromStr for Location {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(name) = text.strip_prefix(SCHEME) else {
+            return Ok(Self::File(text.into()));
+        };
+        let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
+        if bucket.is_empty() {
+            return Err(format!("a bucket is needed, as in {SCHEME}bucket/prefix/"));
+        }
+        Ok(Self::Object {
+            bucket: bucket.to_owned(),
+            key: key.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Object { bucket, key } => write!(f, "{SCHEME}{bucket}/{key}"),
+        }
+    }
+}
+
+impl Location {
+    #[cfg(not(feature = "s3"))]
+    pub(crate) fn without_s3(&self) -> Failure {
+        Failure::WrongUse(format!(
+            "{self} cannot be written: this program was built without its feature s3"
+        ))
+    }
+}

@@ -1,0 +1,102 @@
+//! Where entries go that were not delivered: as their input has them, so that they can be an input themselves, each with its
+//! cause in another place.
+
+mod files;
+#[cfg(feature = "s3")]
+mod objects;
+
+use std::io;
+
+use aws_batch_delivery::Cause;
+use serde_json::json;
+
+use self::files::LetterFiles;
+#[cfg(feature = "s3")]
+use self::objects::LetterObjects;
+use crate::arguments::{Location, Service};
+use crate::cause;
+use crate::failure::Failure;
+
+#[derive(Debug)]
+pub(crate) enum DeadLetter {
+    Files(LetterFiles),
+    #[cfg(feature = "s3")]
+    Objects(LetterObjects),
+}
+
+/// What is to be said of an entry.
+pub(crate) struct Letter<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) file: &'a str,
+    pub(crate) line: u64,
+    pub(crate) cause: &'a Cause,
+    pub(crate) attempts: u32,
+    pub(crate) may_have_been_delivered: bool,
+}
+
+/// What was written, and where to.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) letters: u64,
+    pub(crate) place: String,
+    pub(crate) causes: String,
+    /// Why nothing can be written any more.
+    pub(crate) error: Option<String>,
+}
+
+impl DeadLetter {
+    /// The place of dead letters. What is there already stays.
+    pub(crate) async fn open(location: &Location, service: &Service) -> Result<Self, Failure> {
+        match location {
+            Location::File(path) => Ok(Self::Files(LetterFiles::open(path)?)),
+            #[cfg(feature = "s3")]
+            Location::Object { bucket, key } => Ok(Self::Objects(LetterObjects::open(bucket, key, service).await?)),
+            #[cfg(not(feature = "s3"))]
+            Location::Object { .. } => {
+                let _ = service;
+                Err(location.without_s3())
+            }
+        }
+    }
+
+    /// Whether there are dead letters of earlier runs, to which new ones are added.
+    pub(crate) fn has_old_ones(&self) -> bool {
+        match self {
+            Self::Files(files) => files.has_old_ones(),
+            #[cfg(feature = "s3")]
+            Self::Objects(_) => false,
+        }
+    }
+
+    /// Writes an entry, which is kept from then on. The first error is the last one: after it nothing is written.
+    pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
+        match self {
+            Self::Files(files) => files.write(letter),
+            #[cfg(feature = "s3")]
+            Self::Objects(objects) => objects.write(letter).await,
+        }
+    }
+
+    /// What was written. For the end of a delivery.
+    pub(crate) fn close(&self) -> Written {
+        match self {
+            Self::Files(files) => files.close(),
+            #[cfg(feature = "s3")]
+            Self::Objects(objects) => objects.close(),
+        }
+    }
+}
+
+impl Letter<'_> {
+    /// All but the entry, as a line of JSON.
+    fn cause_line(&self) -> String {
+        let cause = json!({
+            "cause": cause::words(self.cause),
+            "attempts": self.attempts,
+            "may_have_been_delivered": self.may_have_been_delivered,
+            "file": self.file,
+            "line": self.line,
+        });
+        cause.to_string()
+    }
+}
