@@ -46,6 +46,10 @@ pub(crate) struct Written {
 
 impl DeadLetter {
     /// The place of dead letters. What is there already stays.
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
     pub(crate) async fn open(location: &Location, service: &Service) -> Result<Self, Failure> {
         match location {
             Location::File(path) => Ok(Self::Files(LetterFiles::open(path)?)),
@@ -69,6 +73,10 @@ impl DeadLetter {
     }
 
     /// Writes an entry, which is kept from then on. The first error is the last one: after it nothing is written.
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
     pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
         match self {
             Self::Files(files) => files.write(letter),
