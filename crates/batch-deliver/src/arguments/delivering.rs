@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::failure::Failure;
 
 /// How long calls in flight may take after an interruption: most of the time that any call may take.
-const GRACE: Duration = Duration::from_secs(20);
+pub(crate) const GRACE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pace")]

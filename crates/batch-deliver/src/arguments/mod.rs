@@ -12,6 +12,8 @@ mod working;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::delivering::Delivering;
+#[cfg(feature = "lambda")]
+pub(crate) use self::delivering::GRACE;
 pub(crate) use self::keeping::Keeping;
 pub(crate) use self::location::Location;
 pub(crate) use self::planning::{Cutting, ToPlan};

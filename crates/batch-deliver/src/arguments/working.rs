@@ -13,9 +13,9 @@ const DEAD_LETTERS: &str =
 
 #[derive(Debug, Args)]
 pub(crate) struct ToWork {
-    /// The activity that has the shards, by its ARN
+    /// The activity that has the shards, by its ARN; not for a Lambda function, which is invoked with them
     #[arg(long, value_name = "ARN")]
-    pub(crate) activity: String,
+    pub(crate) activity: Option<String>,
     /// The table, by its name or ARN
     #[arg(long, value_name = "NAME", required_unless_present = "queue")]
     pub(crate) table: Option<String>,

@@ -2,6 +2,8 @@
 
 mod activity;
 mod answer;
+#[cfg(feature = "lambda")]
+mod lambda;
 
 use std::fs;
 
@@ -55,7 +57,7 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         };
         let arguments = ToQueue { queue, format, common };
         let job = send::job(&arguments).await?;
-        return Worker::new(job, &arguments.common, heartbeat)?.work(&activity).await;
+        return Worker::new(job, &arguments.common, heartbeat)?.work(activity).await;
     }
     let format = match format {
         None => TableFormat::Auto,
@@ -74,7 +76,7 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         common,
     };
     let job = load::job(&arguments, deletes).await?;
-    Worker::new(job, &arguments.common, heartbeat)?.work(&activity).await
+    Worker::new(job, &arguments.common, heartbeat)?.work(activity).await
 }
 
 /// Delivers one shard after the other, all of them at one pace.
@@ -101,11 +103,19 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         })
     }
 
-    async fn work(&self, activity: &str) -> Result<Outcome, Failure> {
+    async fn work(&self, activity: Option<String>) -> Result<Outcome, Failure> {
+        let Some(activity) = activity else {
+            #[cfg(feature = "lambda")]
+            if std::env::var_os(lambda::API).is_some() {
+                return lambda::serve(self).await;
+            }
+            let words = "a worker needs the activity that has its shards: --activity ARN";
+            return Err(Failure::WrongUse(words.to_owned()));
+        };
         let console = &self.job.console;
         log::start(console.clone());
         let config = connect::config(&self.common.service).await?;
-        let activity = Activity::new(&config, activity, console.clone());
+        let activity = Activity::new(&config, &activity, console.clone());
         let stop = Stop::default();
         stop.on_interrupt(console.clone());
         while let Some(task) = activity.next(&stop).await? {

@@ -1,13 +1,12 @@
 //! An activity over HTTP: hands out shards, and hears what becomes of them.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::thread;
 
 use serde_json::{Value, json};
+
+use crate::http::{Request, Response, serve};
 
 /// The beginning of the input of a shard that is given to another worker at its first heartbeat.
 pub(crate) const LOST: &str = "lost";
@@ -29,18 +28,13 @@ pub(crate) struct Activity {
 impl Activity {
     /// Hands out shards of these inputs.
     pub(crate) fn new(shards: impl IntoIterator<Item = Value>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        let shards: VecDeque<Value> = shards.into_iter().collect();
-        let shards = Arc::new(Mutex::new(shards));
+        let shards: Mutex<VecDeque<Value>> = Mutex::new(shards.into_iter().collect());
         let (sender, said) = channel();
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (shards, sender) = (Arc::clone(&shards), sender.clone());
-                thread::spawn(move || answer(&stream.unwrap(), &shards, &sender));
-            }
-        });
-        Self { endpoint, said }
+        let address = serve(move |request| answer(request, &shards, &sender));
+        Self {
+            endpoint: format!("http://{address}"),
+            said,
+        }
     }
 
     /// The next answer of the worker, which is no heartbeat: its operation, and the counts or the name of the error.
@@ -65,24 +59,9 @@ impl Activity {
     }
 }
 
-fn answer(mut stream: &TcpStream, shards: &Mutex<VecDeque<Value>>, said: &Sender<Said>) {
-    let mut reader = BufReader::new(stream);
-    let (mut operation, mut length) = (String::new(), 0);
-    for line in reader
-        .by_ref()
-        .lines()
-        .map(Result::unwrap)
-        .take_while(|line| !line.is_empty())
-    {
-        match line.split_once(": ") {
-            Some(("x-amz-target", target)) => operation = target.replace("AWSStepFunctions.", ""),
-            Some(("content-length", bytes)) => length = bytes.parse().unwrap(),
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    let body: Value = serde_json::from_slice(&body).unwrap();
+fn answer(request: &Request, shards: &Mutex<VecDeque<Value>>, said: &Sender<Said>) -> Option<Response> {
+    let operation = request.header("x-amz-target").unwrap().replace("AWSStepFunctions.", "");
+    let body: Value = serde_json::from_slice(&request.body).unwrap();
     let of_shard = |name: &str| body["taskToken"].as_str().unwrap().contains(name);
     let answer = match operation.as_str() {
         "GetActivityTask" => {
@@ -96,16 +75,7 @@ fn answer(mut stream: &TcpStream, shards: &Mutex<VecDeque<Value>>, said: &Sender
     };
     // A test that has heard enough is over.
     let _ = said.send((operation, body));
-    let Some((status, answer)) = answer else {
-        // The connection stays open until the test is over.
-        loop {
-            thread::park();
-        }
-    };
-    let answer = answer.to_string();
-    let head = format!(
-        "HTTP/1.1 {status} -\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        answer.len()
-    );
-    let _ = stream.write_all((head + &answer).as_bytes());
+    let (status, answer) = answer?;
+    let headers = "content-type: application/x-amz-json-1.0\r\n".to_owned();
+    Some(Response(status, headers, answer.to_string().into_bytes()))
 }

@@ -1,10 +1,9 @@
 //! A bucket over HTTP: lists of objects, and ranges of them.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::thread;
+
+use crate::http::{Request, Response, serve};
 
 /// What is listed with another tag than it has when it is read.
 const UNSTEADY: &str = "unsteady";
@@ -19,17 +18,13 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(crate) fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let objects = Objects::default();
         let served = Arc::clone(&objects);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let objects = Arc::clone(&served);
-                thread::spawn(move || answer(&stream.unwrap(), &objects));
-            }
-        });
-        Self { objects, endpoint }
+        let address = serve(move |request| Some(answer(request, &served)));
+        Self {
+            objects,
+            endpoint: format!("http://{address}"),
+        }
     }
 
     pub(crate) fn put(&self, key: &str, content: impl Into<Vec<u8>>) {
@@ -55,48 +50,30 @@ impl Bucket {
     }
 }
 
-/// Answers one request, and closes the connection.
-fn answer(mut stream: &TcpStream, objects: &Objects) {
-    let mut reader = BufReader::new(stream);
-    let mut lines = reader.by_ref().lines().map(Result::unwrap);
-    let Some(first) = lines.next() else { return };
-    let target = first.split(' ').nth(1).unwrap().to_owned();
-    let headers: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
-    let header = |name: &str| {
-        let value = headers
-            .iter()
-            .find_map(|line| line.split_once(": ").filter(|(found, _)| *found == name));
-        value.map(|(_, value)| value.to_owned())
-    };
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let (status, body) = if first.starts_with("PUT ") {
-        let mut content = vec![0; header("content-length").unwrap().parse().unwrap()];
-        reader.read_exact(&mut content).unwrap();
-        put(&mut objects.lock().unwrap(), path, content)
+fn answer(request: &Request, objects: &Objects) -> Response {
+    let mut objects = objects.lock().unwrap();
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let (status, body) = if request.method == "PUT" {
+        put(&mut objects, path, &request.body)
     } else if path.trim_end_matches('/') == "/b" {
-        (200, list(&objects.lock().unwrap(), query).into_bytes())
+        (200, list(&objects, query).into_bytes())
     } else {
-        match objects.lock().unwrap().get(path.trim_start_matches("/b/")) {
+        match objects.get(path.trim_start_matches("/b/")) {
             None => (404, Vec::new()),
-            Some(content) if header("if-match") != Some(etag(content)) => (412, Vec::new()),
-            Some(content) => (206, range(content, &header("range").unwrap()).to_vec()),
+            Some(content) if request.header("if-match") != Some(&etag(content)) => (412, Vec::new()),
+            Some(content) => (206, range(content, request.header("range").unwrap()).to_vec()),
         }
     };
-    let head = format!(
-        "HTTP/1.1 {status} -\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
-    // A client that has what it wants may have gone.
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+    Response(status, String::new(), body)
 }
 
 /// Puts an object where that is allowed.
-fn put(objects: &mut BTreeMap<String, Vec<u8>>, path: &str, content: Vec<u8>) -> (u16, Vec<u8>) {
+fn put(objects: &mut BTreeMap<String, Vec<u8>>, path: &str, content: &[u8]) -> (u16, Vec<u8>) {
     let Some(key) = path.strip_prefix("/b/") else {
         let error = "<Error><Code>AccessDenied</Code><Message>not yours</Message></Error>";
         return (403, error.into());
     };
-    objects.insert(key.replace("%40", "@"), content);
+    objects.insert(key.replace("%40", "@"), content.to_vec());
     (200, Vec::new())
 }
 

@@ -5,7 +5,11 @@ mod activity;
 #[cfg(feature = "s3")]
 mod bucket;
 mod dead_letters;
+#[cfg(any(feature = "s3", all(unix, feature = "distributed")))]
+mod http;
 mod input;
+#[cfg(all(unix, feature = "lambda"))]
+mod lambda;
 #[cfg(feature = "s3")]
 mod objects;
 mod program;

@@ -1,0 +1,52 @@
+//! A Lambda function that is invoked for each shard.
+
+use std::time::{Duration, SystemTime};
+
+use aws_batch_delivery::targets::BatchTarget;
+use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
+use serde_json::Value;
+use tokio::time::sleep;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Worker;
+use super::answer::Answer;
+use crate::arguments::GRACE;
+use crate::failure::Failure;
+use crate::log;
+use crate::run::Outcome;
+use crate::stop::Stop;
+
+/// Where Lambda tells a function its runtime API.
+pub(super) const API: &str = "AWS_LAMBDA_RUNTIME_API";
+
+/// How much earlier than the function's timeout its answer is to be there, beside the time of the calls in flight.
+const RESERVE: Duration = Duration::from_secs(5);
+
+/// Answers each invocation with what has become of its shard.
+pub(super) async fn serve<T: BatchTarget + Clone>(worker: &Worker<'_, T>) -> Result<Outcome, Failure> {
+    log::start(worker.job.console.clone());
+    let handler = service_fn(|event: LambdaEvent<Value>| async move {
+        let stop = Stop::default();
+        let _timer = cancel_before(event.context.deadline(), stop.clone());
+        match Box::pin(worker.attempt(&event.payload.to_string(), stop)).await {
+            Answer::Delivered(counts) => Ok(counts),
+            Answer::Failed { error, cause } => Err(Diagnostic {
+                error_type: error.to_owned(),
+                error_message: cause,
+            }),
+        }
+    });
+    let served = Box::pin(lambda_runtime::run(handler)).await;
+    served.map_err(|error| Failure::Failed(format!("the runtime API of Lambda has failed: {error}")))?;
+    Ok(Outcome::Interrupted)
+}
+
+/// Stops a delivery early enough for its answer, so that its shard is handed out again with a cause that is known.
+fn cancel_before(deadline: SystemTime, stop: Stop) -> AbortOnDropHandle<()> {
+    let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
+    let time = left.saturating_sub(GRACE + RESERVE);
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        sleep(time).await;
+        stop.token.cancel();
+    }))
+}

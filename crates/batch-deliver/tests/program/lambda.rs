@@ -1,0 +1,88 @@
+//! A Lambda function, which is invoked for each shard.
+
+use std::process::{Child, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::http::{Response, serve};
+use crate::program::{Folder, items};
+
+/// A function at a runtime API that invokes it with these shards, each with so much time.
+struct Function {
+    process: Child,
+    answers: Receiver<(String, Value)>,
+}
+
+impl Function {
+    fn start(folder: &Folder, rate: u32, time: Duration, shards: impl IntoIterator<Item = Value>) -> Self {
+        let mut shards: Vec<Value> = shards.into_iter().collect();
+        shards.reverse();
+        let shards = Mutex::new(shards);
+        let deadline = (SystemTime::now() + time)
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_millis();
+        let (sender, answers) = channel();
+        let api = serve(move |request| {
+            let operation = request.target.rsplit('/').next().unwrap();
+            if operation != "next" {
+                let _ = sender.send((operation.to_owned(), serde_json::from_slice(&request.body).unwrap()));
+                return Some(Response(202, String::new(), Vec::new()));
+            }
+            let shard = shards.lock().unwrap().pop()?;
+            let headers = format!("lambda-runtime-aws-request-id: 1\r\nlambda-runtime-deadline-ms: {deadline}\r\n");
+            Some(Response(200, headers, shard.to_string().into_bytes()))
+        });
+        let mut command = folder.command(&format!("worker --table t --key id:N --simulate {rate}"));
+        command.env("AWS_LAMBDA_RUNTIME_API", api);
+        for (name, value) in [("NAME", "f"), ("MEMORY_SIZE", "128"), ("VERSION", "1")] {
+            command.env(format!("AWS_LAMBDA_FUNCTION_{name}"), value);
+        }
+        Self {
+            process: command.stderr(Stdio::null()).spawn().unwrap(),
+            answers,
+        }
+    }
+
+    fn answer(&self) -> (String, Value) {
+        self.answers.recv_timeout(Duration::from_mins(1)).unwrap()
+    }
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn an_invocation_is_answered_with_the_counts_of_its_shard_or_with_its_error() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..100));
+    let shard = |input: &str| json!({"input": input, "begin": 0, "end": items(0..100).len()});
+    let shards = [shard("a.jsonl"), shard("nowhere"), json!({"file": "a.jsonl"})];
+    let function = Function::start(&folder, 1_000_000, Duration::from_mins(15), shards);
+    let (operation, counts) = function.answer();
+    assert_eq!((operation.as_str(), &counts["delivered"]), ("response", &json!(100)));
+    for error in ["Unreadable", "NoShard"] {
+        let (operation, answer) = function.answer();
+        assert_eq!((operation.as_str(), &answer["errorType"]), ("error", &json!(error)));
+    }
+}
+
+#[test]
+fn a_shard_that_takes_longer_than_the_function_may_is_given_back_before_that() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..10_000));
+    let shard = json!({"input": "a.jsonl", "begin": 0, "end": items(0..10_000).len()});
+    let function = Function::start(&folder, 10, Duration::from_secs(27), [shard]);
+    let (operation, answer) = function.answer();
+    assert_eq!(
+        (operation.as_str(), &answer["errorType"]),
+        ("error", &json!("Interrupted"))
+    );
+}
