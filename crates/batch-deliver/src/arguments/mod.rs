@@ -1,6 +1,7 @@
 //! What the program is asked for.
 
 mod delivering;
+mod items;
 mod keeping;
 mod location;
 mod planning;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::delivering::Delivering;
 #[cfg(feature = "lambda")]
 pub(crate) use self::delivering::GRACE;
+pub(crate) use self::items::Items;
 pub(crate) use self::keeping::Keeping;
 pub(crate) use self::location::Location;
 pub(crate) use self::planning::{Cutting, ToPlan};
@@ -21,8 +23,6 @@ pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 #[cfg(feature = "distributed")]
 pub(crate) use self::working::{ShardFormat, ToWork};
-use crate::format::csv::Types;
-use crate::key::Key;
 use crate::shard::Asked;
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
@@ -63,15 +63,11 @@ pub(crate) struct ToTable {
     /// The table, by its name or ARN
     #[arg(long, value_name = "NAME")]
     pub(crate) table: String,
-    /// The key of the table, if it may not be asked: year:N,title:S
-    #[arg(long, value_name = "KEY")]
-    pub(crate) key: Option<Key>,
     /// What the inputs are
     #[arg(long, value_enum, default_value_t = TableFormat::Auto)]
     pub(crate) format: TableFormat,
-    /// The types of CSV columns: rating:N,seen:BOOL,info:JSON [default: those of the key, and S]
-    #[arg(long, value_name = "TYPES")]
-    pub(crate) types: Option<Types>,
+    #[command(flatten)]
+    pub(crate) items: Items,
     #[command(flatten)]
     pub(crate) common: Common,
 }

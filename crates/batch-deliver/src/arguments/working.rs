@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Delivering, Location, Service, Telling};
-use crate::format::csv::Types;
-use crate::key::Key;
+use super::{Delivering, Items, Location, Service, Telling};
 
 const DEAD_LETTERS: &str =
     "The folder, or s3://bucket/prefix/, for entries that are not delivered. Without it they fail their shard";
@@ -25,15 +23,11 @@ pub(crate) struct ToWork {
     /// Delete the items of the shards
     #[arg(long)]
     pub(crate) delete: bool,
-    /// The key of the table, if it may not be asked: year:N,title:S
-    #[arg(long, value_name = "KEY")]
-    pub(crate) key: Option<Key>,
     /// What the inputs are [default: what their content says, for a queue lines of text]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<ShardFormat>,
-    /// The types of CSV columns: rating:N,seen:BOOL,info:JSON [default: those of the key, and S]
-    #[arg(long, value_name = "TYPES")]
-    pub(crate) types: Option<Types>,
+    #[command(flatten)]
+    pub(crate) items: Items,
     /// Pass over so many lines of a shard that cannot be read
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,

@@ -73,7 +73,7 @@ fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
             keeps_text,
         },
         csv: CsvItems {
-            types: arguments.types.clone().unwrap_or_default(),
+            types: arguments.items.types.clone().unwrap_or_default(),
             writes,
             keeps_text,
             console,
@@ -85,7 +85,7 @@ fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
 /// The client of the table, its key if it is known, and what says which service and table it is.
 async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, Option<Arc<Simulated>>), Failure> {
     if let Some(rate) = arguments.common.service.simulate {
-        let Some(key) = arguments.key.clone() else {
+        let Some(key) = arguments.items.key.clone() else {
             let words = "a simulated table needs its key: --key year:N,title:S";
             return Err(Failure::WrongUse(words.to_owned()));
         };
@@ -97,14 +97,14 @@ async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, 
             Some(Arc::new(simulated)),
         ));
     }
-    if let (true, Some(key)) = (arguments.common.dry_run, &arguments.key) {
+    if let (true, Some(key)) = (arguments.common.dry_run, &arguments.items.key) {
         // Nothing is asked, so that neither an account nor a region is needed.
         return Ok((Simulator::new(1).dynamo_client(), Some(key.clone()), Vec::new(), None));
     }
     let config = connect::config(&arguments.common.service).await?;
     let client = Client::new(&config);
     let mut settings = connect::settings(&config);
-    let key = if let Some(key) = &arguments.key {
+    let key = if let Some(key) = &arguments.items.key {
         Some(key.clone())
     } else {
         let (key, arn) = connect::key(&client, &arguments.table).await?;

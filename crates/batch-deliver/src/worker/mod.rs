@@ -70,9 +70,8 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let deletes = arguments.delete;
     let arguments = ToTable {
         table: arguments.table.unwrap_or_default(),
-        key: arguments.key,
+        items: arguments.items,
         format,
-        types: arguments.types,
         common,
     };
     let job = load::job(&arguments, deletes).await?;
