@@ -3,8 +3,13 @@
 use std::io::{self, IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
+
+/// Characters in front of the words: the bar with its percentage, or the spinner.
+const BAR: usize = 27;
+const SPINNER: usize = 3;
 
 /// How a program speaks.
 #[derive(Debug, Clone)]
@@ -41,6 +46,15 @@ impl Console {
 
     pub(crate) fn is_quiet(&self) -> bool {
         self.is_quiet
+    }
+
+    /// Characters that fit beside the bar, if there is one.
+    pub(crate) fn room(&self, total: Option<u64>) -> usize {
+        if self.bar.is_none() {
+            return usize::MAX;
+        }
+        let width = usize::from(Term::stderr().size().1);
+        width.saturating_sub(if total.is_some() { BAR } else { SPINNER })
     }
 
     /// Shows how much of so many bytes is done.

@@ -16,6 +16,9 @@ use crate::stop::Stop;
 /// Between two pictures of the bar.
 const BAR: Duration = Duration::from_millis(200);
 
+/// Between two figures.
+const SEPARATOR: &str = " · ";
+
 /// What is watched.
 #[derive(Debug, Clone)]
 pub(crate) struct Watched {
@@ -56,9 +59,10 @@ async fn tick(watched: Watched, console: Console, stop: Stop) {
     loop {
         ticks.tick().await;
         moment.look(&watched, start.elapsed());
+        let words = || fitting(&moment.words(watched.total), console.room(watched.total));
         if let Some(bar) = console.bar() {
             bar.set_position(moment.done);
-            bar.set_message(moment.words(watched.total));
+            bar.set_message(words());
         } else if console.is_json() {
             // Without a reader there is no use in going on.
             if console.emit(&moment.event(watched.total)).is_err() {
@@ -66,7 +70,7 @@ async fn tick(watched: Watched, console: Console, stop: Stop) {
                 return;
             }
         } else {
-            console.tell(&moment.words(watched.total));
+            console.tell(&words());
         }
     }
 }
@@ -104,8 +108,8 @@ impl Moment {
         estimate::left(self.rate, self.settled(), self.done, total?)
     }
 
-    /// The most important first: a narrow terminal cuts the rest off.
-    fn words(&self, total: Option<u64>) -> String {
+    /// The most important first: on a narrow terminal the others are left out.
+    fn words(&self, total: Option<u64>) -> Vec<String> {
         let figures = &self.snapshot;
         let mut words = vec![format!("{} delivered", grouped(figures.delivered))];
         words.push(format!("{}/s", rate(self.rate)));
@@ -126,7 +130,7 @@ impl Moment {
         if figures.throttled > 0 {
             words.push(format!("{} throttled", grouped(figures.throttled)));
         }
-        words.join(" · ")
+        words
     }
 
     fn event(&self, total: Option<u64>) -> Value {
@@ -143,9 +147,36 @@ impl Moment {
     }
 }
 
+/// As many of the words as fit, from the first.
+fn fitting(words: &[String], room: usize) -> String {
+    let mut line = String::new();
+    for word in words {
+        let separator = if line.is_empty() { "" } else { SEPARATOR };
+        if [&line, separator, word]
+            .iter()
+            .map(|text| text.chars().count())
+            .sum::<usize>()
+            > room
+        {
+            break;
+        }
+        line.push_str(separator);
+        line.push_str(word);
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_do_not_fit_are_left_out() {
+        let words = ["10 delivered", "5/s", "1 s left"].map(str::to_owned);
+        assert_eq!(fitting(&words, 99), "10 delivered · 5/s · 1 s left");
+        assert_eq!(fitting(&words, 28), "10 delivered · 5/s");
+        assert_eq!(fitting(&words, 5), "");
+    }
 
     #[test]
     fn the_words_begin_with_what_counts() {
@@ -158,13 +189,13 @@ mod tests {
         moment.snapshot.delivered = 10_023;
         moment.snapshot.in_flight = 50;
         assert_eq!(
-            moment.words(Some(1_000)),
+            moment.words(Some(1_000)).join(SEPARATOR),
             "10,023 delivered · 1,002/s · 30 s left · 50 in flight · 0 waiting"
         );
         moment.snapshot.undelivered = 2;
         moment.snapshot.throttled = 7;
         assert_eq!(
-            moment.words(None),
+            moment.words(None).join(SEPARATOR),
             "10,023 delivered · 1,002/s · 2 UNDELIVERED · 50 in flight · 0 waiting · 7 throttled"
         );
     }
