@@ -163,7 +163,7 @@ fn a_shard_is_answered_when_its_dead_letters_are_in_their_bucket() {
 fn four_workers_share_what_a_table_takes() {
     const ITEMS: u32 = 20_000;
     const RATE: f64 = 1_000.0;
-    const SHARDS: usize = 40;
+    const SHARDS: usize = 100;
     let folder = Folder::new();
     let served = Served::new(RATE);
     let lines = items(0..ITEMS);
