@@ -112,6 +112,8 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod backoff;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod delivery;
 mod engine;
 pub mod events;
@@ -134,8 +136,16 @@ mod typed;
 pub use delivery::Delivery;
 #[cfg(feature = "dynamodb")]
 pub use delivery::deliver_batch_to_dynamo;
+#[cfg(feature = "eventbridge")]
+pub use delivery::deliver_batch_to_eventbridge;
+#[cfg(feature = "firehose")]
+pub use delivery::deliver_batch_to_firehose;
+#[cfg(feature = "kinesis")]
+pub use delivery::deliver_batch_to_kinesis;
+#[cfg(feature = "sns")]
+pub use delivery::deliver_batch_to_sns;
 #[cfg(feature = "sqs")]
-pub use delivery::deliver_batch_to_sqs;
+pub use delivery::{change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_sqs};
 pub use fate::Fate;
 pub use invalid::{ConversionError, InvalidEntry};
 pub use options::DeliveryOptions;

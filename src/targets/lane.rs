@@ -73,7 +73,7 @@ impl Lane {
 }
 
 /// A hash of what an entry is counted by: equal keys have equal hashes, within this process.
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+#[cfg(any(feature = "dynamodb", feature = "sqs", feature = "kinesis", feature = "sns"))]
 pub(crate) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
     folded(*SEED, key)
 }

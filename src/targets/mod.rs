@@ -6,15 +6,42 @@
 mod answer;
 #[cfg(feature = "aws")]
 mod classify;
+#[cfg(any(
+    feature = "sqs",
+    feature = "kinesis",
+    feature = "firehose",
+    feature = "sns",
+    feature = "eventbridge"
+))]
+mod correlate;
+#[cfg(any(feature = "sqs", feature = "sns"))]
+mod deduplication;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
+#[cfg(feature = "eventbridge")]
+pub mod eventbridge;
+#[cfg(any(feature = "sqs", feature = "sns"))]
+mod fifo;
+#[cfg(feature = "firehose")]
+pub mod firehose;
+#[cfg(feature = "kinesis")]
+pub mod kinesis;
 mod lane;
 mod limits;
 mod lookup;
 #[cfg(test)]
 mod recording;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+#[cfg(any(
+    feature = "dynamodb",
+    feature = "sqs",
+    feature = "kinesis",
+    feature = "firehose",
+    feature = "sns",
+    feature = "eventbridge"
+))]
 mod single_attempt;
+#[cfg(feature = "sns")]
+pub mod sns;
 #[cfg(feature = "sqs")]
 pub mod sqs;
 mod target;

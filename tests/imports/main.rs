@@ -56,6 +56,10 @@ fn the_engine_knows_neither_aws_nor_those_that_use_it() {
         "crate::handlers",
         "crate::producer",
         "crate::targets::dynamo",
+        "crate::targets::eventbridge",
+        "crate::targets::firehose",
+        "crate::targets::kinesis",
+        "crate::targets::sns",
         "crate::targets::sqs",
     ];
     assert_imports_none("crate::engine", &others, &[]);

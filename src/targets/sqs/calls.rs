@@ -3,9 +3,16 @@
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::error::SdkError;
+use aws_sdk_sqs::operation::change_message_visibility_batch::{
+    ChangeMessageVisibilityBatchError, ChangeMessageVisibilityBatchOutput,
+};
+use aws_sdk_sqs::operation::delete_message_batch::{DeleteMessageBatchError, DeleteMessageBatchOutput};
 use aws_sdk_sqs::operation::get_queue_attributes::{GetQueueAttributesError, GetQueueAttributesOutput};
 use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
-use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
+use aws_sdk_sqs::types::{
+    ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, QueueAttributeName,
+    SendMessageBatchRequestEntry,
+};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use crate::targets::single_attempt::single_attempt;
@@ -36,6 +43,34 @@ impl Calls {
             .send_message_batch()
             .queue_url(queue_url)
             .set_entries(Some(messages));
+        call.customize().config_override(self.changes.clone()).send().await
+    }
+
+    /// Deletes the messages with these receipt handles in one call.
+    pub(super) async fn delete(
+        &self,
+        queue_url: &str,
+        entries: Vec<DeleteMessageBatchRequestEntry>,
+    ) -> Result<DeleteMessageBatchOutput, SdkError<DeleteMessageBatchError, HttpResponse>> {
+        let call = self
+            .client
+            .delete_message_batch()
+            .queue_url(queue_url)
+            .set_entries(Some(entries));
+        call.customize().config_override(self.changes.clone()).send().await
+    }
+
+    /// Gives the messages with these receipt handles other visibility timeouts in one call.
+    pub(super) async fn change_visibility(
+        &self,
+        queue_url: &str,
+        entries: Vec<ChangeMessageVisibilityBatchRequestEntry>,
+    ) -> Result<ChangeMessageVisibilityBatchOutput, SdkError<ChangeMessageVisibilityBatchError, HttpResponse>> {
+        let call = self
+            .client
+            .change_message_visibility_batch()
+            .queue_url(queue_url)
+            .set_entries(Some(entries));
         call.customize().config_override(self.changes.clone()).send().await
     }
 

@@ -7,6 +7,7 @@ use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 
 use super::size::message_size;
 use crate::invalid::InvalidEntry;
+use crate::targets::fifo::check_ids;
 
 /// Attributes of a message.
 pub(super) const MAX_ATTRIBUTES: usize = 10;
@@ -16,9 +17,6 @@ const MAX_NAME_LENGTH: usize = 256;
 
 /// Seconds by which a message may be delayed: 15 minutes.
 const MAX_DELAY: i32 = 900;
-
-/// Characters of a group id, and of a deduplication id.
-const MAX_ID_LENGTH: usize = 128;
 
 /// Attribute names that AWS keeps for itself, in any case.
 const RESERVED_PREFIXES: &[&str] = &["aws.", "amazon."];
@@ -43,7 +41,8 @@ pub(super) fn check(
     characters("message body", message.message_body())?;
     attributes(message)?;
     delay(message.delay_seconds(), fifo)?;
-    ids(message, fifo)?;
+    let (group, deduplication) = (message.message_group_id(), message.message_deduplication_id());
+    check_ids(group, deduplication, fifo)?;
     Ok(size)
 }
 
@@ -150,41 +149,6 @@ fn delay(delay: Option<i32>, fifo: bool) -> Result<(), InvalidEntry> {
         }),
         Some(_) => Ok(()),
     }
-}
-
-fn ids(message: &SendMessageBatchRequestEntry, fifo: bool) -> Result<(), InvalidEntry> {
-    let group = message.message_group_id();
-    if fifo && group.is_none_or(str::is_empty) {
-        return Err(InvalidEntry::Missing {
-            part: "message group id",
-        });
-    }
-    // Standard queues take group ids too: they make the queue fair.
-    group.map_or(Ok(()), |group| id("message group id", group))?;
-
-    // A FIFO queue may make the deduplication id from the body; whether it does only the queue knows.
-    let Some(deduplication) = message.message_deduplication_id() else {
-        return Ok(());
-    };
-    if !fifo {
-        // SQS answers `InvalidParameterValue`: not valid for this queue type.
-        return Err(InvalidEntry::Malformed {
-            part: "message deduplication id",
-            rule: "absent where the queue is not FIFO",
-        });
-    }
-    id("message deduplication id", deduplication)
-}
-
-fn id(part: &'static str, id: &str) -> Result<(), InvalidEntry> {
-    // The graphic characters of ASCII are the letters, the digits and the punctuation.
-    if (1..=MAX_ID_LENGTH).contains(&id.len()) && id.bytes().all(|letter| letter.is_ascii_graphic()) {
-        return Ok(());
-    }
-    Err(InvalidEntry::Malformed {
-        part,
-        rule: "1 to 128 letters, digits and punctuation characters of ASCII",
-    })
 }
 
 fn characters(part: &'static str, text: &str) -> Result<(), InvalidEntry> {

@@ -1,9 +1,11 @@
-//! SQS: messages to one queue by `SendMessageBatch`.
+//! SQS: messages to one queue by `SendMessageBatch`, and what a consumer does with those that it received: deletions by
+//! `DeleteMessageBatch`, and other visibility timeouts by `ChangeMessageVisibilityBatch`.
 
 mod calls;
 mod check;
-mod correlate;
-mod deduplication;
+#[cfg(test)]
+mod deduplication_tests;
+mod deletions;
 mod encoding;
 #[cfg(feature = "s3-offload")]
 mod offload;
@@ -12,9 +14,29 @@ mod queue;
 mod size;
 #[cfg(test)]
 mod testing;
+mod visibility;
 
+use aws_sdk_sqs::types::BatchResultErrorEntry;
+
+use super::{Verdict, classify_entry};
+
+pub use deletions::SqsDeletions;
 pub use encoding::{ENCODING, ENCODING_ATTRIBUTE};
 #[cfg(feature = "s3-offload")]
 pub use offload::{Offload, PAYLOAD_SIZE_ATTRIBUTE};
 pub use queue::{MAX_BATCH_BYTES, MAX_MESSAGE_BYTES, MAX_MESSAGES, SqsQueue};
 pub use size::message_size;
+pub use visibility::{MAX_VISIBILITY_TIMEOUT, SqsVisibility, VisibilityChange};
+
+/// What an answer says of an entry that failed, by its id.
+fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
+    (
+        entry.id(),
+        classify_entry(entry.code(), entry.sender_fault(), entry.message()),
+    )
+}
+
+/// The queue's name without what comes before it in the URL: the account id is in there.
+fn short_name(queue_url: &str) -> &str {
+    queue_url.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+}

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 
 use aws_sdk_sqs::Client;
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
 
 use super::calls::Calls;
-use super::correlate::{self, wire_id};
-use super::deduplication::Deduplication;
+use super::failed;
 use super::{check, encoding};
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, Limits, classify};
-
-/// The end of every FIFO queue's name and of no other's. From the API reference of `CreateQueue`.
-const FIFO_SUFFIX: &str = ".fifo";
+use crate::targets::correlate::{by_id, wire_id};
+use crate::targets::deduplication::Deduplication;
+use crate::targets::fifo::FIFO_SUFFIX;
+use crate::targets::lookup::LookupError;
+use crate::targets::{Acknowledgement, Answer, Limits, Verdict, classify};
 
 /// A queue that takes each message itself.
 #[derive(Clone)]
@@ -42,8 +42,16 @@ impl PlainQueue {
     /// Asks the queue for what has to be known before the first message.
     pub(super) async fn prepare(&self, destination: &str) {
         if self.fifo {
-            self.deduplication.ask(&self.calls, &self.url, destination).await;
+            let ask = || self.is_deduplicated_by_content();
+            self.deduplication.ask(ask, destination, "sqs:GetQueueAttributes").await;
         }
+    }
+
+    async fn is_deduplicated_by_content(&self) -> Result<bool, LookupError> {
+        let name = QueueAttributeName::ContentBasedDeduplication;
+        let output = self.calls.attribute(&self.url, name.clone()).await.map_err(classify)?;
+        let value = output.attributes().and_then(|attributes| attributes.get(&name));
+        Ok(value.is_some_and(|value| value == "true"))
     }
 
     /// Checks a message, and measures it.
@@ -54,7 +62,7 @@ impl PlainQueue {
     /// Gives a message of a FIFO queue the id that it needs.
     pub(super) fn complete(&self, entry: &mut SendMessageBatchRequestEntry) {
         if self.fifo {
-            self.deduplication.complete(entry);
+            self.deduplication.complete(&mut entry.message_deduplication_id);
         }
     }
 
@@ -85,8 +93,42 @@ impl PlainQueue {
         let messages: Vec<_> = messages.collect();
         let sent = messages.len();
         match self.calls.send(&self.url, messages).await {
-            Ok(output) => Answer::Each(correlate::verdicts(sent, output.successful, &output.failed)),
+            Ok(output) => by_id(
+                "SQS",
+                sent,
+                output.successful.into_iter().map(accepted),
+                output.failed.iter().map(failed),
+            ),
             Err(error) => classify(error),
+        }
+    }
+}
+
+fn accepted(entry: SendMessageBatchResultEntry) -> (String, Verdict) {
+    let acknowledgement = Acknowledgement {
+        message_id: Some(entry.message_id),
+        sequence_number: entry.sequence_number,
+    };
+    (entry.id, Verdict::Acknowledged(acknowledgement))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_accepted_message_has_the_ids_that_the_queue_gave_it() {
+        let entry = SendMessageBatchResultEntry::builder()
+            .id("0")
+            .message_id("5fea7756")
+            .md5_of_message_body("d");
+        let ordered = entry.clone().sequence_number("18885").build().unwrap();
+        for (entry, expected) in [(entry.build().unwrap(), None), (ordered, Some("18885"))] {
+            let (_, Verdict::Acknowledged(acknowledgement)) = accepted(entry) else {
+                panic!("it is accepted");
+            };
+            assert_eq!(acknowledgement.message_id.as_deref(), Some("5fea7756"));
+            assert_eq!(acknowledgement.sequence_number.as_deref(), expected);
         }
     }
 }

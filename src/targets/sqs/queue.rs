@@ -9,6 +9,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 #[cfg(feature = "s3-offload")]
 use super::offload::{self, Offload};
 use super::plain::PlainQueue;
+use super::short_name;
 #[cfg(feature = "s3-offload")]
 use super::size::message_size;
 use crate::invalid::InvalidEntry;
@@ -125,10 +126,8 @@ impl SqsQueue {
 impl BatchTarget for SqsQueue {
     type Entry = SendMessageBatchRequestEntry;
 
-    /// Without what comes before the queue's name in the URL: the account id is in there.
     fn name(&self) -> Cow<'_, str> {
-        let name = self.queue.url.trim_end_matches('/').rsplit('/').next();
-        format!("sqs/{}", name.unwrap_or_default()).into()
+        format!("sqs/{}", short_name(&self.queue.url)).into()
     }
 
     fn limits(&self) -> Limits {

@@ -198,6 +198,6 @@ fn ids_are_up_to_128_graphic_characters() {
 fn a_standard_queue_takes_no_deduplication_id() {
     assert_eq!(
         refusal(message("x").message_deduplication_id("d")),
-        "the message deduplication id must be absent where the queue is not FIFO"
+        "the message deduplication id must be absent where the queue or topic is not FIFO"
     );
 }

@@ -1,4 +1,17 @@
-//! The ways in: a delivery to one table or queue, and the two functions for a single batch.
+//! The ways in: a delivery to any target, and in a file for each service how it is made, with the functions for a single batch.
+
+#[cfg(feature = "dynamodb")]
+mod dynamo;
+#[cfg(feature = "eventbridge")]
+mod eventbridge;
+#[cfg(feature = "firehose")]
+mod firehose;
+#[cfg(feature = "kinesis")]
+mod kinesis;
+#[cfg(feature = "sns")]
+mod sns;
+#[cfg(feature = "sqs")]
+mod sqs;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -16,12 +29,19 @@ use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::{DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
+
 #[cfg(feature = "dynamodb")]
-use crate::targets::dynamo::{DynamoTable, DynamoTables};
-#[cfg(feature = "s3-offload")]
-use crate::targets::sqs::Offload;
+pub use self::dynamo::deliver_batch_to_dynamo;
+#[cfg(feature = "eventbridge")]
+pub use self::eventbridge::deliver_batch_to_eventbridge;
+#[cfg(feature = "firehose")]
+pub use self::firehose::deliver_batch_to_firehose;
+#[cfg(feature = "kinesis")]
+pub use self::kinesis::deliver_batch_to_kinesis;
+#[cfg(feature = "sns")]
+pub use self::sns::deliver_batch_to_sns;
 #[cfg(feature = "sqs")]
-use crate::targets::sqs::SqsQueue;
+pub use self::sqs::{change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_sqs};
 
 /// Delivers entries to one target, as often as wanted.
 ///
@@ -62,7 +82,7 @@ impl<T: BatchTarget + fmt::Debug> fmt::Debug for Delivery<T> {
     }
 }
 
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+#[cfg(any(feature = "dynamodb", feature = "sqs", feature = "sns", feature = "kinesis"))]
 impl<T: BatchTarget + Clone> Delivery<T> {
     fn with_target(self, change: impl FnOnce(T) -> T) -> Self {
         Self {
@@ -248,130 +268,4 @@ impl<T: BatchTarget> Delivery<T> {
         let delivered = engine::deliver(Arc::clone(&self.target), input, self.options.clone()).await;
         delivered.with_taken(handling.map(|handling| handling.causes()).unwrap_or_default())
     }
-}
-
-#[cfg(feature = "dynamodb")]
-impl Delivery<DynamoTable> {
-    /// Delivers puts and deletes to a DynamoDB table, given by name or ARN.
-    pub fn to_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
-        Self::new(DynamoTable::new(client, table))
-    }
-
-    /// The table's key is this attribute, and need not be asked for. See [`DynamoTable::key`].
-    #[must_use]
-    pub fn key(self, partition: impl Into<String>) -> Self {
-        self.with_target(|table| table.key(partition))
-    }
-
-    /// The table's key are these two attributes, and need not be asked for. See [`DynamoTable::key_with_sort`].
-    #[must_use]
-    pub fn key_with_sort(self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
-        self.with_target(|table| table.key_with_sort(partition, sort))
-    }
-}
-
-#[cfg(feature = "dynamodb")]
-impl Delivery<DynamoTables> {
-    /// Delivers puts and deletes to several DynamoDB tables, given by name or ARN, in calls that mix them.
-    ///
-    /// ```no_run
-    /// # use aws_batch_delivery::{Delivery, targets::dynamo::TableWrite};
-    /// # use aws_sdk_dynamodb::types::WriteRequest;
-    /// # async fn example(client: aws_sdk_dynamodb::Client, order: WriteRequest, customer: WriteRequest)
-    /// # -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    /// let shop = Delivery::to_dynamo_tables(client, ["orders", "customers"]);
-    /// let writes = [TableWrite::new("customers", customer), TableWrite::new("orders", order)];
-    /// shop.deliver(writes).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn to_dynamo_tables<S>(client: aws_sdk_dynamodb::Client, tables: impl IntoIterator<Item = S>) -> Self
-    where
-        S: Into<String>,
-    {
-        Self::new(DynamoTables::new(client, tables))
-    }
-}
-
-#[cfg(feature = "sqs")]
-impl Delivery<SqsQueue> {
-    /// Delivers messages to an SQS queue, given by its URL.
-    pub fn to_sqs(client: aws_sdk_sqs::Client, queue_url: impl Into<String>) -> Self {
-        Self::new(SqsQueue::new(client, queue_url))
-    }
-
-    /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked. See
-    /// [`SqsQueue::content_based_deduplication`].
-    #[must_use]
-    pub fn content_based_deduplication(self, by_content: bool) -> Self {
-        self.with_target(|queue| queue.content_based_deduplication(by_content))
-    }
-
-    /// Sends a body with characters that SQS does not take as base64. See [`SqsQueue::encode_invalid_characters`].
-    #[must_use]
-    pub fn encode_invalid_characters(self) -> Self {
-        self.with_target(SqsQueue::encode_invalid_characters)
-    }
-
-    /// Sends messages that are too large by way of S3. See [`Offload`](crate::targets::sqs::Offload).
-    #[cfg(feature = "s3-offload")]
-    #[must_use]
-    pub fn oversize(self, offload: Offload) -> Self {
-        self.with_target(|queue| queue.oversize(offload))
-    }
-
-    /// Never more than one message of a group of a FIFO queue in a call. See [`SqsQueue::strict_order`].
-    #[must_use]
-    pub fn strict_order(self) -> Self {
-        self.with_target(SqsQueue::strict_order)
-    }
-}
-
-/// Delivers any number of puts and deletes to a DynamoDB table.
-///
-/// They are cut to the limits of `BatchWriteItem`, count and bytes; what comes back as unprocessed is sent again, together
-/// with fresh ones, at the pace of the options' strategy. Writes of one primary key arrive in the order given; for that, the
-/// table's key is asked for by one `DescribeTable`. A [`Delivery`] asks only once for all its batches, and can be told the
-/// key.
-///
-/// # Errors
-/// When any was not delivered. The error carries all of them, each with its cause.
-#[cfg(feature = "dynamodb")]
-pub async fn deliver_batch_to_dynamo<I>(
-    client: &aws_sdk_dynamodb::Client,
-    table: impl Into<String>,
-    write_requests: I,
-    options: &DeliveryOptions,
-) -> Result<Report, DeliveryError<aws_sdk_dynamodb::types::WriteRequest>>
-where
-    I: IntoIterator<Item = aws_sdk_dynamodb::types::WriteRequest>,
-{
-    Delivery::to_dynamo(client.clone(), table)
-        .options(options.clone())
-        .deliver(write_requests)
-        .await
-}
-
-/// Delivers any number of messages to an SQS queue.
-///
-/// They are cut to the limits of `SendMessageBatch`, count and bytes; what comes back as failed for a passing reason is sent
-/// again, together with fresh ones, at the pace of the options' strategy. The entries' ids need not be distinct. Messages of
-/// one group of a FIFO queue arrive in the order given, as told at [`SqsQueue`].
-///
-/// # Errors
-/// When any was not delivered. The error carries all of them, each with its cause.
-#[cfg(feature = "sqs")]
-pub async fn deliver_batch_to_sqs<I>(
-    client: &aws_sdk_sqs::Client,
-    queue_url: impl Into<String>,
-    entries: I,
-    options: &DeliveryOptions,
-) -> Result<Report, DeliveryError<aws_sdk_sqs::types::SendMessageBatchRequestEntry>>
-where
-    I: IntoIterator<Item = aws_sdk_sqs::types::SendMessageBatchRequestEntry>,
-{
-    Delivery::to_sqs(client.clone(), queue_url)
-        .options(options.clone())
-        .deliver(entries)
-        .await
 }

@@ -1,0 +1,137 @@
+//! Tests that a target keeps its contract, against a service that the test answers for.
+//!
+//! A [`Fixture`] makes the target and its entries, and translates between the service's wire format and [`Service`], which plays the
+//! service: it notes which entries arrive, and says what to answer. [`check`] then runs random deliveries with all the answers that
+//! the service can give, and compares what the delivery reports with what the service has, entry by entry.
+//!
+//! ```
+//! use aws_batch_delivery::InvalidEntry;
+//! use aws_batch_delivery::conformance::{self, Fixture, Reply, Said, Service};
+//! use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
+//!
+//! /// Appends lines to a log service, which says `ok`, `busy` or `bad` of each.
+//! struct Log {
+//!     service: Service,
+//!     limits: Limits,
+//! }
+//!
+//! impl BatchTarget for Log {
+//!     type Entry = String;
+//!
+//!     fn limits(&self) -> Limits {
+//!         self.limits
+//!     }
+//!
+//!     fn check(&self, line: &String) -> Result<usize, InvalidEntry> {
+//!         Ok(line.len())
+//!     }
+//!
+//!     async fn send(&self, lines: &[String]) -> Answer {
+//!         // Real targets make a call here, whose other end asks the service.
+//!         let numbers: Vec<usize> = lines.iter().map(|line| number(line)).collect();
+//!         match self.service.call(&numbers) {
+//!             Reply::Each { said, .. } => Answer::Each(said.into_iter().map(verdict).collect()),
+//!             Reply::Whole(said) => Answer::Whole(verdict(said)),
+//!         }
+//!     }
+//! }
+//!
+//! fn number(line: &str) -> usize {
+//!     line.split(' ').next().unwrap().parse().unwrap()
+//! }
+//!
+//! fn verdict(said: Said) -> Verdict {
+//!     match said {
+//!         Said::Accepted => Verdict::Accepted,
+//!         Said::Throttled => Verdict::Rejected(Rejection::Throttled, Fault::new("busy")),
+//!         Said::Refused => Verdict::Refused(Fault::new("bad")),
+//!         _ => Verdict::Rejected(Rejection::Transient, Fault::new("no answer").may_have_been_applied()),
+//!     }
+//! }
+//!
+//! struct LogFixture;
+//!
+//! impl Fixture for LogFixture {
+//!     type Target = Log;
+//!
+//!     fn target(&self, service: Service, limits: Option<Limits>) -> Log {
+//!         Log { service, limits: limits.unwrap_or(Limits::new(100, 10_000)) }
+//!     }
+//!
+//!     fn entry(&self, number: usize, bytes: usize) -> String {
+//!         format!("{number} {}", "x".repeat(bytes))
+//!     }
+//!
+//!     fn number(&self, line: &String) -> usize {
+//!         number(line)
+//!     }
+//!
+//!     fn says_of_an_entry(&self) -> &[Said] {
+//!         &[Said::Accepted, Said::Throttled, Said::Refused]
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! // In a `#[tokio::test(start_paused = true)]`:
+//! conformance::check(LogFixture, 200).await;
+//! # }
+//! ```
+//!
+//! # What is checked
+//! - No call has more entries or bytes than the limits, none is empty, and full calls are full.
+//! - What the service has accepted, and has said so, is not sent again; nor is what it has refused.
+//! - What it throttled, failed at, said an unknown code of or said nothing of is sent again, until it is accepted.
+//! - An entry for which a call is refused as a whole is found, and its neighbours are delivered.
+//! - Each entry is delivered or handed back, exactly once. What is reported as delivered the service has, and of what is handed back as
+//!   [surely not delivered](crate::Undelivered::may_have_been_delivered) it has nothing.
+//! - An entry that is too large is handed back unsent.
+
+mod service;
+mod trial;
+
+pub use service::{Reply, Said, Service};
+
+use crate::targets::{BatchTarget, Limits};
+
+/// A target under test, and the service at the other end of its calls.
+pub trait Fixture: Send + Sync + 'static {
+    /// The target under test.
+    type Target: BatchTarget;
+
+    /// A target whose calls are answered as `service` says: with the service's own limits, or with these.
+    fn target(&self, service: Service, limits: Option<Limits>) -> Self::Target;
+
+    /// A valid entry with this number in it, which has about so many bytes beyond its smallest size.
+    fn entry(&self, number: usize, bytes: usize) -> <Self::Target as BatchTarget>::Entry;
+
+    /// The number that the entry was made with.
+    fn number(&self, entry: &<Self::Target as BatchTarget>::Entry) -> usize;
+
+    /// What the service can say of a single entry, in an answer that speaks of each.
+    fn says_of_an_entry(&self) -> &[Said];
+
+    /// Whether the service can answer for an entry that was not sent, as far as its answers tell. Default: no.
+    fn answers_for_strangers(&self) -> bool {
+        false
+    }
+
+    /// Whether the service can refuse a call on account of an entry. Default: yes.
+    fn refuses_calls(&self) -> bool {
+        true
+    }
+}
+
+/// Checks the target with as many random deliveries as `cases`, and with one at each limit.
+///
+/// It is to run on a paused clock, `#[tokio::test(start_paused = true)]`, unless the target makes its calls over sockets. The cases are
+/// the same each time.
+///
+/// # Panics
+/// When the target breaks its contract. The message tells the case, the entry and what happened to it.
+pub async fn check<F: Fixture>(fixture: F, cases: u64) {
+    trial::at_the_limits(&fixture).await;
+    for case in 0..cases {
+        trial::at_random(&fixture, case).await;
+    }
+}

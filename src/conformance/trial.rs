@@ -1,0 +1,209 @@
+//! One delivery to a service under test, and whether it was as it has to be.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
+use super::Fixture;
+use super::service::{Plan, Said, Service};
+use crate::backoff::FullJitter;
+use crate::delivery::Delivery;
+use crate::options::DeliveryOptions;
+use crate::report::{Cause, Undelivered};
+use crate::targets::{BatchTarget, Limits};
+
+/// Entries that are delivered to see that calls are cut at the limits: two calls and a part of one.
+const BEYOND_THE_LIMIT: f64 = 2.5;
+
+/// Calls are cut at the number of entries, at their bytes, and an entry that fits into none is handed back.
+pub(super) async fn at_the_limits<F: Fixture>(fixture: &F) {
+    let service = Service::new(Plan::default(), 0);
+    let limits = fixture.target(service.clone(), None).limits();
+    let count = scaled(limits.entries, BEYOND_THE_LIMIT);
+    let outcome = deliver(
+        fixture,
+        &service,
+        None,
+        (0..count).map(|number| (number, 0)).collect(),
+        0,
+    )
+    .await;
+    outcome.assert_kept(&service, &limits, "as many entries as fill two calls and a half");
+    let largest = service.calls().iter().map(Vec::len).max().unwrap_or_default();
+    assert_eq!(largest, limits.entries, "entries of the fullest call");
+
+    // Entries of which less than a full call's number fills the call's bytes.
+    let service = Service::new(Plan::default(), 0);
+    let bytes = (limits.bytes / 4).min(limits.entry_bytes.saturating_sub(1_024));
+    let count = scaled(limits.bytes / bytes.max(1), BEYOND_THE_LIMIT).min(4 * limits.entries);
+    let outcome = deliver(
+        fixture,
+        &service,
+        None,
+        (0..count).map(|number| (number, bytes)).collect(),
+        0,
+    )
+    .await;
+    outcome.assert_kept(&service, &limits, "entries of a quarter of a call");
+
+    let service = Service::new(Plan::default(), 0);
+    let entries = vec![(0, 0), (1, limits.bytes + 1), (2, 0)];
+    let outcome = deliver(fixture, &service, None, entries, 0).await;
+    assert_eq!(service.heard(1).sent, 0, "an entry that is larger than a call was sent");
+    let causes = outcome.handed_back.get(&1);
+    assert!(
+        causes.is_some_and(|entry| matches!(entry.cause, Cause::Invalid(_))),
+        "an entry that is larger than a call is not invalid"
+    );
+    assert_eq!(
+        outcome.delivered, 2,
+        "the neighbours of an entry that is larger than a call"
+    );
+}
+
+/// A delivery of random size, to a service with random trouble.
+pub(super) async fn at_random<F: Fixture>(fixture: &F, case: u64) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(case);
+    let entries = random.random_range(1..60);
+    let is_poisoned = |_: &usize| random.random_bool(0.05);
+    let can_refuse = fixture.refuses_calls() || fixture.says_of_an_entry().contains(&Said::Refused);
+    let poisoned: Vec<usize> = (0..entries).filter(is_poisoned).filter(|_| can_refuse).collect();
+    let plan = Plan {
+        says_of_an_entry: fixture.says_of_an_entry().to_vec(),
+        answers_for_strangers: fixture.answers_for_strangers(),
+        refuses_calls: fixture.refuses_calls()
+            && (random.random_bool(0.5) || !fixture.says_of_an_entry().contains(&Said::Refused)),
+        trouble: random.random_range(0.0..0.6),
+        poisoned: poisoned.clone(),
+        patience: 40,
+    };
+    let service = Service::new(plan, case);
+    let of_service = fixture.target(service.clone(), None).limits();
+    let limits = Limits {
+        entries: random.random_range(1..=of_service.entries.min(12)),
+        ..of_service
+    };
+    let sizes = (0..entries)
+        .map(|number| (number, random.random_range(0..200)))
+        .collect();
+    let outcome = deliver(fixture, &service, Some(limits), sizes, random.random_range(1..6)).await;
+    let case = format!("case {case}");
+    outcome.assert_kept(&service, &limits, &case);
+    for number in 0..entries {
+        let is_poisoned = poisoned.contains(&number);
+        let is_back = outcome.handed_back.get(&number);
+        match is_back {
+            Some(entry) => assert!(
+                is_poisoned && matches!(entry.cause, Cause::Refused(_)),
+                "{case}: valid entry {number} was handed back: {}",
+                entry.cause
+            ),
+            None => assert!(
+                !is_poisoned,
+                "{case}: entry {number}, which is never taken, counts as delivered"
+            ),
+        }
+    }
+}
+
+/// What a delivery came to.
+struct Outcome<E> {
+    entries: usize,
+    sizes: HashMap<usize, usize>,
+    delivered: u64,
+    handed_back: HashMap<usize, Undelivered<E>>,
+}
+
+async fn deliver<F: Fixture>(
+    fixture: &F,
+    service: &Service,
+    limits: Option<Limits>,
+    entries: Vec<(usize, usize)>,
+    concurrency: usize,
+) -> Outcome<<F::Target as BatchTarget>::Entry> {
+    let target = fixture.target(service.clone(), limits);
+    let entries: Vec<_> = entries
+        .into_iter()
+        .map(|(number, bytes)| fixture.entry(number, bytes))
+        .collect();
+    let count = entries.len();
+    let strategy = FullJitter::new(Duration::from_millis(5));
+    let mut options = DeliveryOptions::default().backoff(strategy).retries(1_000);
+    if concurrency > 0 {
+        options = options.concurrency(concurrency);
+    }
+    target.prepare().await;
+    let sizes = entries
+        .iter()
+        .filter_map(|entry| Some((fixture.number(entry), target.check(entry).ok()?)));
+    let sizes = sizes.collect();
+    let mut handed_back = HashMap::new();
+    let report = match Delivery::new(target).options(options).deliver(entries).await {
+        Ok(report) => report,
+        Err(mut error) => {
+            for entry in error.take_undelivered() {
+                let number = fixture.number(&entry.entry);
+                assert!(
+                    handed_back.insert(number, entry).is_none(),
+                    "entry {number} was handed back twice"
+                );
+            }
+            error.report
+        }
+    };
+    Outcome {
+        entries: count,
+        sizes,
+        delivered: report.delivered,
+        handed_back,
+    }
+}
+
+impl<E> Outcome<E> {
+    /// What holds for every delivery.
+    fn assert_kept(&self, service: &Service, limits: &Limits, case: &str) {
+        let complaints = service.complaints();
+        assert!(complaints.is_empty(), "{case}: {complaints:?}");
+        for call in service.calls() {
+            let bytes: usize = call.iter().filter_map(|number| self.sizes.get(number)).sum();
+            assert!(
+                call.len() <= limits.entries && bytes <= limits.bytes,
+                "{case}: a call had {} entries and {bytes} bytes, the limits are {} and {}",
+                call.len(),
+                limits.entries,
+                limits.bytes
+            );
+        }
+        assert_eq!(
+            self.delivered + self.handed_back.len() as u64,
+            self.entries as u64,
+            "{case}: entries that were delivered or handed back"
+        );
+        for number in 0..self.entries {
+            let is_stored = service.heard(number).is_stored;
+            match self.handed_back.get(&number) {
+                None => assert!(
+                    is_stored,
+                    "{case}: entry {number} counts as delivered, and the service has it not"
+                ),
+                Some(entry) => assert!(
+                    !is_stored || entry.may_have_been_delivered,
+                    "{case}: entry {number} was handed back as surely not delivered, and the service has it: {}",
+                    entry.cause
+                ),
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a number of entries"
+)]
+fn scaled(count: usize, factor: f64) -> usize {
+    (count as f64 * factor) as usize
+}

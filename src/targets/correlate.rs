@@ -1,0 +1,211 @@
+//! Which of the entries sent an answer speaks of.
+
+use tracing::warn;
+
+use super::{Answer, Fault, Rejection, Verdict};
+use crate::events::ANSWER;
+
+/// The id under which the entry at `place` goes out, for services that answer by id. The caller's own ids may repeat or be too
+/// long, and never reach the wire.
+#[cfg(any(feature = "sqs", feature = "sns"))]
+pub(super) fn wire_id(place: usize) -> String {
+    place.to_string()
+}
+
+/// Reads the two lists of an answer to a call with as many entries as `sent`, which went out by their [`wire_id`].
+///
+/// An entry that is in neither list, or in both, is sent again: the answer does not say what became of it, and a duplicate can be
+/// told from its content while a lost entry is gone. Of several failures of one entry the first counts.
+#[cfg(any(feature = "sqs", feature = "sns"))]
+pub(super) fn by_id(
+    service: &'static str,
+    sent: usize,
+    accepted: impl IntoIterator<Item = (impl AsRef<str>, Verdict)>,
+    failed: impl IntoIterator<Item = (impl AsRef<str>, Verdict)>,
+) -> Answer {
+    let mut verdicts: Vec<Option<Verdict>> = vec![None; sent];
+    let mut strangers = 0_usize;
+    for (id, failure) in failed {
+        match place(id.as_ref(), sent) {
+            Some(place) => {
+                verdicts[place].get_or_insert(failure);
+            }
+            None => strangers += 1,
+        }
+    }
+    for (id, acceptance) in accepted {
+        match place(id.as_ref(), sent) {
+            Some(place) => {
+                let has_failed = verdicts[place].as_ref().is_some_and(|verdict| !verdict.is_accepted());
+                verdicts[place] = Some(if has_failed {
+                    unanswered("both accepted and failed")
+                } else {
+                    acceptance
+                });
+            }
+            None => strangers += 1,
+        }
+    }
+    if strangers > 0 {
+        warn!(target: ANSWER, entries = strangers, service, "an answer speaks of entries that were not sent");
+    }
+    let verdicts = verdicts.into_iter();
+    Answer::Each(
+        verdicts
+            .map(|verdict| verdict.unwrap_or_else(|| unanswered("neither accepted nor failed")))
+            .collect(),
+    )
+}
+
+/// Reads the list of an answer to a call with as many entries as `sent`, whose places are those of the entries.
+///
+/// Of a list that is shorter or longer nothing can be told: which of its places are those of the entries is not known.
+#[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
+pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactSizeIterator<Item = Verdict>) -> Answer {
+    let answered = verdicts.len();
+    if answered == sent {
+        return Answer::Each(verdicts.collect());
+    }
+    if answered > sent {
+        let strangers = answered - sent;
+        warn!(target: ANSWER, entries = strangers, service, "an answer speaks of entries that were not sent");
+    }
+    Answer::Whole(unanswered("another number of answers than entries"))
+}
+
+/// What one place of a list says: the code and the message of a failure, or else what the service told of an entry that it has.
+#[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
+pub(super) fn told(code: Option<&str>, message: Option<&str>, accepted: Option<super::Acknowledgement>) -> Verdict {
+    match (code, accepted) {
+        (Some(code), _) if !code.is_empty() => super::classify_entry(code, false, message),
+        (_, Some(acknowledgement)) => Verdict::Acknowledged(acknowledgement),
+        (_, None) => unanswered("neither accepted nor failed"),
+    }
+}
+
+/// The place that an id stands for, if it was sent. `01` and `+1` were not.
+#[cfg(any(feature = "sqs", feature = "sns"))]
+fn place(id: &str, sent: usize) -> Option<usize> {
+    let place = id.parse().ok()?;
+    let is_spelled_so = id == "0" || !id.starts_with(['0', '+']);
+    (place < sent && is_spelled_so).then_some(place)
+}
+
+fn unanswered(code: &'static str) -> Verdict {
+    Verdict::Rejected(Rejection::Unanswered, Fault::new(code).may_have_been_applied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `.` accepted, `t` throttled, `x` refused, `?` unanswered.
+    fn letters(answer: &Answer, sent: usize) -> String {
+        let letter = |verdict: &Verdict| match verdict {
+            Verdict::Accepted | Verdict::Acknowledged(_) => '.',
+            Verdict::Rejected(Rejection::Throttled, _) => 't',
+            Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous() => '?',
+            Verdict::Refused(_) => 'x',
+            other @ Verdict::Rejected(..) => panic!("{other:?}"),
+        };
+        match answer {
+            Answer::Each(verdicts) => verdicts.iter().map(letter).collect(),
+            Answer::Whole(verdict) => letter(verdict).to_string().repeat(sent),
+            Answer::Stop(fault) => panic!("{fault}"),
+        }
+    }
+
+    #[cfg(any(feature = "sqs", feature = "sns"))]
+    mod of_ids {
+        use super::*;
+        use crate::targets::classify_entry;
+
+        fn told(sent: usize, accepted: &[&str], failed: &[(&str, &str)]) -> String {
+            let accepted = accepted.iter().map(|id| (*id, Verdict::Accepted));
+            let failed = failed.iter().map(|(id, code)| (*id, classify_entry(code, true, None)));
+            letters(&by_id("SQS", sent, accepted, failed), sent)
+        }
+
+        #[test]
+        fn each_entry_gets_its_own_verdict_whatever_the_order() {
+            let failed = [("3", "InvalidMessageContents"), ("1", "RequestThrottled")];
+            assert_eq!(told(4, &["2", "0"], &failed), ".t.x");
+        }
+
+        #[test]
+        fn an_entry_in_neither_list_is_unanswered() {
+            assert_eq!(told(3, &["1"], &[]), "?.?");
+            assert_eq!(told(2, &[], &[]), "??");
+        }
+
+        #[test]
+        fn an_entry_that_fails_twice_fails_as_it_did_first() {
+            assert_eq!(
+                told(1, &[], &[("0", "RequestThrottled"), ("0", "InvalidMessageContents")]),
+                "t"
+            );
+        }
+
+        #[test]
+        fn an_entry_accepted_twice_is_accepted() {
+            assert_eq!(told(1, &["0", "0"], &[]), ".");
+        }
+
+        #[test]
+        fn an_entry_in_both_lists_is_unanswered() {
+            for code in ["RequestThrottled", "InvalidMessageContents"] {
+                assert_eq!(told(2, &["0", "1"], &[("0", code)]), "?.");
+                assert_eq!(told(1, &["0", "0"], &[("0", code)]), "?");
+            }
+        }
+
+        #[test]
+        fn ids_that_were_not_sent_are_ignored() {
+            let failed = [("2", "InternalError"), ("x", "InternalError"), ("", "InternalError")];
+            assert_eq!(told(2, &["01", "+1", "0"], &failed), ".?");
+        }
+
+        #[test]
+        fn more_than_ten_entries_have_ids_too() {
+            let ids: Vec<String> = (0..100).map(wire_id).collect();
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            assert_eq!(told(100, &ids, &[]), ".".repeat(100));
+        }
+    }
+
+    #[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
+    mod of_places {
+        use super::*;
+
+        fn answer(sent: usize, codes: &[Option<&str>]) -> String {
+            let verdicts = codes
+                .iter()
+                .map(|code| told(*code, None, code.is_none().then(Default::default)));
+            letters(&by_place("Kinesis", sent, verdicts), sent)
+        }
+
+        #[test]
+        fn each_place_speaks_of_the_entry_at_that_place() {
+            let codes = [
+                None,
+                Some("ProvisionedThroughputExceededException"),
+                None,
+                Some("AccessDenied"),
+            ];
+            assert_eq!(answer(4, &codes), ".t.x");
+        }
+
+        #[test]
+        fn a_list_of_another_length_speaks_of_none() {
+            assert_eq!(answer(3, &[None, None]), "???");
+            assert_eq!(answer(2, &[None, None, None]), "??");
+            assert_eq!(answer(2, &[]), "??");
+        }
+
+        #[test]
+        fn a_place_that_says_nothing_is_no_acceptance() {
+            let verdict = told(None, Some("?"), None);
+            assert!(matches!(verdict, Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous()));
+        }
+    }
+}

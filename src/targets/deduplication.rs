@@ -1,0 +1,83 @@
+//! Deduplication ids for messages that have none.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use tracing::warn;
+
+use super::Fault;
+use super::lookup::{Advice, Lookup, LookupError};
+use crate::events::LOOKUP;
+
+/// Gives an id to each message of a FIFO queue or topic that has none, unless the service makes its own from the body.
+///
+/// The id is drawn once a message and stays with it, so that a message sent again after a lost answer is there once, while two
+/// messages of the same content are two.
+#[derive(Clone)]
+pub(super) struct Deduplication {
+    /// Whether the service makes the ids from the bodies.
+    by_content: Lookup<bool>,
+    /// Tells the messages of this target from those of any other process.
+    prefix: u128,
+    next: Arc<AtomicU64>,
+}
+
+impl Deduplication {
+    pub(super) fn new() -> Self {
+        Self {
+            by_content: Lookup::default(),
+            prefix: rand::random(),
+            next: Arc::default(),
+        }
+    }
+
+    /// It is known whether the service makes the ids from the bodies.
+    pub(super) fn by_content(mut self, by_content: bool) -> Self {
+        self.by_content = Lookup::given(by_content);
+        self
+    }
+
+    /// Asks the service whether it makes the ids from the bodies, unless it is known. `permission` is what that takes.
+    pub(super) async fn ask<F>(&self, call: impl Fn() -> F, destination: &str, permission: &'static str)
+    where
+        F: Future<Output = Result<bool, LookupError>>,
+    {
+        let Err(fault) = self.by_content.ask(call).await else {
+            return;
+        };
+        let advice = match LookupError::advice(&fault) {
+            Advice::Permit => format!("allow {permission}, or say it by `content_based_deduplication`"),
+            Advice::DoWithout => "say it by `content_based_deduplication`".to_owned(),
+            Advice::Wait => {
+                "the next delivery asks again; what is said by `content_based_deduplication` is not asked for"
+                    .to_owned()
+            }
+        };
+        warn!(
+            target: LOOKUP,
+            destination,
+            code = fault.code(),
+            advice,
+            "it is not known whether messages are deduplicated by content: those without an id may be refused"
+        );
+    }
+
+    /// Why the answer is still asked for.
+    pub(super) fn failing(&self) -> Option<Fault> {
+        self.by_content.failing()
+    }
+
+    /// Whether the service is known to make the ids from the bodies.
+    #[cfg(feature = "s3-offload")]
+    pub(super) fn is_by_content(&self) -> bool {
+        self.by_content.get() == Some(&true)
+    }
+
+    /// Gives a message an id if it needs one.
+    pub(super) fn complete(&self, id: &mut Option<String>) {
+        if self.by_content.get() == Some(&false) && id.is_none() {
+            let number = self.next.fetch_add(1, Relaxed);
+            *id = Some(format!("{:032x}-{number}", self.prefix));
+        }
+    }
+}

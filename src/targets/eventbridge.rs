@@ -1,0 +1,177 @@
+//! EventBridge: events to one bus by `PutEvents`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use aws_sdk_eventbridge::Client;
+use aws_sdk_eventbridge::config::Builder;
+use aws_sdk_eventbridge::types::{PutEventsRequestEntry, PutEventsResultEntry};
+use tracing::warn;
+
+use super::correlate::{by_place, told};
+use super::lookup::{Lookup, LookupError};
+use super::single_attempt::single_attempt;
+use super::{Acknowledgement, Answer, BatchTarget, Fault, Limits, Verdict, classify};
+use crate::events::LOOKUP;
+use crate::invalid::InvalidEntry;
+
+/// Events in a call. From the API reference of `PutEvents`.
+pub const MAX_EVENTS: usize = 10;
+
+/// Bytes of the events of a call, as [`event_size`] counts them: less than 1 MB. From the API reference of `PutEvents`, which does not
+/// say whether it means 1,000,000 or 1,048,576.
+pub const MAX_BATCH_BYTES: usize = 999_999;
+
+/// Bytes that an event's time counts for. From the user guide of EventBridge, as all of [`event_size`].
+const TIME: usize = 14;
+
+/// An event bus to put events on.
+///
+/// `PutEvents` reports success for a bus that does not exist, and drops the events. So the bus is asked for once before the first
+/// event, by `DescribeEventBus`; if it is not there, the delivery stops and hands all events back. Where asking is not permitted, a
+/// warning is logged and the events are put.
+///
+/// EventBridge keeps no order. An accepted event's [`message_id`](Acknowledgement::message_id) is its `EventId`. Which events failed is
+/// read from each one's answer, never from `FailedEntryCount`. An event that names a bus of its own goes to that one, which is not
+/// asked for.
+///
+/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration holds.
+#[derive(Clone)]
+pub struct EventBus {
+    client: Client,
+    changes: Builder,
+    name: String,
+    limits: Limits,
+    is_there: Lookup<bool>,
+}
+
+impl EventBus {
+    /// The bus with this name or ARN.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_EVENTS`], 10 |
+    /// | bytes of a call | [`MAX_BATCH_BYTES`], 999,999 |
+    pub fn new(client: Client, name: impl Into<String>) -> Self {
+        Self {
+            changes: single_attempt!(aws_sdk_eventbridge, client),
+            client,
+            name: name.into(),
+            limits: Limits::new(MAX_EVENTS, MAX_BATCH_BYTES),
+            is_there: Lookup::default(),
+        }
+    }
+
+    /// Other limits, for endpoints that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    async fn describe(&self) -> Result<bool, LookupError> {
+        let call = self.client.describe_event_bus().name(&self.name).customize();
+        match call.config_override(self.changes.clone()).send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match classify(error) {
+                Answer::Stop(fault) if fault.code() == "ResourceNotFoundException" => Ok(false),
+                answer => Err(answer.into()),
+            },
+        }
+    }
+}
+
+impl BatchTarget for EventBus {
+    type Entry = PutEventsRequestEntry;
+
+    /// Without what comes before the bus's name in an ARN: the account id is in there.
+    fn name(&self) -> Cow<'_, str> {
+        let name = self.name.rsplit_once(":event-bus/");
+        format!("eventbridge/{}", name.map_or(&*self.name, |(_, name)| name)).into()
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    async fn prepare(&self) {
+        let Err(fault) = self.is_there.ask(|| self.describe()).await else {
+            return;
+        };
+        warn!(
+            target: LOOKUP,
+            destination = &*self.name(),
+            code = fault.code(),
+            advice = "allow events:DescribeEventBus, or see to it that the bus exists",
+            "it is not known whether the event bus exists: events to one that does not are lost"
+        );
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.is_there.failing()
+    }
+
+    fn check(&self, event: &PutEventsRequestEntry) -> Result<usize, InvalidEntry> {
+        let parts = [
+            ("source", event.source()),
+            ("detail type", event.detail_type()),
+            ("detail", event.detail()),
+        ];
+        for (part, text) in parts {
+            if text.is_none_or(str::is_empty) {
+                return Err(InvalidEntry::Missing { part });
+            }
+        }
+        let actual = event_size(event);
+        let limit = self.limits.entry_bytes.min(self.limits.bytes);
+        if actual > limit {
+            let part = "event";
+            return Err(InvalidEntry::TooLarge { part, limit, actual });
+        }
+        Ok(actual)
+    }
+
+    async fn send(&self, events: &[PutEventsRequestEntry]) -> Answer {
+        if self.is_there.get() == Some(&false) {
+            return Answer::Stop(Fault::new("ResourceNotFoundException"));
+        }
+        let events = events.iter().cloned().map(|mut event| {
+            event.event_bus_name.get_or_insert_with(|| self.name.clone());
+            event
+        });
+        let events: Vec<_> = events.collect();
+        let sent = events.len();
+        let call = self.client.put_events().set_entries(Some(events)).customize();
+        match call.config_override(self.changes.clone()).send().await {
+            Ok(output) => {
+                let verdicts = output.entries.unwrap_or_default().into_iter().map(verdict);
+                by_place("EventBridge", sent, verdicts)
+            }
+            Err(error) => classify(error),
+        }
+    }
+}
+
+/// Bytes of an event as EventBridge counts them: the UTF-8 of its source, detail type, detail and resources, and 14 for its time.
+pub fn event_size(event: &PutEventsRequestEntry) -> usize {
+    let texts = [event.source(), event.detail_type(), event.detail()];
+    let texts = texts.into_iter().flatten().map(str::len).sum::<usize>();
+    let resources = event.resources().iter().map(String::len).sum::<usize>();
+    event.time().map_or(0, |_| TIME) + texts + resources
+}
+
+fn verdict(answer: PutEventsResultEntry) -> Verdict {
+    let accepted = answer.event_id.filter(|id| !id.is_empty());
+    let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
+    told(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
+}
+
+impl fmt::Debug for EventBus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventBus")
+            .field("name", &self.name)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

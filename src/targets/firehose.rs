@@ -1,0 +1,115 @@
+//! Firehose: records to one delivery stream by `PutRecordBatch`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use aws_sdk_firehose::Client;
+use aws_sdk_firehose::config::Builder;
+use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
+
+use super::correlate::{by_place, told};
+use super::single_attempt::single_attempt;
+use super::{Acknowledgement, Answer, BatchTarget, Limits, Verdict, classify};
+use crate::invalid::InvalidEntry;
+
+/// Records in a call. From the API reference of `PutRecordBatch`.
+pub const MAX_RECORDS: usize = 500;
+
+/// Bytes of the data of a call: 4 MiB. From the API reference of `PutRecordBatch`.
+pub const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of a record's data: 1,000 KiB, before it is encoded. From the API reference of `PutRecordBatch`.
+pub const MAX_RECORD_BYTES: usize = 1_024_000;
+
+/// A Firehose delivery stream to put records into.
+///
+/// Firehose keeps no order, and may have a record twice when a call whose answer was lost is made again. An accepted record's
+/// [`message_id`](Acknowledgement::message_id) is its `RecordId`. Which records failed is read from each one's answer, never from
+/// `FailedPutCount`.
+///
+/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration holds.
+#[derive(Clone)]
+pub struct FirehoseStream {
+    client: Client,
+    changes: Builder,
+    name: String,
+    limits: Limits,
+}
+
+impl FirehoseStream {
+    /// The delivery stream with this name.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_RECORDS`], 500 |
+    /// | bytes of a call | [`MAX_BATCH_BYTES`], 4 MiB |
+    /// | bytes of a record | [`MAX_RECORD_BYTES`], 1,024,000 |
+    pub fn new(client: Client, name: impl Into<String>) -> Self {
+        Self {
+            changes: single_attempt!(aws_sdk_firehose, client),
+            client,
+            name: name.into(),
+            limits: Limits::new(MAX_RECORDS, MAX_BATCH_BYTES).with_entry_bytes(MAX_RECORD_BYTES),
+        }
+    }
+
+    /// Other limits, for endpoints that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+}
+
+impl BatchTarget for FirehoseStream {
+    type Entry = Record;
+
+    fn name(&self) -> Cow<'_, str> {
+        format!("firehose/{}", self.name).into()
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn check(&self, record: &Record) -> Result<usize, InvalidEntry> {
+        let actual = record.data().as_ref().len();
+        let limit = self.limits.entry_bytes.min(self.limits.bytes);
+        if actual > limit {
+            let part = "record";
+            return Err(InvalidEntry::TooLarge { part, limit, actual });
+        }
+        Ok(actual)
+    }
+
+    async fn send(&self, records: &[Record]) -> Answer {
+        let call = self
+            .client
+            .put_record_batch()
+            .delivery_stream_name(&self.name)
+            .set_records(Some(records.to_vec()));
+        match call.customize().config_override(self.changes.clone()).send().await {
+            Ok(output) => {
+                let verdicts = output.request_responses.into_iter().map(verdict);
+                by_place("Firehose", records.len(), verdicts)
+            }
+            Err(error) => classify(error),
+        }
+    }
+}
+
+fn verdict(answer: PutRecordBatchResponseEntry) -> Verdict {
+    let accepted = answer.record_id.filter(|id| !id.is_empty());
+    let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
+    told(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
+}
+
+impl fmt::Debug for FirehoseStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FirehoseStream")
+            .field("name", &self.name)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,224 @@
+//! Records to one data stream.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use aws_sdk_kinesis::Client;
+use aws_sdk_kinesis::config::Builder;
+use aws_sdk_kinesis::types::{PutRecordsRequestEntry, PutRecordsResultEntry};
+use tracing::debug;
+
+use super::shards::{Shards, hash_key};
+use crate::events::LOOKUP;
+use crate::invalid::InvalidEntry;
+use crate::targets::correlate::{by_place, told};
+use crate::targets::lane::hash_of;
+use crate::targets::lookup::{Lookup, LookupError};
+use crate::targets::single_attempt::single_attempt;
+use crate::targets::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify};
+
+/// Records in a call. From the API reference of `PutRecords`.
+pub const MAX_RECORDS: usize = 500;
+
+/// Bytes of a call, partition keys included: 10 MiB. From the API reference of `PutRecords`; it was 5 MiB until October 2025.
+pub const MAX_BATCH_BYTES: usize = 10 * 1024 * 1024;
+
+/// Bytes of a record, its partition key included: 10 MiB. From the API reference of `PutRecords`; a stream may take less, by default
+/// 1 MiB, and then refuses a call with a larger one.
+pub const MAX_RECORD_BYTES: usize = 10 * 1024 * 1024;
+
+/// Characters of a partition key. From the API reference of `PutRecords`.
+const MAX_KEY_LENGTH: usize = 256;
+
+/// A Kinesis data stream to put records into.
+///
+/// Each shard has its own capacity, 1 MiB and 1,000 records a second, and throttles records for itself. A shard that is throttled far
+/// more often than the others has a pace of its own, and does not slow the others down. For this the stream is asked for its shards
+/// once, by `ListShards`; where that is not permitted, or the stream spreads records itself, each partition key takes the place of a shard.
+///
+/// `PutRecords` keeps no order. [`ordered`](Self::ordered) keeps that of each partition key. A record may be in the stream twice when a call
+/// whose answer was lost is made again. An accepted record's [`sequence_number`](Acknowledgement::sequence_number) is the one that the
+/// stream gave it. Which records failed is read from each one's answer, never from `FailedRecordCount`.
+///
+/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration holds.
+#[derive(Clone)]
+pub struct KinesisStream {
+    client: Client,
+    changes: Builder,
+    stream: String,
+    limits: Limits,
+    is_ordered: bool,
+    shards: Lookup<Shards>,
+}
+
+impl KinesisStream {
+    /// The stream with this name or ARN.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_RECORDS`], 500 |
+    /// | bytes of a call | [`MAX_BATCH_BYTES`], 10 MiB |
+    /// | bytes of a record | [`MAX_RECORD_BYTES`], 10 MiB |
+    pub fn new(client: Client, stream: impl Into<String>) -> Self {
+        Self {
+            changes: single_attempt!(aws_sdk_kinesis, client),
+            client,
+            stream: stream.into(),
+            limits: Limits::new(MAX_RECORDS, MAX_BATCH_BYTES).with_entry_bytes(MAX_RECORD_BYTES),
+            is_ordered: false,
+            shards: Lookup::default(),
+        }
+    }
+
+    /// Records of one partition key arrive in the order of the input.
+    ///
+    /// At most one of them is in a call and in flight, since `PutRecords` may take a later record of a call and reject an earlier one.
+    /// So a key goes at one record a round trip.
+    #[must_use]
+    pub fn ordered(mut self) -> Self {
+        self.is_ordered = true;
+        self
+    }
+
+    /// Other limits, for a stream with a smaller maximum record size and for endpoints that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The name and the ARN of the stream: one of them is known.
+    fn name_or_arn(&self) -> (Option<String>, Option<String>) {
+        let stream = Some(self.stream.clone());
+        if self.stream.starts_with("arn:") {
+            (None, stream)
+        } else {
+            (stream, None)
+        }
+    }
+
+    async fn list_shards(&self) -> Result<Shards, LookupError> {
+        let mut shards = Vec::new();
+        let mut next = None;
+        loop {
+            // A call with a token must not name the stream.
+            let (name, arn) = if next.is_none() {
+                self.name_or_arn()
+            } else {
+                (None, None)
+            };
+            let call = self.client.list_shards().set_stream_name(name).set_stream_arn(arn);
+            let call = call.set_next_token(next).customize();
+            let output = call
+                .config_override(self.changes.clone())
+                .send()
+                .await
+                .map_err(classify)?;
+            shards.extend(output.shards.unwrap_or_default());
+            next = output.next_token;
+            if next.is_none() {
+                return Ok(Shards::open(&shards));
+            }
+        }
+    }
+}
+
+impl BatchTarget for KinesisStream {
+    type Entry = PutRecordsRequestEntry;
+
+    /// Without what comes before the stream's name in an ARN: the account id is in there.
+    fn name(&self) -> Cow<'_, str> {
+        let name = self.stream.rsplit_once(":stream/");
+        format!("kinesis/{}", name.map_or(&*self.stream, |(_, name)| name)).into()
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    async fn prepare(&self) {
+        if let Err(fault) = self.shards.ask(|| self.list_shards()).await {
+            // Each partition key then has its own pace, which is nearly as good.
+            debug!(target: LOOKUP, destination = &*self.name(), code = fault.code(), "the shards are not known");
+        }
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.shards.failing()
+    }
+
+    fn check(&self, record: &PutRecordsRequestEntry) -> Result<usize, InvalidEntry> {
+        let key = record.partition_key();
+        if key.is_some_and(str::is_empty) {
+            return Err(InvalidEntry::Missing { part: "partition key" });
+        }
+        if key.is_some_and(|key| key.chars().count() > MAX_KEY_LENGTH) {
+            return Err(InvalidEntry::Malformed {
+                part: "partition key",
+                rule: "of at most 256 characters",
+            });
+        }
+        if record.explicit_hash_key().is_some_and(|key| !is_hash_key(key)) {
+            return Err(InvalidEntry::Malformed {
+                part: "explicit hash key",
+                rule: "a decimal number from 0 to 2^128 - 1 without leading zeros",
+            });
+        }
+        let actual = record.data().as_ref().len() + key.map_or(0, str::len);
+        let limit = self.limits.entry_bytes.min(self.limits.bytes);
+        if actual > limit {
+            let part = "record";
+            return Err(InvalidEntry::TooLarge { part, limit, actual });
+        }
+        Ok(actual)
+    }
+
+    fn lane(&self, record: &PutRecordsRequestEntry) -> Option<Lane> {
+        let key = record.partition_key().filter(|_| self.is_ordered)?;
+        Some(Lane::exclusive(key))
+    }
+
+    fn partition_key(&self, record: &PutRecordsRequestEntry) -> Option<u64> {
+        let hash_key = hash_key(record)?;
+        let shard = self.shards.get().and_then(|shards| shards.of(hash_key));
+        Some(shard.map_or_else(|| hash_of(&hash_key), |shard| hash_of(&shard)))
+    }
+
+    async fn send(&self, records: &[PutRecordsRequestEntry]) -> Answer {
+        let (name, arn) = self.name_or_arn();
+        let call = self.client.put_records().set_stream_name(name).set_stream_arn(arn);
+        let call = call.set_records(Some(records.to_vec())).customize();
+        match call.config_override(self.changes.clone()).send().await {
+            Ok(output) => {
+                let verdicts = output.records.into_iter().map(verdict);
+                by_place("Kinesis", records.len(), verdicts)
+            }
+            Err(error) => classify(error),
+        }
+    }
+}
+
+/// `0|([1-9]\d{0,38})`, and no more than 128 bits. From the API reference of `PutRecords`.
+fn is_hash_key(key: &str) -> bool {
+    let is_number = key == "0" || !key.starts_with(['0', '+']);
+    is_number && key.parse::<u128>().is_ok()
+}
+
+fn verdict(answer: PutRecordsResultEntry) -> Verdict {
+    let accepted = answer.sequence_number.filter(|number| !number.is_empty());
+    let accepted = accepted.map(|number| Acknowledgement::default().with_sequence_number(number));
+    told(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
+}
+
+impl fmt::Debug for KinesisStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KinesisStream")
+            .field("stream", &self.stream)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

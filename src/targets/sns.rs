@@ -1,0 +1,227 @@
+//! SNS: messages to one topic by `PublishBatch`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use aws_sdk_sns::Client;
+use aws_sdk_sns::config::Builder;
+use aws_sdk_sns::types::{BatchResultErrorEntry, PublishBatchRequestEntry, PublishBatchResultEntry};
+
+use super::correlate::{by_id, wire_id};
+use super::deduplication::Deduplication;
+use super::fifo::{FIFO_SUFFIX, check_ids};
+use super::lane::hash_of;
+use super::lookup::LookupError;
+use super::single_attempt::single_attempt;
+use super::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify, classify_entry};
+use crate::invalid::InvalidEntry;
+
+/// Messages in a call. From the API reference of `PublishBatch`.
+pub const MAX_MESSAGES: usize = 10;
+
+/// Bytes of the messages of a call together, as [`message_size`] counts them, and of a single one: 256 KiB. From the API reference of
+/// `PublishBatch`; a topic may take up to 1 MiB.
+pub const MAX_BATCH_BYTES: usize = 256 * 1024;
+
+/// An SNS topic to publish to.
+///
+/// It is taken for a FIFO topic when its ARN ends in `.fifo`. Messages of one group of a FIFO topic arrive in the order of the input, in
+/// the same way as with a FIFO queue of SQS: only one call at a time carries messages of a group, and when one of them fails, those
+/// after it wait. [`strict_order`](Self::strict_order) keeps them apart in the call, too.
+///
+/// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
+///
+/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration holds.
+#[derive(Clone)]
+pub struct SnsTopic {
+    client: Client,
+    changes: Builder,
+    arn: String,
+    is_fifo: bool,
+    limits: Limits,
+    strict_order: bool,
+    deduplication: Deduplication,
+}
+
+impl SnsTopic {
+    /// The topic with this ARN.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_MESSAGES`], 10 |
+    /// | bytes of a call, and of a message | [`MAX_BATCH_BYTES`], 262,144 |
+    pub fn new(client: Client, topic_arn: impl Into<String>) -> Self {
+        let arn = topic_arn.into();
+        Self {
+            changes: single_attempt!(aws_sdk_sns, client),
+            client,
+            is_fifo: arn.ends_with(FIFO_SUFFIX),
+            arn,
+            limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES),
+            strict_order: false,
+            deduplication: Deduplication::new(),
+        }
+    }
+
+    /// Whether the FIFO topic makes deduplication ids from the messages, so that it need not be asked.
+    ///
+    /// If it does not, a message without an id gets one that stays with it: sent again, it is there once, as long as that is within
+    /// the five minutes in which SNS remembers an id. The topic is asked by `GetTopicAttributes`, once for all clones and before the
+    /// first message. Where that is not permitted, messages are sent as they are.
+    #[must_use]
+    pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
+        self.deduplication = self.deduplication.by_content(by_content);
+        self
+    }
+
+    /// Never more than one message of a group of a FIFO topic in a call, so that nothing can pass a message that fails. It changes
+    /// nothing for topics that are not FIFO.
+    #[must_use]
+    pub fn strict_order(mut self) -> Self {
+        self.strict_order = true;
+        self
+    }
+
+    /// Other limits, for topics that take larger messages and for endpoints that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    fn group<'a>(&self, message: &'a PublishBatchRequestEntry) -> Option<&'a str> {
+        message.message_group_id().filter(|_| self.is_fifo)
+    }
+
+    async fn is_deduplicated_by_content(&self) -> Result<bool, LookupError> {
+        let call = self.client.get_topic_attributes().topic_arn(&self.arn).customize();
+        let output = call
+            .config_override(self.changes.clone())
+            .send()
+            .await
+            .map_err(classify)?;
+        let value = output
+            .attributes()
+            .and_then(|attributes| attributes.get("ContentBasedDeduplication"));
+        Ok(value.is_some_and(|value| value == "true"))
+    }
+}
+
+impl BatchTarget for SnsTopic {
+    type Entry = PublishBatchRequestEntry;
+
+    /// Without what comes before the topic's name in the ARN: the account id is in there.
+    fn name(&self) -> Cow<'_, str> {
+        let name = self.arn.rsplit(':').next();
+        format!("sns/{}", name.unwrap_or_default()).into()
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    async fn prepare(&self) {
+        if self.is_fifo {
+            let ask = || self.is_deduplicated_by_content();
+            self.deduplication
+                .ask(ask, &self.name(), "sns:GetTopicAttributes")
+                .await;
+        }
+    }
+
+    fn preparation_fault(&self) -> Option<Fault> {
+        self.deduplication.failing()
+    }
+
+    fn check(&self, message: &PublishBatchRequestEntry) -> Result<usize, InvalidEntry> {
+        if message.message().is_empty() {
+            return Err(InvalidEntry::Missing { part: "message" });
+        }
+        let actual = message_size(message);
+        let limit = self.limits.entry_bytes.min(self.limits.bytes);
+        if actual > limit {
+            let part = "message";
+            return Err(InvalidEntry::TooLarge { part, limit, actual });
+        }
+        let (group, deduplication) = (message.message_group_id(), message.message_deduplication_id());
+        check_ids(group, deduplication, self.is_fifo)?;
+        Ok(actual)
+    }
+
+    fn complete(&self, message: &mut PublishBatchRequestEntry) {
+        if self.is_fifo {
+            self.deduplication.complete(&mut message.message_deduplication_id);
+        }
+    }
+
+    fn lane(&self, message: &PublishBatchRequestEntry) -> Option<Lane> {
+        let group = self.group(message)?;
+        Some(if self.strict_order {
+            Lane::exclusive(group)
+        } else {
+            Lane::ordered(group)
+        })
+    }
+
+    fn partition_key(&self, message: &PublishBatchRequestEntry) -> Option<u64> {
+        self.group(message).map(hash_of)
+    }
+
+    async fn send(&self, messages: &[PublishBatchRequestEntry]) -> Answer {
+        let sent = messages.len();
+        let messages = messages.iter().cloned().enumerate().map(|(place, mut message)| {
+            message.id = wire_id(place);
+            message
+        });
+        let call = self
+            .client
+            .publish_batch()
+            .topic_arn(&self.arn)
+            .set_publish_batch_request_entries(Some(messages.collect()));
+        match call.customize().config_override(self.changes.clone()).send().await {
+            Ok(output) => by_id(
+                "SNS",
+                sent,
+                output.successful.unwrap_or_default().into_iter().map(accepted),
+                output.failed.iter().flatten().map(failed),
+            ),
+            Err(error) => classify(error),
+        }
+    }
+}
+
+/// Bytes of a message: the UTF-8 of its body and subject, and the name, data type and value of each attribute.
+pub fn message_size(message: &PublishBatchRequestEntry) -> usize {
+    let attributes = message.message_attributes().into_iter().flatten();
+    let attributes = attributes.map(|(name, value)| {
+        let text = value.string_value().map_or(0, str::len);
+        let binary = value.binary_value().map_or(0, |binary| binary.as_ref().len());
+        name.len() + value.data_type().len() + text + binary
+    });
+    message.message().len() + message.subject().map_or(0, str::len) + attributes.sum::<usize>()
+}
+
+fn accepted(entry: PublishBatchResultEntry) -> (String, Verdict) {
+    let acknowledgement = Acknowledgement {
+        message_id: entry.message_id,
+        sequence_number: entry.sequence_number,
+    };
+    (entry.id.unwrap_or_default(), Verdict::Acknowledged(acknowledgement))
+}
+
+fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
+    (
+        entry.id(),
+        classify_entry(entry.code(), entry.sender_fault(), entry.message()),
+    )
+}
+
+impl fmt::Debug for SnsTopic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SnsTopic")
+            .field("topic_arn", &self.arn)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
