@@ -91,14 +91,23 @@ const REFUSALS: &[&str] = &[
     "BatchEntryIdsNotDistinct",
     "BatchRequestTooLong",
     "EmptyBatchRequest",
+    "InvalidAccountIdException",
+    "InvalidArgument",
+    "InvalidArgumentException",
     "InvalidAttributeValue",
     "InvalidBatchEntryId",
     "InvalidMessageContents",
+    "InvalidParameter",
     "InvalidParameterValue",
     "InvalidParameterValueException",
     "ItemCollectionSizeLimitExceededException",
+    "MalformedDetail",
     "MissingParameter",
     "MissingRequiredParameterException",
+    "NotAuthorizedForDetailTypeException",
+    "NotAuthorizedForSourceException",
+    "ParameterValueInvalid",
+    "RedactionFailure",
     "RequestEntityTooLarge",
     "SerializationException",
     "TooManyEntriesInBatchRequest",
@@ -106,22 +115,26 @@ const REFUSALS: &[&str] = &[
     "ValidationException",
 ];
 
-/// The same for every call: no permission, no such table or queue, credentials that never were valid.
+/// The same for every call: no permission, no such table, queue, stream or topic, credentials that never were valid.
 const STOPS: &[&str] = &[
     "AccessDenied",
     "AccessDeniedException",
     "AuthFailure",
+    "AuthorizationError",
     "IncompleteSignature",
     "IncompleteSignatureException",
     "InvalidAction",
     "InvalidAddress",
     "InvalidClientTokenId",
+    "InvalidKMSResourceException",
     "InvalidSecurity",
+    "InvalidSourceException",
     "MissingAuthenticationToken",
     "MissingAuthenticationTokenException",
     "NoSuchBucket",
     "NonExistentQueue",
     "NotAuthorized",
+    "NotFound",
     "OptInRequired",
     "PermanentRedirect",
     "QueueDeletedRecently",
@@ -135,8 +148,9 @@ const STOPS: &[&str] = &[
 /// listed with [`SETUPS`]: `CLOCK_SKEW_ERROR_CODES` in `aws-runtime`.
 const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "AuthFailure"];
 
-/// The key that encrypts the queue: disabled, deleted, not permitted. SQS spells its codes both ways.
-const KEY_PREFIXES: &[&str] = &["KMS.", "Kms"];
+/// The key that encrypts the queue: disabled, deleted, not permitted. The services spell its codes in several ways: `KMS.DisabledException`,
+/// `KmsDisabled`, `KMSDisabledException`.
+const KEY_PREFIXES: &[&str] = &["KMS", "Kms"];
 
 const MEANINGS: &[(&[&str], Meaning)] = &[
     (THROTTLES, Meaning::Rejected(Rejection::Throttled)),
@@ -151,7 +165,7 @@ const MEANINGS: &[(&[&str], Meaning)] = &[
 /// What a failed call of an SDK of AWS means for the entries of its chunk: its service's error codes, the HTTP status, and what
 /// became of a call without an answer.
 ///
-/// It knows the codes that the services of AWS share, and those of DynamoDB, SQS and S3. Of a code that it does not know a
+/// It knows the codes that the services of AWS share, and those of DynamoDB, SQS, S3, Kinesis, Firehose, SNS and EventBridge. Of a code that it does not know a
 /// status of 4xx refuses the entries, and any other rejects them.
 ///
 /// The call is to be made without retries of the SDK's own, and with [`Transmission`](super::Transmission) among its interceptors,

@@ -1,0 +1,81 @@
+//! DynamoDB: writes to a table.
+
+use std::collections::HashMap;
+
+use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::targets::Limits;
+use aws_batch_delivery::targets::dynamo::DynamoTable;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use serde_json::{Value, json};
+
+use crate::cases;
+use crate::wire::{Wire, config, of_the_call};
+
+fn client(service: Service) -> Client {
+    let wire = Wire::of_json(move |request| {
+        let writes = request["RequestItems"]["films"]
+            .as_array()
+            .expect("the call is for one table");
+        let id = |write: &Value| write["PutRequest"]["Item"]["id"]["N"].as_str()?.parse().ok();
+        let numbers: Vec<usize> = writes
+            .iter()
+            .map(|write| id(write).expect("a put has its id"))
+            .collect();
+        match service.call(&numbers) {
+            Reply::Each { said, strangers } => {
+                let is_left = |(_, said): &(&Value, Said)| *said != Said::Accepted;
+                let left = writes.iter().zip(said).filter(is_left).map(|(write, _)| write.clone());
+                let stranger = json!({"PutRequest": {"Item": {"id": {"N": "-1"}}}});
+                let left: Vec<Value> = left.chain(std::iter::repeat_n(stranger, strangers)).collect();
+                let unprocessed = if left.is_empty() {
+                    json!({})
+                } else {
+                    json!({"films": left})
+                };
+                (200, json!({"UnprocessedItems": unprocessed}).to_string())
+            }
+            Reply::Whole(said) => of_the_call(said, "ProvisionedThroughputExceededException", "ValidationException"),
+            other => panic!("{other:?}"),
+        }
+    });
+    Client::from_conf(config!(aws_sdk_dynamodb, wire))
+}
+
+struct Writes;
+
+impl Fixture for Writes {
+    type Target = DynamoTable;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> DynamoTable {
+        let table = DynamoTable::new(client(service), "films").key("id");
+        limits.into_iter().fold(table, DynamoTable::limits)
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> WriteRequest {
+        let item = HashMap::from([
+            ("id".to_owned(), AttributeValue::N(number.to_string())),
+            ("text".to_owned(), AttributeValue::S("x".repeat(bytes))),
+        ]);
+        let put = PutRequest::builder().set_item(Some(item)).build().unwrap();
+        WriteRequest::builder().put_request(put).build()
+    }
+
+    fn number(&self, write: &WriteRequest) -> usize {
+        let item = write.put_request().map(PutRequest::item).unwrap();
+        item["id"].as_n().unwrap().parse().unwrap()
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        &[Said::Accepted, Said::Throttled]
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_keep_the_contract() {
+    check(Writes, cases()).await;
+}

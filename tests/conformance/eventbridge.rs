@@ -1,0 +1,74 @@
+//! EventBridge: events to a bus.
+
+use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::targets::Limits;
+use aws_batch_delivery::targets::eventbridge::EventBus;
+use aws_sdk_eventbridge::Client;
+use aws_sdk_eventbridge::types::PutEventsRequestEntry;
+use serde_json::{Value, json};
+
+use crate::wire::{Wire, by_place, config, of_the_call};
+use crate::{cases, number, text};
+
+fn client(service: Service) -> Client {
+    let wire = Wire::of_json(move |request| {
+        let Some(events) = request["Entries"].as_array() else {
+            return (200, json!({"Name": "orders"}).to_string());
+        };
+        let detail = |event: &Value| event["Detail"].as_str().map(number);
+        let numbers: Vec<usize> = events
+            .iter()
+            .map(|event| detail(event).expect("an event has its detail"))
+            .collect();
+        match service.call(&numbers) {
+            Reply::Each { said, strangers } => {
+                let entries = by_place(&said, strangers, &json!({"EventId": "e"}), "ThrottlingException");
+                // The counter is wrong, and is not to be read.
+                (200, json!({"Entries": entries, "FailedEntryCount": 0}).to_string())
+            }
+            Reply::Whole(said) => of_the_call(said, "ThrottlingException", "ValidationException"),
+            other => panic!("{other:?}"),
+        }
+    });
+    Client::from_conf(config!(aws_sdk_eventbridge, wire))
+}
+
+struct Events;
+
+impl Fixture for Events {
+    type Target = EventBus;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> EventBus {
+        let target = EventBus::new(client(service), "orders");
+        limits.into_iter().fold(target, EventBus::limits)
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> PutEventsRequestEntry {
+        let event = PutEventsRequestEntry::builder().source("shop").detail_type("order");
+        event.detail(text(number, bytes)).build()
+    }
+
+    fn number(&self, entry: &PutEventsRequestEntry) -> usize {
+        number(entry.detail().unwrap())
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        &[
+            Said::Accepted,
+            Said::Throttled,
+            Said::Failed,
+            Said::Refused,
+            Said::Unknown,
+            Said::Nothing,
+        ]
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_keep_the_contract() {
+    check(Events, cases()).await;
+}

@@ -1,0 +1,83 @@
+//! Firehose: records to a delivery stream.
+
+use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::targets::Limits;
+use aws_batch_delivery::targets::firehose::FirehoseStream;
+use aws_sdk_firehose::Client;
+use aws_sdk_firehose::primitives::Blob;
+use aws_sdk_firehose::types::Record;
+use serde_json::{Value, json};
+
+use crate::wire::{Wire, by_place, config, of_the_call};
+use crate::{cases, number, text};
+
+fn client(service: Service) -> Client {
+    let wire = Wire::of_json(move |request| {
+        let records = request["Records"].as_array().expect("a batch has records");
+        let data = |record: &Value| {
+            let data = aws_smithy_types::base64::decode(record["Data"].as_str()?).ok()?;
+            Some(number(&String::from_utf8(data).ok()?))
+        };
+        let numbers: Vec<usize> = records
+            .iter()
+            .map(|record| data(record).expect("a record has its text"))
+            .collect();
+        match service.call(&numbers) {
+            Reply::Each { said, strangers } => {
+                let records = by_place(
+                    &said,
+                    strangers,
+                    &json!({"RecordId": "r"}),
+                    "ServiceUnavailableException",
+                );
+                // The counter is wrong, and is not to be read.
+                (
+                    200,
+                    json!({"RequestResponses": records, "FailedPutCount": 0}).to_string(),
+                )
+            }
+            Reply::Whole(said) => of_the_call(said, "ThrottlingException", "InvalidArgumentException"),
+            other => panic!("{other:?}"),
+        }
+    });
+    Client::from_conf(config!(aws_sdk_firehose, wire))
+}
+
+struct Records;
+
+impl Fixture for Records {
+    type Target = FirehoseStream;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> FirehoseStream {
+        let target = FirehoseStream::new(client(service), "orders");
+        limits.into_iter().fold(target, FirehoseStream::limits)
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> Record {
+        let record = Record::builder().data(Blob::new(text(number, bytes)));
+        record.build().unwrap()
+    }
+
+    fn number(&self, entry: &Record) -> usize {
+        number(std::str::from_utf8(entry.data().as_ref()).unwrap())
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        &[
+            Said::Accepted,
+            Said::Throttled,
+            Said::Failed,
+            Said::Unknown,
+            Said::Nothing,
+        ]
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_keep_the_contract() {
+    check(Records, cases()).await;
+}

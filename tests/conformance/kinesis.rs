@@ -1,0 +1,79 @@
+//! Kinesis: records to a stream.
+
+use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::targets::Limits;
+use aws_batch_delivery::targets::kinesis::KinesisStream;
+use aws_sdk_kinesis::Client;
+use aws_sdk_kinesis::primitives::Blob;
+use aws_sdk_kinesis::types::PutRecordsRequestEntry;
+use serde_json::{Value, json};
+
+use crate::wire::{Wire, by_place, config, of_the_call};
+use crate::{cases, number, text};
+
+fn client(service: Service) -> Client {
+    let wire = Wire::of_json(move |request| {
+        let Some(records) = request["Records"].as_array() else {
+            return (200, json!({"Shards": []}).to_string());
+        };
+        let key = |record: &Value| record["PartitionKey"].as_str().map(number);
+        let numbers: Vec<usize> = records
+            .iter()
+            .map(|record| key(record).expect("a record has its key"))
+            .collect();
+        match service.call(&numbers) {
+            Reply::Each { said, strangers } => {
+                let accepted = json!({"SequenceNumber": "1", "ShardId": "shardId-000000000000"});
+                let records = by_place(&said, strangers, &accepted, "ProvisionedThroughputExceededException");
+                // The counter is wrong, and is not to be read.
+                (200, json!({"Records": records, "FailedRecordCount": 0}).to_string())
+            }
+            Reply::Whole(said) => of_the_call(
+                said,
+                "ProvisionedThroughputExceededException",
+                "InvalidArgumentException",
+            ),
+            other => panic!("{other:?}"),
+        }
+    });
+    Client::from_conf(config!(aws_sdk_kinesis, wire))
+}
+
+struct Records;
+
+impl Fixture for Records {
+    type Target = KinesisStream;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> KinesisStream {
+        let target = KinesisStream::new(client(service), "orders");
+        limits.into_iter().fold(target, KinesisStream::limits)
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> PutRecordsRequestEntry {
+        let record = PutRecordsRequestEntry::builder().partition_key(number.to_string());
+        record.data(Blob::new(text(number, bytes))).build().unwrap()
+    }
+
+    fn number(&self, entry: &PutRecordsRequestEntry) -> usize {
+        number(entry.partition_key().unwrap())
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        &[
+            Said::Accepted,
+            Said::Throttled,
+            Said::Failed,
+            Said::Unknown,
+            Said::Nothing,
+        ]
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_keep_the_contract() {
+    check(Records, cases()).await;
+}

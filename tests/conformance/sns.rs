@@ -1,0 +1,99 @@
+//! SNS: messages to a topic, in the Query protocol.
+
+use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::targets::Limits;
+use aws_batch_delivery::targets::sns::SnsTopic;
+use aws_sdk_sns::Client;
+use aws_sdk_sns::types::PublishBatchRequestEntry;
+
+use crate::wire::{Response, Wire, config};
+use crate::{cases, number, text};
+
+fn client(service: Service) -> Client {
+    let wire = Wire::new(move |request| {
+        let member = |pair: &str| {
+            let (name, value) = pair.split_once('=')?;
+            name.ends_with(".Message").then(|| number(value))
+        };
+        let numbers: Vec<usize> = request.split('&').filter_map(member).collect();
+        match service.call(&numbers) {
+            Reply::Each { said, strangers } => of_each(&said, strangers),
+            Reply::Whole(Said::Throttled) => error(400, "Throttled"),
+            Reply::Whole(Said::Failed) => error(500, "InternalError"),
+            Reply::Whole(Said::Refused) => error(400, "InvalidParameter"),
+            Reply::Whole(_) => (200, "{".to_owned()),
+            other => panic!("{other:?}"),
+        }
+    });
+    Client::from_conf(config!(aws_sdk_sns, wire))
+}
+
+fn error(status: u16, code: &str) -> Response {
+    let body = format!("<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code></Error></ErrorResponse>");
+    (status, body)
+}
+
+fn of_each(said: &[Said], strangers: usize) -> Response {
+    let accepted = |id: usize| format!("<member><Id>{id}</Id><MessageId>m</MessageId></member>");
+    let mut successful: String = (0..strangers).map(|stranger| accepted(90 + stranger)).collect();
+    let mut failed = String::new();
+    for (id, said) in said.iter().enumerate() {
+        let (code, sender_fault) = match said {
+            Said::Accepted => {
+                successful += &accepted(id);
+                continue;
+            }
+            Said::Throttled => ("Throttled", true),
+            Said::Failed => ("InternalError", false),
+            Said::Refused => ("ParameterValueInvalid", true),
+            Said::Unknown => ("NeverHeardOf", false),
+            _ => continue,
+        };
+        failed +=
+            &format!("<member><Id>{id}</Id><Code>{code}</Code><SenderFault>{sender_fault}</SenderFault></member>");
+    }
+    let result = format!("<Successful>{successful}</Successful><Failed>{failed}</Failed>");
+    let body =
+        format!("<PublishBatchResponse><PublishBatchResult>{result}</PublishBatchResult></PublishBatchResponse>");
+    (200, body)
+}
+
+struct Messages;
+
+impl Fixture for Messages {
+    type Target = SnsTopic;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> SnsTopic {
+        let topic = SnsTopic::new(client(service), "arn:aws:sns:eu-central-1:1:orders");
+        limits.into_iter().fold(topic, SnsTopic::limits)
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> PublishBatchRequestEntry {
+        let entry = PublishBatchRequestEntry::builder().id("id");
+        entry.message(text(number, bytes)).build().unwrap()
+    }
+
+    fn number(&self, message: &PublishBatchRequestEntry) -> usize {
+        number(message.message())
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        &[
+            Said::Accepted,
+            Said::Throttled,
+            Said::Failed,
+            Said::Refused,
+            Said::Unknown,
+            Said::Nothing,
+        ]
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_keep_the_contract() {
+    check(Messages, cases()).await;
+}

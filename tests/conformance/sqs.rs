@@ -1,0 +1,157 @@
+//! SQS: messages, deletions, visibility timeouts.
+
+use std::time::Duration;
+
+use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::targets::Limits;
+use aws_batch_delivery::targets::sqs::{SqsDeletions, SqsQueue, SqsVisibility, VisibilityChange};
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use serde_json::{Value, json};
+
+use crate::wire::{Response, Wire, config, of_the_call};
+use crate::{cases, number, text};
+
+const URL: &str = "https://sqs.eu-central-1.amazonaws.com/1/orders";
+
+const SAID: &[Said] = &[
+    Said::Accepted,
+    Said::Throttled,
+    Said::Failed,
+    Said::Refused,
+    Said::Unknown,
+    Said::Nothing,
+];
+
+/// A client whose entries have their numbers in the member of this name.
+fn client(service: Service, member: &'static str) -> Client {
+    let wire = Wire::of_json(move |request| {
+        let entries = request["Entries"].as_array().expect("a batch has entries");
+        let text = |entry: &Value| entry[member].as_str().map(number).expect("an entry has its text");
+        let numbers: Vec<usize> = entries.iter().map(text).collect();
+        match service.call(&numbers) {
+            Reply::Each { said, strangers } => of_each(entries, &said, strangers),
+            Reply::Whole(said) => of_the_call(said, "RequestThrottled", "InvalidParameterValue"),
+            other => panic!("{other:?}"),
+        }
+    });
+    Client::from_conf(config!(aws_sdk_sqs, wire))
+}
+
+fn of_each(entries: &[Value], said: &[Said], strangers: usize) -> Response {
+    let mut successful = vec![json!({"Id": "99", "MessageId": "m", "MD5OfMessageBody": "d"}); strangers];
+    let mut failed = Vec::new();
+    for (entry, said) in entries.iter().zip(said) {
+        let mut fail = |code: &str, sender_fault: bool| {
+            failed.push(json!({"Id": entry["Id"], "Code": code, "SenderFault": sender_fault}));
+        };
+        match said {
+            Said::Accepted => {
+                successful.push(json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": "d"}));
+            }
+            Said::Throttled => fail("RequestThrottled", true),
+            Said::Failed => fail("InternalError", false),
+            Said::Refused => fail("ReceiptHandleIsInvalid", true),
+            Said::Unknown => fail("NeverHeardOf", false),
+            _ => {}
+        }
+    }
+    (200, json!({"Successful": successful, "Failed": failed}).to_string())
+}
+
+struct Messages;
+
+impl Fixture for Messages {
+    type Target = SqsQueue;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> SqsQueue {
+        let queue = SqsQueue::new(client(service, "MessageBody"), URL);
+        limits.into_iter().fold(queue, SqsQueue::limits)
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> SendMessageBatchRequestEntry {
+        let entry = SendMessageBatchRequestEntry::builder().id("id");
+        entry.message_body(text(number, bytes)).build().unwrap()
+    }
+
+    fn number(&self, message: &SendMessageBatchRequestEntry) -> usize {
+        number(message.message_body())
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        SAID
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+struct Deletions;
+
+impl Fixture for Deletions {
+    type Target = SqsDeletions;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> SqsDeletions {
+        let deletions = SqsDeletions::new(client(service, "ReceiptHandle"), URL);
+        limits.into_iter().fold(deletions, SqsDeletions::limits)
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> String {
+        text(number, bytes)
+    }
+
+    fn number(&self, handle: &String) -> usize {
+        number(handle)
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        SAID
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+struct Visibility;
+
+impl Fixture for Visibility {
+    type Target = SqsVisibility;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> SqsVisibility {
+        let visibility = SqsVisibility::new(client(service, "ReceiptHandle"), URL);
+        limits.into_iter().fold(visibility, SqsVisibility::limits)
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> VisibilityChange {
+        VisibilityChange::new(text(number, bytes), Duration::from_secs(30))
+    }
+
+    fn number(&self, change: &VisibilityChange) -> usize {
+        number(&change.receipt_handle)
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        SAID
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_keep_the_contract() {
+    check(Messages, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletions_keep_the_contract() {
+    check(Deletions, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn visibility_timeouts_keep_the_contract() {
+    check(Visibility, cases()).await;
+}

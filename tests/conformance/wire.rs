@@ -1,0 +1,95 @@
+//! An HTTP client whose requests are answered by a function, and the answers that services of AWS share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_batch_delivery::conformance::Said;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use serde_json::{Value, json};
+
+/// A status and a body.
+pub(crate) type Response = (u16, String);
+
+/// Answers each request by its body.
+#[derive(Clone)]
+pub(crate) struct Wire(Arc<dyn Fn(&str) -> Response + Send + Sync>);
+
+impl Wire {
+    pub(crate) fn new(answer: impl Fn(&str) -> Response + Send + Sync + 'static) -> Self {
+        Self(Arc::new(answer))
+    }
+
+    /// Answers each request by the JSON in it.
+    pub(crate) fn of_json(answer: impl Fn(&Value) -> Response + Send + Sync + 'static) -> Self {
+        Self::new(move |body| answer(&serde_json::from_str(body).expect("the request is JSON")))
+    }
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wire").finish_non_exhaustive()
+    }
+}
+
+impl HttpConnector for Wire {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let body = request.body().bytes().expect("the body is in memory");
+        let (status, body) = (self.0)(std::str::from_utf8(body).expect("the body is text"));
+        let status = status.try_into().expect("a status of HTTP");
+        HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))
+    }
+}
+
+impl HttpClient for Wire {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+/// A configuration of one service's SDK, whose requests go to the wire.
+macro_rules! config {
+    ($sdk:ident, $wire:expr) => {
+        $sdk::Config::builder()
+            .behavior_version($sdk::config::BehaviorVersion::latest())
+            .region($sdk::config::Region::new("eu-central-1"))
+            .credentials_provider($sdk::config::Credentials::new("key", "secret", None, None, "test"))
+            .sleep_impl(aws_smithy_async::rt::sleep::SharedAsyncSleep::new(
+                aws_smithy_async::rt::sleep::TokioSleep::new(),
+            ))
+            .http_client($wire)
+            .build()
+    };
+}
+
+pub(crate) use config;
+
+/// What a service with JSON says of a whole call, with its own codes for a throttle and for a call that is not valid.
+pub(crate) fn of_the_call(said: Said, throttled: &str, refused: &str) -> Response {
+    let error = |status, code: &str| (status, json!({"__type": format!("com.amazonaws#{code}")}).to_string());
+    match said {
+        Said::Throttled => error(400, throttled),
+        Said::Failed => error(500, "InternalFailure"),
+        Said::Refused => error(400, refused),
+        _ => (200, "<html>".to_owned()),
+    }
+}
+
+/// What a service says of each entry by its place: `accepted`, or an error code. An answer that says nothing of an entry is too short.
+#[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
+pub(crate) fn by_place(said: &[Said], strangers: usize, accepted: &Value, throttled: &str) -> Vec<Value> {
+    let told = |said: &Said| match said {
+        Said::Accepted => Some(accepted.clone()),
+        Said::Throttled => Some(json!({"ErrorCode": throttled, "ErrorMessage": "slow"})),
+        Said::Failed => Some(json!({"ErrorCode": "InternalFailure", "ErrorMessage": "failed"})),
+        Said::Refused => Some(json!({"ErrorCode": "MalformedDetail", "ErrorMessage": "refused"})),
+        Said::Unknown => Some(json!({"ErrorCode": "NeverHeardOf", "ErrorMessage": "unknown"})),
+        _ => None,
+    };
+    let strangers = std::iter::repeat_n(accepted.clone(), strangers);
+    said.iter().filter_map(told).chain(strangers).collect()
+}
