@@ -69,7 +69,7 @@ pub enum Reply {
     Each {
         /// One for each entry.
         said: Vec<Said>,
-        /// So many answers more, for entries that were not sent.
+        /// So many answers more, for entries that were not sent. None where an entry is left out.
         strangers: usize,
     },
     /// What it says of the whole call: `Throttled`, `Failed` (a status of 500), `Refused`, or `Nothing` (status 200 and a body that
@@ -141,8 +141,10 @@ impl State {
             return self.of_the_call(numbers);
         }
         let said: Vec<Said> = numbers.iter().map(|number| self.of_an_entry(*number)).collect();
-        let strangers = usize::from(self.plan.answers_for_strangers && self.has_trouble());
-        let is_clean = strangers == 0 && !said.contains(&Said::Nothing);
+        // Where answers are read by their place, one too many and one too few would come to a list that looks right.
+        let is_complete = !said.contains(&Said::Nothing);
+        let strangers = usize::from(is_complete && self.plan.answers_for_strangers && self.has_trouble());
+        let is_clean = is_complete && strangers == 0;
         for (number, said) in numbers.iter().zip(&said) {
             let stored = match said {
                 Said::Accepted => true,
