@@ -144,6 +144,8 @@ pub use delivery::deliver_batch_to_firehose;
 pub use delivery::deliver_batch_to_kinesis;
 #[cfg(feature = "sns")]
 pub use delivery::deliver_batch_to_sns;
+#[cfg(feature = "dynamodb")]
+pub use delivery::{GetError, get_batch_from_dynamo};
 #[cfg(feature = "sqs")]
 pub use delivery::{change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_sqs};
 pub use fate::Fate;

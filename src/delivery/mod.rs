@@ -8,6 +8,8 @@ mod eventbridge;
 mod firehose;
 #[cfg(feature = "kinesis")]
 mod kinesis;
+#[cfg(feature = "dynamodb")]
+mod reads;
 #[cfg(feature = "sns")]
 mod sns;
 #[cfg(feature = "sqs")]
@@ -38,6 +40,8 @@ pub use self::eventbridge::deliver_batch_to_eventbridge;
 pub use self::firehose::deliver_batch_to_firehose;
 #[cfg(feature = "kinesis")]
 pub use self::kinesis::deliver_batch_to_kinesis;
+#[cfg(feature = "dynamodb")]
+pub use self::reads::{GetError, get_batch_from_dynamo};
 #[cfg(feature = "sns")]
 pub use self::sns::deliver_batch_to_sns;
 #[cfg(feature = "sqs")]

@@ -175,3 +175,6 @@ impl fmt::Debug for EventBus {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

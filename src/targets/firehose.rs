@@ -113,3 +113,48 @@ impl fmt::Debug for FirehoseStream {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_firehose::primitives::Blob;
+
+    use super::*;
+    use crate::targets::recording::Recorder;
+
+    fn client(recorder: &Recorder) -> Client {
+        let config = aws_sdk_firehose::Config::builder()
+            .behavior_version(aws_sdk_firehose::config::BehaviorVersion::latest())
+            .region(aws_sdk_firehose::config::Region::new("eu-central-1"))
+            .credentials_provider(aws_sdk_firehose::config::Credentials::new(
+                "key", "secret", None, None, "test",
+            ))
+            .http_client(recorder.clone());
+        Client::from_conf(config.build())
+    }
+
+    fn record(bytes: usize) -> Record {
+        Record::builder().data(Blob::new(vec![0; bytes])).build().unwrap()
+    }
+
+    #[test]
+    fn a_record_has_its_limit() {
+        let stream = FirehoseStream::new(client(&Recorder::answering(200, "{}")), "orders");
+        assert_eq!(stream.check(&record(MAX_RECORD_BYTES)), Ok(MAX_RECORD_BYTES));
+        let error = stream.check(&record(MAX_RECORD_BYTES + 1)).unwrap_err();
+        assert_eq!(error.to_string(), "the record has 1024001 bytes, the limit is 1024000");
+    }
+
+    #[tokio::test]
+    async fn an_accepted_record_has_the_id_that_the_stream_gave_it() {
+        let recorder = Recorder::answering(200, r#"{"FailedPutCount":1,"RequestResponses":[{"RecordId":"r"}]}"#);
+        let stream = FirehoseStream::new(client(&recorder), "orders");
+        let answer = stream.send(&[record(1)]).await;
+        let Answer::Each(verdicts) = answer else {
+            panic!("{answer:?}");
+        };
+        let [Verdict::Acknowledged(acknowledgement)] = &verdicts[..] else {
+            panic!("{verdicts:?}");
+        };
+        assert_eq!(acknowledgement.message_id.as_deref(), Some("r"));
+    }
+}

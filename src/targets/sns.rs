@@ -225,3 +225,6 @@ impl fmt::Debug for SnsTopic {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,10 @@
-//! DynamoDB: writes to a table.
+//! DynamoDB: writes to a table, and reads from one.
 
 use std::collections::HashMap;
 
 use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
 use aws_batch_delivery::targets::Limits;
-use aws_batch_delivery::targets::dynamo::DynamoTable;
+use aws_batch_delivery::targets::dynamo::{DynamoReads, DynamoTable, KeyRead};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::cases;
 use crate::wire::{Wire, config, of_the_call};
 
-fn client(service: Service) -> Client {
+fn writing_client(service: Service) -> Client {
     let wire = Wire::of_json(move |request| {
         let writes = request["RequestItems"]["films"]
             .as_array()
@@ -48,7 +48,7 @@ impl Fixture for Writes {
     type Target = DynamoTable;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> DynamoTable {
-        let table = DynamoTable::new(client(service), "films").key("id");
+        let table = DynamoTable::new(writing_client(service), "films").key("id");
         limits.into_iter().fold(table, DynamoTable::limits)
     }
 
@@ -73,6 +73,77 @@ impl Fixture for Writes {
     fn answers_for_strangers(&self) -> bool {
         true
     }
+}
+
+fn reading_client(service: Service) -> Client {
+    let wire = Wire::of_json(move |request| {
+        let keys = request["RequestItems"]["films"]["Keys"].as_array();
+        let keys = keys.expect("the call is for one table");
+        let id = |key: &Value| key["id"]["N"].as_str()?.parse().ok();
+        let numbers: Vec<usize> = keys.iter().map(|key| id(key).expect("a key has its id")).collect();
+        match service.call(&numbers) {
+            Reply::Each { said, strangers } => {
+                let told = keys.iter().zip(&said);
+                let of = |read: bool| told.clone().filter(move |(_, said)| (**said == Said::Accepted) == read);
+                let stranger = json!({"id": {"N": "-1"}});
+                let items = of(true).map(|(key, _)| key.clone());
+                let items: Vec<Value> = items.chain(std::iter::repeat_n(stranger, strangers)).collect();
+                let left: Vec<&Value> = of(false).map(|(key, _)| key).collect();
+                let unprocessed = if left.is_empty() {
+                    json!({})
+                } else {
+                    json!({"films": {"Keys": left}})
+                };
+                (
+                    200,
+                    json!({"Responses": {"films": items}, "UnprocessedKeys": unprocessed}).to_string(),
+                )
+            }
+            Reply::Whole(said) => of_the_call(said, "ProvisionedThroughputExceededException", "ValidationException"),
+            other => panic!("{other:?}"),
+        }
+    });
+    Client::from_conf(config!(aws_sdk_dynamodb, wire))
+}
+
+struct Reads;
+
+impl Fixture for Reads {
+    type Target = DynamoReads;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> DynamoReads {
+        let reads = DynamoReads::new(reading_client(service), "films");
+        limits.into_iter().fold(reads, DynamoReads::limits)
+    }
+
+    /// A key with a sort key that is as long as it is to be, but for what no key can be.
+    fn entry(&self, number: usize, bytes: usize) -> KeyRead {
+        let mut key = HashMap::from([("id".to_owned(), AttributeValue::N(number.to_string()))]);
+        let length = if bytes > 4_000_000 {
+            bytes
+        } else {
+            bytes.clamp(1, 1_000)
+        };
+        key.insert("part".to_owned(), AttributeValue::S("x".repeat(length)));
+        KeyRead::new(key)
+    }
+
+    fn number(&self, read: &KeyRead) -> usize {
+        read.key()["id"].as_n().unwrap().parse().unwrap()
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        &[Said::Accepted, Said::Throttled]
+    }
+
+    fn answers_for_strangers(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_keep_the_contract() {
+    check(Reads, cases()).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,6 +2,7 @@
 //!
 //! `CONFORMANCE_CASES` is the number of random deliveries for each target; 200 unless it is set.
 
+mod broken;
 mod dynamo;
 #[cfg(feature = "eventbridge")]
 mod eventbridge;

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemError, BatchGetItemOutput};
 use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
 use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
-use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, WriteRequest};
+use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity, WriteRequest};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use crate::targets::single_attempt::single_attempt;
@@ -38,6 +39,20 @@ impl Calls {
             .batch_write_item()
             .set_request_items(Some(requests))
             .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
+        call.customize().config_override(self.changes.clone()).send().await
+    }
+
+    /// Makes one call that reads from a table, and asks for the capacity that it takes.
+    pub(super) async fn read(
+        &self,
+        table: &str,
+        keys: KeysAndAttributes,
+    ) -> Result<BatchGetItemOutput, SdkError<BatchGetItemError, HttpResponse>> {
+        let call = self
+            .client
+            .batch_get_item()
+            .request_items(table, keys)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
         call.customize().config_override(self.changes.clone()).send().await
     }
 

@@ -48,7 +48,8 @@ fn item(item: &Attributes, limit: usize) -> Result<(), InvalidEntry> {
     at_most("item", limit, size)
 }
 
-fn key(key: &Attributes) -> Result<(), InvalidEntry> {
+/// Checks a primary key.
+pub(super) fn key(key: &Attributes) -> Result<(), InvalidEntry> {
     if key.is_empty() {
         return Err(InvalidEntry::Missing { part: "key" });
     }

@@ -35,7 +35,7 @@ struct KeyAttribute {
 
 /// A key's value as DynamoDB compares it: by type, and numbers by value.
 #[derive(PartialEq, Eq, Hash)]
-enum KeyValue<'a> {
+pub(super) enum KeyValue<'a> {
     Text(&'a str),
     Number(Number),
     Binary(&'a [u8]),
@@ -166,7 +166,7 @@ impl KeyAttribute {
 }
 
 impl<'a> KeyValue<'a> {
-    fn read(value: &'a AttributeValue) -> Option<Self> {
+    pub(super) fn read(value: &'a AttributeValue) -> Option<Self> {
         match value {
             AttributeValue::S(text) => Some(Self::Text(text)),
             AttributeValue::N(number) => Number::parse(number).ok().map(Self::Number),

@@ -1,4 +1,4 @@
-//! DynamoDB: writes to one table or several by `BatchWriteItem`.
+//! DynamoDB: writes to one table or several by `BatchWriteItem`, and reads from one by `BatchGetItem`.
 
 mod body;
 mod calls;
@@ -8,6 +8,7 @@ mod describe;
 mod equality;
 mod key;
 mod number;
+mod reads;
 mod size;
 mod table;
 mod tables;
@@ -16,6 +17,7 @@ mod testing;
 mod throttling;
 mod write;
 
+pub use reads::{DynamoReads, KeyRead, MAX_ANSWER_BYTES, MAX_KEYS};
 pub use size::item_size;
 pub use table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 pub use tables::DynamoTables;

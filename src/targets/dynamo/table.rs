@@ -134,12 +134,6 @@ impl DynamoTable {
         }
     }
 
-    /// The name of the table, also where it is given by its ARN, which has the account id in it.
-    pub(super) fn short_name(&self) -> &str {
-        let last = self.table.rsplit_once('/').filter(|_| self.table.starts_with("arn:"));
-        last.map_or(&self.table, |(_, name)| name)
-    }
-
     /// Bytes that requests may take in a call's body.
     fn request_bytes(&self) -> usize {
         self.limits.bytes.saturating_sub(body::envelope(&self.table))
@@ -150,7 +144,7 @@ impl BatchTarget for DynamoTable {
     type Entry = WriteRequest;
 
     fn name(&self) -> Cow<'_, str> {
-        format!("dynamodb/{}", self.short_name()).into()
+        format!("dynamodb/{}", short_name(&self.table)).into()
     }
 
     fn limits(&self) -> Limits {
@@ -201,8 +195,14 @@ impl BatchTarget for DynamoTable {
     }
 }
 
+/// The name of a table for the log, without the account id of an ARN.
+pub(super) fn short_name(table: &str) -> &str {
+    let last = table.rsplit_once('/').filter(|_| table.starts_with("arn:"));
+    last.map_or(table, |(_, name)| name)
+}
+
 /// The name of a table that may be given by its ARN, so that one table's writes keep their order however it is spelled.
-fn table_name(table: &str) -> &str {
+pub(super) fn table_name(table: &str) -> &str {
     match table.strip_prefix("arn:").and_then(|arn| arn.split_once(":table/")) {
         Some((_, name)) => name,
         None => table,

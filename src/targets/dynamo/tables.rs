@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
 use super::calls::Calls;
-use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, has_room_to_ask};
+use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, has_room_to_ask, short_name};
 use super::write::TableWrite;
 use super::{body, correlate, throttling};
 use crate::invalid::InvalidEntry;
@@ -92,7 +92,7 @@ impl BatchTarget for DynamoTables {
     type Entry = TableWrite;
 
     fn name(&self) -> Cow<'_, str> {
-        let names: Vec<&str> = self.tables.iter().map(DynamoTable::short_name).collect();
+        let names: Vec<&str> = self.tables.iter().map(|table| short_name(&table.table)).collect();
         format!("dynamodb/{}", names.join(",")).into()
     }
 

@@ -1,32 +1,51 @@
 //! The limits that a throttled call has passed, as DynamoDB tells them.
 
-use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
 use aws_sdk_dynamodb::types;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use crate::targets::{Answer, ThrottlingReason, Verdict, classify};
 
+/// An error of a call that tells which limits it has passed.
+pub(super) trait Throttled: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static {
+    /// The limits, as the SDK has them.
+    fn told(&self) -> &[types::ThrottlingReason];
+}
+
+impl Throttled for BatchWriteItemError {
+    fn told(&self) -> &[types::ThrottlingReason] {
+        match self {
+            Self::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
+            Self::RequestLimitExceeded(error) => error.throttling_reasons(),
+            Self::ThrottlingException(error) => error.throttling_reasons(),
+            _ => &[],
+        }
+    }
+}
+
+impl Throttled for BatchGetItemError {
+    fn told(&self) -> &[types::ThrottlingReason] {
+        match self {
+            Self::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
+            Self::RequestLimitExceeded(error) => error.throttling_reasons(),
+            Self::ThrottlingException(error) => error.throttling_reasons(),
+            _ => &[],
+        }
+    }
+}
+
 /// What a failed call means for its entries, with the limits that it has passed.
-pub(super) fn of_call(error: SdkError<BatchWriteItemError, HttpResponse>) -> Answer {
-    let reasons = error.as_service_error().map_or_else(Vec::new, reasons);
+pub(super) fn of_call<E: Throttled>(error: SdkError<E, HttpResponse>) -> Answer {
+    let told = error.as_service_error().map_or(&[][..], Throttled::told);
+    let reasons: Vec<_> = told.iter().filter_map(reason).collect();
     match classify(error) {
         Answer::Whole(Verdict::Rejected(rejection, fault)) if !reasons.is_empty() => {
             Answer::Whole(Verdict::Rejected(rejection, fault.throttled_by(reasons)))
         }
         answer => answer,
     }
-}
-
-fn reasons(error: &BatchWriteItemError) -> Vec<ThrottlingReason> {
-    use BatchWriteItemError as Error;
-    let told = match error {
-        Error::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
-        Error::RequestLimitExceeded(error) => error.throttling_reasons(),
-        Error::ThrottlingException(error) => error.throttling_reasons(),
-        _ => &[],
-    };
-    told.iter().filter_map(reason).collect()
 }
 
 fn reason(told: &types::ThrottlingReason) -> Option<ThrottlingReason> {

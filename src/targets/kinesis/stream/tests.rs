@@ -1,1 +1,127 @@
+use aws_sdk_kinesis::primitives::Blob;
+use aws_sdk_kinesis::types::builders::PutRecordsRequestEntryBuilder;
+
 use super::*;
+use crate::targets::recording::Recorder;
+
+const ARN: &str = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders";
+
+/// Two shards, each with a half of the hash keys.
+const SHARDS: &str = r#"{"Shards":[
+    {"ShardId":"0","HashKeyRange":{"StartingHashKey":"0","EndingHashKey":"170141183460469231731687303715884105727"},
+     "SequenceNumberRange":{"StartingSequenceNumber":"1"}},
+    {"ShardId":"1","HashKeyRange":{"StartingHashKey":"170141183460469231731687303715884105728",
+     "EndingHashKey":"340282366920938463463374607431768211455"},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}]}"#;
+
+fn client(recorder: &Recorder) -> Client {
+    let config = aws_sdk_kinesis::Config::builder()
+        .behavior_version(aws_sdk_kinesis::config::BehaviorVersion::latest())
+        .region(aws_sdk_kinesis::config::Region::new("eu-central-1"))
+        .credentials_provider(aws_sdk_kinesis::config::Credentials::new(
+            "key", "secret", None, None, "test",
+        ))
+        .http_client(recorder.clone());
+    Client::from_conf(config.build())
+}
+
+fn stream(recorder: &Recorder) -> KinesisStream {
+    KinesisStream::new(client(recorder), "orders")
+}
+
+fn record(key: &str) -> PutRecordsRequestEntryBuilder {
+    PutRecordsRequestEntry::builder()
+        .data(Blob::new("data"))
+        .partition_key(key)
+}
+
+fn checked(record: PutRecordsRequestEntryBuilder) -> Result<usize, String> {
+    let stream = stream(&Recorder::answering(200, "{}"));
+    stream
+        .check(&record.build().unwrap())
+        .map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn a_stream_is_named_or_given_by_its_arn() {
+    for (given, expected) in [("orders", r#""StreamName":"orders""#), (ARN, r#""StreamARN":"arn:aws"#)] {
+        let recorder = Recorder::answering(200, r#"{"Records":[{"SequenceNumber":"7","ShardId":"0"}]}"#);
+        let stream = KinesisStream::new(client(&recorder), given);
+        assert_eq!(stream.name(), "kinesis/orders");
+        let answer = stream.send(&[record("a").build().unwrap()]).await;
+        let body = recorder.only_request().body;
+        assert!(body.contains(expected), "{body}");
+        let Answer::Each(verdicts) = answer else {
+            panic!("{answer:?}");
+        };
+        let [Verdict::Acknowledged(acknowledgement)] = &verdicts[..] else {
+            panic!("{verdicts:?}");
+        };
+        assert_eq!(acknowledgement.sequence_number.as_deref(), Some("7"));
+    }
+}
+
+#[test]
+fn a_record_counts_with_its_partition_key() {
+    assert_eq!(checked(record("key")), Ok(7));
+    let most = MAX_RECORD_BYTES - 3;
+    assert_eq!(
+        checked(record("key").data(Blob::new(vec![0; most]))),
+        Ok(MAX_RECORD_BYTES)
+    );
+    let error = checked(record("key").data(Blob::new(vec![0; most + 1])));
+    assert_eq!(
+        error,
+        Err("the record has 10485761 bytes, the limit is 10485760".to_owned())
+    );
+}
+
+#[test]
+fn a_stream_that_spreads_records_itself_needs_no_partition_key() {
+    let record = PutRecordsRequestEntry::builder().data(Blob::new("data"));
+    assert_eq!(checked(record), Ok(4));
+}
+
+#[test]
+fn keys_have_their_limits() {
+    assert_eq!(
+        checked(record("")),
+        Err("the partition key is missing or empty".to_owned())
+    );
+    assert!(checked(record(&"é".repeat(256))).is_ok());
+    assert!(checked(record(&"é".repeat(257))).is_err());
+    for valid in ["0", "340282366920938463463374607431768211455"] {
+        assert!(checked(record("a").explicit_hash_key(valid)).is_ok(), "{valid}");
+    }
+    for invalid in ["", "00", "+1", "-1", "340282366920938463463374607431768211456", "x"] {
+        assert!(checked(record("a").explicit_hash_key(invalid)).is_err(), "{invalid}");
+    }
+}
+
+#[tokio::test]
+async fn records_of_one_shard_draw_from_one_part_of_the_capacity() {
+    let recorder = Recorder::answering(200, SHARDS);
+    let known = stream(&recorder);
+    known.prepare().await;
+    known.prepare().await;
+    recorder.only_request();
+    let part = |stream: &KinesisStream, hash_key: &str| {
+        let record = record("a").explicit_hash_key(hash_key).build().unwrap();
+        stream.partition_key(&record).unwrap()
+    };
+    let last = u128::MAX.to_string();
+    assert_eq!(part(&known, "0"), part(&known, "1"));
+    assert_ne!(part(&known, "0"), part(&known, &last));
+    let unknown = stream(&recorder);
+    assert_ne!(part(&unknown, "0"), part(&unknown, "1"));
+    assert_eq!(part(&unknown, "0"), part(&unknown, "0"));
+}
+
+#[test]
+fn only_an_ordered_stream_keeps_the_records_of_a_key_apart() {
+    let stream = stream(&Recorder::answering(200, "{}"));
+    let of = |key: &str| record(key).build().unwrap();
+    assert_eq!(stream.lane(&of("a")), None);
+    let ordered = stream.ordered();
+    assert_eq!(ordered.lane(&of("a")), Some(Lane::exclusive("a")));
+    assert_ne!(ordered.lane(&of("a")), ordered.lane(&of("b")));
+}

@@ -1,0 +1,159 @@
+//! Reads from DynamoDB.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures::{Stream, StreamExt};
+
+use super::Delivery;
+use crate::options::DeliveryOptions;
+use crate::report::{DeliveryError, Undelivered};
+use crate::targets::dynamo::{DynamoReads, KeyRead};
+
+/// Keys of a stream that are asked for before the item of the first one is taken: ten calls. The items of that many may be in memory.
+const ASKED_AHEAD: usize = 1_000;
+
+type Attributes = HashMap<String, AttributeValue>;
+
+impl Delivery<DynamoReads> {
+    /// Reads items from a DynamoDB table, given by name or ARN, by their primary keys.
+    pub fn reading_from_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
+        Self::new(DynamoReads::new(client, table))
+    }
+
+    /// Reads see every write that was accepted before them. See [`DynamoReads::consistent`].
+    #[must_use]
+    pub fn consistent(self) -> Self {
+        self.with_target(DynamoReads::consistent)
+    }
+
+    /// Only these attributes come back, and those of the key. See [`DynamoReads::attributes`].
+    #[must_use]
+    pub fn attributes<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
+        self.with_target(|reads| reads.attributes(names))
+    }
+
+    /// The items with these keys, in the order of the keys; `None` where the table has none.
+    ///
+    /// # Errors
+    /// When any could not be read. The error has the items of the others, and hands back the keys of these, each with its cause.
+    pub async fn get(&self, keys: impl IntoIterator<Item = Attributes>) -> Result<Vec<Option<Attributes>>, GetError> {
+        let reads: Vec<KeyRead> = keys.into_iter().map(KeyRead::new).collect();
+        let outcome = self.deliver(reads.iter().cloned()).await;
+        let items = reads.iter().map(KeyRead::take_item).collect();
+        match outcome {
+            Ok(_) => Ok(items),
+            Err(error) => Err(GetError { items, error }),
+        }
+    }
+
+    /// The items with the keys of a stream, in the order of the keys; `None` where the table has none.
+    ///
+    /// Up to 1,000 keys are asked for before the first item is taken. A call that is not full leaves when its first key has waited for
+    /// the [`linger`](DeliveryOptions::linger). A key that could not be read is handed back in its place, and the stream goes on.
+    /// What is dropped with the stream is read no further.
+    ///
+    /// ```no_run
+    /// # use std::collections::HashMap;
+    /// # use aws_batch_delivery::Delivery;
+    /// # use aws_sdk_dynamodb::types::AttributeValue;
+    /// # use futures::{Stream, StreamExt};
+    /// # async fn example(client: aws_sdk_dynamodb::Client, keys: impl Stream<Item = HashMap<String, AttributeValue>>) {
+    /// let mut films = std::pin::pin!(Delivery::reading_from_dynamo(client, "films").get_stream(keys));
+    /// while let Some(film) = films.next().await {
+    ///     match film {
+    ///         Ok(Some(film)) => println!("{film:?}"),
+    ///         Ok(None) => println!("no such film"),
+    ///         Err(unread) => eprintln!("key {}: {}", unread.position, unread.cause),
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no current tokio runtime.
+    pub fn get_stream(
+        &self,
+        keys: impl Stream<Item = Attributes>,
+    ) -> impl Stream<Item = Result<Option<Attributes>, Undelivered<KeyRead>>> {
+        let producer = self.producer();
+        let asked = keys.map(move |key| {
+            let producer = producer.clone();
+            async move {
+                let read = KeyRead::new(key);
+                producer.send(read.clone()).await?;
+                Ok(read.take_item())
+            }
+        });
+        asked.buffered(ASKED_AHEAD)
+    }
+}
+
+/// Some items could not be read.
+///
+/// `Debug` and `Display` show no key and no item.
+#[non_exhaustive]
+pub struct GetError {
+    /// What was read, in the order of the keys. `None` where the table has no item, and where it could not be read: for the latter
+    /// there is a key in the error.
+    pub items: Vec<Option<Attributes>>,
+    /// The keys that could not be read, each with its cause.
+    pub error: DeliveryError<KeyRead>,
+}
+
+impl fmt::Display for GetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl fmt::Debug for GetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GetError")
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Error for GetError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+/// Reads any number of items from a DynamoDB table, by their primary keys.
+///
+/// The keys are cut to the limits of `BatchGetItem`; what comes back as unprocessed is asked for again, together with fresh ones,
+/// at the pace of the options' strategy. The items are in the order of the keys; `None` where the table has none. Reads are eventually
+/// consistent; [`Delivery::consistent`] makes them see every write that was accepted before.
+///
+/// ```no_run
+/// # use std::collections::HashMap;
+/// # use aws_batch_delivery::{DeliveryOptions, get_batch_from_dynamo};
+/// # use aws_sdk_dynamodb::types::AttributeValue;
+/// # async fn example(client: aws_sdk_dynamodb::Client) -> Result<(), aws_batch_delivery::GetError> {
+/// let key = |id: u32| HashMap::from([("id".to_owned(), AttributeValue::N(id.to_string()))]);
+/// let films = get_batch_from_dynamo(&client, "films", (0..1_000).map(key), &DeliveryOptions::default()).await?;
+/// assert_eq!(films.len(), 1_000);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// When any could not be read. The error has the items of the others, and hands back the keys of these, each with its cause.
+pub async fn get_batch_from_dynamo<I>(
+    client: &aws_sdk_dynamodb::Client,
+    table: impl Into<String>,
+    keys: I,
+    options: &DeliveryOptions,
+) -> Result<Vec<Option<Attributes>>, GetError>
+where
+    I: IntoIterator<Item = Attributes>,
+{
+    Delivery::reading_from_dynamo(client.clone(), table)
+        .options(options.clone())
+        .get(keys)
+        .await
+}

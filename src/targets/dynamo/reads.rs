@@ -1,0 +1,284 @@
+//! Reads from one table.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use tracing::warn;
+
+use super::calls::Calls;
+use super::key::KeyValue;
+use super::size::item_size;
+use super::table::{MAX_BODY_BYTES, MAX_ITEM_BYTES, consumed, short_name, table_name};
+use super::{check, throttling};
+use crate::events::ANSWER;
+use crate::invalid::InvalidEntry;
+use crate::targets::lane::hash_of;
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+
+/// Keys in a call. From the API reference of `BatchGetItem`.
+pub const MAX_KEYS: usize = 100;
+
+/// Bytes of the items of an answer: 16 MB. What is beyond comes back as unprocessed. From the API reference of `BatchGetItem`.
+pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes that JSON adds to a key: names and values are quoted and tagged, and binary is longer as base64.
+const KEY_OVERHEAD: usize = 64;
+
+type Attributes = HashMap<String, AttributeValue>;
+
+/// A key whose item is asked for, and the item when it has come. A clone is the same one.
+#[derive(Clone)]
+pub struct KeyRead {
+    key: Attributes,
+    item: Arc<Mutex<Option<Attributes>>>,
+}
+
+impl KeyRead {
+    /// Asks for the item with this primary key: its partition key, and the sort key where the table has one.
+    pub fn new(key: Attributes) -> Self {
+        Self {
+            key,
+            item: Arc::default(),
+        }
+    }
+
+    /// The primary key.
+    pub fn key(&self) -> &Attributes {
+        &self.key
+    }
+
+    /// The primary key, without a copy.
+    pub fn into_key(self) -> Attributes {
+        self.key
+    }
+
+    /// Takes the item, if it has come. None has once the read has come to a good end: then the table has no item with this key.
+    pub fn take_item(&self) -> Option<Attributes> {
+        self.item.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put_item(&self, item: Attributes) {
+        *self.item.lock().unwrap_or_else(PoisonError::into_inner) = Some(item);
+    }
+}
+
+/// Without the key, which is content.
+impl fmt::Debug for KeyRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRead").finish_non_exhaustive()
+    }
+}
+
+/// A DynamoDB table to read from, by primary keys.
+///
+/// A key that the table has no item for is accepted as well: its read has no item. The same key may be asked for more than once; at
+/// most one of these reads is in flight.
+///
+/// Retries, credentials and timeouts are as with [`DynamoTable`](super::DynamoTable). A key that is read again costs its read units
+/// again.
+#[derive(Clone)]
+pub struct DynamoReads {
+    calls: Calls,
+    table: String,
+    limits: Limits,
+    consistent: bool,
+    attributes: Option<BTreeSet<String>>,
+}
+
+impl DynamoReads {
+    /// From the table with this name or ARN. Reads are eventually consistent, and return all attributes.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_KEYS`], 100 |
+    /// | bytes of a call's body | [`MAX_BODY_BYTES`], 16 MiB |
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self {
+            calls: Calls::new(client),
+            table: table.into(),
+            limits: Limits::new(MAX_KEYS, MAX_BODY_BYTES),
+            consistent: false,
+            attributes: None,
+        }
+    }
+
+    /// Reads see every write that was accepted before them, at twice the read units.
+    #[must_use]
+    pub fn consistent(mut self) -> Self {
+        self.consistent = true;
+        self
+    }
+
+    /// Only these attributes come back, and those of the key. Read units are those of whole items all the same.
+    #[must_use]
+    pub fn attributes<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.attributes = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Other limits, for endpoints that take less, or more.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// What a call asks for. `None` only if the SDK does not take it, which it does.
+    fn request(&self, reads: &[KeyRead]) -> Option<KeysAndAttributes> {
+        let keys = reads.iter().map(|read| read.key.clone()).collect();
+        let mut request = KeysAndAttributes::builder()
+            .set_keys(Some(keys))
+            .consistent_read(self.consistent);
+        if let Some(attributes) = &self.attributes {
+            // Without its key an item cannot be told from the others.
+            let of_keys = reads.iter().flat_map(|read| read.key.keys());
+            let names: BTreeSet<&String> = attributes.iter().chain(of_keys).collect();
+            let mut places = Vec::new();
+            for (place, name) in names.into_iter().enumerate() {
+                request = request.expression_attribute_names(format!("#{place}"), name);
+                places.push(format!("#{place}"));
+            }
+            request = request.projection_expression(places.join(","));
+        }
+        request.build().ok()
+    }
+}
+
+impl BatchTarget for DynamoReads {
+    type Entry = KeyRead;
+
+    fn name(&self) -> Cow<'_, str> {
+        format!("dynamodb/{}", short_name(&self.table)).into()
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn check(&self, read: &KeyRead) -> Result<usize, InvalidEntry> {
+        check::key(&read.key)?;
+        Ok(2 * item_size(&read.key) + KEY_OVERHEAD)
+    }
+
+    /// A call with two equal keys is refused.
+    fn lane(&self, read: &KeyRead) -> Option<Lane> {
+        Some(Lane::exclusive(&(table_name(&self.table), identity(&read.key)?)))
+    }
+
+    /// Of a key with two attributes only the table knows which one decides on the partition.
+    fn partition_key(&self, read: &KeyRead) -> Option<u64> {
+        let identity = identity(&read.key).filter(|attributes| attributes.len() == 1)?;
+        Some(hash_of(&(table_name(&self.table), identity)))
+    }
+
+    async fn send(&self, reads: &[KeyRead]) -> Answer {
+        self.send_metered(reads).await.0
+    }
+
+    async fn send_metered(&self, reads: &[KeyRead]) -> (Answer, Option<f64>) {
+        let Some(request) = self.request(reads) else {
+            return (Answer::Whole(Verdict::Refused(Fault::new("request not built"))), None);
+        };
+        match self.calls.read(&self.table, request).await {
+            Ok(output) => {
+                let units = consumed(output.consumed_capacity());
+                (verdicts(reads, output), units)
+            }
+            Err(error) => (throttling::of_call(error), None),
+        }
+    }
+}
+
+/// Names and values of a key, in the order of the names: what makes it equal to another.
+fn identity(key: &Attributes) -> Option<Vec<(&str, KeyValue<'_>)>> {
+    of_names(key, key.keys().map(String::as_str).collect())
+}
+
+/// Those attributes of an item that a key has.
+fn of_names<'a>(item: &'a Attributes, names: BTreeSet<&str>) -> Option<Vec<(&'a str, KeyValue<'a>)>> {
+    let attribute = |name: &str| {
+        let (name, value) = item.get_key_value(name)?;
+        Some((name.as_str(), KeyValue::read(value)?))
+    };
+    names.into_iter().map(attribute).collect()
+}
+
+/// Hands out the items of an answer, and tells what became of each read.
+///
+/// The items come in no order. A key that is neither among them nor unprocessed has no item, as long as all items are those of
+/// keys that were sent.
+fn verdicts(reads: &[KeyRead], output: BatchGetItemOutput) -> Answer {
+    let (Some(responses), unprocessed) = (output.responses, output.unprocessed_keys.unwrap_or_default()) else {
+        return Answer::Whole(unanswered("no Responses"));
+    };
+    let places: HashMap<_, usize> = reads
+        .iter()
+        .enumerate()
+        .filter_map(|(place, read)| Some((identity(&read.key)?, place)))
+        .collect();
+    // All keys of a table have the same names.
+    let names: BTreeSet<&str> = reads
+        .iter()
+        .flat_map(|read| read.key.keys())
+        .map(String::as_str)
+        .collect();
+    let mut verdicts = vec![None; reads.len()];
+    let (mut strangers, mut bytes) = (0_usize, 0);
+    for item in responses.into_values().flatten() {
+        bytes += item_size(&item);
+        let place = of_names(&item, names.clone()).and_then(|identity| places.get(&identity).copied());
+        match place {
+            Some(place) => {
+                reads[place].put_item(item);
+                verdicts[place] = Some(Verdict::Accepted);
+            }
+            None => strangers += 1,
+        }
+    }
+    // An answer that is full leaves keys out as a throttle does, and going slower does not help.
+    let is_full = bytes + MAX_ITEM_BYTES > MAX_ANSWER_BYTES;
+    for key in unprocessed.values().flat_map(KeysAndAttributes::keys) {
+        match identity(key).and_then(|identity| places.get(&identity).copied()) {
+            Some(place) => {
+                let rejection = if is_full {
+                    Rejection::Unanswered
+                } else {
+                    Rejection::Unprocessed
+                };
+                verdicts[place] = Some(Verdict::Rejected(rejection, Fault::new("UnprocessedKeys")));
+            }
+            None => strangers += 1,
+        }
+    }
+    if strangers > 0 {
+        warn!(target: ANSWER, entries = strangers, "DynamoDB returned items or keys that were not asked for");
+    }
+    let verdict = |verdict: Option<Verdict>| match (verdict, strangers) {
+        (Some(verdict), _) => verdict,
+        (None, 0) => Verdict::Accepted,
+        (None, _) => unanswered("items of other keys"),
+    };
+    Answer::Each(verdicts.into_iter().map(verdict).collect())
+}
+
+fn unanswered(code: &'static str) -> Verdict {
+    Verdict::Rejected(Rejection::Unanswered, Fault::new(code))
+}
+
+impl fmt::Debug for DynamoReads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamoReads")
+            .field("table", &self.table)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

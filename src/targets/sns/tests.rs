@@ -1,0 +1,104 @@
+use aws_sdk_sns::types::MessageAttributeValue;
+use aws_sdk_sns::types::builders::PublishBatchRequestEntryBuilder;
+
+use super::*;
+use crate::targets::recording::Recorder;
+
+const ARN: &str = "arn:aws:sns:eu-central-1:123456789012:orders";
+
+fn client(recorder: &Recorder) -> Client {
+    let config = aws_sdk_sns::Config::builder()
+        .behavior_version(aws_sdk_sns::config::BehaviorVersion::latest())
+        .region(aws_sdk_sns::config::Region::new("eu-central-1"))
+        .credentials_provider(aws_sdk_sns::config::Credentials::new(
+            "key", "secret", None, None, "test",
+        ))
+        .http_client(recorder.clone());
+    Client::from_conf(config.build())
+}
+
+fn topic(arn: &str) -> SnsTopic {
+    SnsTopic::new(client(&Recorder::answering(200, "<a/>")), arn)
+}
+
+fn fifo() -> SnsTopic {
+    topic(&format!("{ARN}.fifo"))
+}
+
+fn message(text: &str) -> PublishBatchRequestEntryBuilder {
+    PublishBatchRequestEntry::builder().id("my own").message(text)
+}
+
+fn checked(topic: &SnsTopic, message: PublishBatchRequestEntryBuilder) -> Result<usize, String> {
+    topic
+        .check(&message.build().unwrap())
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_log_names_the_topic_without_its_account() {
+    assert_eq!(topic(ARN).name(), "sns/orders");
+    assert_eq!(fifo().name(), "sns/orders.fifo");
+}
+
+#[test]
+fn a_message_counts_its_subject_and_attributes() {
+    let attribute = MessageAttributeValue::builder().data_type("String").string_value("abc");
+    let message = message("text")
+        .subject("hi")
+        .message_attributes("name", attribute.build().unwrap());
+    assert_eq!(checked(&topic(ARN), message), Ok(4 + 2 + 4 + 6 + 3));
+}
+
+#[test]
+fn a_message_has_its_limits() {
+    assert_eq!(
+        checked(&topic(ARN), message(&"x".repeat(MAX_BATCH_BYTES))),
+        Ok(MAX_BATCH_BYTES)
+    );
+    let error = checked(&topic(ARN), message(&"x".repeat(MAX_BATCH_BYTES + 1)));
+    assert_eq!(
+        error,
+        Err("the message has 262145 bytes, the limit is 262144".to_owned())
+    );
+    assert_eq!(
+        checked(&topic(ARN), message("")),
+        Err("the message is missing or empty".to_owned())
+    );
+    let larger = topic(ARN).limits(Limits::new(10, 1024 * 1024));
+    assert!(checked(&larger, message(&"x".repeat(MAX_BATCH_BYTES + 1))).is_ok());
+}
+
+#[test]
+fn a_message_of_a_fifo_topic_needs_its_group() {
+    let error = "the message group id is missing or empty".to_owned();
+    assert_eq!(checked(&fifo(), message("a")), Err(error));
+    assert_eq!(checked(&fifo(), message("a").message_group_id("g")), Ok(1));
+}
+
+#[test]
+fn messages_of_a_group_of_a_fifo_topic_share_a_lane_and_those_of_others_have_none() {
+    let of = |group: &str| message("a").message_group_id(group).build().unwrap();
+    assert_eq!(topic(ARN).lane(&of("g")), None);
+    assert_eq!(fifo().lane(&of("g")), Some(Lane::ordered("g")));
+    assert_eq!(fifo().strict_order().lane(&of("g")), Some(Lane::exclusive("g")));
+}
+
+#[tokio::test]
+async fn a_fifo_topic_is_asked_once_whether_it_makes_the_ids() {
+    for (value, is_given) in [("true", false), ("false", true)] {
+        let attributes = format!(
+            "<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes><entry>\
+             <key>ContentBasedDeduplication</key><value>{value}</value></entry></Attributes>\
+             </GetTopicAttributesResult></GetTopicAttributesResponse>"
+        );
+        let recorder = Recorder::answering(200, attributes.leak());
+        let topic = SnsTopic::new(client(&recorder), format!("{ARN}.fifo"));
+        topic.prepare().await;
+        topic.prepare().await;
+        recorder.only_request();
+        let mut message = message("a").message_group_id("g").build().unwrap();
+        topic.complete(&mut message);
+        assert_eq!(message.message_deduplication_id().is_some(), is_given, "{value}");
+    }
+}

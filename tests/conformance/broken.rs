@@ -1,0 +1,139 @@
+//! The kit finds what is wrong with a target.
+
+use aws_batch_delivery::InvalidEntry;
+use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
+
+use crate::{number, text};
+
+/// What is wrong with a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flaw {
+    None,
+    /// It takes a throttled entry for an accepted one.
+    Loses,
+    /// It takes a call of which one entry was rejected for a rejected call.
+    SendsAllAgain,
+    /// It does not tell that a failed entry may have been applied.
+    HidesDoubt,
+    /// It sends what is refused again.
+    NeverGivesUp,
+    /// It does not measure what it sends.
+    DoesNotMeasure,
+}
+
+struct Target {
+    flaw: Flaw,
+    service: Service,
+    limits: Limits,
+}
+
+impl Target {
+    fn verdict(&self, said: Said) -> Verdict {
+        let fault = Fault::new("said");
+        match said {
+            Said::Accepted => Verdict::Accepted,
+            Said::Throttled if self.flaw == Flaw::Loses => Verdict::Accepted,
+            Said::Throttled => Verdict::Rejected(Rejection::Throttled, fault),
+            Said::Refused if self.flaw == Flaw::NeverGivesUp => Verdict::Rejected(Rejection::Transient, fault),
+            Said::Refused => Verdict::Refused(fault),
+            _ if self.flaw == Flaw::HidesDoubt => Verdict::Rejected(Rejection::Transient, fault),
+            _ => Verdict::Rejected(Rejection::Transient, fault.may_have_been_applied()),
+        }
+    }
+}
+
+impl BatchTarget for Target {
+    type Entry = String;
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn check(&self, text: &String) -> Result<usize, InvalidEntry> {
+        let actual = if self.flaw == Flaw::DoesNotMeasure {
+            1
+        } else {
+            text.len()
+        };
+        let (part, limit) = ("text", self.limits.bytes);
+        if actual > limit {
+            return Err(InvalidEntry::TooLarge { part, limit, actual });
+        }
+        Ok(actual)
+    }
+
+    async fn send(&self, texts: &[String]) -> Answer {
+        let numbers: Vec<usize> = texts.iter().map(|text| number(text)).collect();
+        match self.service.call(&numbers) {
+            Reply::Each { said, .. } => {
+                let rejected = said.iter().find(|said| **said != Said::Accepted);
+                match rejected {
+                    Some(rejected) if self.flaw == Flaw::SendsAllAgain => Answer::Whole(self.verdict(*rejected)),
+                    _ => Answer::Each(said.into_iter().map(|said| self.verdict(said)).collect()),
+                }
+            }
+            Reply::Whole(said) => Answer::Whole(self.verdict(said)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Fixture for Flaw {
+    type Target = Target;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> Target {
+        Target {
+            flaw: *self,
+            service,
+            limits: limits.unwrap_or(Limits::new(20, 10_000)),
+        }
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> String {
+        text(number, bytes)
+    }
+
+    fn number(&self, text: &String) -> usize {
+        number(text)
+    }
+
+    fn says_of_an_entry(&self) -> &[Said] {
+        &[Said::Accepted, Said::Throttled, Said::Failed, Said::Refused]
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_without_a_flaw_passes() {
+    check(Flaw::None, 200).await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "counts as delivered, and the service has it not")]
+async fn an_entry_that_is_lost_is_found() {
+    check(Flaw::Loses, 200).await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "was sent again after the service had said Accepted")]
+async fn an_accepted_entry_that_is_sent_again_is_found() {
+    check(Flaw::SendsAllAgain, 200).await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "was handed back: time used up")]
+async fn a_refused_call_that_is_sent_again_is_found() {
+    check(Flaw::NeverGivesUp, 200).await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "was handed back as surely not delivered, and the service has it")]
+async fn a_doubt_that_is_hidden_is_found() {
+    check(Flaw::HidesDoubt, 200).await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "an entry that is larger than a call was sent")]
+async fn an_entry_that_is_not_measured_is_found() {
+    check(Flaw::DoesNotMeasure, 200).await;
+}
