@@ -49,8 +49,9 @@ fn of_each(said: &[Said], strangers: usize) -> Response {
             Said::Unknown => ("NeverHeardOf", false),
             _ => continue,
         };
-        failed +=
-            &format!("<member><Id>{id}</Id><Code>{code}</Code><SenderFault>{sender_fault}</SenderFault></member>");
+        failed.extend([format!(
+            "<member><Id>{id}</Id><Code>{code}</Code><SenderFault>{sender_fault}</SenderFault></member>"
+        )]);
     }
     let result = format!("<Successful>{successful}</Successful><Failed>{failed}</Failed>");
     let body =

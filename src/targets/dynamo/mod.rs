@@ -7,6 +7,7 @@ mod correlate;
 mod describe;
 mod equality;
 mod key;
+mod key_read;
 mod number;
 mod reads;
 mod size;
@@ -17,7 +18,8 @@ mod testing;
 mod throttling;
 mod write;
 
-pub use reads::{DynamoReads, KeyRead, MAX_ANSWER_BYTES, MAX_KEYS};
+pub use key_read::KeyRead;
+pub use reads::{DynamoReads, MAX_ANSWER_BYTES, MAX_KEYS};
 pub use size::item_size;
 pub use table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 pub use tables::DynamoTables;

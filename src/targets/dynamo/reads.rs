@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
@@ -12,6 +11,7 @@ use tracing::warn;
 
 use super::calls::Calls;
 use super::key::KeyValue;
+use super::key_read::KeyRead;
 use super::size::item_size;
 use super::table::{MAX_BODY_BYTES, MAX_ITEM_BYTES, consumed, short_name, table_name};
 use super::{check, throttling};
@@ -30,49 +30,6 @@ pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 const KEY_OVERHEAD: usize = 64;
 
 type Attributes = HashMap<String, AttributeValue>;
-
-/// A key whose item is asked for, and the item when it has come. A clone is the same one.
-#[derive(Clone)]
-pub struct KeyRead {
-    key: Attributes,
-    item: Arc<Mutex<Option<Attributes>>>,
-}
-
-impl KeyRead {
-    /// Asks for the item with this primary key: its partition key, and the sort key where the table has one.
-    pub fn new(key: Attributes) -> Self {
-        Self {
-            key,
-            item: Arc::default(),
-        }
-    }
-
-    /// The primary key.
-    pub fn key(&self) -> &Attributes {
-        &self.key
-    }
-
-    /// The primary key, without a copy.
-    pub fn into_key(self) -> Attributes {
-        self.key
-    }
-
-    /// Takes the item, if it has come. None has once the read has come to a good end: then the table has no item with this key.
-    pub fn take_item(&self) -> Option<Attributes> {
-        self.item.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn put_item(&self, item: Attributes) {
-        *self.item.lock().unwrap_or_else(PoisonError::into_inner) = Some(item);
-    }
-}
-
-/// Without the key, which is content.
-impl fmt::Debug for KeyRead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyRead").finish_non_exhaustive()
-    }
-}
 
 /// A DynamoDB table to read from, by primary keys.
 ///
@@ -131,13 +88,13 @@ impl DynamoReads {
 
     /// What a call asks for. `None` only if the SDK does not take it, which it does.
     fn request(&self, reads: &[KeyRead]) -> Option<KeysAndAttributes> {
-        let keys = reads.iter().map(|read| read.key.clone()).collect();
+        let keys = reads.iter().map(|read| read.key().clone()).collect();
         let mut request = KeysAndAttributes::builder()
             .set_keys(Some(keys))
             .consistent_read(self.consistent);
         if let Some(attributes) = &self.attributes {
             // Without its key an item cannot be told from the others.
-            let of_keys = reads.iter().flat_map(|read| read.key.keys());
+            let of_keys = reads.iter().flat_map(|read| read.key().keys());
             let names: BTreeSet<&String> = attributes.iter().chain(of_keys).collect();
             let mut places = Vec::new();
             for (place, name) in names.into_iter().enumerate() {
@@ -162,18 +119,18 @@ impl BatchTarget for DynamoReads {
     }
 
     fn check(&self, read: &KeyRead) -> Result<usize, InvalidEntry> {
-        check::key(&read.key)?;
-        Ok(2 * item_size(&read.key) + KEY_OVERHEAD)
+        check::key(read.key())?;
+        Ok(2 * item_size(read.key()) + KEY_OVERHEAD)
     }
 
     /// A call with two equal keys is refused.
     fn lane(&self, read: &KeyRead) -> Option<Lane> {
-        Some(Lane::exclusive(&(table_name(&self.table), identity(&read.key)?)))
+        Some(Lane::exclusive(&(table_name(&self.table), identity(read.key())?)))
     }
 
     /// Of a key with two attributes only the table knows which one decides on the partition.
     fn partition_key(&self, read: &KeyRead) -> Option<u64> {
-        let identity = identity(&read.key).filter(|attributes| attributes.len() == 1)?;
+        let identity = identity(read.key()).filter(|attributes| attributes.len() == 1)?;
         Some(hash_of(&(table_name(&self.table), identity)))
     }
 
@@ -220,12 +177,12 @@ fn verdicts(reads: &[KeyRead], output: BatchGetItemOutput) -> Answer {
     let places: HashMap<_, usize> = reads
         .iter()
         .enumerate()
-        .filter_map(|(place, read)| Some((identity(&read.key)?, place)))
+        .filter_map(|(place, read)| Some((identity(read.key())?, place)))
         .collect();
     // All keys of a table have the same names.
     let names: BTreeSet<&str> = reads
         .iter()
-        .flat_map(|read| read.key.keys())
+        .flat_map(|read| read.key().keys())
         .map(String::as_str)
         .collect();
     let mut verdicts = vec![None; reads.len()];

@@ -33,7 +33,7 @@ async fn each_key_gets_its_item_whatever_the_order_and_the_spelling() {
     );
     let reads = reads(&["1.0", "2", "3", "4"]);
     assert_eq!(ask(&recorder, &reads).await, "...u");
-    let titles: Vec<_> = reads.iter().map(|read| Some(read.take_item()?.remove("t")?)).collect();
+    let titles: Vec<_> = reads.iter().map(|read| read.take_item()?.remove("t")).collect();
     assert_eq!(titles, [Some(text("one")), None, Some(text("three")), None]);
 }
 

@@ -1,0 +1,52 @@
+//! A key whose item is asked for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+type Attributes = HashMap<String, AttributeValue>;
+
+/// A key whose item is asked for, and the item when it has come. A clone is the same one.
+#[derive(Clone)]
+pub struct KeyRead {
+    key: Attributes,
+    item: Arc<Mutex<Option<Attributes>>>,
+}
+
+impl KeyRead {
+    /// Asks for the item with this primary key: its partition key, and the sort key where the table has one.
+    pub fn new(key: Attributes) -> Self {
+        Self {
+            key,
+            item: Arc::default(),
+        }
+    }
+
+    /// The primary key.
+    pub fn key(&self) -> &Attributes {
+        &self.key
+    }
+
+    /// The primary key, without a copy.
+    pub fn into_key(self) -> Attributes {
+        self.key
+    }
+
+    /// Takes the item, if it has come. None has once the read has come to a good end: then the table has no item with this key.
+    pub fn take_item(&self) -> Option<Attributes> {
+        self.item.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn put_item(&self, item: Attributes) {
+        *self.item.lock().unwrap_or_else(PoisonError::into_inner) = Some(item);
+    }
+}
+
+/// Without the key, which is content.
+impl fmt::Debug for KeyRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRead").finish_non_exhaustive()
+    }
+}
