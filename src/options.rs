@@ -209,7 +209,8 @@ impl DeliveryOptions {
     }
 
     /// How long an entry may wait for others to come and fill its call, when entries come slowly: from a stream or a
-    /// [`Producer`](crate::Producer). Zero: not at all. Default: 10 ms.
+    /// [`Producer`](crate::Producer), or because they are held behind entries of their key or group that are in flight. Zero: not at
+    /// all. Default: 10 ms.
     ///
     /// A full call leaves at once, and so does all that is left when the input has ended.
     #[must_use]

@@ -212,7 +212,8 @@ where
     }
 
     /// Whether there is something to send, a free slot, and a task that can make the call soon.
-    fn may_send(&self, now: Instant) -> bool {
+    fn may_send(&mut self, now: Instant) -> bool {
+        self.supply.gather(now, !self.calls.is_empty());
         let may_leave = self.setup.may_leave(now) && self.supply.lingers_until(now, &self.ledger).is_none();
         let is_free = may_leave && self.calls.has_capacity() && self.slots.has_free(now);
         is_free && self.supply.next_len() > 0

@@ -27,6 +27,8 @@ pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
     pub(super) backlog: Backlog<T::Entry>,
     /// Chunks whose entries have arrived, for the next ones.
     emptied: Vec<Chunk<T::Entry>>,
+    /// Until when a call that is not full waits for entries that are held behind those in flight.
+    gathering: Option<Instant>,
     /// The strategy paces single partition keys.
     paces_keys: bool,
     /// That the target panicked outside of a call, if it did.
@@ -45,6 +47,7 @@ where
             fresh: Fresh::new(input),
             backlog: Backlog::new(&options.gate),
             emptied: Vec::new(),
+            gathering: None,
             paces_keys: options.gate.strategy.paces_keys(),
             fault: OnceLock::new(),
             options: Arc::new(options),
@@ -310,10 +313,27 @@ where
         chunk.len() < packed
     }
 
+    /// Lets a call that is not full wait for entries that are held, for as long as the linger: those before them are in flight.
+    ///
+    /// Otherwise calls that became small, by a few entries that were rejected, would stay so: the entries of a small call
+    /// return together and let out as few.
+    pub(super) fn gather(&mut self, now: Instant, is_in_flight: bool) {
+        let may_fill = is_in_flight && self.backlog.lanes().held() > 0 && self.backlog.next_of_bisection().is_none();
+        let is_short = may_fill && (1..self.limits.entries).contains(&self.sendable());
+        if !is_short {
+            self.gathering = None;
+        } else if self.gathering.is_none() {
+            self.gathering = now.checked_add(self.options.linger);
+        }
+    }
+
     /// Until when a chunk that is not full waits for more entries; `None` when it does not.
     ///
     /// Entries that were rejected do not wait for more: they have waited enough.
     pub(super) fn lingers_until(&self, now: Instant, ledger: &Ledger<T::Entry>) -> Option<Instant> {
+        if let Some(until) = self.gathering.filter(|until| *until > now) {
+            return Some(until);
+        }
         let is_full = self.sendable() >= self.limits.entries || self.fresh.bytes() >= self.limits.bytes;
         if is_full || !self.wants_more(ledger) || self.backlog.is_urgent() {
             return None;
