@@ -34,7 +34,7 @@ start() {
         return
     fi
     if answers "$port"; then
-        fail "port $port is taken by another program: set LOCALSTACK_PORT and DYNAMODB_PORT"
+        fail "port $port is taken by another program: set LOCALSTACK_PORT, DYNAMODB_PORT and STREAMS_PORT"
     fi
     say "starting $name on port $port"
     set -m

@@ -7,7 +7,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LOCALSTACK_PORT=${LOCALSTACK_PORT:-4566}
 # The next one. In Docker LocalStack serves DynamoDB on its own port.
 DYNAMODB_PORT=${DYNAMODB_PORT:-4567}
-export LOCALSTACK_PORT DYNAMODB_PORT
+# In Docker LocalStack serves Kinesis and Firehose on its own port, too.
+STREAMS_PORT=${STREAMS_PORT:-4568}
+export LOCALSTACK_PORT DYNAMODB_PORT STREAMS_PORT
 
 # Downloads stay here from run to run.
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/aws-batch-delivery"

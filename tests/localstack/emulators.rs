@@ -65,6 +65,12 @@ impl Emulators {
         aws_sdk_dynamodb::Client::new(&self.config)
     }
 
+    /// The configuration, for clients of other services.
+    #[cfg(all(feature = "kinesis", feature = "firehose", feature = "sns", feature = "eventbridge"))]
+    pub(crate) fn config(&self) -> &SdkConfig {
+        &self.config
+    }
+
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
         aws_sdk_s3::Client::new(&self.config)
     }

@@ -4,6 +4,7 @@
 //! `cargo test --test localstack -- --ignored` they use the emulators that the environment points to.
 
 mod bucket;
+mod consumers;
 mod emulators;
 mod extended_client;
 mod films;
@@ -11,9 +12,12 @@ mod limits;
 mod messages;
 mod offload;
 mod order;
+#[cfg(all(feature = "kinesis", feature = "firehose", feature = "sns", feature = "eventbridge"))]
+mod other_services;
 mod outages;
 mod process;
 mod queue;
+mod reads;
 mod refusals;
 mod sizes;
 mod table;
