@@ -1,22 +1,34 @@
 //! A custom target without an SDK: documents for an index with a `_bulk` API, such as Elasticsearch's.
 //!
 //! A target defines what fits into a call, checks and measures an entry, and makes one call. The delivery does the rest: splitting,
-//! pace, retries and order. The index is part of this program: it rejects a document with 429 now and then, as a full write
-//! queue does, and refuses one whose field does not fit the mapping.
+//! pace, retries and order. The index is a small server of this program on the loopback interface: it rejects a document with 429
+//! now and then, as a full write queue does, and refuses one whose field does not fit the mapping.
+//!
+//! The test below runs the target through the conformance kit, over real connections.
 //!
 //! ```text
 //! cargo run --example bulk_index
+//! cargo test --example bulk_index
 //! ```
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::Result;
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Delivery, InvalidEntry};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use axum::{Json, Router};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::{Request, header};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 struct Document {
     id: String,
@@ -25,17 +37,38 @@ struct Document {
 
 /// An index that is written to by `_bulk`.
 struct BulkIndex {
-    cluster: Arc<Cluster>,
+    client: Client<HttpConnector, Full<Bytes>>,
+    url: String,
+    limits: Limits,
 }
 
 /// A call of 5 to 15 MB is what the documentation of Elasticsearch recommends; `http.max_content_length` is 100 MB.
 const CALL_BYTES: usize = 10 << 20;
 
+impl BulkIndex {
+    fn new(url: impl Into<String>) -> Self {
+        Self {
+            client: Client::builder(TokioExecutor::new()).build_http(),
+            url: url.into(),
+            limits: Limits::new(1_000, CALL_BYTES),
+        }
+    }
+
+    /// Status and body of the answer.
+    async fn post(&self, body: String) -> Result<(StatusCode, Value)> {
+        let request = Request::post(&self.url).header(header::CONTENT_TYPE, "application/x-ndjson");
+        let response = self.client.request(request.body(Full::from(body))?).await?;
+        let status = response.status();
+        let bytes = response.into_body().collect().await?.to_bytes();
+        Ok((status, serde_json::from_slice(&bytes).unwrap_or_default()))
+    }
+}
+
 impl BatchTarget for BulkIndex {
     type Entry = Document;
 
     fn limits(&self) -> Limits {
-        Limits::new(1_000, CALL_BYTES)
+        self.limits
     }
 
     fn check(&self, document: &Document) -> Result<usize, InvalidEntry> {
@@ -43,8 +76,8 @@ impl BatchTarget for BulkIndex {
             return Err(InvalidEntry::Missing { part: "document id" });
         }
         let actual = lines(document).len();
-        if actual > CALL_BYTES {
-            let (part, limit) = ("document", CALL_BYTES);
+        let (part, limit) = ("document", self.limits.bytes);
+        if actual > limit {
             return Err(InvalidEntry::TooLarge { part, limit, actual });
         }
         Ok(actual)
@@ -56,12 +89,21 @@ impl BatchTarget for BulkIndex {
     }
 
     async fn send(&self, chunk: &[Document]) -> Answer {
-        let body: String = chunk.iter().map(lines).collect();
-        let (status, answer) = self.cluster.post_bulk(&body).await;
+        let (status, answer) = match self.post(chunk.iter().map(lines).collect()).await {
+            Ok(answered) => answered,
+            Err(error) => {
+                let fault = Fault::new("connection failed").caused_by(error.to_string());
+                return Answer::Whole(Verdict::Rejected(Rejection::Connection, fault.may_have_been_applied()));
+            }
+        };
         match answer["items"].as_array() {
-            Some(items) => Answer::Each(items.iter().map(|item| verdict(&item["index"])).collect()),
-            None if matches!(status, 401 | 403 | 404) => Answer::Stop(Fault::new(format!("HTTP {status}"))),
-            None => Answer::Whole(verdict(&answer)),
+            // Items are told by their places: of a list of another length nothing can be told.
+            Some(items) if items.len() == chunk.len() => {
+                Answer::Each(items.iter().map(|item| verdict(&item["index"])).collect())
+            }
+            None if matches!(status.as_u16(), 401 | 403 | 404) => Answer::Stop(Fault::new(format!("HTTP {status}"))),
+            None if !status.is_success() => Answer::Whole(verdict(&answer)),
+            _ => Answer::Whole(verdict(&Value::Null)),
         }
     }
 }
@@ -83,43 +125,51 @@ fn lines(document: &Document) -> String {
     format!("{}\n{}\n", json!({"index": {"_id": document.id}}), document.source)
 }
 
-/// Stands for the cluster. A program has an HTTP client here, and posts to `https://…/orders/_bulk`.
-#[derive(Default)]
-struct Cluster {
-    documents: Mutex<HashMap<String, Value>>,
-    asked: AtomicUsize,
+/// The documents of the index by their ids, and how many writes it was asked for.
+type Stored = Arc<Mutex<(HashMap<String, Value>, usize)>>;
+
+/// Actions and sources, in turns.
+fn parsed(body: &str) -> Vec<(Value, Value)> {
+    let lines = body.lines().map(|line| serde_json::from_str(line).unwrap_or_default());
+    let lines: Vec<Value> = lines.collect();
+    let pairs = lines.chunks_exact(2);
+    pairs.map(|pair| (pair[0].clone(), pair[1].clone())).collect()
 }
 
-impl Cluster {
-    async fn post_bulk(&self, body: &str) -> (u16, Value) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        let lines = body.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let lines: Vec<Value> = lines.collect();
-        let items = lines
-            .chunks_exact(2)
-            .map(|pair| json!({"index": self.write(&pair[0], &pair[1])}));
-        (200, json!({"items": items.collect::<Vec<_>>()}))
-    }
-
-    fn write(&self, action: &Value, source: &Value) -> Value {
-        if self.asked.fetch_add(1, Relaxed).is_multiple_of(50) {
+async fn bulk(State(stored): State<Stored>, body: String) -> Json<Value> {
+    let mut stored = stored.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut write = |(action, source): (Value, Value)| {
+        stored.1 += 1;
+        if stored.1.is_multiple_of(50) {
             return json!({"status": 429, "error": {"type": "es_rejected_execution_exception"}});
         }
         if !source["cents"].is_u64() {
             return json!({"status": 400, "error": {"type": "document_parsing_exception"}});
         }
-        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        documents.insert(action["index"]["_id"].to_string(), source.clone());
+        stored.0.insert(action["index"]["_id"].to_string(), source);
         json!({"status": 201})
-    }
+    };
+    let items = parsed(&body).into_iter().map(|pair| json!({"index": write(pair)}));
+    Json(json!({"items": items.collect::<Vec<_>>()}))
+}
+
+/// Serves on the loopback interface, for as long as the program runs. Returns the URL of the index's `_bulk`.
+async fn serve(routes: Router) -> Result<String> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let url = format!("http://{}/orders/_bulk", listener.local_addr()?);
+    tokio::spawn(async move { axum::serve(listener, routes.layer(DefaultBodyLimit::disable())).await });
+    Ok(url)
 }
 
 #[tokio::main]
-async fn main() {
-    let cluster = Arc::new(Cluster::default());
-    let index = Delivery::new(BulkIndex {
-        cluster: Arc::clone(&cluster),
-    });
+async fn main() -> Result<()> {
+    let stored = Stored::default();
+    let url = serve(
+        Router::new()
+            .route("/orders/_bulk", post(bulk))
+            .with_state(Arc::clone(&stored)),
+    )
+    .await?;
     let documents = (0..5_000).map(|number| Document {
         id: format!("order-{number}"),
         source: match number {
@@ -127,7 +177,7 @@ async fn main() {
             _ => json!({"cents": number * 37}),
         },
     });
-    match index.deliver(documents).await {
+    match Delivery::new(BulkIndex::new(url)).deliver(documents).await {
         Ok(report) => println!("{report}"),
         Err(error) => {
             println!("{}", error.report);
@@ -136,6 +186,102 @@ async fn main() {
             }
         }
     }
-    let documents = cluster.documents.lock().unwrap_or_else(PoisonError::into_inner);
-    println!("{} documents in the index", documents.len());
+    let stored = stored.lock().unwrap_or_else(PoisonError::into_inner);
+    println!("{} documents in the index", stored.0.len());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use aws_batch_delivery::conformance::{self, Fixture, Reply, Said, Service};
+    use axum::response::{IntoResponse, Response};
+    use tokio::runtime::Runtime;
+
+    use super::*;
+
+    struct Index;
+
+    /// What the index says of a document or of a call.
+    fn told(said: Said) -> Value {
+        let (status, code) = match said {
+            Said::Accepted => return json!({"status": 201}),
+            Said::Throttled => (429, "es_rejected_execution_exception"),
+            Said::Refused => (400, "document_parsing_exception"),
+            _ => (500, "never_heard_of_exception"),
+        };
+        json!({"status": status, "error": {"type": code}})
+    }
+
+    async fn answer(State(service): State<Service>, body: String) -> Response {
+        let number = |(action, _): &(Value, Value)| action["index"]["_id"].as_str().and_then(|id| id.parse().ok());
+        let numbers: Vec<usize> = parsed(&body).iter().filter_map(number).collect();
+        match service.call(&numbers) {
+            Reply::Each { said, strangers } => {
+                let answered = said.into_iter().filter(|said| *said != Said::Nothing);
+                let answered = answered.chain(std::iter::repeat_n(Said::Accepted, strangers));
+                let items: Vec<Value> = answered.map(|said| json!({"index": told(said)})).collect();
+                Json(json!({"items": items})).into_response()
+            }
+            Reply::Whole(Said::Nothing) => "<html>".into_response(),
+            Reply::Whole(said) => {
+                let body = told(said);
+                let status = body["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+                let status = StatusCode::from_u16(status.unwrap_or(500)).unwrap();
+                (status, Json(body)).into_response()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    impl Fixture for Index {
+        type Target = BulkIndex;
+
+        /// The server has a thread of its own, so that it is there at once.
+        fn target(&self, service: Service, limits: Option<Limits>) -> BulkIndex {
+            let routes = Router::new().route("/orders/_bulk", post(answer)).with_state(service);
+            let (sender, receiver) = std::sync::mpsc::channel();
+            thread::spawn(move || {
+                Runtime::new().unwrap().block_on(async {
+                    sender.send(serve(routes).await.unwrap()).unwrap();
+                    std::future::pending::<()>().await;
+                });
+            });
+            let mut index = BulkIndex::new(receiver.recv().unwrap());
+            index.limits = limits.unwrap_or(index.limits);
+            index
+        }
+
+        fn entry(&self, number: usize, bytes: usize) -> Document {
+            Document {
+                id: number.to_string(),
+                source: json!({"text": "x".repeat(bytes)}),
+            }
+        }
+
+        fn number(&self, document: &Document) -> usize {
+            document.id.parse().unwrap()
+        }
+
+        fn says_of_an_entry(&self) -> &[Said] {
+            &[
+                Said::Accepted,
+                Said::Throttled,
+                Said::Failed,
+                Said::Refused,
+                Said::Unknown,
+                Said::Nothing,
+            ]
+        }
+
+        fn answers_for_strangers(&self) -> bool {
+            true
+        }
+    }
+
+    #[tokio::test]
+    async fn the_index_keeps_the_contract_over_real_connections() {
+        conformance::check(Index, 25).await;
+    }
 }

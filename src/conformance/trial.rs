@@ -129,7 +129,7 @@ async fn deliver<F: Fixture>(
         .map(|(number, bytes)| fixture.entry(number, bytes))
         .collect();
     let count = entries.len();
-    let strategy = FullJitter::new(Duration::from_millis(5));
+    let strategy = FullJitter::new(Duration::from_millis(5)).cap(Duration::from_millis(50));
     let mut options = DeliveryOptions::default().backoff(strategy).retries(1_000);
     if concurrency > 0 {
         options = options.concurrency(concurrency);
