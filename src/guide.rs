@@ -5,7 +5,7 @@
 //! - Failures: [what is in doubt](#what-is-in-doubt), [what bad input gets](#what-bad-input-gets).
 //! - Use: [in a web service](#in-a-web-service), [messages that are too large](#messages-that-are-too-large),
 //!   [testing](#testing), [cookbook](#cookbook).
-//! - [Figures](benchmarks), with the commands that print them.
+//! - [Guarantees](guarantees), each with its limits and its tests. [Figures](benchmarks), with the commands that print them.
 //!
 //! # The problem
 //! A table, a queue or a shard accepts a certain number of entries a second. The number is not announced, it changes while you
@@ -213,3 +213,6 @@
 
 #[doc = include_str!("../docs/benchmarks.md")]
 pub mod benchmarks {}
+
+#[doc = include_str!("../docs/guarantees.md")]
+pub mod guarantees {}

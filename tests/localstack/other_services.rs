@@ -80,7 +80,7 @@ async fn records_of_a_partition_key_are_in_the_stream_in_their_order() {
             .limit(10_000);
         for record in call.send().await.unwrap().records {
             let text = String::from_utf8(record.data.into_inner()).unwrap();
-            stored.entry(record.partition_key).or_default().push(text);
+            stored.entry(record.partition_key.unwrap()).or_default().push(text);
         }
     }
     let mut sent: BTreeMap<String, Vec<String>> = BTreeMap::new();
