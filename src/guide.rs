@@ -5,6 +5,7 @@
 //! - Failures: [what is in doubt](#what-is-in-doubt), [what bad input gets](#what-bad-input-gets).
 //! - Use: [in a web service](#in-a-web-service), [messages that are too large](#messages-that-are-too-large),
 //!   [testing](#testing), [cookbook](#cookbook).
+//! - [When to use what](when_to_use_what): this crate, `batch-deliver`, and what AWS itself offers.
 //! - [Guarantees](guarantees), each with its limits and its tests. [Figures](benchmarks), with the commands that print them.
 //!
 //! # The problem
@@ -216,3 +217,6 @@ pub mod benchmarks {}
 
 #[doc = include_str!("../docs/guarantees.md")]
 pub mod guarantees {}
+
+#[doc = include_str!("../docs/when-to-use-what.md")]
+pub mod when_to_use_what {}

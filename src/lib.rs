@@ -1,4 +1,4 @@
-//! Bulk writes to DynamoDB tables and SQS queues.
+//! Bulk writes to DynamoDB tables and SQS queues, and the other batch calls of AWS.
 //!
 //! > Every entry that you hand over ends exactly once: **delivered**, or handed back **undelivered** with its cause.
 //!
@@ -60,6 +60,9 @@
 //!
 //! # Where things are
 //! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one call of a function.
+//! - `deliver_batch_to_kinesis`, `deliver_batch_to_firehose`, `deliver_batch_to_sns`, `deliver_batch_to_eventbridge`: the same for
+//!   other services, each behind its feature.
+//! - `delete_batch_from_sqs`, `change_visibility_batch_in_sqs`: for consumers of a queue. `get_batch_from_dynamo`: items by their keys.
 //! - [`Delivery`]: the same, reusable, and for any [target](targets); from a stream, too.
 //! - [`TypedDelivery`]: values of your own, which come back as such: `put_items`, `delete_keys`, `texts`, `json`.
 //! - [`Producer`]: single entries of many tasks; [`Receipt`], [`Fate`]: what becomes of one of them.
@@ -68,7 +71,7 @@
 //! - [`Progress`]: live figures.
 //! - [`events`]: what is logged, such as a warning when nothing is accepted any more.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] tells how the pacing works.
-//! - [`targets`]: DynamoDB, SQS, and the trait for other services.
+//! - [`targets`]: DynamoDB, SQS and the others, and the trait for services of your own, with a kit to test them by, `conformance`.
 //! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a crate of its own: an in-process AWS with real capacity,
 //!   throttling and faults, for your tests.
 //!
@@ -80,6 +83,8 @@
 //! | `aws` | with these two | `targets::classify`, for targets of your own on other SDKs of AWS |
 //! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from anything that serializes |
 //! | `sqs-serde` | no | `Delivery::json`: messages from anything that serializes |
+//! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `deliver_batch_to_kinesis` and its like for the other three |
+//! | `conformance` | no | `conformance`: tests for targets of your own |
 //! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS go through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
 //!

@@ -53,7 +53,8 @@ use crate::report::Undelivered;
 /// ```
 ///
 /// `targets::classify` and [`Lookup`](super::Lookup) are what the targets of this crate are made with;
-/// `examples/own_target.rs` is a target on an SDK of AWS, and `examples/bulk_index.rs` one without.
+/// `examples/own_target.rs` is a target on an SDK of AWS, and `examples/bulk_index.rs` one without. The feature `conformance` has a
+/// kit that tests a target against a service that answers at random.
 ///
 /// # Contract
 /// - **Shared.** All deliveries that are clones of each other, and all calls of each, share the target. Of one delivery, calls are
