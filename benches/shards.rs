@@ -8,6 +8,8 @@
 //! cargo bench --bench shards
 //! ```
 
+#![allow(clippy::cast_precision_loss, reason = "the counts of a simulation are small")]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

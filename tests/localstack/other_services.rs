@@ -116,7 +116,7 @@ async fn records_go_through_a_delivery_stream_into_a_bucket() {
         .bucket_arn(format!("arn:aws:s3:::{bucket}"));
     let create = client.create_delivery_stream().delivery_stream_name(&stream);
     let create = create.extended_s3_destination_configuration(destination.build().unwrap());
-    create.send().await.unwrap();
+    Box::pin(create.send()).await.unwrap();
 
     let records = (0..ENTRIES).map(|number| {
         let data = Blob::new(numbered(number) + "\n");
