@@ -121,7 +121,7 @@ async fn an_accepted_entry_that_is_sent_again_is_found() {
 }
 
 #[tokio::test(start_paused = true)]
-#[should_panic(expected = "was handed back: time used up")]
+#[should_panic(expected = "was handed back: retries used up")]
 async fn a_refused_call_that_is_sent_again_is_found() {
     check(Flaw::NeverGivesUp, 200).await;
 }

@@ -14,6 +14,7 @@ mod mocks;
 mod order;
 mod permission;
 mod raw;
+mod reading;
 mod resubmission;
 mod resuming;
 mod secrecy;

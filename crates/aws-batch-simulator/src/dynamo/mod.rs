@@ -3,6 +3,7 @@
 mod batch;
 mod consumed;
 mod describe;
+mod get;
 mod index;
 mod key;
 mod number;
@@ -27,8 +28,9 @@ pub use self::options::TableOptions;
 pub use self::table::Table;
 pub(crate) use self::throttling::throughput_exceeded;
 
-pub(crate) fn operate(simulator: &Arc<Inner>, operation: &str, body: Value, heard: &Heard) -> Outcome {
+pub(crate) fn operate(simulator: &Arc<Inner>, operation: &str, mut body: Value, heard: &Heard) -> Outcome {
     match operation {
+        "BatchGetItem" => get::get(simulator, &mut body),
         "BatchWriteItem" => batch::write(simulator, body, heard),
         "DescribeTable" => describe::describe(simulator, &body).into(),
         "GetItem" => read::get(simulator, &body).into(),

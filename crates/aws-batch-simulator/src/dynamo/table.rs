@@ -38,6 +38,8 @@ struct Inner {
     indexes: Vec<Index>,
     is_forgetful: bool,
     state: Mutex<State>,
+    /// What stands before batch reads.
+    reads: Mutex<Gate>,
     poison: Predicate,
     hot: Predicate,
 }
@@ -205,10 +207,15 @@ impl Table {
                 indexes,
                 is_forgetful: options.is_forgetful,
                 state: Mutex::new(state),
+                reads: Mutex::new(Gate::new(AdmissionControl::new(Capacity::unlimited(), now, seed), seed)),
                 poison: Predicate::default(),
                 hot: Predicate::default(),
             }),
         }
+    }
+
+    pub(super) fn reads(&self) -> MutexGuard<'_, Gate> {
+        lock(&self.inner.reads)
     }
 
     pub(super) fn schema(&self) -> &Schema {

@@ -9,6 +9,7 @@ mod receive;
 mod request;
 mod send;
 mod store;
+mod visibility;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub(crate) async fn operate(simulator: &Arc<Inner>, operation: &str, body: Value
         "SendMessageBatch" => send::send(simulator, body, heard),
         "ReceiveMessage" => receive::receive(simulator, &body).await.into(),
         "DeleteMessageBatch" => receive::delete(simulator, &body).into(),
+        "ChangeMessageVisibilityBatch" => visibility::change(simulator, &body).into(),
         "GetQueueUrl" => manage::url(simulator, &body).into(),
         "GetQueueAttributes" => manage::attributes(simulator, &body).into(),
         _ => unknown_operation().into(),

@@ -17,7 +17,7 @@ use crate::Inner;
 use crate::wire::Refusal;
 
 /// Seconds that a received message may be hidden: twelve hours.
-const LONGEST_VISIBILITY: u64 = 43_200;
+pub(super) const LONGEST_VISIBILITY: u64 = 43_200;
 /// Seconds that a call may wait for messages.
 const LONGEST_WAIT: u64 = 20;
 
@@ -157,7 +157,8 @@ pub(super) fn delete(simulator: &Inner, body: &Value) -> Result<Value, Refusal> 
     Ok(json!({"Successful": successful, "Failed": failed}))
 }
 
-fn read_handle(handle: &Value) -> Option<(u64, u32)> {
+/// The number of the message, and how often it was received with this handle.
+pub(super) fn read_handle(handle: &Value) -> Option<(u64, u32)> {
     let text = String::from_utf8(URL_SAFE.decode(handle.as_str()?).ok()?).ok()?;
     let (number, receives) = text.split_once(':')?;
     Some((number.parse().ok()?, receives.parse().ok()?))

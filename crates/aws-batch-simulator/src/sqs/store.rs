@@ -129,6 +129,20 @@ impl Store {
         }
     }
 
+    /// Hides a message in flight until then. Returns whether it is in flight.
+    pub(super) fn hide(&mut self, number: u64, until: Instant) -> bool {
+        let Some(message) = self.messages.get_mut(&number) else {
+            return false;
+        };
+        let Place::InFlight(due) = message.place else {
+            return false;
+        };
+        message.place = Place::InFlight(until);
+        self.in_flight.remove(&(due, number));
+        self.in_flight.insert((until, number));
+        true
+    }
+
     pub(super) fn remove(&mut self, number: u64) {
         let Some(message) = self.messages.remove(&number) else {
             return;

@@ -6,6 +6,7 @@ mod buckets;
 mod capacity;
 mod faults;
 mod queues;
+mod reads;
 mod server;
 mod tables;
 mod throughput;

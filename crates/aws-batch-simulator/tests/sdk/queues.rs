@@ -7,8 +7,8 @@ use aws_sdk_sqs::Client as Sqs;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::primitives::Blob;
 use aws_sdk_sqs::types::{
-    BatchResultErrorEntry, DeleteMessageBatchRequestEntry, Message, MessageAttributeValue, QueueAttributeName,
-    SendMessageBatchRequestEntry,
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message,
+    MessageAttributeValue, QueueAttributeName, SendMessageBatchRequestEntry,
 };
 use tokio::time::{Instant, sleep};
 
@@ -148,6 +148,64 @@ async fn messages_fail_by_themselves_for_what_concerns_them_alone() {
     );
     assert!(output.failed().iter().all(BatchResultErrorEntry::sender_fault));
     assert_eq!(queue.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_in_flight_is_hidden_for_as_long_as_is_said_then() {
+    let simulator = Simulator::new(1);
+    let url = simulator.queue("orders", QueueOptions::default()).url();
+    let sqs = simulator.sqs_client();
+    send(&sqs, &url, [message("1", "a"), message("2", "b")].into())
+        .await
+        .unwrap();
+    let received = receive(&sqs, &url).await;
+    let entry = |id: &str, handle: &str, timeout: i32| {
+        let entry = ChangeMessageVisibilityBatchRequestEntry::builder().id(id);
+        entry
+            .receipt_handle(handle)
+            .visibility_timeout(timeout)
+            .build()
+            .unwrap()
+    };
+    let [first, second] = &received[..] else {
+        panic!("{received:?}");
+    };
+    let output = sqs
+        .change_message_visibility_batch()
+        .queue_url(&url)
+        .entries(entry("show", first.receipt_handle().unwrap(), 0))
+        .entries(entry("hide", second.receipt_handle().unwrap(), 600))
+        .entries(entry("none", "no handle", 0))
+        .entries(entry("long", second.receipt_handle().unwrap(), 43_201))
+        .send()
+        .await
+        .unwrap();
+    let codes: Vec<_> = output
+        .failed()
+        .iter()
+        .map(|failed| (failed.id(), failed.code()))
+        .collect();
+    assert_eq!(
+        codes,
+        [("none", "ReceiptHandleIsInvalid"), ("long", "InvalidParameterValue")]
+    );
+    assert_eq!(output.successful().len(), 2);
+    let bodies =
+        |messages: &[Message]| -> Vec<String> { messages.iter().filter_map(|message| message.body.clone()).collect() };
+    let again = receive(&sqs, &url).await;
+    assert_eq!(bodies(&again), [first.body().unwrap()]);
+    delete(&sqs, &url, &again).await;
+    // What is not in flight cannot be hidden.
+    let gone = sqs.change_message_visibility_batch().queue_url(&url).entries(entry(
+        "gone",
+        first.receipt_handle().unwrap(),
+        0,
+    ));
+    assert_eq!(gone.send().await.unwrap().failed()[0].code(), "MessageNotInflight");
+    tokio::time::advance(Duration::from_secs(599)).await;
+    assert_eq!(bodies(&receive(&sqs, &url).await), [""; 0]);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(bodies(&receive(&sqs, &url).await), [second.body().unwrap()]);
 }
 
 #[tokio::test(start_paused = true)]

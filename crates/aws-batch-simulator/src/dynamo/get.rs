@@ -1,0 +1,239 @@
+//! `BatchGetItem`.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::invalid;
+use super::request::{Part, split};
+use super::table::Table;
+use super::throttling::throttled;
+use super::value::weigh_item;
+use crate::Inner;
+use crate::admission::{Demand, Throttle, ThroughputLimit};
+use crate::bucket::Capacity;
+use crate::fault::{Faults, InjectedFault};
+use crate::gate::{Passage, Strike, Toll};
+use crate::statistics::Statistics;
+use crate::wire::{Outcome, Refusal};
+
+/// Keys in one call at most.
+const MOST_KEYS: usize = 100;
+
+/// Bytes of an answer's items: 16 MB. Keys beyond it come back unprocessed.
+const LARGEST_ANSWER: usize = 16 * 1_024 * 1_024;
+
+/// A read unit is for each started 4 KB of an item that is read consistently, and half of one for others.
+const READ_UNIT: usize = 4_096;
+
+/// Batch reads, which have a capacity and faults of their own.
+impl Table {
+    /// Changes the capacity for batch reads, in read units a second. Unlimited at first.
+    pub fn set_read_capacity(&self, capacity: Capacity) {
+        self.reads().set_capacity(capacity);
+    }
+
+    /// What goes wrong with batch reads, at random.
+    pub fn set_read_faults(&self, faults: Faults) {
+        self.reads().set_faults(faults);
+    }
+
+    /// What goes wrong with the next batch reads, one fault a call.
+    pub fn script_reads(&self, faults: impl IntoIterator<Item = InjectedFault>) {
+        self.reads().set_script(faults);
+    }
+
+    /// What batch reads have arrived, in numbers.
+    pub fn read_statistics(&self) -> Statistics {
+        self.reads().statistics
+    }
+}
+
+/// The keys of a call to one table, and how it is to read them.
+struct Keys {
+    keys: Vec<Value>,
+    is_consistent: bool,
+    /// Attributes that come back, where these are not all.
+    attributes: Option<BTreeSet<String>>,
+    /// All else that the call says of them, for what comes back unprocessed.
+    more: Map<String, Value>,
+}
+
+pub(super) fn get(simulator: &Inner, body: &mut Value) -> Outcome {
+    let parts = match split(simulator, body).and_then(checked) {
+        Ok(parts) => parts,
+        Err(refusal) => return refusal.into(),
+    };
+    let strikes: Vec<Strike> = parts.iter().map(|part| part.table.reads().strike()).collect();
+    let replacing = strikes.iter().map(|strike| &strike.fault);
+    if let Some(fault) = replacing.clone().find(|fault| fault.replaces_answer().is_some()) {
+        return match parts.first() {
+            Some(part) if fault.is_throttle() => exceeded(&part.table).into(),
+            _ => Outcome::Struck(fault.clone()),
+        };
+    }
+    let delay = replacing.filter_map(|fault| match fault {
+        InjectedFault::Slow(delay) => Some(*delay),
+        _ => None,
+    });
+    let delay = delay.max();
+    let (mut responses, mut unprocessed, mut consumed) = (Map::new(), Map::new(), Vec::new());
+    let (mut bytes, mut processed) = (0, 0);
+    let tables: Vec<Table> = parts.iter().map(|part| part.table.clone()).collect();
+    for (
+        Part {
+            name,
+            table,
+            writes: keys,
+        },
+        strike,
+    ) in parts.into_iter().zip(strikes)
+    {
+        let found: Vec<Option<Value>> = keys.keys.iter().map(|key| table.item(key)).collect();
+        let tolls: Vec<Toll> = keys
+            .keys
+            .iter()
+            .zip(&found)
+            .map(|(key, item)| keys.toll(&table, key, item.as_ref()))
+            .collect();
+        let passages = table.reads().sift(Instant::now(), &strike, &tolls);
+        let (mut items, mut left, mut units) = (Vec::new(), Vec::new(), 0.0);
+        for (((key, item), toll), passage) in keys.keys.iter().zip(found).zip(&tolls).zip(&passages) {
+            let size = item.as_ref().map_or(0, size);
+            if *passage != Passage::Passed || bytes + size > LARGEST_ANSWER {
+                left.push(key.clone());
+                continue;
+            }
+            bytes += size;
+            processed += 1;
+            units += toll.demand.units;
+            items.extend(item.map(|item| keys.projected(item)));
+        }
+        if !left.is_empty() {
+            let mut rest = keys.more;
+            rest.insert("Keys".to_owned(), Value::Array(left));
+            unprocessed.insert(name.clone(), Value::Object(rest));
+        }
+        consumed.push(json!({"TableName": name, "CapacityUnits": units}));
+        responses.insert(name, Value::Array(items));
+    }
+    if processed == 0 {
+        if let Some(table) = tables.first() {
+            return exceeded(table).into();
+        }
+    }
+    let mut answer = json!({"Responses": responses, "UnprocessedKeys": unprocessed});
+    if let Some("TOTAL" | "INDEXES") = body["ReturnConsumedCapacity"].as_str() {
+        answer["ConsumedCapacity"] = Value::Array(consumed);
+    }
+    match delay {
+        Some(delay) => Outcome::Late(answer, delay),
+        None => Outcome::Success(answer),
+    }
+}
+
+/// The answer when no key of a call was read.
+fn exceeded(table: &Table) -> Refusal {
+    let limit = ThroughputLimit::Provisioned;
+    throttled(table, [Throttle { index: None, limit }])
+}
+
+fn size(item: &Value) -> usize {
+    item.as_object()
+        .and_then(|item| weigh_item(item).ok())
+        .unwrap_or_default()
+}
+
+/// Checks the whole call: one bad key refuses it all.
+fn checked(parts: Vec<Part<Value>>) -> Result<Vec<Part<Keys>>, Refusal> {
+    let mut count = 0;
+    let check = |Part {
+                     name,
+                     table,
+                     writes: body,
+                 }| {
+        let keys = keys(&table, body)?;
+        count += keys.keys.len();
+        if count > MOST_KEYS {
+            return Err(invalid("Too many items requested for the BatchGetItem call"));
+        }
+        Ok(Part {
+            name,
+            table,
+            writes: keys,
+        })
+    };
+    parts.into_iter().map(check).collect()
+}
+
+fn keys(table: &Table, mut body: Value) -> Result<Keys, Refusal> {
+    let Value::Array(keys) = body["Keys"].take() else {
+        return Err(invalid(
+            "1 validation error detected: Value null at 'requestItems' failed to satisfy constraint: Member must not be null",
+        ));
+    };
+    let mut distinct = HashSet::with_capacity(keys.len());
+    for key in &keys {
+        let attributes = key
+            .as_object()
+            .ok_or_else(|| Refusal::serialization("Unexpected value type in payload"))?;
+        if !distinct.insert(table.schema().key_alone(attributes)?) {
+            return Err(invalid("Provided list of item keys contains duplicates"));
+        }
+    }
+    let attributes = attributes(&body)?;
+    let Value::Object(mut more) = body else {
+        return Err(Refusal::serialization("Unexpected value type in payload"));
+    };
+    more.remove("Keys");
+    Ok(Keys {
+        keys,
+        is_consistent: more.get("ConsistentRead") == Some(&Value::Bool(true)),
+        attributes,
+        more,
+    })
+}
+
+/// The names in a projection, of attributes at the top of an item.
+fn attributes(body: &Value) -> Result<Option<BTreeSet<String>>, Refusal> {
+    let Some(expression) = body["ProjectionExpression"].as_str() else {
+        return Ok(None);
+    };
+    let name = |part: &str| {
+        let part = part.trim();
+        let name = match part.starts_with('#') {
+            true => body["ExpressionAttributeNames"][part].as_str(),
+            false => Some(part).filter(|part| !part.contains(['.', '[']) && !part.is_empty()),
+        };
+        let words = "Invalid ProjectionExpression: the simulator knows names of attributes at the top of an item";
+        name.map(str::to_owned).ok_or_else(|| invalid(words))
+    };
+    expression.split(',').map(name).collect::<Result<_, _>>().map(Some)
+}
+
+impl Keys {
+    fn toll(&self, table: &Table, key: &Value, item: Option<&Value>) -> Toll {
+        let place = key
+            .as_object()
+            .and_then(|key| table.schema().place(key))
+            .unwrap_or_default();
+        let started = item.map_or(0, size).div_ceil(READ_UNIT).max(1);
+        #[expect(clippy::cast_precision_loss, reason = "an item has 100 units at most")]
+        let units = started as f64 / if self.is_consistent { 1.0 } else { 2.0 };
+        Toll {
+            demand: Demand::new(place, units),
+            hot: false,
+        }
+    }
+
+    fn projected(&self, item: Value) -> Value {
+        match (&self.attributes, item) {
+            (Some(attributes), Value::Object(mut item)) => {
+                item.retain(|name, _| attributes.contains(name));
+                Value::Object(item)
+            }
+            (_, item) => item,
+        }
+    }
+}
