@@ -1,6 +1,6 @@
-//! What this crate logs.
+//! What this crate logs and traces.
 //!
-//! It logs by [`tracing`]: events, no spans. The targets, levels and fields on this page stay as they are from version to
+//! It does so by [`tracing`], in events and [spans](#spans). The targets, levels and fields on this page stay as they are from version to
 //! version, so that filters and alerts can rely on them; messages may change. An application sees the events when it
 //! installs a subscriber:
 //!
@@ -8,7 +8,7 @@
 //! RUST_LOG=warn,aws_batch_delivery::summary=info
 //! ```
 //!
-//! No event shows what is in an entry, an account id or a credential.
+//! No event and no span shows what is in an entry, an account id or a credential.
 //!
 //! | target | level | when |
 //! |---|---|---|
@@ -51,6 +51,42 @@
 //! | `bucket`, `key` | text | [`CLEANUP`] | an S3 object that stays |
 //! | `handler` | text | [`HANDLER`] | which one: `on_delivered`, `on_undelivered` |
 //!
+//! # Spans
+//! Each delivery is a span, each of its calls a span in it, and each request to a service a span in that of its call, or of the
+//! delivery if it asks what is needed before the first call. Without a subscriber that wants them they cost next to nothing.
+//! Events of [`PACE`] and [`CALL`] happen in these spans, so that a trace has beside the call the reason why the pace fell.
+//!
+//! | target | level | name | one for |
+//! |---|---|---|---|
+//! | [`DELIVERY`] | info | `delivery` | a delivery, from its start to its end; that of a [`Producer`](crate::Producer) lasts until it is closed or stopped |
+//! | [`CALL`] | debug | `call` | a call of the target, from the time it is made to its answer, with the entries sent |
+//! | [`REQUEST`] | debug | `request` | a request to DynamoDB or SQS; the SDK's own spans are in it |
+//!
+//! What a span has of these fields is recorded as soon as it is known:
+//!
+//! | field | type | of | |
+//! |---|---|---|---|
+//! | `destination` | text | [`DELIVERY`] | as in the events |
+//! | `delivered`, `undelivered`, `superseded`, `calls`, `resubmitted`, `throttled`, `finished` | number; true or false | [`DELIVERY`] | as in the [`Report`](crate::Report) |
+//! | `state`, `reason` | text | [`DELIVERY`] | of the pace at the end |
+//! | `sent`, `retried` | number | [`CALL`] | entries of the call, and those of them that were sent before |
+//! | `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, by what became of them |
+//! | `throttled_by` | text | [`DELIVERY`], [`CALL`] | the limits of the service that were passed, and of which table or index |
+//! | `error.type` | text | all | the service's code, or a few words: why the delivery stopped, why nothing of the call was accepted, why the request failed |
+//! | `otel.status_code` | text | all | `ERROR` where there is an `error.type` |
+//! | `otel.kind`, `otel.name` | text | [`REQUEST`] | `client`, and the service with the operation: `DynamoDB.BatchWriteItem` |
+//! | `rpc.system`, `rpc.service`, `rpc.method` | text | [`REQUEST`] | `aws-api`, `DynamoDB`, `BatchWriteItem` |
+//! | `aws.request_id` | text | [`REQUEST`] | the id that the service gave to the request, also to one that failed |
+//! | `db.system.name`, `db.operation.name` | text | [`REQUEST`], DynamoDB | `aws.dynamodb`, `BatchWriteItem` |
+//! | `db.operation.batch.size` | number | [`REQUEST`], DynamoDB | puts and deletes |
+//! | `aws.dynamodb.table_names` | text | [`REQUEST`], DynamoDB | the names of the tables, with commas between them |
+//! | `aws.dynamodb.consumed_capacity` | number | [`REQUEST`], DynamoDB | write units of all tables together, where the call has asked for them |
+//! | `messaging.system`, `messaging.operation.type`, `messaging.operation.name` | text | [`REQUEST`], SQS | `aws_sqs`, `send` or `settle`, `SendMessageBatch` |
+//! | `messaging.destination.name` | text | [`REQUEST`], SQS | the name of the queue, without its account |
+//! | `messaging.batch.message_count` | number | [`REQUEST`], SQS | messages of the request |
+//!
+//! Names with a dot are those of OpenTelemetry's semantic conventions.
+//!
 //! Deliveries whose options are clones of each other warn of a stalled destination as one. A delivery that is dropped before
 //! its end has no summary, nor has one without an entry.
 
@@ -81,5 +117,11 @@ pub const HANDLER: &str = "aws_batch_delivery::handler";
 /// What the adaptive pace does.
 pub const PACE: &str = "aws_batch_delivery::pace";
 
-/// Single calls.
+/// The span of a delivery.
+pub const DELIVERY: &str = "aws_batch_delivery::delivery";
+
+/// The span of a request to a service.
+pub const REQUEST: &str = "aws_batch_delivery::request";
+
+/// Single calls, as events and as spans.
 pub const CALL: &str = "aws_batch_delivery::call";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use super::Fixture;
+use super::fixture::Fixture;
 use super::service::{Plan, Said, Service};
 use crate::backoff::FullJitter;
 use crate::delivery::Delivery;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::future::OptionFuture;
 use tokio::task::{consume_budget, yield_now};
 use tokio::time::{Instant, sleep, sleep_until};
+use tracing::Span;
 
 use super::calls::{Call, CallPool, Settled, Slot, Slots};
 use super::entry::{Chunk, TrackedEntry};
@@ -29,8 +30,8 @@ const MANY_CALLS: usize = 10;
 /// Calls that are settled in a row before the loop looks whether the delivery has to end.
 const SETTLED_TOGETHER: usize = 64;
 
-/// Delivers every entry of the input, or hands it back.
-pub(crate) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions) -> Delivered<T::Entry>
+/// Delivers every entry of the input, or hands it back. What it comes to is recorded in the span.
+pub(super) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions, span: Span) -> Delivered<T::Entry>
 where
     T: BatchTarget,
     I: Input<Entry = T::Entry>,
@@ -68,7 +69,9 @@ where
         _ => supply.fresh.fault().cloned(),
     };
     let pace = options.gate.strategy.pace().map(|pace| (pace.state, pace.reason));
-    ledger.close(started.elapsed(), supply.fresh.has_finished(), stopped, pace)
+    let delivered = ledger.close(started.elapsed(), supply.fresh.has_finished(), stopped, pace);
+    delivered.record(&span);
+    delivered
 }
 
 /// One delivery on its way.

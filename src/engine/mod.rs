@@ -33,7 +33,30 @@ mod preparation;
 mod retry;
 mod supply;
 
-pub(crate) use delivering::deliver;
+use std::sync::Arc;
+
+use tracing::Instrument;
+
+use self::outcome::delivery_span;
+use crate::options::DeliveryOptions;
+use crate::targets::BatchTarget;
+
 pub(crate) use entry::{Confirmation, Confirms};
 pub(crate) use input::{Batch, Incoming, Input, Streamed};
 pub(crate) use outcome::Delivered;
+
+/// Delivers every entry of the input, or hands it back, in a span of its own.
+///
+/// Not an `async fn`: the future of one would hold the input and the options once more.
+pub(crate) fn deliver<T, I>(
+    target: Arc<T>,
+    input: I,
+    options: DeliveryOptions,
+) -> impl Future<Output = Delivered<T::Entry>>
+where
+    T: BatchTarget,
+    I: Input<Entry = T::Entry>,
+{
+    let span = delivery_span(&*target);
+    delivering::deliver(target, input, options, span.clone()).instrument(span)
+}

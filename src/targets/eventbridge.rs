@@ -2,14 +2,17 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::pin::pin;
 
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::config::Builder;
+use aws_sdk_eventbridge::operation::RequestId;
 use aws_sdk_eventbridge::types::{PutEventsRequestEntry, PutEventsResultEntry};
 use tracing::warn;
 
 use super::correlate::{by_place, told};
 use super::lookup::{Lookup, LookupError};
+use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
 use super::{Acknowledgement, Answer, BatchTarget, Fault, Limits, Verdict, classify};
 use crate::events::LOOKUP;
@@ -70,6 +73,12 @@ impl EventBus {
         self
     }
 
+    /// Without what comes before the bus's name in an ARN: the account id is in there.
+    fn short_name(&self) -> &str {
+        let name = self.name.rsplit_once(":event-bus/");
+        name.map_or(&*self.name, |(_, name)| name)
+    }
+
     async fn describe(&self) -> Result<bool, LookupError> {
         let call = self.client.describe_event_bus().name(&self.name).customize();
         match call.config_override(self.changes.clone()).send().await {
@@ -85,10 +94,8 @@ impl EventBus {
 impl BatchTarget for EventBus {
     type Entry = PutEventsRequestEntry;
 
-    /// Without what comes before the bus's name in an ARN: the account id is in there.
     fn name(&self) -> Cow<'_, str> {
-        let name = self.name.rsplit_once(":event-bus/");
-        format!("eventbridge/{}", name.map_or(&*self.name, |(_, name)| name)).into()
+        format!("eventbridge/{}", self.short_name()).into()
     }
 
     fn limits(&self) -> Limits {
@@ -142,8 +149,17 @@ impl BatchTarget for EventBus {
         });
         let events: Vec<_> = events.collect();
         let sent = events.len();
+        let span = request_span!(
+            "EventBridge",
+            "PutEvents",
+            messaging.system = "aws_eventbridge",
+            messaging.operation.type = "send",
+            messaging.destination.name = self.short_name(),
+            messaging.batch.message_count = sent,
+        );
         let call = self.client.put_events().set_entries(Some(events)).customize();
-        match call.config_override(self.changes.clone()).send().await {
+        let request = pin!(call.config_override(self.changes.clone()).send());
+        match in_span(request, &span, RequestId::request_id).await {
             Ok(output) => {
                 let verdicts = output.entries.unwrap_or_default().into_iter().map(verdict);
                 by_place("EventBridge", sent, verdicts)

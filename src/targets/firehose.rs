@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::pin::pin;
 
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::config::Builder;
+use aws_sdk_firehose::operation::RequestId;
 use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 
 use super::correlate::{by_place, told};
+use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
 use super::{Acknowledgement, Answer, BatchTarget, Limits, Verdict, classify};
 use crate::invalid::InvalidEntry;
@@ -84,12 +87,21 @@ impl BatchTarget for FirehoseStream {
     }
 
     async fn send(&self, records: &[Record]) -> Answer {
+        let span = request_span!(
+            "Firehose",
+            "PutRecordBatch",
+            messaging.system = "aws_firehose",
+            messaging.operation.type = "send",
+            messaging.destination.name = &*self.name,
+            messaging.batch.message_count = records.len(),
+        );
         let call = self
             .client
             .put_record_batch()
             .delivery_stream_name(&self.name)
             .set_records(Some(records.to_vec()));
-        match call.customize().config_override(self.changes.clone()).send().await {
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        match in_span(request, &span, RequestId::request_id).await {
             Ok(output) => {
                 let verdicts = output.request_responses.into_iter().map(verdict);
                 by_place("Firehose", records.len(), verdicts)

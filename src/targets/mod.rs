@@ -39,6 +39,15 @@ mod recording;
     feature = "sns",
     feature = "eventbridge"
 ))]
+mod request;
+#[cfg(any(
+    feature = "dynamodb",
+    feature = "sqs",
+    feature = "kinesis",
+    feature = "firehose",
+    feature = "sns",
+    feature = "eventbridge"
+))]
 mod single_attempt;
 #[cfg(feature = "sns")]
 pub mod sns;
@@ -57,5 +66,6 @@ pub use limits::Limits;
 pub use lookup::{Lookup, LookupError};
 pub use target::BatchTarget;
 pub use throttling::ThrottlingReason;
+pub(crate) use throttling::in_words;
 #[cfg(feature = "aws")]
 pub use transmission::Transmission;

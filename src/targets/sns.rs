@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::pin::pin;
 
 use aws_sdk_sns::Client;
 use aws_sdk_sns::config::Builder;
+use aws_sdk_sns::operation::RequestId;
 use aws_sdk_sns::types::{BatchResultErrorEntry, PublishBatchRequestEntry, PublishBatchResultEntry};
 
 use super::correlate::{by_id, wire_id};
@@ -12,6 +14,7 @@ use super::deduplication::Deduplication;
 use super::fifo::{FIFO_SUFFIX, check_ids};
 use super::lane::hash_of;
 use super::lookup::LookupError;
+use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
 use super::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify, classify_entry};
 use crate::invalid::InvalidEntry;
@@ -90,6 +93,11 @@ impl SnsTopic {
         self
     }
 
+    /// Without what comes before the topic's name in the ARN: the account id is in there.
+    fn short_name(&self) -> &str {
+        self.arn.rsplit(':').next().unwrap_or_default()
+    }
+
     fn group<'a>(&self, message: &'a PublishBatchRequestEntry) -> Option<&'a str> {
         message.message_group_id().filter(|_| self.is_fifo)
     }
@@ -111,10 +119,8 @@ impl SnsTopic {
 impl BatchTarget for SnsTopic {
     type Entry = PublishBatchRequestEntry;
 
-    /// Without what comes before the topic's name in the ARN: the account id is in there.
     fn name(&self) -> Cow<'_, str> {
-        let name = self.arn.rsplit(':').next();
-        format!("sns/{}", name.unwrap_or_default()).into()
+        format!("sns/{}", self.short_name()).into()
     }
 
     fn limits(&self) -> Limits {
@@ -170,6 +176,14 @@ impl BatchTarget for SnsTopic {
 
     async fn send(&self, messages: &[PublishBatchRequestEntry]) -> Answer {
         let sent = messages.len();
+        let span = request_span!(
+            "SNS",
+            "PublishBatch",
+            messaging.system = "aws.sns",
+            messaging.operation.type = "send",
+            messaging.destination.name = self.short_name(),
+            messaging.batch.message_count = sent,
+        );
         let messages = messages.iter().cloned().enumerate().map(|(place, mut message)| {
             message.id = wire_id(place);
             message
@@ -179,7 +193,8 @@ impl BatchTarget for SnsTopic {
             .publish_batch()
             .topic_arn(&self.arn)
             .set_publish_batch_request_entries(Some(messages.collect()));
-        match call.customize().config_override(self.changes.clone()).send().await {
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        match in_span(request, &span, RequestId::request_id).await {
             Ok(output) => by_id(
                 "SNS",
                 sent,

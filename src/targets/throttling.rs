@@ -53,6 +53,13 @@ impl ThrottlingReason {
     }
 }
 
+/// The reasons in one text, if there are any.
+pub(crate) fn in_words<'a>(reasons: impl IntoIterator<Item = &'a ThrottlingReason>) -> Option<String> {
+    let mut words = String::new();
+    let written = ThrottlingReason::write_all(reasons, &mut words);
+    written.ok().filter(|()| !words.is_empty()).map(|()| words)
+}
+
 impl fmt::Display for ThrottlingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)?;

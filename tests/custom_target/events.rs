@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use aws_batch_delivery::events::{STALLED, STOPPED, SUMMARY, UNCLAIMED};
+use aws_batch_delivery::events::{CALL, DELIVERY, STALLED, STOPPED, SUMMARY, UNCLAIMED};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use futures::future::join_all;
@@ -267,4 +267,15 @@ async fn a_delivery_without_an_entry_logs_nothing() {
     delivery.deliver([]).await.unwrap();
     delivery.deliver_stream(stream::pending()).await.unwrap();
     assert_eq!(log.events().len(), 0, "{:?}", log.events());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_any_target_are_spans_in_the_delivery() {
+    let log = Log::start();
+    let (numbers, _) = Numbers::answering(|_, chunk| accept(chunk));
+    Delivery::new(numbers).options(patient()).deliver(0..3).await.unwrap();
+    let spans = log.spans();
+    assert_eq!(spans[0].target, DELIVERY);
+    assert_eq!(spans[0].field("delivered"), "3");
+    assert_eq!((spans[1].target, spans[1].parent), (CALL, Some(0)));
 }

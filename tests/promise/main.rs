@@ -20,6 +20,7 @@ mod resuming;
 mod secrecy;
 mod setup;
 mod sharing;
+mod spans;
 mod splitting;
 mod stalled;
 mod stopping;

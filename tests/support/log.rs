@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{DefaultGuard, set_default};
 use tracing::{Level, Metadata, Subscriber};
+use tracing_core::span::Current;
 
 /// An event with its fields as text.
 #[derive(Debug, Clone)]
@@ -24,24 +25,53 @@ impl Logged {
     }
 }
 
-/// The events of this crate that the current thread logs, as long as this is held.
+/// A span with its fields as text.
+#[derive(Debug, Clone)]
+pub(crate) struct Traced {
+    pub(crate) target: &'static str,
+    /// The place of the span that it is in.
+    pub(crate) parent: Option<usize>,
+    pub(crate) fields: BTreeMap<&'static str, String>,
+}
+
+impl Traced {
+    /// A field of the span; empty where nothing was recorded.
+    pub(crate) fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    events: Vec<Logged>,
+    spans: Vec<Traced>,
+    /// The places of the spans that the thread is in.
+    entered: Vec<usize>,
+    metadata: Vec<&'static Metadata<'static>>,
+}
+
+/// The events and spans of this crate that the current thread logs, as long as this is held.
 pub(crate) struct Log {
-    events: Arc<Mutex<Vec<Logged>>>,
+    seen: Arc<Mutex<Seen>>,
     _guard: DefaultGuard,
 }
 
 impl Log {
     pub(crate) fn start() -> Self {
-        let events = Arc::default();
-        let collector = Collector(Arc::clone(&events));
+        let seen = Arc::default();
+        let collector = Collector(Arc::clone(&seen));
         Self {
-            events,
+            seen,
             _guard: set_default(collector),
         }
     }
 
     pub(crate) fn events(&self) -> Vec<Logged> {
-        self.events.lock().unwrap().clone()
+        self.seen.lock().unwrap().events.clone()
+    }
+
+    pub(crate) fn spans(&self) -> Vec<Traced> {
+        self.seen.lock().unwrap().spans.clone()
     }
 
     /// The events of this target.
@@ -52,34 +82,77 @@ impl Log {
     }
 }
 
-struct Collector(Arc<Mutex<Vec<Logged>>>);
+struct Collector(Arc<Mutex<Seen>>);
+
+impl Collector {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap()
+    }
+}
+
+/// Ids begin at 1.
+fn id(place: usize) -> Id {
+    Id::from_u64(place as u64 + 1)
+}
+
+fn place(id: &Id) -> usize {
+    usize::try_from(id.into_u64()).unwrap() - 1
+}
 
 impl Subscriber for Collector {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("aws_batch_delivery")
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        let mut seen = self.seen();
+        let current = seen.entered.last().copied().filter(|_| attributes.is_contextual());
+        seen.spans.push(Traced {
+            target: attributes.metadata().target(),
+            parent: attributes.parent().map(place).or(current),
+            fields: fields.0,
+        });
+        seen.metadata.push(attributes.metadata());
+        id(seen.spans.len() - 1)
     }
 
-    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record(&self, id: &Id, values: &Record<'_>) {
+        let mut fields = Fields::default();
+        values.record(&mut fields);
+        self.seen().spans[place(id)].fields.extend(fields.0);
+    }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        self.0.lock().unwrap().push(Logged {
+        self.seen().events.push(Logged {
             target: event.metadata().target(),
             level: *event.metadata().level(),
             fields: fields.0,
         });
     }
 
-    fn enter(&self, _: &Id) {}
+    fn enter(&self, id: &Id) {
+        self.seen().entered.push(place(id));
+    }
 
-    fn exit(&self, _: &Id) {}
+    fn exit(&self, id: &Id) {
+        let mut seen = self.seen();
+        let entered = seen.entered.iter().rposition(|entered| *entered == place(id));
+        seen.entered.remove(entered.unwrap());
+    }
+
+    fn current_span(&self) -> Current {
+        let seen = self.seen();
+        match seen.entered.last() {
+            Some(&current) => Current::new(id(current), seen.metadata[current]),
+            None => Current::none(),
+        }
+    }
 }
 
 #[derive(Default)]

@@ -8,11 +8,14 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
+use tracing::field::Empty;
+use tracing::{Instrument, Span, debug_span};
 
 use super::key_counts::KeyCounts;
 use super::settle::{Settled, accepts_all, settle};
 use crate::engine::entry::Chunk;
 use crate::engine::retry::Bisection;
+use crate::events::CALL;
 use crate::guarded::panicked;
 use crate::pace::Departure;
 use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
@@ -31,15 +34,42 @@ pub(crate) struct Caller<T> {
     pub(crate) attempt_timeout: Duration,
     /// Cancelled when calls in flight are given up.
     pub(crate) abandoned: CancellationToken,
+    /// The delivery that the calls are made for.
+    pub(crate) span: Span,
 }
 
 /// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The
 /// bisection that the chunk is a part of comes back with it.
 pub(crate) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Settled<T::Entry> {
+    let span = debug_span!(
+        target: CALL,
+        parent: &caller.span,
+        "call",
+        sent = call.chunk.len(),
+        retried = Empty,
+        accepted = Empty,
+        throttled = Empty,
+        failed = Empty,
+        refused = Empty,
+        throttled_by = Empty,
+        error.type = Empty,
+        otel.status_code = Empty,
+    );
+    if !span.is_disabled() {
+        let retried = call.chunk.states.iter().filter(|state| state.history.is_some());
+        span.record("retried", retried.count());
+    }
+    let settled = pin!(make_it(caller, call)).instrument(span.clone()).await;
+    settled.record(&span);
+    settled
+}
+
+async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Settled<T::Entry> {
     let Caller {
         target,
         attempt_timeout,
         abandoned,
+        ..
     } = caller;
     let Call {
         chunk,

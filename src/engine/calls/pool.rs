@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinError, JoinSet, consume_budget};
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use super::call::{Call, Caller, make};
 use super::queue::{CallQueue, CapacitySignal, Queued};
@@ -42,6 +43,7 @@ impl<T: BatchTarget> CallPool<T> {
                 target,
                 attempt_timeout,
                 abandoned: CancellationToken::new(),
+                span: Span::current(),
             }),
             tasks: JoinSet::new(),
             staying: 0,

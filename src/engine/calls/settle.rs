@@ -3,12 +3,13 @@
 use std::iter::{repeat, repeat_with};
 
 use tokio::time::Instant;
+use tracing::Span;
 
 use crate::backoff::Outcome;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::retry::Bisection;
 use crate::fate::Fate;
-use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict};
+use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict, in_words};
 
 /// A call that is over. Accepted entries are gone; the others are here.
 pub(crate) struct Settled<E> {
@@ -176,6 +177,35 @@ impl<E> Settled<E> {
             }
         }
         reasons
+    }
+
+    /// Tells the call's span what it came to.
+    pub(crate) fn record(&self, span: &Span) {
+        if span.is_disabled() {
+            return;
+        }
+        let outcome = &self.outcome;
+        span.record("accepted", outcome.accepted);
+        span.record("throttled", outcome.throttled);
+        span.record("failed", outcome.failed);
+        span.record("refused", outcome.refused);
+        span.record("throttled_by", in_words(self.throttling_reasons()));
+        if let Some(fault) = self.fault() {
+            span.record("error.type", fault.code());
+            span.record("otel.status_code", "ERROR");
+        }
+    }
+
+    /// Why nothing of the call was accepted, if so.
+    fn fault(&self) -> Option<&Fault> {
+        let of_all = self.stop.as_ref().or(self.refused_alone.as_ref());
+        let of_dispute = || {
+            let state = self.disputed.as_ref()?.states.first()?;
+            state.history.as_ref()?.fault.as_ref()
+        };
+        of_all
+            .or_else(of_dispute)
+            .or_else(|| self.first_rejection().map(|(_, fault)| fault))
     }
 
     /// Why the first of its entries was rejected, if none was accepted.

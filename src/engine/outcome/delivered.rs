@@ -2,12 +2,38 @@
 
 use std::error::Error;
 
-use tracing::{field, info, warn};
+use tracing::{Span, field, info, info_span, warn};
 
 use crate::backoff::{PaceReason, PaceState};
-use crate::events::SUMMARY;
+use crate::events::{DELIVERY, SUMMARY};
+use crate::guarded::destination;
 use crate::report::{Causes, DeliveryError, Report, Undelivered};
-use crate::targets::Fault;
+use crate::targets::{BatchTarget, Fault, in_words};
+
+/// The span of a delivery to this target. Its calls are children of it.
+pub(crate) fn delivery_span<T: BatchTarget>(target: &T) -> Span {
+    let span = info_span!(
+        target: DELIVERY,
+        "delivery",
+        destination = field::Empty,
+        delivered = field::Empty,
+        undelivered = field::Empty,
+        superseded = field::Empty,
+        calls = field::Empty,
+        resubmitted = field::Empty,
+        throttled = field::Empty,
+        finished = field::Empty,
+        throttled_by = field::Empty,
+        state = field::Empty,
+        reason = field::Empty,
+        error.type = field::Empty,
+        otel.status_code = field::Empty,
+    );
+    if !span.is_disabled() {
+        span.record("destination", destination(target));
+    }
+    span
+}
 
 /// What a delivery came to.
 pub(crate) struct Delivered<E> {
@@ -35,6 +61,33 @@ impl<E> Delivered<E> {
     pub(crate) fn with_taken(mut self, taken: Causes) -> Self {
         self.taken = taken;
         self
+    }
+
+    /// Tells the delivery's [span](delivery_span) what it came to.
+    pub(crate) fn record(&self, span: &Span) {
+        if span.is_disabled() {
+            return;
+        }
+        let report = &self.report;
+        span.record("delivered", report.delivered);
+        span.record("undelivered", report.undelivered);
+        span.record("superseded", report.superseded);
+        span.record("calls", report.calls);
+        span.record("resubmitted", report.resubmitted);
+        span.record("throttled", report.throttled);
+        span.record("finished", report.finished);
+        span.record(
+            "throttled_by",
+            in_words(report.throttled_by.iter().map(|calls| &calls.reason)),
+        );
+        if let Some((state, reason)) = self.pace {
+            span.record("state", field::display(state));
+            span.record("reason", field::display(reason));
+        }
+        if let Some(fault) = &self.stopped {
+            span.record("error.type", fault.code());
+            span.record("otel.status_code", "ERROR");
+        }
     }
 
     /// Logs what it came to, unless there was no entry.

@@ -16,7 +16,7 @@ use crate::fate::Fate;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
-use crate::targets::{BatchTarget, Fault, ThrottlingReason};
+use crate::targets::{BatchTarget, Fault, in_words};
 
 /// Entries of the input that are handed back together when a delivery ends early.
 const HANDED_BACK_TOGETHER: usize = 1_000;
@@ -87,7 +87,7 @@ impl<E: Send + 'static> Ledger<E> {
             throttled = outcome.throttled,
             failed = outcome.failed,
             refused = outcome.refused,
-            throttled_by = in_words(&reasons),
+            throttled_by = in_words(reasons.iter().copied()),
             "call answered"
         );
         if let Some(chunk) = &settled.disputed {
@@ -235,13 +235,6 @@ impl<E> Ledger<E> {
             self.read_ahead = now;
         }
     }
-}
-
-/// The reasons in one text, if there are any.
-fn in_words(reasons: &[&ThrottlingReason]) -> Option<String> {
-    let mut words = String::new();
-    let written = ThrottlingReason::write_all(reasons.iter().copied(), &mut words);
-    written.ok().filter(|()| !words.is_empty()).map(|()| words)
 }
 
 impl<E> Drop for Ledger<E> {

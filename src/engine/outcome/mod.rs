@@ -9,6 +9,6 @@ mod ending;
 mod hand_backs;
 mod ledger;
 
-pub(crate) use delivered::Delivered;
+pub(crate) use delivered::{Delivered, delivery_span};
 pub(crate) use ending::Ending;
 pub(crate) use ledger::Ledger;

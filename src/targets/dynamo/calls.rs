@@ -1,16 +1,21 @@
 //! The calls of the service.
 
 use std::collections::HashMap;
+use std::pin::pin;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::RequestId;
 use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemError, BatchGetItemOutput};
 use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
 use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity, WriteRequest};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use tracing::field::{Empty, display};
 
+use super::table::{consumed, short_name};
+use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 
 /// The client, and what each call changes in its configuration.
@@ -34,12 +39,31 @@ impl Calls {
         requests: HashMap<String, Vec<WriteRequest>>,
         metered: bool,
     ) -> Result<BatchWriteItemOutput, SdkError<BatchWriteItemError, HttpResponse>> {
+        let span = request_span!(
+            "DynamoDB",
+            "BatchWriteItem",
+            db.system.name = "aws.dynamodb",
+            db.operation.name = "BatchWriteItem",
+            db.operation.batch.size = requests.values().map(Vec::len).sum::<usize>(),
+            aws.dynamodb.table_names = Empty,
+            aws.dynamodb.consumed_capacity = Empty,
+        );
+        if !span.is_disabled() {
+            let mut tables: Vec<_> = requests.keys().map(|table| short_name(table)).collect();
+            tables.sort_unstable();
+            span.record("aws.dynamodb.table_names", display(tables.join(",")));
+        }
         let call = self
             .client
             .batch_write_item()
             .set_request_items(Some(requests))
             .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
-        call.customize().config_override(self.changes.clone()).send().await
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let result = in_span(request, &span, RequestId::request_id).await;
+        if let Ok(output) = &result {
+            span.record("aws.dynamodb.consumed_capacity", consumed(output.consumed_capacity()));
+        }
+        result
     }
 
     /// Makes one call that reads from a table, and asks for the capacity that it takes.
@@ -48,20 +72,42 @@ impl Calls {
         table: &str,
         keys: KeysAndAttributes,
     ) -> Result<BatchGetItemOutput, SdkError<BatchGetItemError, HttpResponse>> {
+        let span = request_span!(
+            "DynamoDB",
+            "BatchGetItem",
+            db.system.name = "aws.dynamodb",
+            db.operation.name = "BatchGetItem",
+            db.operation.batch.size = keys.keys().len(),
+            aws.dynamodb.table_names = short_name(table),
+            aws.dynamodb.consumed_capacity = Empty,
+        );
         let call = self
             .client
             .batch_get_item()
             .request_items(table, keys)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        call.customize().config_override(self.changes.clone()).send().await
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let result = in_span(request, &span, RequestId::request_id).await;
+        if let Ok(output) = &result {
+            span.record("aws.dynamodb.consumed_capacity", consumed(output.consumed_capacity()));
+        }
+        result
     }
 
     pub(super) async fn describe(
         &self,
         table: &str,
     ) -> Result<DescribeTableOutput, SdkError<DescribeTableError, HttpResponse>> {
+        let span = request_span!(
+            "DynamoDB",
+            "DescribeTable",
+            db.system.name = "aws.dynamodb",
+            db.operation.name = "DescribeTable",
+            aws.dynamodb.table_names = short_name(table),
+        );
         let call = self.client.describe_table().table_name(table);
-        call.customize().config_override(self.changes.clone()).send().await
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        in_span(request, &span, RequestId::request_id).await
     }
 }
 

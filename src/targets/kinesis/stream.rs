@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::pin::pin;
 
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::config::Builder;
+use aws_sdk_kinesis::operation::RequestId;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, PutRecordsResultEntry};
 use tracing::debug;
 
@@ -14,6 +16,7 @@ use crate::invalid::InvalidEntry;
 use crate::targets::correlate::{by_place, told};
 use crate::targets::lane::hash_of;
 use crate::targets::lookup::{Lookup, LookupError};
+use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 use crate::targets::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify};
 
@@ -98,6 +101,12 @@ impl KinesisStream {
         }
     }
 
+    /// Without what comes before the stream's name in an ARN: the account id is in there.
+    fn short_name(&self) -> &str {
+        let name = self.stream.rsplit_once(":stream/");
+        name.map_or(&*self.stream, |(_, name)| name)
+    }
+
     async fn list_shards(&self) -> Result<Shards, LookupError> {
         let mut shards = Vec::new();
         let mut next = None;
@@ -127,10 +136,8 @@ impl KinesisStream {
 impl BatchTarget for KinesisStream {
     type Entry = PutRecordsRequestEntry;
 
-    /// Without what comes before the stream's name in an ARN: the account id is in there.
     fn name(&self) -> Cow<'_, str> {
-        let name = self.stream.rsplit_once(":stream/");
-        format!("kinesis/{}", name.map_or(&*self.stream, |(_, name)| name)).into()
+        format!("kinesis/{}", self.short_name()).into()
     }
 
     fn limits(&self) -> Limits {
@@ -186,10 +193,19 @@ impl BatchTarget for KinesisStream {
     }
 
     async fn send(&self, records: &[PutRecordsRequestEntry]) -> Answer {
+        let span = request_span!(
+            "Kinesis",
+            "PutRecords",
+            messaging.system = "aws_kinesis",
+            messaging.operation.type = "send",
+            messaging.destination.name = self.short_name(),
+            messaging.batch.message_count = records.len(),
+        );
         let (name, arn) = self.name_or_arn();
         let call = self.client.put_records().set_stream_name(name).set_stream_arn(arn);
         let call = call.set_records(Some(records.to_vec())).customize();
-        match call.config_override(self.changes.clone()).send().await {
+        let request = pin!(call.config_override(self.changes.clone()).send());
+        match in_span(request, &span, RequestId::request_id).await {
             Ok(output) => {
                 let verdicts = output.records.into_iter().map(verdict);
                 by_place("Kinesis", records.len(), verdicts)

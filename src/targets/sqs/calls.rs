@@ -1,8 +1,11 @@
 //! The calls of the service.
 
+use std::pin::pin;
+
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::error::SdkError;
+use aws_sdk_sqs::operation::RequestId;
 use aws_sdk_sqs::operation::change_message_visibility_batch::{
     ChangeMessageVisibilityBatchError, ChangeMessageVisibilityBatchOutput,
 };
@@ -15,6 +18,8 @@ use aws_sdk_sqs::types::{
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
+use super::short_name;
+use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 
 /// The client, and what each call changes in its configuration.
@@ -38,12 +43,22 @@ impl Calls {
         queue_url: &str,
         messages: Vec<SendMessageBatchRequestEntry>,
     ) -> Result<SendMessageBatchOutput, SdkError<SendMessageBatchError, HttpResponse>> {
+        let span = request_span!(
+            "SQS",
+            "SendMessageBatch",
+            messaging.system = "aws_sqs",
+            messaging.operation.type = "send",
+            messaging.operation.name = "SendMessageBatch",
+            messaging.destination.name = short_name(queue_url),
+            messaging.batch.message_count = messages.len(),
+        );
         let call = self
             .client
             .send_message_batch()
             .queue_url(queue_url)
             .set_entries(Some(messages));
-        call.customize().config_override(self.changes.clone()).send().await
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        in_span(request, &span, RequestId::request_id).await
     }
 
     /// Deletes the messages with these receipt handles in one call.
@@ -52,12 +67,22 @@ impl Calls {
         queue_url: &str,
         entries: Vec<DeleteMessageBatchRequestEntry>,
     ) -> Result<DeleteMessageBatchOutput, SdkError<DeleteMessageBatchError, HttpResponse>> {
+        let span = request_span!(
+            "SQS",
+            "DeleteMessageBatch",
+            messaging.system = "aws_sqs",
+            messaging.operation.type = "settle",
+            messaging.operation.name = "DeleteMessageBatch",
+            messaging.destination.name = short_name(queue_url),
+            messaging.batch.message_count = entries.len(),
+        );
         let call = self
             .client
             .delete_message_batch()
             .queue_url(queue_url)
             .set_entries(Some(entries));
-        call.customize().config_override(self.changes.clone()).send().await
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        in_span(request, &span, RequestId::request_id).await
     }
 
     /// Gives the messages with these receipt handles other visibility timeouts in one call.
@@ -66,12 +91,22 @@ impl Calls {
         queue_url: &str,
         entries: Vec<ChangeMessageVisibilityBatchRequestEntry>,
     ) -> Result<ChangeMessageVisibilityBatchOutput, SdkError<ChangeMessageVisibilityBatchError, HttpResponse>> {
+        let span = request_span!(
+            "SQS",
+            "ChangeMessageVisibilityBatch",
+            messaging.system = "aws_sqs",
+            messaging.operation.type = "settle",
+            messaging.operation.name = "ChangeMessageVisibilityBatch",
+            messaging.destination.name = short_name(queue_url),
+            messaging.batch.message_count = entries.len(),
+        );
         let call = self
             .client
             .change_message_visibility_batch()
             .queue_url(queue_url)
             .set_entries(Some(entries));
-        call.customize().config_override(self.changes.clone()).send().await
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        in_span(request, &span, RequestId::request_id).await
     }
 
     /// Asks for one attribute of the queue.
@@ -80,12 +115,20 @@ impl Calls {
         queue_url: &str,
         name: QueueAttributeName,
     ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
+        let span = request_span!(
+            "SQS",
+            "GetQueueAttributes",
+            messaging.system = "aws_sqs",
+            messaging.operation.name = "GetQueueAttributes",
+            messaging.destination.name = short_name(queue_url),
+        );
         let call = self
             .client
             .get_queue_attributes()
             .queue_url(queue_url)
             .attribute_names(name);
-        call.customize().config_override(self.changes.clone()).send().await
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        in_span(request, &span, RequestId::request_id).await
     }
 }
 
