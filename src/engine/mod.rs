@@ -47,7 +47,7 @@ pub(crate) use outcome::Delivered;
 
 /// Delivers every entry of the input, or hands it back, in a span of its own.
 ///
-/// Not an `async fn`: the future of one would hold the input and the options once more.
+/// Not an `async fn`, whose future would hold the input and the options once more.
 pub(crate) fn deliver<T, I>(
     target: Arc<T>,
     input: I,

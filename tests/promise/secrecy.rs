@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::events::{CALL, STALLED, SUMMARY};
+use aws_batch_delivery::events::{CALL, DELIVERY, STALLED, SUMMARY};
 use aws_batch_delivery::{DeliveryError, DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_batch_simulator::{Capacity, InjectedFault};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -59,6 +59,12 @@ fn logged(log: &Log) -> String {
         // The simulator's first one has as many zeros in a row as its account id.
         span.fields.remove("aws.request_id");
     }
+    assert!(
+        spans
+            .iter()
+            .all(|span| span.parent.is_some() || span.target == DELIVERY),
+        "{spans:#?}"
+    );
     format!("{:?} {spans:?}", log.events())
 }
 

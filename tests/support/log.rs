@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::{DefaultGuard, set_default};
-use tracing::{Level, Metadata, Subscriber};
+use tracing::subscriber::{DefaultGuard, NoSubscriber, set_default};
+use tracing::{Dispatch, Level, Metadata, Subscriber};
 use tracing_core::span::Current;
 
 /// An event with its fields as text.
@@ -50,6 +50,10 @@ struct Seen {
     metadata: Vec<&'static Metadata<'static>>,
 }
 
+/// As long as there is only one subscriber, `tracing` asks only that of the thread in which an event or span comes up first,
+/// and another test's thread has none: then it would be off for all.
+static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+
 /// The events and spans of this crate that the current thread logs, as long as this is held.
 pub(crate) struct Log {
     seen: Arc<Mutex<Seen>>,
@@ -58,6 +62,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn start() -> Self {
+        LazyLock::force(&ANOTHER);
         let seen = Arc::default();
         let collector = Collector(Arc::clone(&seen));
         Self {

@@ -64,9 +64,9 @@ impl<E> Delivered<E> {
     }
 
     /// Tells the delivery's [span](delivery_span) what it came to.
-    pub(crate) fn record(&self, span: &Span) {
+    pub(crate) fn recorded_in(self, span: &Span) -> Self {
         if span.is_disabled() {
-            return;
+            return self;
         }
         let report = &self.report;
         span.record("delivered", report.delivered);
@@ -88,6 +88,7 @@ impl<E> Delivered<E> {
             span.record("error.type", fault.code());
             span.record("otel.status_code", "ERROR");
         }
+        self
     }
 
     /// Logs what it came to, unless there was no entry.
