@@ -70,8 +70,7 @@ where
     };
     let pace = options.gate.strategy.pace().map(|pace| (pace.state, pace.reason));
     let delivered = ledger.close(started.elapsed(), supply.fresh.has_finished(), stopped, pace);
-    delivered.record(&span);
-    delivered
+    delivered.recorded_in(&span)
 }
 
 /// One delivery on its way.
