@@ -12,6 +12,10 @@ ci:
 test:
     .ci/run test
 
+# All targets against a service that answers at random, and the tests of those that a plain `cargo test` does not build.
+targets:
+    .ci/run targets
+
 format:
     .ci/run format
 
