@@ -186,7 +186,7 @@ fn verdict(answer: PutEventsResultEntry) -> Verdict {
 impl fmt::Debug for EventBus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EventBus")
-            .field("name", &self.name)
+            .field("bus", &self.short_name())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

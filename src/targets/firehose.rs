@@ -120,7 +120,7 @@ fn verdict(answer: PutRecordBatchResponseEntry) -> Verdict {
 impl fmt::Debug for FirehoseStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FirehoseStream")
-            .field("name", &self.name)
+            .field("delivery_stream", &self.name)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

@@ -235,7 +235,7 @@ fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
 impl fmt::Debug for SnsTopic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SnsTopic")
-            .field("topic_arn", &self.arn)
+            .field("topic", &self.short_name())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

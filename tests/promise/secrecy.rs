@@ -1,9 +1,9 @@
-//! No message of this crate shows what is in an entry, and no event or span an account id.
+//! No message of this crate shows what is in an entry, and no event, span or target an account id.
 
 use std::time::Duration;
 
 use aws_batch_delivery::events::{CALL, DELIVERY, STALLED, SUMMARY};
-use aws_batch_delivery::{DeliveryError, DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
+use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_batch_simulator::{Capacity, InjectedFault};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -50,6 +50,22 @@ async fn errors_do_not_show_what_is_in_an_entry() {
         .unwrap_err();
     assert_eq!(error.undelivered().len(), 2);
     assert!(!said(&error).contains(SECRET), "{}", said(&error));
+}
+
+#[test]
+fn what_shows_a_target_does_not_show_its_account() {
+    const ACCOUNT: &str = "123456789012";
+    let (simulator, _) = with_table();
+    let table = format!("arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/orders");
+    let queue = format!("https://sqs.us-east-1.amazonaws.com/{ACCOUNT}/orders");
+    let shown = [
+        format!("{:?}", Delivery::to_dynamo(simulator.dynamo_client(), &table)),
+        format!("{:?}", Delivery::to_dynamo_tables(simulator.dynamo_client(), [&table])),
+        format!("{:?}", Delivery::to_sqs(simulator.sqs_client(), &queue)),
+    ];
+    for shown in shown {
+        assert!(shown.contains("orders") && !shown.contains(ACCOUNT), "{shown}");
+    }
 }
 
 /// Everything that was logged and traced.

@@ -231,7 +231,7 @@ fn unanswered(code: &'static str) -> Verdict {
 impl fmt::Debug for DynamoReads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamoReads")
-            .field("table", &self.table)
+            .field("table", &short_name(&self.table))
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

@@ -226,7 +226,7 @@ pub(super) fn consumed(capacity: &[ConsumedCapacity]) -> Option<f64> {
 impl fmt::Debug for DynamoTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamoTable")
-            .field("table", &self.table)
+            .field("table", &short_name(&self.table))
             .field("key", &self.key.get())
             .field("limits", &self.limits)
             .finish_non_exhaustive()

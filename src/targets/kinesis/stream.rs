@@ -230,7 +230,7 @@ fn verdict(answer: PutRecordsResultEntry) -> Verdict {
 impl fmt::Debug for KinesisStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KinesisStream")
-            .field("stream", &self.stream)
+            .field("stream", &self.short_name())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

@@ -39,6 +39,7 @@ fn checked(topic: &SnsTopic, message: PublishBatchRequestEntryBuilder) -> Result
 fn the_log_names_the_topic_without_its_account() {
     assert_eq!(topic(ARN).name(), "sns/orders");
     assert_eq!(fifo().name(), "sns/orders.fifo");
+    assert!(!format!("{:?}", topic(ARN)).contains("123456789012"));
 }
 
 #[test]

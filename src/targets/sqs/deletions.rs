@@ -88,7 +88,7 @@ impl BatchTarget for SqsDeletions {
 impl fmt::Debug for SqsDeletions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqsDeletions")
-            .field("queue_url", &self.url)
+            .field("queue", &short_name(&self.url))
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

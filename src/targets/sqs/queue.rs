@@ -202,7 +202,7 @@ impl BatchTarget for SqsQueue {
 impl fmt::Debug for SqsQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqsQueue")
-            .field("queue_url", &self.queue.url)
+            .field("queue", &short_name(&self.queue.url))
             .field("limits", &self.queue.limits)
             .finish_non_exhaustive()
     }

@@ -142,7 +142,7 @@ impl BatchTarget for SqsVisibility {
 impl fmt::Debug for SqsVisibility {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqsVisibility")
-            .field("queue_url", &self.url)
+            .field("queue", &short_name(&self.url))
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

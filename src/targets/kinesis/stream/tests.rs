@@ -47,6 +47,7 @@ async fn a_stream_is_named_or_given_by_its_arn() {
         let recorder = Recorder::answering(200, r#"{"Records":[{"SequenceNumber":"7","ShardId":"0"}]}"#);
         let stream = KinesisStream::new(client(&recorder), given);
         assert_eq!(stream.name(), "kinesis/orders");
+        assert!(!format!("{stream:?}").contains("123456789012"));
         let answer = stream.send(&[record("a").build().unwrap()]).await;
         let body = recorder.only_request().body;
         assert!(body.contains(expected), "{body}");
