@@ -24,20 +24,20 @@ use crate::pace::{Departure, Permit, QueuedUp};
 use crate::report::Cause;
 use crate::targets::BatchTarget;
 
-/// The strategy is told that there is [`more`](Waiter::more) when so many calls could be filled with what is known to be there.
+/// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.
 const MANY_CALLS: usize = 10;
 
-/// Calls that are settled in a row before the loop looks whether the delivery has to end.
+/// The most calls that are settled in a row before the loop checks whether the delivery has to end.
 const SETTLED_TOGETHER: usize = 64;
 
-/// Delivers every entry of the input, or hands it back. What it comes to is recorded in the span.
+/// Delivers every entry of the input, or hands it back. Records the result in the span.
 pub(super) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions, span: Span) -> Delivered<T::Entry>
 where
     T: BatchTarget,
     I: Input<Entry = T::Entry>,
 {
     let started = Instant::now();
-    // Boxed, since it has kilobytes, and so would every future around this one.
+    // Boxed because it is several kilobytes large, and every future that contains it would be as large.
     let mut delivery = Box::new(Delivering::new(target, input, options));
     let ending = match delivery.prepare().await {
         None if delivery.is_done() => None,
@@ -73,7 +73,7 @@ where
     delivered.recorded_in(&span)
 }
 
-/// One delivery on its way.
+/// The state of one running delivery.
 struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     target: Arc<T>,
     options: DeliveryOptions,
@@ -106,18 +106,18 @@ where
         }
     }
 
-    /// Lets the target get ready. Returns why the delivery ends before it began.
+    /// Lets the target prepare. Returns why the delivery ends before its first call, if it does.
     async fn prepare(&mut self) -> Option<Ending> {
         let prepared = prepare(&*self.target, &mut self.supply.fresh, &self.options, &mut self.watch);
         prepared.await.map(|limits| self.supply.limits = limits).err()
     }
 
-    /// Whether everything is settled.
+    /// Whether every entry is settled.
     fn is_done(&self) -> bool {
         self.supply.is_exhausted() && self.calls.is_empty()
     }
 
-    /// Delivers until everything is settled, or until it has to end early.
+    /// Delivers until every entry is settled, or until the delivery has to end early.
     async fn run(&mut self) -> Option<Ending> {
         let options = self.options.clone();
         let mut cancelled = pin!(options.cancellation.cancelled());
@@ -136,7 +136,7 @@ where
             self.supply.give_up_expired(now, &mut self.ledger);
             let refilled = self.supply.refill(now, &mut self.ledger);
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
-            // The target may have panicked over an entry that was read.
+            // The target may have panicked in a method that `refill` called.
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
             }
@@ -186,7 +186,7 @@ where
         }
     }
 
-    /// The end, when it was ordered from outside.
+    /// Why the delivery has to end now, if it has to.
     fn ordered_end(&self, now: Instant) -> Option<Ending> {
         if self.options.cancellation.is_cancelled() {
             return Some(Ending::Cancelled);
@@ -201,7 +201,8 @@ where
         out_of_time.map(|fault| Ending::OutOfTime(fault.clone()))
     }
 
-    /// Sends as long as there are entries, slots, and no word from the strategy to wait. Returns the wait.
+    /// Sends calls while there are entries and slots and the strategy permits it. Returns the place in the queue when the
+    /// strategy makes the next call wait.
     fn send_what_may_go(&mut self, now: Instant) -> Option<QueuedUp> {
         while self.may_send(now) {
             let Some(permit) = Permit::at_once(&self.options.gate, &self.wanted()) else {
@@ -221,7 +222,7 @@ where
         is_free && self.supply.next_len() > 0
     }
 
-    /// What the next call would like to carry.
+    /// The request for the next call, as the strategy is told it.
     fn wanted(&self) -> Waiter {
         let known = self.supply.may_soon_go().saturating_add(self.supply.fresh.known());
         let entries = || self.supply.next_len().min(self.most());
@@ -231,12 +232,12 @@ where
         }
     }
 
-    /// How many entries a call may carry at most, by what the last ones came to.
+    /// How many entries a call may carry at most, judging by the last answers.
     fn most(&self) -> usize {
         self.refusals.most().min(self.setup.most())
     }
 
-    /// Delivers the next chunk in the slot that goes next.
+    /// Delivers the next chunk in the next free slot.
     fn send(&mut self, permit: Permit) {
         let most = permit.entries().min(self.most());
         let (chunk, bisection) = match self.supply.backlog.bisections_mut().next(most) {
@@ -255,11 +256,11 @@ where
         }
     }
 
-    /// Delivers a chunk.
+    /// Starts a call with the chunk.
     ///
-    /// What is left over of it rests, and is then delivered by this same function, in a chunk topped up with fresh entries.
-    /// Each call is a future of its own in a task that the runtime polls for itself, not one inside the other, so that 100,000
-    /// calls cost neither stack nor memory.
+    /// Leftovers of the call wait in the backlog; a later call of this function carries them, topped up with fresh entries.
+    /// Each call is a future in a task of its own, not nested in this one, so that 100,000 calls in a row need neither more
+    /// stack nor more memory.
     fn deliver(&mut self, chunk: Chunk<T::Entry>, bisection: Option<Bisection<T::Entry>>, departure: Departure) {
         let call = Call {
             chunk,
@@ -269,7 +270,7 @@ where
         self.calls.start(call);
     }
 
-    /// Settles a call that has ended, and others that have ended meanwhile, which share the way back to where calls leave.
+    /// Settles a call that has ended, and up to [`SETTLED_TOGETHER`] more that have ended as well, before new calls leave.
     /// Returns why the delivery has to end, if it has to.
     fn settle_all_ended(&mut self, first: Settled<T::Entry>) -> Option<Ending> {
         let mut ending = self.settle(first);
@@ -283,7 +284,8 @@ where
         ending
     }
 
-    /// Books what a call came to, and sends its leftovers to rest. Returns why the delivery has to end, if it has to.
+    /// Counts the result of a call and puts its leftovers into the backlog. Returns why the delivery has to end, if it has
+    /// to.
     fn settle(&mut self, settled: Settled<T::Entry>) -> Option<Ending> {
         let now = Instant::now();
         self.book(&settled);
@@ -306,7 +308,7 @@ where
         self.watch.call_ended(settled);
     }
 
-    /// The next moment at which something changes by itself.
+    /// The next moment at which something changes without an event.
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let has_entries = self.supply.may_soon_go() > 0 || self.supply.backlog.next_of_bisection().is_some();
         let of_calls = [
@@ -320,12 +322,12 @@ where
             .next_events(now, &self.options)
             .chain(of_calls)
             .chain(self.supply.lingers_until(now, &self.ledger))
-            // A slot that has rested may still have to wait for the strategy; that wait ends otherwise.
+            // A slot whose delay is over may still wait for the strategy; that wait has its own deadline.
             .filter(|event| *event > now)
             .min()
     }
 
-    /// Waits for the calls in flight, which have the grace to end.
+    /// Waits for the calls in flight, for at most the grace period.
     async fn await_in_flight(&mut self, ending: &Ending) {
         let mut grace = pin!(sleep(self.options.grace));
         while !self.calls.is_empty() {
@@ -340,7 +342,7 @@ where
         }
     }
 
-    /// Hands back all of a call that was not accepted, after the end was ordered.
+    /// Hands back everything that a call did not deliver, after the delivery was told to end.
     fn hand_back(&mut self, settled: Settled<T::Entry>, ending: &Ending) {
         for (entry, fault) in settled.refused {
             let cause = match &settled.stop {
@@ -358,7 +360,7 @@ where
         }
     }
 
-    /// Hands back what was not in flight when the end was ordered, to the last entry of the input.
+    /// Hands back everything that was not in flight when the delivery was told to end, up to the last entry of the input.
     async fn hand_back_the_rest(&mut self, ending: &Ending) {
         for entry in self.supply.take_all() {
             self.give_back_waiting(entry, ending);

@@ -6,20 +6,20 @@
 //!                     └──── retry ◀─────┘ rejected, or refused as a whole
 //! ```
 //!
-//! - `entry`: one entry on its way, and the chunk of a call.
-//! - `input`: where the entries come from, checked and measured once.
-//! - `order`: holds entries back whose key or group has another one under way.
-//! - `retry`: what was read and waits, and when a leftover goes again.
-//! - `supply`: what there is to send, packed into chunks.
-//! - `calls`: the calls in flight, and from the answer to the fate of each entry.
-//! - `health`: whether the service takes anything at all.
-//! - `outcome`: the fate of the entries, and the way back.
-//! - `preparation`: what is done before the first call.
-//! - `delivering`: the loop, which applies what the others decide.
-//! - `later`: moments that may be too far away for a clock.
+//! - `entry`: one entry and its state, and the chunk of a call.
+//! - `input`: the source of the entries, and the entries that were read and checked.
+//! - `order`: holds entries of a lane while earlier ones are not settled.
+//! - `retry`: the entries that wait, and when a rejected one is sent again.
+//! - `supply`: the entries to send, packed into chunks.
+//! - `calls`: the calls in flight, and the step from an answer to the fate of each entry.
+//! - `health`: whether the service accepts anything at all.
+//! - `outcome`: counts the fate of the entries, and hands them back.
+//! - `preparation`: what happens before the first call.
+//! - `delivering`: the loop, which asks the others and applies their decisions.
+//! - `later`: moments that may be too far away for the clock.
 //!
-//! It knows no AWS: the service is a [`BatchTarget`](crate::targets::BatchTarget). It has no clock but tokio's, so that
-//! paused time works. The pace that deliveries share is `crate::pace`.
+//! The engine does not know AWS: the service is a [`BatchTarget`](crate::targets::BatchTarget). It uses tokio's clock alone, so
+//! that tests can pause it. The pace that deliveries share is in `crate::pace`.
 
 mod calls;
 mod delivering;
@@ -47,7 +47,7 @@ pub(crate) use outcome::Delivered;
 
 /// Delivers every entry of the input, or hands it back, in a span of its own.
 ///
-/// Not an `async fn`, whose future would hold the input and the options once more.
+/// Not an `async fn`, because its future would contain the input and the options twice.
 pub(crate) fn deliver<T, I>(
     target: Arc<T>,
     input: I,

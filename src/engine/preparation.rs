@@ -1,4 +1,4 @@
-//! What is done before the first call.
+//! What happens before the first call.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -14,8 +14,8 @@ use crate::guarded::{guarded, panicked};
 use crate::options::DeliveryOptions;
 use crate::targets::{BatchTarget, Limits};
 
-/// Lets the target get ready, if there is anything to deliver, and asks for its limits. Fails with why the delivery ends before
-/// it began.
+/// Lets the target prepare, if there is anything to deliver, and returns its limits. Returns an error when the delivery
+/// ends before its first call.
 pub(super) async fn prepare<T, I>(
     target: &T,
     fresh: &mut Fresh<I>,
@@ -27,7 +27,7 @@ where
     I: Input<Entry = T::Entry>,
 {
     let deadline = OptionFuture::from(options.deadline.map(sleep_until));
-    // A single call may take as long as an attempt, however little time its entry has for retries.
+    // The preparation may take as long as an attempt, even when entries may be tried for less.
     let patience = options.patience().max(options.attempt_timeout);
     let preparation = async {
         while !fresh.has_next() {
@@ -41,7 +41,7 @@ where
         let fault = || guarded("the target's `preparation_fault`", || target.preparation_fault()).ok()?;
         match timeout(patience, watch.over(options, fault, preparing)).await {
             Ok(Err(panic)) => Err(panicked("the target's `prepare`", &*panic)),
-            // If there was no time, the first call says what is wrong.
+            // If the preparation timed out, the answer to the first call tells what is wrong.
             Ok(Ok(())) | Err(_) => Ok(limits),
         }
     };

@@ -1,4 +1,4 @@
-//! What there is to send: read, lined up in its lane, packed.
+//! The entries to send: reads them, orders them by lane, and packs them into chunks.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,23 +15,23 @@ use crate::options::DeliveryOptions;
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault, Lane, Limits, Rejection};
 
-/// Entries that are read before the loop looks after other things.
+/// The most entries that are read before the loop looks at other events.
 const READS_AT_ONCE: usize = 10_000;
 
-/// What there is to send: fresh entries, and those that wait.
+/// The entries to send: fresh ones, and those in the backlog.
 pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
     target: Arc<T>,
     options: Arc<DeliveryOptions>,
     pub(super) limits: Limits,
     pub(super) fresh: Fresh<I>,
     pub(super) backlog: Backlog<T::Entry>,
-    /// Chunks whose entries have arrived, for the next ones.
+    /// Chunks whose entries were all delivered; their memory is used again.
     emptied: Vec<Chunk<T::Entry>>,
-    /// Until when a call that is not full waits for entries that are held behind those in flight.
+    /// Until when a call that is not full waits for entries that are held behind entries in flight.
     gathering: Option<Instant>,
-    /// The strategy paces single partition keys.
+    /// Whether the strategy paces single partition keys.
     paces_keys: bool,
-    /// That the target panicked outside of a call, if it did.
+    /// The panic of the target outside of a call, if there was one.
     fault: OnceLock<Fault>,
 }
 
@@ -54,18 +54,18 @@ where
         }
     }
 
-    /// That the target panicked outside of a call, if it did.
+    /// The panic of the target outside of a call, if there was one.
     pub(super) fn fault(&self) -> Option<&Fault> {
         self.fault.get()
     }
 
-    /// Whether there is nothing to send, and nothing more comes.
+    /// Whether there is nothing left to send and the input has ended.
     pub(super) fn is_exhausted(&self) -> bool {
         self.fresh.len() == 0 && self.backlog.is_empty() && self.fresh.has_ended()
     }
 
-    /// Whether more entries are to be read: for the next chunk, unless too many wait, so that a long input does not pile up in
-    /// memory behind a service that takes nothing, or a handler of undelivered entries that takes its time.
+    /// Whether more entries should be read for the next chunk. Not while too many wait, so that a long input does not fill
+    /// the memory while the service accepts nothing, or while a handler of undelivered entries is slow.
     pub(super) fn wants_more(&self, ledger: &Ledger<T::Entry>) -> bool {
         let wanted = self.limits.entries.max(1);
         let (handed_back, their_bytes) = ledger.handing_back();
@@ -84,10 +84,9 @@ where
         (entries, bytes)
     }
 
-    /// Reads and checks entries as long as there are some and they are wanted. Returns `false` if there may be more
-    /// to read at once.
+    /// Reads and checks entries while more are available and wanted. Returns `false` when more may be available at once.
     ///
-    /// Entries that are superseded as soon as they are read would be read without end; so others have their turn in between.
+    /// The number of reads is limited, because entries that are superseded at once could otherwise be read without end.
     pub(super) fn refill(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>) -> bool {
         let counts_units = self.options.gate.strategy.counts_units();
         let mut reads = 0..READS_AT_ONCE;
@@ -111,7 +110,7 @@ where
         true
     }
 
-    /// An entry was read: it may go, or is held in its lane.
+    /// An entry was read: it becomes sendable, or is held in its lane.
     fn line_up(&mut self, ledger: &mut Ledger<T::Entry>) {
         let Some((newest, lane)) = self.fresh.newest() else {
             return;
@@ -142,7 +141,8 @@ where
         }
     }
 
-    /// From the first hot key on, what may go waits by its key; and when another key has become hot, it moves to its line.
+    /// Once a key is hot, sendable entries wait by their key. When another key has become hot, its entries move to the line
+    /// of that key.
     pub(super) fn heed_hot_keys(&mut self) {
         if !self.paces_keys || !self.backlog.has_new_hot_key() {
             return;
@@ -154,20 +154,21 @@ where
         }
     }
 
-    /// Whether an entry that is out of its lane need not arrive any more.
+    /// Whether an entry that its lane has released is superseded by one that the lane holds.
     pub(super) fn is_outdated(&self, entry: &TrackedEntry<T::Entry>) -> bool {
         let overwrites = overwrites(&*self.target, &self.fault);
         self.options.last_write_wins && self.backlog.lanes().is_superseded(entry, overwrites)
     }
 
-    /// The fate of an entry is known: the next one of its lane may go.
+    /// The fate of an entry is known: the next one of its lane becomes sendable.
     pub(super) fn leave(&mut self, lane: Option<Lane>) {
         if let Some(fresh) = self.backlog.leave(lane) {
             self.fresh.let_out(fresh);
         }
     }
 
-    /// A call is over: what it leaves over rests, or is handed back. Returns how long the slot of the call rests.
+    /// A call is over: its leftovers wait for their retry, or are handed back. Returns how long the slot of the call stays
+    /// empty.
     pub(super) fn settle(
         &mut self,
         mut settled: Settled<T::Entry>,
@@ -200,7 +201,7 @@ where
         rest
     }
 
-    /// Decides for each entry that was rejected. Returns those that go again, with the moment until which they rest.
+    /// Decides for each rejected entry. Returns those that are sent again, each with the moment of its retry.
     fn decide(
         &mut self,
         retries: &mut Retries<'_>,
@@ -226,7 +227,7 @@ where
         again
     }
 
-    /// Hands back what was rejected and whose time is used up.
+    /// Hands back the rejected entries whose time is used up.
     pub(super) fn give_up_expired(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>) {
         let mut expired = self.backlog.take_expired(now, &self.options);
         while let Some(mut entry) = expired.pop() {
@@ -240,13 +241,13 @@ where
                 ledger.hand_back(entry, Cause::TimeUsedUp(fault));
             }
             if expired.is_empty() {
-                // The next one of a lane may have been sent before as well.
+                // The next entry of a lane may have been sent before as well.
                 expired = self.backlog.take_expired(now, &self.options);
             }
         }
     }
 
-    /// How many entries may soon go, as far as is known.
+    /// How many entries are sendable now or soon, as far as is known.
     pub(super) fn may_soon_go(&self) -> usize {
         self.backlog.may_soon_go() + self.fresh.len()
     }
@@ -259,13 +260,13 @@ where
     fn sendable(&self) -> usize {
         let most = self.limits.entries.max(1);
         let ready = self.backlog.ready(most) + self.fresh.len();
-        // Held entries can only share a call that leaves for a ready one.
+        // A held entry can only share a call with a ready one.
         let joinable = if ready > 0 { self.backlog.lanes().joinable() } else { 0 };
         (ready + joinable).min(most)
     }
 
-    /// What the entries of the next chunk count for with a strategy that counts units, without held ones that share its call;
-    /// `None` where entries are counted.
+    /// What the entries of the next chunk count for with a strategy that counts units, without the held ones that may join
+    /// it; `None` when entries are counted.
     pub(super) fn next_cost(&self) -> Option<usize> {
         if self.backlog.next_of_bisection().is_some() || !self.options.gate.strategy.counts_units() {
             return None;
@@ -275,10 +276,11 @@ where
         Some(next.map(|state| state.cost).sum::<usize>() + self.backlog.ready_by_key(most))
     }
 
-    /// Packs a chunk whose entries count for at most `cost`, none of which is outdated; the first one goes whatever it costs.
+    /// Packs a chunk whose entries count for at most `cost` and of which none is superseded. The first entry is packed
+    /// whatever it costs.
     ///
-    /// Entries that were rejected before go first. Those that are held in a lane but may share its call go last, so that a call
-    /// carries few entries of one lane where it can.
+    /// Rejected entries go first. Entries that are held in a lane but may share its call go last, so that a call carries
+    /// few entries of one lane if possible.
     pub(super) fn pack(&mut self, cost: usize, ledger: &mut Ledger<T::Entry>) -> Chunk<T::Entry> {
         let expected = cost.min(self.sendable());
         let mut chunk = self.emptied.pop().unwrap_or_else(|| Chunk::with_capacity(expected));
@@ -296,7 +298,7 @@ where
         }
     }
 
-    /// Drops what need not arrive any more. Returns whether there was any.
+    /// Drops superseded entries. Returns whether there were any.
     fn drop_outdated(&mut self, chunk: &mut Chunk<T::Entry>, ledger: &mut Ledger<T::Entry>) -> bool {
         let packed = chunk.len();
         let taken = std::mem::replace(chunk, Chunk::with_capacity(packed));
@@ -313,10 +315,10 @@ where
         chunk.len() < packed
     }
 
-    /// Lets a call that is not full wait for entries that are held, for as long as the linger: those before them are in flight.
+    /// Lets a call that is not full wait, for at most the linger, for entries that are held behind entries in flight.
     ///
-    /// Otherwise calls that became small, by a few entries that were rejected, would stay so: the entries of a small call
-    /// return together and let out as few.
+    /// Otherwise calls that became small through a few rejections would stay small: the entries of a small call are settled
+    /// together and release equally few.
     pub(super) fn gather(&mut self, now: Instant, is_in_flight: bool) {
         let may_fill = is_in_flight && self.backlog.lanes().held() > 0 && self.backlog.next_of_bisection().is_none();
         let is_short = may_fill && (1..self.limits.entries).contains(&self.sendable());
@@ -327,9 +329,9 @@ where
         }
     }
 
-    /// Until when a chunk that is not full waits for more entries; `None` when it does not.
+    /// Until when a chunk that is not full waits for more entries; `None` when it does not wait.
     ///
-    /// Entries that were rejected do not wait for more: they have waited enough.
+    /// Rejected entries do not linger: they have already waited for their retry.
     pub(super) fn lingers_until(&self, now: Instant, ledger: &Ledger<T::Entry>) -> Option<Instant> {
         if let Some(until) = self.gathering.filter(|until| *until > now) {
             return Some(until);
@@ -343,12 +345,12 @@ where
         fresh.into_iter().chain(by_key).min().filter(|until| *until > now)
     }
 
-    /// The next one of the input, for handing it back.
+    /// The next entry of the input, to be handed back.
     pub(super) fn pop_unread(&mut self) -> Option<TrackedEntry<T::Entry>> {
         self.fresh.pop_unread(&*self.target, &self.limits)
     }
 
-    /// All that was read, but for what is held in lanes.
+    /// All entries that were read, except those that are held in lanes.
     pub(super) fn take_all(&mut self) -> Vec<TrackedEntry<T::Entry>> {
         let mut all = self.backlog.take_all();
         all.extend(self.fresh.take_all());
@@ -356,7 +358,7 @@ where
     }
 }
 
-/// Whether a newer entry leaves nothing of an older one. A target that panics over it has said no.
+/// Whether a newer entry overwrites an older one completely. A panic of the target counts as no.
 fn overwrites<T: BatchTarget>(target: &T, fault: &OnceLock<Fault>) -> impl Fn(&T::Entry, &T::Entry) -> bool {
     |newer, older| {
         guarded("the target's `supersedes`", || target.supersedes(newer, older)).unwrap_or_else(|panicked| {

@@ -20,26 +20,26 @@ use crate::guarded::panicked;
 use crate::pace::Departure;
 use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
-/// One call that is to be made.
+/// One call to make.
 pub(crate) struct Call<E> {
     pub(crate) chunk: Chunk<E>,
-    /// What the chunk is a part of, when a call was refused before.
+    /// The bisection that the chunk belongs to, if it is a part of a refused call.
     pub(crate) bisection: Option<Bisection<E>>,
     pub(crate) departure: Departure,
 }
 
-/// What all calls of a delivery are made with.
+/// What all calls of a delivery share.
 pub(crate) struct Caller<T> {
     pub(crate) target: Arc<T>,
     pub(crate) attempt_timeout: Duration,
-    /// Cancelled when calls in flight are given up.
+    /// Cancelled when calls in flight are abandoned.
     pub(crate) abandoned: CancellationToken,
-    /// The delivery that the calls are made for.
+    /// The span of the delivery.
     pub(crate) span: Span,
 }
 
-/// Makes one call and settles it. No entry is lost whatever happens to the call: a timeout, an abandonment, a panic. The
-/// bisection that the chunk is a part of comes back with it.
+/// Makes one call and settles it. The entries survive whatever happens to the call: a timeout, an abandonment, a panic. The
+/// bisection of the chunk is returned with them.
 pub(crate) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Settled<T::Entry> {
     let span = debug_span!(
         target: CALL,
@@ -79,7 +79,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
     let sent_at = departure.sent_at();
     let counts_units = departure.counts_units();
     let (answer, units) = {
-        // It stays where it is made: the SDK's future of a call has kilobytes, and each layer around it would move them.
+        // Pinned in place: the future of an SDK call is several kilobytes large, and each layer around it would copy them.
         let call = pin!(async {
             if counts_units {
                 target.send_metered(&chunk.entries).await
@@ -107,7 +107,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
     settled
 }
 
-/// It is not known what became of the call.
+/// The answer of a call whose outcome is not known.
 fn lost(what: &'static str) -> Answer {
     Answer::Whole(Verdict::Rejected(
         Rejection::Connection,

@@ -1,14 +1,14 @@
-//! What a call came to, key by key.
+//! The result of a call for each partition key.
 
 use super::settle::Settled;
 use crate::backoff::KeyOutcome;
 use crate::engine::entry::{EntryState, TrackedEntry};
 
-/// What a call came to for each partition key of its entries.
+/// The result of a call for each partition key of its entries.
 pub(crate) struct KeyCounts(Vec<KeyOutcome>);
 
 impl KeyCounts {
-    /// The entries of a call by their keys, if they have any and if that is `wanted`.
+    /// Counts the entries of a call by key, if they have keys and `wanted` says so.
     pub(crate) fn of<E>(states: &[EntryState<E>], wanted: impl FnOnce(()) -> bool) -> Self {
         let has_keys = states.iter().any(|state| state.key.is_some());
         let mut counts = Self(Vec::new());
@@ -35,7 +35,7 @@ impl KeyCounts {
         &mut self.0[place]
     }
 
-    /// Takes off what was not accepted.
+    /// Subtracts the entries that were not accepted.
     pub(crate) fn settle<E>(&mut self, settled: &Settled<E>) {
         if self.0.is_empty() {
             return;
@@ -51,7 +51,7 @@ impl KeyCounts {
             count.accepted -= state.cost;
             if rejection.is_throttle() {
                 count.throttled += state.cost;
-                // The rejection is counted already.
+                // `settle` has counted this rejection already.
                 if state.rejections() == 1 {
                     count.fresh_throttled += state.cost;
                     count.first_attempts.1 += 1;

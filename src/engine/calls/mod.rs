@@ -1,9 +1,9 @@
 //! The calls.
 //!
-//! - `slots`: one for each call that may be in flight, and when it may leave.
-//! - `call`: one call and its answer; `key_counts`: what it came to, key by key.
+//! - `slots`: one slot for each call that may be in flight, and when it may be used.
+//! - `call`: one call and its answer; `key_counts`: its result for each partition key.
 //! - `settle`: from the answer to the fate of each entry.
-//! - `pool`: the calls in flight; `queue`: those that wait for a task.
+//! - `pool`: the calls in flight; `queue`: the calls that wait for a task.
 
 mod call;
 mod key_counts;

@@ -16,18 +16,18 @@ use super::queue::{CallQueue, CapacitySignal, Queued};
 use super::settle::Settled;
 use crate::targets::BatchTarget;
 
-/// Tasks that may wait for a call, and chunks that may wait for entries. More are not kept after a burst of calls.
+/// How many idle tasks and empty chunks are kept after a burst of calls.
 pub(crate) const KEPT: usize = 64;
 
-/// Makes calls, each in a task that the runtime polls for itself, and tells what they came to.
+/// Makes calls, each in a task of its own, and returns their results.
 ///
-/// A task that has made its call takes the next one. The SDK's future of a call has five kilobytes: to make space for each
-/// and to move it there costs more than the rest of this crate does for the call. The task whose call ends first takes
-/// the next one, so that no more of that space is touched than there are calls that wait for an answer.
+/// A task that has made its call takes the next one. The future of an SDK call is five kilobytes large: allocating it for
+/// each call and moving it there costs more than the rest of this crate's work for the call. The task whose call ends first
+/// takes the next one, so that no more of these futures are in use than there are calls in flight.
 pub(crate) struct CallPool<T: BatchTarget> {
     caller: Arc<Caller<T>>,
     tasks: JoinSet<()>,
-    /// The tasks that were not told to end.
+    /// Tasks that were not told to end.
     staying: usize,
     in_flight: usize,
     call_queue: Arc<CallQueue<T::Entry>>,
@@ -54,22 +54,22 @@ impl<T: BatchTarget> CallPool<T> {
         }
     }
 
-    /// Whether there is no call in flight.
+    /// Whether no call is in flight.
     pub(crate) fn is_empty(&self) -> bool {
         self.in_flight == 0
     }
 
-    /// Whether a task would make another call soon. If not, the [signal](Self::capacity_signal) tells when one would.
+    /// Whether a task would make another call soon. If not, the [signal](Self::capacity_signal) is notified when one would.
     pub(crate) fn has_capacity(&self) -> bool {
         self.call_queue.has_capacity()
     }
 
-    /// Tells when there is [capacity](Self::has_capacity) again.
+    /// Is notified when there is [capacity](Self::has_capacity) again.
     pub(crate) fn capacity_signal(&self) -> CapacitySignal {
         self.call_queue.capacity_signal()
     }
 
-    /// Makes a call.
+    /// Starts a call.
     pub(crate) fn start(&mut self, call: Call<T::Entry>) {
         self.in_flight += 1;
         self.call_queue.push(Queued::Call(call));
@@ -81,29 +81,29 @@ impl<T: BatchTarget> CallPool<T> {
         }
     }
 
-    /// What the next call that ends came to; `None` if there is none in flight. Nothing is lost when the future is dropped.
+    /// The result of the next call that ends; `None` if none is in flight. Cancel-safe.
     ///
     /// # Panics
-    /// If the runtime shuts down, and for a fault of this crate: a call catches the panics of the target.
+    /// If the runtime shuts down, or for a bug in this crate: a call catches the panics of the target.
     pub(crate) async fn next(&mut self) -> Option<Settled<T::Entry>> {
         while self.in_flight > 0 {
             tokio::select! {
                 biased;
                 Some(settled) = self.ended.recv() => return Some(self.heard(settled)),
-                // A task that was told to end, or one that was lost with its call.
+                // A task that was told to end, or that ended together with its call.
                 Some(task) = self.tasks.join_next() => task.unwrap_or_else(lost),
             }
         }
         None
     }
 
-    /// What another call came to that has ended by now.
+    /// The result of another call that has already ended, if any.
     pub(crate) fn next_ended(&mut self) -> Option<Settled<T::Entry>> {
         let settled = self.ended.try_recv().ok()?;
         Some(self.heard(settled))
     }
 
-    /// A call has ended.
+    /// Counts a call that has ended.
     fn heard(&mut self, settled: Settled<T::Entry>) -> Settled<T::Entry> {
         self.in_flight -= 1;
         if self.staying > self.in_flight + KEPT {
@@ -113,30 +113,30 @@ impl<T: BatchTarget> CallPool<T> {
         settled
     }
 
-    /// Gives up the calls in flight: they end at once.
+    /// Abandons the calls in flight: they end at once.
     pub(crate) fn give_up(&self) {
         self.caller.abandoned.cancel();
     }
 
-    /// Whether the calls in flight were [given up](Self::give_up).
+    /// Whether the calls in flight were [abandoned](Self::give_up).
     pub(crate) fn are_given_up(&self) -> bool {
         self.caller.abandoned.is_cancelled()
     }
 
-    /// Ends the tasks, so that none of them holds the target any more.
+    /// Ends the tasks, so that none of them keeps the target alive.
     pub(crate) async fn close(&mut self) {
         self.tasks.shutdown().await;
     }
 }
 
 impl<T: BatchTarget> Drop for CallPool<T> {
-    /// What no task has taken is over at once, and the strategy hears of it, however long a task takes to end.
+    /// Calls that no task has taken end at once, and the strategy is told so, even when a task takes long to end.
     fn drop(&mut self) {
         drop(self.call_queue.take_back());
     }
 }
 
-/// A call is lost with its task.
+/// A task has ended together with its call.
 fn lost(task: JoinError) {
     let panic = task.try_into_panic();
     resume_unwind(panic.unwrap_or_else(|_| panic!("the runtime shuts down")))
@@ -149,12 +149,12 @@ async fn work<T: BatchTarget>(
     end: UnboundedSender<Settled<T::Entry>>,
 ) {
     while let Queued::Call(call) = call_queue.next().await {
-        // Not moved, as `make` does not move the call in it.
+        // Pinned in place, for the same reason as the call inside `make`.
         let settled = pin!(make(&caller, call)).await;
         if end.send(settled).is_err() {
             return;
         }
-        // Calls that end at once leave time for others.
+        // Calls that end at once yield to other tasks.
         consume_budget().await;
     }
 }
@@ -172,7 +172,7 @@ mod tests {
     use crate::pace::{Gate, Permit};
     use crate::targets::{Answer, Limits, Verdict};
 
-    /// Takes everything at once.
+    /// Accepts everything at once.
     struct Immediate;
 
     impl BatchTarget for Immediate {
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Counts the calls that it hears of.
+    /// Counts the calls that it observes.
     struct Counting(Arc<AtomicUsize>);
 
     impl BackoffStrategy for Counting {
@@ -236,7 +236,7 @@ mod tests {
         let (gate, heard) = counting();
         let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
         (0..3).for_each(|_| calls.start(call(&gate)));
-        // The tasks have not run, and end only when the runtime comes to it.
+        // The tasks have not run, and end only when the runtime polls them.
         drop(calls);
         assert_eq!(heard.load(Relaxed), 3);
     }

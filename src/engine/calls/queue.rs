@@ -8,12 +8,13 @@ use tokio::task::yield_now;
 
 use super::call::Call;
 
-/// Calls for each thread of the runtime that may wait for a task. As long as a thread has a call to make, another one would
-/// only wait. Its entries were just read and checked, and are written and dropped by the call: the fewer wait, the more of
-/// them are still in the cache of a core then. With two, a thread has one left while the next ones are packed.
+/// Calls that may wait for a task, for each thread of the runtime. While a thread has a call to make, another one would
+/// only wait. The entries of a call were just read and checked, and the call writes and drops them: the fewer calls wait,
+/// the more of these entries are still in the cache of a core. With two, a thread has one left while the next ones are
+/// packed.
 const AHEAD: usize = 2;
 
-/// What the next task is to do.
+/// What a task does next.
 pub(crate) enum Queued<E> {
     Call(Call<E>),
     End,
@@ -22,8 +23,8 @@ pub(crate) enum Queued<E> {
 /// The calls that no task has taken yet.
 pub(crate) struct CallQueue<E> {
     state: Mutex<State<E>>,
-    /// Wakes a task for a call. Of two wakes that find no task waiting only one is kept, so a task that takes a call and
-    /// leaves others wakes the next task.
+    /// Wakes a task for a call. Two wakes without a waiting task count as one, so a task that takes a call and leaves
+    /// others in the queue wakes the next task.
     queued: Notify,
     /// Threads that make the calls.
     threads: usize,
@@ -32,7 +33,7 @@ pub(crate) struct CallQueue<E> {
 
 struct State<E> {
     waiting: VecDeque<Queued<E>>,
-    /// The loop found no capacity for another call, and is to be woken when there is.
+    /// Whether the loop has found no capacity and has to be woken when there is some.
     awaits_capacity: bool,
 }
 
@@ -41,7 +42,7 @@ struct State<E> {
 pub(crate) struct CapacitySignal(Arc<Notify>);
 
 impl CapacitySignal {
-    /// Ready when there is capacity again. A wake that comes before the wait is kept.
+    /// Ready when there is capacity again. A notification before the wait is kept.
     pub(crate) async fn freed(&self) {
         self.0.notified().await;
     }
@@ -62,31 +63,31 @@ impl<E> CallQueue<E> {
 
     /// Whether a task would make another call soon.
     ///
-    /// If not, the [signal](Self::capacity_signal) tells when one would. If so, it tells nothing: it is decided here, under the lock,
-    /// since a moment later it may be different.
+    /// If not, the [signal](Self::capacity_signal) is notified when one would; if so, it is not. Both are decided here
+    /// under the lock, because a moment later the answer may differ.
     pub(crate) fn has_capacity(&self) -> bool {
         let mut state = self.state();
         state.awaits_capacity = state.waiting.len() >= self.most();
         !state.awaits_capacity
     }
 
-    /// As many calls may wait.
+    /// The most calls that may wait.
     fn most(&self) -> usize {
         AHEAD * self.threads
     }
 
-    /// Tells when there is [capacity](Self::has_capacity) again.
+    /// Is notified when there is [capacity](Self::has_capacity) again.
     pub(crate) fn capacity_signal(&self) -> CapacitySignal {
         self.signal.clone()
     }
 
-    /// Wakes a task for each call, so that several cores begin at once, not one when the other has begun its call.
+    /// Adds a call and wakes a task for it, so that several cores begin at once instead of one after the other.
     pub(crate) fn push(&self, next: Queued<E>) {
         self.state().waiting.push_back(next);
         self.queued.notify_last();
     }
 
-    /// What a task is to do next.
+    /// What a task does next.
     pub(crate) async fn next(&self) -> Queued<E> {
         loop {
             match self.step() {
@@ -106,8 +107,8 @@ impl<E> CallQueue<E> {
 
     fn step(&self) -> Option<Step<E>> {
         let mut state = self.state();
-        // Soon enough that no thread has to wait for the next ones. The loop has to find capacity when it is woken, or it would be
-        // woken again before a call was taken.
+        // Early enough that no thread waits for the next calls. The loop must find capacity when it is woken; otherwise it
+        // would be woken again before a call was taken.
         let soon = (self.threads + 1).min(self.most() - 1);
         if state.awaits_capacity && state.waiting.len() <= soon {
             state.awaits_capacity = false;
@@ -122,13 +123,13 @@ impl<E> CallQueue<E> {
         Some(Step::Take(next))
     }
 
-    /// Takes back all that no task has taken.
+    /// Takes out everything that no task has taken.
     pub(crate) fn take_back(&self) -> VecDeque<Queued<E>> {
         std::mem::take(&mut self.state().waiting)
     }
 
     fn state(&self) -> MutexGuard<'_, State<E>> {
-        // No code panics while it is held.
+        // No code panics while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// With as many calls as there is capacity for.
+    /// A queue with as many calls as it has capacity for.
     fn full(threads: usize) -> CallQueue<()> {
         let call_queue = CallQueue::new(threads);
         while call_queue.has_capacity() {
@@ -161,7 +162,7 @@ mod tests {
 
     async fn take_all(call_queue: &CallQueue<()>) {
         let all = async { while matches!(call_queue.next().await, Queued::End) {} };
-        // It ends where there is nothing left.
+        // The timeout ends the wait on the empty queue.
         assert!(timeout(Duration::from_secs(1), all).await.is_err());
     }
 
@@ -177,7 +178,7 @@ mod tests {
         assert!(signal.freed().now_or_never().is_none());
         take_all(&call_queue).await;
         assert!(signal.freed().now_or_never().is_some());
-        // After it has found capacity the loop waits for something else.
+        // After it has found capacity, the loop waits for other events.
         assert!(call_queue.has_capacity());
         call_queue.push(Queued::End);
         take_all(&call_queue).await;
@@ -209,7 +210,7 @@ mod tests {
     #[test]
     fn a_task_that_takes_one_call_and_leaves_others_wakes_the_next_task() {
         let call_queue: CallQueue<()> = CallQueue::new(1);
-        // No task waits yet: one wake is kept.
+        // No task waits yet, so one wake is kept.
         (0..2).for_each(|_| call_queue.push(Queued::End));
         let (mut one, mut other) = (pin!(call_queue.queued.notified()), pin!(call_queue.queued.notified()));
         assert!(one.as_mut().now_or_never().is_some());

@@ -11,33 +11,33 @@ use crate::engine::retry::Bisection;
 use crate::fate::Fate;
 use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict, in_words};
 
-/// A call that is over. Accepted entries are gone; the others are here.
+/// A call that is over, with the entries that it did not deliver.
 pub(crate) struct Settled<E> {
-    /// The call in numbers.
+    /// The result in numbers of entries.
     pub(crate) outcome: Outcome,
-    /// The same in what the entries count for with the strategy.
+    /// The same, weighted by what each entry counts for with the strategy.
     pub(crate) cost: Outcome,
     /// Entries to send again.
     pub(crate) rejected: Vec<(TrackedEntry<E>, Rejection)>,
     /// Entries that cannot be delivered.
     pub(crate) refused: Vec<(TrackedEntry<E>, Fault)>,
-    /// Why the only entry of the call was refused, where the call was refused as a whole.
+    /// Why the only entry of the call was refused, if the call was refused as a whole.
     pub(crate) refused_alone: Option<Fault>,
     /// Why no later call can succeed either.
     pub(crate) stop: Option<Fault>,
-    /// The lanes of accepted entries, each as often as it had one.
+    /// The lanes of the accepted entries, once for each entry.
     pub(crate) left: Vec<Lane>,
-    /// The whole chunk, when it was refused and the answer does not say for which entries.
+    /// The whole chunk, if it was refused and the answer does not say because of which entries.
     pub(crate) disputed: Option<Chunk<E>>,
-    /// What the chunk was a part of, when a call was refused before.
+    /// The bisection that the chunk belongs to, if it is a part of a refused call.
     pub(crate) bisection: Option<Bisection<E>>,
-    /// The chunk without its entries, if all of them were accepted.
+    /// The empty chunk, if all of its entries were accepted.
     pub(crate) emptied: Option<Chunk<E>>,
 }
 
-/// Gives each entry of the chunk its verdict. An entry that the answer does not speak of is sent again.
+/// Applies the verdict to each entry of the chunk. An entry without a verdict is sent again.
 pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
-    // Where one has a lane, mostly all have.
+    // If one entry has a lane, usually all have one.
     let has_lanes = chunk.states.first().is_some_and(|state| state.lane.is_some());
     let mut settled = Settled {
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
@@ -100,7 +100,7 @@ impl<E> Settled<E> {
                 if rejection.is_unsent() {
                     self.count(Outcome::with_unsent, cost);
                 }
-                // What is known not to have arrived says nothing of the entry, and is no rejection of it.
+                // A call that is known not to have left is no rejection of its entries.
                 if rejection.is_unsent() && !fault.is_ambiguous() {
                     entry.state.failed(sent_at, fault);
                 } else {
@@ -117,7 +117,7 @@ impl<E> Settled<E> {
         }
     }
 
-    /// All entries have arrived, as nearly always. They need not be touched, and end where they are.
+    /// All entries were accepted, which is the usual case: they are dropped in place without being moved.
     fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>) {
         for (state, verdict) in chunk.states.iter_mut().zip(verdicts) {
             self.accept(state, verdict);
@@ -126,7 +126,7 @@ impl<E> Settled<E> {
         self.emptied = Some(chunk);
     }
 
-    /// The entry of this state has arrived, as the verdict says.
+    /// The entry of this state was accepted with this verdict.
     fn accept(&mut self, state: &mut EntryState<E>, verdict: Verdict) {
         self.count_fresh(state, false);
         self.count(Outcome::with_accepted, state.cost);
@@ -140,8 +140,8 @@ impl<E> Settled<E> {
         self.left.extend(state.lane);
     }
 
-    /// Counts an entry that was never rejected before. Its attempts do not tell: a call that was refused on account of others
-    /// says nothing of an entry.
+    /// Counts an entry that was never rejected before. Attempts are not enough to tell: a call that was refused because of
+    /// other entries is no rejection.
     fn count_fresh(&mut self, state: &EntryState<E>, throttled: bool) {
         if state.rejections() == 0 {
             let count = |counted: Outcome, weight| counted.with_fresh(weight, if throttled { weight } else { 0 });
@@ -149,13 +149,13 @@ impl<E> Settled<E> {
         }
     }
 
-    /// Counts one entry more, which is worth so much to the strategy.
+    /// Counts one entry, weighted by its cost.
     fn count(&mut self, add: impl Fn(Outcome, usize) -> Outcome, cost: usize) {
         self.outcome = add(self.outcome, 1);
         self.cost = add(self.cost, cost);
     }
 
-    /// The call was refused as a whole. It says nothing of a single entry, so that it is no rejection of any.
+    /// The call was refused as a whole, which is no rejection of any single entry.
     fn dispute(&mut self, mut chunk: Chunk<E>, sent_at: Instant, fault: &Fault) {
         self.outcome = self.outcome.with_refused(chunk.len());
         self.cost = self.cost.with_refused(chunk.cost);
@@ -165,7 +165,7 @@ impl<E> Settled<E> {
         self.disputed = Some(chunk);
     }
 
-    /// For which reasons its entries were throttled, each once.
+    /// The reasons for which its entries were throttled, each once.
     pub(crate) fn throttling_reasons(&self) -> Vec<&ThrottlingReason> {
         let mut reasons = Vec::new();
         for (entry, _) in &self.rejected {
@@ -179,7 +179,7 @@ impl<E> Settled<E> {
         reasons
     }
 
-    /// Tells the call's span what it came to.
+    /// Records the result in the span of the call.
     pub(crate) fn record(&self, span: &Span) {
         if span.is_disabled() {
             return;
@@ -196,7 +196,7 @@ impl<E> Settled<E> {
         }
     }
 
-    /// Why nothing of the call was accepted, if so.
+    /// Why nothing of the call was accepted, if nothing was.
     fn fault(&self) -> Option<&Fault> {
         let of_all = self.stop.as_ref().or(self.refused_alone.as_ref());
         let of_dispute = || {
@@ -208,7 +208,7 @@ impl<E> Settled<E> {
             .or_else(|| self.first_rejection().map(|(_, fault)| fault))
     }
 
-    /// Why the first of its entries was rejected, if none was accepted.
+    /// Why the first entry was rejected, if none was accepted.
     pub(crate) fn first_rejection(&self) -> Option<(Rejection, &Fault)> {
         let (entry, rejection) = self.rejected.first().filter(|_| self.outcome.accepted == 0)?;
         let fault = entry.state.history.as_ref()?.fault.as_ref()?;
@@ -216,7 +216,7 @@ impl<E> Settled<E> {
     }
 }
 
-/// Whether the answer accepts everything that it speaks of.
+/// Whether the answer accepts every entry that it names.
 pub(crate) fn accepts_all(answer: &Answer) -> bool {
     match answer {
         Answer::Each(verdicts) => verdicts.iter().all(Verdict::is_accepted),

@@ -1,4 +1,4 @@
-//! The calls that may be in flight at once.
+//! The slots for calls in flight.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,20 +8,20 @@ use tokio::time::Instant;
 
 use crate::engine::later::later;
 
-/// A place for one call in flight, while there is none in it.
+/// A slot for one call in flight, while it is empty.
 ///
-/// A slot whose call was throttled rests as long as the leftovers of the call, so that fresh entries do not hammer a service
-/// that just said no; and it rests as long as the strategy says in any case.
+/// After a throttled call the slot stays empty as long as the leftovers of the call wait, so that fresh entries are not
+/// sent to a service that has just rejected others. It also stays empty for the strategy's cooldown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot {
-    /// When its rest ends; `None` when it does not rest.
+    /// When the slot may be used again; `None` for at once.
     free_at: Option<Instant>,
     /// When its last call was answered.
     pub(crate) idle_since: Option<Instant>,
 }
 
 impl Slot {
-    /// A slot whose call was answered at `answered_at`, and that rests.
+    /// The slot of a call that was answered at `answered_at`, which stays empty for `rest`.
     pub(crate) fn after_call(answered_at: Instant, rest: Duration) -> Self {
         Self {
             free_at: (!rest.is_zero()).then(|| later(answered_at, rest)),
@@ -30,7 +30,7 @@ impl Slot {
     }
 }
 
-/// The slots without a call.
+/// The empty slots.
 pub(crate) struct Slots {
     idle: BinaryHeap<Reverse<Slot>>,
 }
@@ -46,13 +46,13 @@ impl Slots {
         }
     }
 
-    /// Whether any has rested until `now`.
+    /// Whether any slot may be used at `now`.
     pub(crate) fn has_free(&self, now: Instant) -> bool {
         let rested = |Reverse(slot): &Reverse<Slot>| slot.free_at.is_none_or(|free_at| free_at <= now);
         self.idle.peek().is_some_and(rested)
     }
 
-    /// Takes the slot that goes next for a call.
+    /// Takes the next free slot for a call.
     pub(crate) fn take(&mut self) -> Option<Slot> {
         self.idle.pop().map(|Reverse(slot)| slot)
     }
@@ -61,12 +61,12 @@ impl Slots {
         self.idle.push(Reverse(slot));
     }
 
-    /// When the next slot has rested; `None` when one is free already or all are in use.
+    /// When the next slot may be used; `None` when one is free already or all are in use.
     pub(crate) fn next_free(&self) -> Option<Instant> {
         self.idle.peek()?.0.free_at
     }
 
-    /// Ends all rests.
+    /// Makes all empty slots usable at once.
     pub(crate) fn wake_all(&mut self) {
         self.idle = std::mem::take(&mut self.idle)
             .into_iter()

@@ -4,12 +4,12 @@ use super::state::{EntryState, TrackedEntry};
 
 /// The entries of one call, and their states in the same order.
 ///
-/// Two lists, so that a target is given a plain slice of entries.
+/// Two lists, so that a target gets a plain slice of entries.
 pub(crate) struct Chunk<E> {
     pub(crate) entries: Vec<E>,
     pub(crate) states: Vec<EntryState<E>>,
     pub(crate) bytes: usize,
-    /// What its entries count for with the strategy, together.
+    /// What its entries count for with the strategy, summed up.
     pub(crate) cost: usize,
 }
 
@@ -27,7 +27,7 @@ impl<E> Chunk<E> {
         self.entries.len()
     }
 
-    /// Drops all entries, and keeps the room for as many.
+    /// Drops all entries and keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.states.clear();
@@ -42,7 +42,7 @@ impl<E> Chunk<E> {
         self.states.push(state);
     }
 
-    /// Takes out the last one.
+    /// Removes the last entry.
     pub(crate) fn pop(&mut self) -> Option<TrackedEntry<E>> {
         let (entry, state) = self.entries.pop().zip(self.states.pop())?;
         self.bytes = self.bytes.saturating_sub(state.bytes);
@@ -50,8 +50,8 @@ impl<E> Chunk<E> {
         Some(TrackedEntry { entry, state })
     }
 
-    /// Moves the first `count` of another chunk to the end of this one. If they are all that there are, nothing is moved but
-    /// the lists.
+    /// Moves the first `count` entries of another chunk to the end of this one. If that is the whole other chunk and this
+    /// one is empty, only the lists are swapped.
     pub(crate) fn take_from(&mut self, other: &mut Self, count: usize) {
         if self.len() == 0 && count == other.len() {
             return std::mem::swap(self, other);
@@ -66,7 +66,7 @@ impl<E> Chunk<E> {
         }
     }
 
-    /// Cuts off all but the first `count`.
+    /// Keeps the first `count` entries and returns the others.
     pub(crate) fn split_off(&mut self, count: usize) -> Self {
         let entries = self.entries.split_off(count);
         let states = self.states.split_off(count);

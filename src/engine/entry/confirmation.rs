@@ -1,4 +1,4 @@
-//! What travels with an entry and is told its fate.
+//! Tells the fate of an entry to its sender.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use futures::future::BoxFuture;
 use crate::fate::Fate;
 use crate::report::Undelivered;
 
-/// What travels with an entry and is told its fate.
+/// Tells the fate of an entry to its sender: a receipt or a handler.
 ///
-/// It takes no more room than a pointer to it, since every entry has room for one.
+/// It is as large as one pointer, because every entry has space for one.
 pub(crate) struct Confirmation<E>(Box<dyn Confirms<E>>);
 
-/// What a [`Confirmation`] tells the fate to.
+/// The receiver of an entry's fate.
 pub(crate) trait Confirms<E>: Send + Sync {
-    /// A good end.
+    /// The entry was delivered or superseded.
     fn good(self: Box<Self>, fate: Fate);
 
-    /// The entry is handed back. Returned if it is not waited for any more.
+    /// Hands the entry back. Returns it if nothing waits for it any more.
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>>;
 }
 
@@ -26,12 +26,12 @@ impl<E> Confirmation<E> {
         Self(Box::new(confirms))
     }
 
-    /// Tells a good end. Whether it is still waited for does not matter.
+    /// Tells that the entry was delivered or superseded.
     pub(crate) fn good(self, fate: Fate) {
         self.0.good(fate);
     }
 
-    /// Hands an entry back. Returns it when it is not waited for any more.
+    /// Hands the entry back. Returns it if nothing waits for it any more.
     pub(crate) fn hand_back(self, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>> {
         self.0.hand_back(undelivered)
     }

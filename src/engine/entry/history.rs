@@ -1,24 +1,24 @@
-//! What came of sending an entry so far.
+//! The failed attempts of an entry.
 
 use tokio::time::Instant;
 
 use crate::backoff::Retry;
 use crate::targets::Fault;
 
-/// What came of sending an entry, as long as it was in vain. Most entries have none.
+/// The failed attempts of an entry. Most entries have none.
 #[derive(Debug)]
 pub(crate) struct History {
     /// How often it was sent.
     pub(crate) attempts: u32,
-    /// How often it was rejected. Less than the attempts when calls were refused on account of others.
+    /// How often it was rejected. Less than `attempts` if calls were refused because of other entries.
     pub(crate) rejections: u32,
     /// When it was sent first.
     pub(crate) first_sent: Instant,
-    /// Its next retry, for the strategy.
+    /// Its next retry, as the strategy is told it.
     pub(crate) retry: Retry,
-    /// Some answer left open whether the service has it.
+    /// Whether an answer left open if the service has it.
     pub(crate) ambiguous: bool,
-    /// Why it was not accepted last.
+    /// Why the last attempt failed.
     pub(crate) fault: Option<Fault>,
 }
 
@@ -34,7 +34,7 @@ impl History {
         }
     }
 
-    /// It was sent, and was not accepted.
+    /// The entry was sent and not accepted.
     pub(crate) fn failed(&mut self, fault: Fault) {
         self.attempts = self.attempts.saturating_add(1);
         self.ambiguous |= fault.is_ambiguous();

@@ -1,8 +1,8 @@
-//! One entry on its way.
+//! One entry and its state, and the chunk of a call.
 //!
-//! - `state`: what is known of it; `history`: what came of sending it in vain.
-//! - `confirmation`: what travels with it and is told its fate.
-//! - `chunk`: the entries of one call; `space`: what a chunk has space for.
+//! - `state`: what the engine knows of the entry; `history`: its failed attempts.
+//! - `confirmation`: tells the fate of the entry to its sender.
+//! - `chunk`: the entries of one call; `space`: the space that is left in a chunk.
 
 mod chunk;
 mod confirmation;

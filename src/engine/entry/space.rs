@@ -1,20 +1,20 @@
-//! What a chunk has space for.
+//! The space that is left in a chunk.
 
 use super::chunk::Chunk;
 use super::state::EntryState;
 use crate::targets::Limits;
 
-/// What a chunk still has space for.
+/// The space that is left in a chunk.
 pub(crate) struct Space {
     entries: usize,
     bytes: usize,
     cost: usize,
-    /// The first one goes whatever it costs.
+    /// The first entry is packed whatever it costs.
     is_first: bool,
 }
 
 impl Space {
-    /// The space that is left in the chunk, whose entries may count for `cost`.
+    /// The space that is left in the chunk, whose entries may cost at most `cost`.
     pub(crate) fn left_in<E>(chunk: &Chunk<E>, limits: &Limits, cost: usize) -> Self {
         Self {
             entries: limits.entries.max(1).saturating_sub(chunk.len()),
@@ -37,7 +37,7 @@ impl Space {
         true
     }
 
-    /// Takes the space for the first of those entries, as many as there is enough for. Returns their number.
+    /// Takes the space for as many of the first entries as fit. Returns their number.
     pub(crate) fn take_all<E>(&mut self, states: &[EntryState<E>]) -> usize {
         states.iter().take_while(|state| self.take(state)).count()
     }

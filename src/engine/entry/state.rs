@@ -1,4 +1,4 @@
-//! What the loop knows of one entry.
+//! What the engine knows of one entry.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use super::history::History;
 use crate::backoff::Retry;
 use crate::targets::{Fault, Lane};
 
-/// What the loop knows of one entry. The entry itself is the target's business.
+/// What the engine knows of one entry. Only the target looks into the entry itself.
 #[derive(Debug)]
 pub(crate) struct EntryState<E> {
-    /// Its place in the input, from 0.
+    /// Its position in the input, from 0.
     pub(crate) position: u64,
-    /// What it takes up of a call, measured once.
+    /// How many bytes of a call it needs, measured once.
     pub(crate) bytes: usize,
-    /// What it takes up of the memory while it waits.
+    /// How much memory it takes while it waits.
     pub(crate) weight: usize,
     /// What it counts for with the strategy: 1, or its units of capacity.
     pub(crate) cost: usize,
-    /// Its partition key, where the strategy paces single keys.
+    /// Its partition key, if the strategy paces single keys.
     pub(crate) key: Option<u64>,
-    /// The order that it keeps.
+    /// The lane whose order it keeps.
     pub(crate) lane: Option<Lane>,
     /// When it was read; `None` before.
     pub(crate) arrived: Option<Instant>,
-    /// What came of it so far; `None` as long as it was not sent in vain. Not here, since it is rare and this is moved.
+    /// Its failed attempts; `None` if there are none. Boxed because it is rare and the state is moved often.
     pub(crate) history: Option<Box<History>>,
-    /// The receipt that waits for its fate, if there is one.
+    /// The receipt or handler that is told its fate, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
 }
 
@@ -47,7 +47,7 @@ impl<E> EntryState<E> {
         }
     }
 
-    /// How often it was sent in vain.
+    /// How many attempts have failed.
     pub(crate) fn attempts(&self) -> u32 {
         self.history.as_ref().map_or(0, |history| history.attempts)
     }
@@ -57,37 +57,37 @@ impl<E> EntryState<E> {
         self.history.as_ref().map_or(0, |history| history.rejections)
     }
 
-    /// Its next retry, for the strategy.
+    /// Its next retry, as the strategy is told it.
     pub(crate) fn retry(&self) -> Retry {
         self.history.as_ref().map_or(Retry::FIRST, |history| history.retry)
     }
 
-    /// Its retries start over.
+    /// Its retries count from 1 again.
     pub(crate) fn start_over(&mut self) {
         if let Some(history) = &mut self.history {
             history.retry = Retry::FIRST;
         }
     }
 
-    /// It was rejected, on its own account.
+    /// The service rejected this entry.
     pub(crate) fn rejected(&mut self, sent_at: Instant, fault: Fault) {
         let history = self.failed(sent_at, fault);
         history.rejections = history.rejections.saturating_add(1);
     }
 
-    /// It was sent and not accepted; whether on its own account is not said.
+    /// An attempt failed, for a reason that need not be this entry.
     pub(crate) fn failed(&mut self, sent_at: Instant, fault: Fault) -> &mut History {
         let history = self.history.get_or_insert_with(|| Box::new(History::since(sent_at)));
         history.failed(fault);
         history
     }
 
-    /// Why it was not accepted last, if it was sent.
+    /// Why the last attempt failed, if there was one.
     pub(crate) fn take_fault(&mut self) -> Option<Fault> {
         self.history.as_mut()?.fault.take()
     }
 
-    /// Until when it may be tried; `None` for ever.
+    /// Until when it may be tried; `None` without a limit.
     pub(crate) fn expiry(&self, give_up_after: Duration) -> Option<Instant> {
         self.history.as_ref()?.first_sent.checked_add(give_up_after)
     }

@@ -1,7 +1,7 @@
-//! Whether the service takes anything at all.
+//! Whether the service accepts anything at all.
 //!
-//! - `setup`: whether calls can be made at all, as without credentials or a connection, and the probes that find out.
-//! - `refusals`: calls that are refused for a reason that all entries share.
+//! - `setup`: whether calls can be made (credentials, connection), and the probes that test it.
+//! - `refusals`: refusals for a reason that all entries share.
 //! - `watch`: notices that nothing is accepted, and logs it.
 
 mod refusals;

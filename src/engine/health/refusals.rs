@@ -1,21 +1,21 @@
-//! Calls that are refused for a reason that all entries share.
+//! Refusals for a reason that all entries share.
 
 use crate::engine::calls::Settled;
 use crate::targets::Fault;
 
-/// Entries refused alone, in a row, before the next ones are sent alone as well.
+/// Entries refused alone, in a row, after which the next entries are sent alone too.
 ///
-/// A call that is refused is searched for the entries at fault, which pays as long as they are few. Each of them costs up to ten
-/// calls of a search, where a call of its own tells the same. After eight in a row the next one is at fault nine times out of
-/// ten (Laplace's rule of succession), and if it is not, one call was small.
+/// A bisection pays while few entries are at fault: it costs up to ten calls for each, where a call with one entry costs
+/// one. After eight refusals in a row the next entry is at fault with a probability of nine in ten (Laplace's rule of
+/// succession); if it is not, one call was small.
 const SUSPICIOUS: u32 = 8;
 
-/// Entries refused alone, in a row, before a delivery that has delivered nothing at all is stopped. The entries
-/// are not the reason then: the name of the table is malformed, or ids are missing that the queue wants. It is far more than is
-/// needed to see the reason, and far less than there may be.
+/// Entries refused alone, in a row, after which a delivery that has delivered nothing stops. The entries are not the reason
+/// then: the table name is malformed, say, or the queue requires ids that all entries lack. The number is large enough to
+/// be sure and small compared with a large input.
 const HOPELESS: u32 = 1_000;
 
-/// Counts the entries that were refused alone since the service accepted one.
+/// Counts the entries that were refused alone since the last accepted one.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     in_a_row: u32,
@@ -23,7 +23,8 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// A call was answered. Returns the fault, when so many entries were refused alone that all the others would be as well.
+    /// Evaluates the answer of a call. Returns the fault when so many entries were refused alone that all others would be
+    /// as well.
     pub(crate) fn answered<E>(&mut self, settled: &Settled<E>) -> Option<Fault> {
         if settled.outcome.accepted > 0 {
             self.accepted();
@@ -38,7 +39,7 @@ impl Refusals {
         self.any_accepted = true;
     }
 
-    /// A call with one entry was refused. Returns whether there is no hope for any other.
+    /// A call with one entry was refused. Returns whether the delivery should stop.
     fn refused_alone(&mut self) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(1);
         !self.any_accepted && self.in_a_row >= HOPELESS
@@ -54,7 +55,7 @@ impl Refusals {
 mod tests {
     use super::*;
 
-    /// How many refusals in a row it takes until there is no hope.
+    /// The number of refusals in a row after which the delivery stops.
     fn until_hopeless(refusals: &mut Refusals) -> Option<u32> {
         (1..=10 * HOPELESS).find(|_| refusals.refused_alone())
     }

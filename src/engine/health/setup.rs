@@ -1,7 +1,7 @@
 //! Whether calls can be made at all.
 //!
-//! A call that cannot be made (no credentials at the moment, no connection) is a failure of all entries, not of those that it
-//! carries. While that lasts, a probe finds out whether it is over: one call at a time, with one entry, after a growing delay.
+//! A call that cannot be made (no credentials at the moment, no connection) is a failure of all entries, not only of those
+//! in the call. While it lasts, probes test whether it is over: one call at a time, with one entry, after a growing delay.
 //! All other entries wait.
 
 use std::time::Duration;
@@ -13,18 +13,18 @@ use crate::engine::calls::Settled;
 use crate::engine::later::later;
 use crate::targets::{Fault, Rejection};
 
-/// The first probe leaves after 50 to 100 ms: what was only a lost packet is over by then.
+/// The first probe leaves after 50 to 100 ms; a lost packet is retransmitted by then.
 const FIRST_DELAY: Duration = Duration::from_millis(50);
 
-/// Later ones are at most this far apart, so that calls are made again within seconds after credentials are back, and a
-/// provider of credentials that has to recover is asked at most once a second or two by each delivery.
+/// The longest delay between later probes. Short enough that calls start again within seconds after credentials are back;
+/// long enough that each delivery asks a failing credentials provider at most once in one or two seconds.
 const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
-/// Whether calls can be made, as far as the last ones tell.
+/// Whether calls can be made, judging by the last ones.
 #[derive(Debug)]
 pub(crate) struct Setup {
     outage: Option<Outage>,
-    /// When the last of the calls left that could be made.
+    /// When the last successful call left.
     made_at: Option<Instant>,
     delays: EqualJitter,
 }
@@ -49,15 +49,15 @@ impl Setup {
         }
     }
 
-    /// A call was answered. Returns the fault, when no call can be made.
+    /// Evaluates the answer of a call. Returns the fault when no call can ever be made.
     ///
-    /// A delivery that has delivered something has been configured well, so that it waits.
+    /// If the delivery has delivered something before, its configuration was right, so it waits instead.
     pub(crate) fn answered<E>(&mut self, settled: &Settled<E>, now: Instant, delivered: u64) -> Option<Fault> {
         let sent_at = settled.outcome.sent_at.into();
         match settled.first_rejection() {
             Some((Rejection::Unconfigured, fault)) if delivered == 0 => return Some(fault.clone()),
             Some((rejection, fault)) if rejection.is_unsent() => self.failed(sent_at, now, fault),
-            // A call without an answer may not have been made, and tells only that the next one has to find out.
+            // A call without an answer may not have been made at all; the next probe has to tell.
             Some((Rejection::Connection, fault)) if self.most() == 1 => self.failed(sent_at, now, fault),
             Some((Rejection::Connection, _)) => {}
             _ => self.made(sent_at),
@@ -67,8 +67,8 @@ impl Setup {
 
     /// A call that left at `sent_at` could not be made.
     ///
-    /// Calls in flight together fail together. Those that left before the outage was known are no probes, and those that left
-    /// before one that could be made are no news.
+    /// Calls in flight fail together. Calls that left before the outage was known are no probes, and calls that left before
+    /// a successful one are outdated.
     fn failed(&mut self, sent_at: Instant, now: Instant, fault: &Fault) {
         if self.outage.is_none() && self.made_at.is_some_and(|made_at| made_at > sent_at) {
             return;
@@ -109,7 +109,7 @@ impl Setup {
         }
     }
 
-    /// The next probe may leave at once.
+    /// Allows the next probe at once.
     pub(crate) fn wake(&mut self, now: Instant) {
         let probe = self.outage.as_mut().and_then(|outage| outage.next_probe.as_mut());
         if let Some(probe) = probe {
@@ -122,17 +122,17 @@ impl Setup {
         if self.outage.is_some() { 1 } else { usize::MAX }
     }
 
-    /// When the next probe may leave, if there is to be one.
+    /// When the next probe may leave, if one is due.
     pub(crate) fn next_probe(&self) -> Option<Instant> {
         self.outage.as_ref()?.next_probe
     }
 
-    /// When calls could not be made for this long; `None` when they can be made, or for ever.
+    /// When calls will have been impossible for `patience`; `None` when they are possible, or without a limit.
     pub(crate) fn expiry(&self, patience: Duration) -> Option<Instant> {
         self.outage.as_ref()?.since.checked_add(patience)
     }
 
-    /// Why calls cannot be made, if that has lasted for this long.
+    /// Why calls cannot be made, if that has lasted for `patience`.
     pub(crate) fn out_of_time(&self, now: Instant, patience: Duration) -> Option<&Fault> {
         let expiry = self.expiry(patience)?;
         (expiry <= now).then_some(&self.outage.as_ref()?.fault)

@@ -11,11 +11,11 @@ use crate::events::STALLED;
 use crate::options::DeliveryOptions;
 use crate::targets::Fault;
 
-/// How long nothing may be accepted or refused before that is worth a warning. An ordinary call takes some 10 ms, and the SDK
-/// gives a connection 3.1 s.
+/// How long nothing may be accepted or refused before a warning is logged. A call usually takes some 10 ms, and the SDK's
+/// timeout for a connection is 3.1 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The longest time from one warning to the next; before, each comes after twice the time of the one before it.
+/// The longest time between two warnings. Before that, the time doubles from one warning to the next.
 const LONGEST: Duration = Duration::from_mins(1);
 
 /// The code of a stall without a failure.
@@ -23,19 +23,19 @@ const NO_ANSWER: &str = "no answer yet";
 
 /// Notices that a delivery makes no progress, and logs it.
 ///
-/// Progress is an answer that is final for an entry: it was accepted or refused. Without one, a delivery is stalled when its
-/// calls failed or stay without an answer. One that waits for its input or for the pace of its strategy is not.
+/// Progress is a final answer for an entry: accepted or refused. A delivery without progress is stalled when its calls fail
+/// or get no answer; not when it waits for its input or for the strategy.
 pub(crate) struct Watch {
     destination: String,
-    /// When progress was made last, or since when there is anything to make progress with.
+    /// When progress was made last, or when there were first entries to make progress with.
     since: Instant,
-    /// When a call was answered last.
+    /// When the last call was answered.
     answered: Instant,
-    /// Why a call failed since the last progress.
+    /// Why a call has failed since the last progress.
     fault: Option<Fault>,
-    /// For how long it was stalled when it was looked at last; zero when it was not.
+    /// How long the stall had lasted at the last look; zero without a stall.
     stalled: Duration,
-    /// Whether that was logged.
+    /// Whether the stall was logged.
     logged: bool,
 }
 
@@ -52,22 +52,22 @@ impl Watch {
         }
     }
 
-    /// What the delivery delivers to.
+    /// The destination of the delivery.
     pub(crate) fn destination(&self) -> &str {
         &self.destination
     }
 
-    /// When to look whether it is stalled.
+    /// When to look for a stall.
     pub(crate) fn next_look(&self) -> Instant {
         self.since + self.stalled + self.wait()
     }
 
-    /// The time from the last warning to the next.
+    /// The time between the last warning and the next.
     fn wait(&self) -> Duration {
         self.stalled.clamp(PATIENCE, LONGEST)
     }
 
-    /// A call leaves, while this many entries are in flight and wait.
+    /// A call leaves, while `in_flight` entries are in flight and `waiting` wait.
     pub(crate) fn call_leaves(&mut self, now: Instant, in_flight: u64, waiting: u64) {
         let was_idle = waiting == 0 && now - self.answered >= PATIENCE;
         if in_flight == 0 && (self.fault.is_none() || was_idle) {
@@ -102,7 +102,7 @@ impl Watch {
         self.logged = false;
     }
 
-    /// Looks whether it is stalled, and logs it if it is time for that. Returns when to look again.
+    /// Looks for a stall, and logs it when a warning is due. Returns when to look again.
     pub(crate) fn look(&mut self, options: &DeliveryOptions, in_flight: u64, waiting: u64) -> Instant {
         let now = Instant::now();
         if now < self.next_look() {
@@ -118,7 +118,7 @@ impl Watch {
         self.next_look()
     }
 
-    /// Awaits what is done before the first call, and logs it when that takes long. `fault` tells why it is done again.
+    /// Awaits the preparation, and logs a warning when it takes long. `fault` tells why the last attempt of it failed.
     pub(crate) async fn over<R>(
         &mut self,
         options: &DeliveryOptions,
@@ -166,7 +166,7 @@ impl Watch {
     }
 }
 
-/// What ends the attempts.
+/// The limits that end the attempts, in words.
 fn until(options: &DeliveryOptions, now: Instant) -> String {
     let patience = options.patience();
     let ends = [

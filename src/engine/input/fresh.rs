@@ -1,4 +1,4 @@
-//! Entries as they come from the input.
+//! Fresh entries: read from the input and not sent yet.
 
 use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker, ready};
@@ -13,33 +13,34 @@ use crate::guarded::guarded;
 use crate::invalid::InvalidEntry;
 use crate::targets::{BatchTarget, Fault, Lane, Limits};
 
-/// Entries that were not sent yet: the input, and a few of its entries that are checked already and may go.
+/// The input, and the entries that were read from it, were checked, are not sent yet and are sendable.
 pub(crate) struct Fresh<I: Input> {
     input: I,
-    /// Nothing more comes from the input.
+    /// Whether the input yields nothing more.
     ended: bool,
-    /// The input said so itself: all its entries were read.
+    /// Whether all entries of the input were read.
     finished: bool,
-    /// It panicked, and is not touched again.
+    /// The panic of the input, if there was one; it is not polled again.
     fault: Option<Fault>,
-    /// The next one, already taken from the input.
+    /// The next entry, already taken from the input.
     next: Option<Incoming<I::Entry>>,
     next_position: u64,
-    /// Those that came last and may go, in the chunk that they leave in: mostly all of them do, and then none is moved.
+    /// Sendable entries that were read last, in a chunk that becomes the chunk of the call: usually no entry has to be
+    /// moved.
     checked: Chunk<I::Entry>,
-    /// Those that were held in a lane, by position: the first of the input goes first.
+    /// Entries that a lane held and has released, by position: they go in the order of the input.
     let_out: BTreeMap<u64, TrackedEntry<I::Entry>>,
-    /// The bytes that these take up of the memory.
+    /// The memory that these take, in bytes.
     let_out_bytes: usize,
 }
 
-/// What came of reading an entry.
+/// The result of reading an entry.
 pub(crate) enum Read<E> {
-    /// It is the newest of those that may go, checked and measured.
+    /// The entry is valid and measured; it is the newest one of the chunk.
     Checked,
-    /// It cannot be delivered.
+    /// The entry cannot be delivered.
     Invalid(TrackedEntry<E>, InvalidEntry),
-    /// The target panicked over it.
+    /// The target panicked in a method that was called with the entry.
     Panicked(TrackedEntry<E>, Fault),
 }
 
@@ -58,7 +59,7 @@ impl<I: Input> Fresh<I> {
         }
     }
 
-    /// Whether nothing more comes from the input.
+    /// Whether the input yields nothing more.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
@@ -68,17 +69,17 @@ impl<I: Input> Fresh<I> {
         self.finished
     }
 
-    /// That the input panicked, if it did.
+    /// The panic of the input, if there was one.
     pub(crate) fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
 
-    /// Whether the input has an entry, which is not read yet.
+    /// Whether the input has an entry that is not read yet.
     pub(crate) fn has_next(&self) -> bool {
         self.next.is_some()
     }
 
-    /// How many entries the input is known to have, without a look at it: they may have to be waited for.
+    /// How many more entries the input is known to have, without polling it; they may not be available yet.
     pub(crate) fn known(&self) -> usize {
         if self.ended {
             return 0;
@@ -86,7 +87,7 @@ impl<I: Input> Fresh<I> {
         guarded("the input", || self.input.known()).unwrap_or(0)
     }
 
-    /// Ready when there is news: the input has an entry, or has ended, or is in a hurry.
+    /// Ready when the input has an entry, has ended, or is in a hurry.
     pub(crate) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.next.is_none() && !self.ended {
             let hurried = self.input.hurried();
@@ -103,8 +104,8 @@ impl<I: Input> Fresh<I> {
         Poll::Ready(())
     }
 
-    /// Reads and checks the next entry of the input; `None` when there is none now.
-    /// It counts by its units of capacity if those are counted.
+    /// Reads and checks the next entry of the input; `None` when none is available now. `counts_units` tells whether its
+    /// units of capacity are counted.
     pub(crate) fn read<T>(
         &mut self,
         target: &T,
@@ -116,7 +117,7 @@ impl<I: Input> Fresh<I> {
     where
         T: BatchTarget<Entry = I::Entry>,
     {
-        // Without a waker: when there is no entry, the loop polls again with its own.
+        // Without a waker: when no entry is available, the loop polls again with its own waker.
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let entry = &mut self.next.as_mut()?.entry;
         let mut state = EntryState::new(self.next_position, 0);
@@ -126,7 +127,7 @@ impl<I: Input> Fresh<I> {
             target.complete(entry);
             state.weight = target.weight(entry, state.bytes);
             state.lane = target.lane(entry);
-            // Entries of a lane that shares calls stay together.
+            // Entries of a lane that shares calls are not split by key.
             if paces_keys && !state.lane.is_some_and(Lane::shares_calls) {
                 state.key = target.partition_key(entry);
             }
@@ -149,7 +150,7 @@ impl<I: Input> Fresh<I> {
         }
     }
 
-    /// The next one of the input, with its state.
+    /// The next entry of the input, with its state.
     #[inline]
     fn tracked(&mut self, mut state: EntryState<I::Entry>) -> Option<TrackedEntry<I::Entry>> {
         let Incoming { entry, confirmation } = self.next.take()?;
@@ -158,7 +159,7 @@ impl<I: Input> Fresh<I> {
         Some(TrackedEntry { entry, state })
     }
 
-    /// The last of those that were read and checked, the one that [`read`](Self::read) just returned as checked, and its lane.
+    /// The entry that [`read`](Self::read) has just returned as checked, and its lane.
     pub(crate) fn newest(&self) -> Option<(&I::Entry, Option<Lane>)> {
         self.checked
             .entries
@@ -166,33 +167,33 @@ impl<I: Input> Fresh<I> {
             .zip(self.checked.states.last().map(|state| state.lane))
     }
 
-    /// Takes out the one that was read last: it may not go yet.
+    /// Removes the entry that was read last, because it is not sendable yet.
     pub(crate) fn pop_newest(&mut self) -> Option<TrackedEntry<I::Entry>> {
         self.checked.pop()
     }
 
-    /// The entry that was held may go.
+    /// Adds an entry that its lane has released.
     pub(crate) fn let_out(&mut self, entry: TrackedEntry<I::Entry>) {
         self.let_out_bytes = self.let_out_bytes.saturating_add(entry.state.weight);
         self.let_out.insert(entry.state.position, entry);
     }
 
-    /// How many may go.
+    /// How many entries are sendable.
     pub(crate) fn len(&self) -> usize {
         self.checked.len() + self.let_out.len()
     }
 
-    /// What those that may go take up of a call, without those that were held.
+    /// How many bytes of a call the sendable entries need, without those that a lane has released.
     pub(crate) fn bytes(&self) -> usize {
         self.checked.bytes
     }
 
-    /// What those that were held and may go now take up of the memory.
+    /// How much memory the entries that a lane has released take.
     pub(crate) fn let_out_bytes(&self) -> usize {
         self.let_out_bytes
     }
 
-    /// The states of those that may go, in nearly their order.
+    /// The states of the sendable entries, nearly in their order.
     pub(crate) fn states(&self) -> impl Iterator<Item = &EntryState<I::Entry>> {
         self.let_out
             .values()
@@ -200,7 +201,7 @@ impl<I: Input> Fresh<I> {
             .chain(&self.checked.states)
     }
 
-    /// Moves those that go next into the chunk, as long as there is space.
+    /// Moves the next sendable entries into the chunk while there is space.
     pub(crate) fn fill(&mut self, chunk: &mut Chunk<I::Entry>, space: &mut Space) {
         while let Some(entry) = self.let_out.first_entry() {
             let position = *entry.key();
@@ -219,14 +220,14 @@ impl<I: Input> Fresh<I> {
         chunk.take_from(&mut self.checked, taken);
     }
 
-    /// The state of the one that goes next.
+    /// The state of the next sendable entry.
     fn next_state(&self) -> Option<&EntryState<I::Entry>> {
         let let_out = self.let_out.first_key_value().map(|(_, entry)| &entry.state);
         let checked = self.checked.states.first();
         let_out.into_iter().chain(checked).min_by_key(|state| state.position)
     }
 
-    /// Until when the one that goes next may wait for others that could share its call.
+    /// Until when the next sendable entry may wait for others that could share its call.
     pub(crate) fn lingers_until(&self, linger: Duration) -> Option<Instant> {
         let state = self.next_state()?;
         if self.ended || state.position < self.input.hurried() {
@@ -235,7 +236,7 @@ impl<I: Input> Fresh<I> {
         state.arrived?.checked_add(linger)
     }
 
-    /// All that may go, for handing them back.
+    /// All sendable entries, to be handed back.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<I::Entry>> + use<I> {
         let checked = std::mem::replace(&mut self.checked, Chunk::with_capacity(0));
         let let_out = std::mem::take(&mut self.let_out).into_values();
@@ -243,7 +244,7 @@ impl<I: Input> Fresh<I> {
         let_out.chain(checked.into_tracked())
     }
 
-    /// The next one of the input, for handing it back.
+    /// The next entry of the input, to be handed back.
     pub(crate) fn pop_unread<T>(&mut self, target: &T, limits: &Limits) -> Option<TrackedEntry<I::Entry>>
     where
         T: BatchTarget<Entry = I::Entry>,
@@ -261,7 +262,7 @@ impl<I: Input> Fresh<I> {
         }
         let mut unread = self.tracked(EntryState::new(self.next_position, 0))?;
         if unread.state.confirmation.is_some() {
-            // It takes up memory until the handler has dealt with it.
+            // The entry takes memory until the handler has dealt with it.
             let weigh = || match measure(&unread.entry, target, limits) {
                 Ok(bytes) => target.weight(&unread.entry, bytes),
                 Err(invalid) => weight_of_invalid(&invalid, limits),
@@ -272,7 +273,7 @@ impl<I: Input> Fresh<I> {
     }
 }
 
-/// What an entry takes up of a call, or why it can be in none.
+/// How many bytes of a call the entry needs, or why no call can carry it.
 fn measure<T: BatchTarget>(entry: &T::Entry, target: &T, limits: &Limits) -> Result<usize, InvalidEntry> {
     let bytes = target.check(entry)?;
     if bytes > limits.bytes {
@@ -285,7 +286,7 @@ fn measure<T: BatchTarget>(entry: &T::Entry, target: &T, limits: &Limits) -> Res
     Ok(bytes)
 }
 
-/// What an entry takes up of the memory that can be in no call: as much as is known, or a full share of a call.
+/// How much memory an invalid entry takes: its size if known, otherwise a full share of a call.
 fn weight_of_invalid(invalid: &InvalidEntry, limits: &Limits) -> usize {
     match invalid {
         InvalidEntry::TooLarge { actual, .. } => *actual,
@@ -304,7 +305,7 @@ mod tests {
 
     const LIMITS: Limits = Limits::new(8, 40);
 
-    /// Numbers, each of which is as large as it says, and counts for a third of that.
+    /// Numbers whose size is their value and whose weight is a third of it.
     struct BySize;
 
     impl BatchTarget for BySize {

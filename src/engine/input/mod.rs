@@ -1,7 +1,7 @@
-//! Where the entries come from.
+//! The source of the entries.
 //!
 //! - `source`: an iterator, a stream, or a producer's queue.
-//! - `fresh`: entries as they come from there, checked and measured once.
+//! - `fresh`: entries that were read from the source, checked and measured.
 
 mod fresh;
 mod source;

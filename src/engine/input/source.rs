@@ -1,4 +1,4 @@
-//! Where the entries come from.
+//! The source of the entries.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,10 +7,10 @@ use futures::Stream;
 
 use crate::engine::entry::Confirmation;
 
-/// An entry on its way in.
+/// An entry as the source yields it.
 pub(crate) struct Incoming<E> {
     pub(crate) entry: E,
-    /// The receipt that waits for its fate, if there is one.
+    /// The receipt or handler that is told its fate, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
 }
 
@@ -23,20 +23,20 @@ impl<E> From<E> for Incoming<E> {
     }
 }
 
-/// What a delivery reads its entries from.
+/// The source that a delivery reads its entries from.
 pub(crate) trait Input {
     type Entry;
 
-    /// The next entry; `None` when there is none any more. Not called again after that.
+    /// The next entry; `None` at the end. Not called again after that.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<Self::Entry>>>;
 
-    /// The next of those that were handed over but not read, when the delivery ends early. Pending when what was not read
-    /// stays where it is.
+    /// The next entry that was handed over but not read, when the delivery ends early. Pending if unread entries stay in
+    /// the source.
     fn unread(&mut self) -> Poll<Option<Incoming<Self::Entry>>> {
         Poll::Pending
     }
 
-    /// How many entries it has at least, as far as it knows without a look.
+    /// How many entries it has at least, without polling it.
     fn known(&self) -> usize;
 
     /// The position of its first entry.
@@ -44,13 +44,13 @@ pub(crate) trait Input {
         0
     }
 
-    /// Entries before this position are not to linger for others.
+    /// Entries before this position do not linger.
     fn hurried(&self) -> u64 {
         0
     }
 }
 
-/// Entries that are all there. They are handed over with the iterator, so that all of them end.
+/// A batch: all of its entries are handed over with the iterator, so each one is delivered or handed back.
 pub(crate) struct Batch<I>(pub(crate) I);
 
 impl<I: Iterator> Input for Batch<I> {
@@ -68,16 +68,16 @@ impl<I: Iterator> Input for Batch<I> {
         self.0.size_hint().0
     }
 
-    /// There is nothing to wait for.
+    /// There is nothing to linger for.
     fn hurried(&self) -> u64 {
         u64::MAX
     }
 }
 
-/// Entries that come with time. What was not read stays with the stream.
+/// A stream. Entries that were not read stay in the stream.
 pub(crate) struct Streamed<S, X> {
     stream: Pin<Box<S>>,
-    /// Why the stream ended before its time.
+    /// The error with which the stream ended, if it did.
     pub(crate) error: Option<X>,
 }
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::engine::entry::TrackedEntry;
 
-/// The entries that are held in one lane, in the order of the input. Nearly always there are none, and that takes up no more
-/// than a pointer.
+/// The entries that are held in one lane, in the order of the input. Usually there are none; an empty list is as small as a
+/// pointer.
 #[expect(
     clippy::box_collection,
     reason = "a list of its own is four times as large, and mostly empty"

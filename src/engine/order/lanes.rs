@@ -1,4 +1,4 @@
-//! The order inside the lanes.
+//! The order within each lane.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,34 +8,34 @@ use super::held::Held;
 use crate::engine::entry::{Chunk, TrackedEntry};
 use crate::targets::Lane;
 
-/// Calls for which no lane shares one, after a call of which some entries were accepted and others were not.
+/// After a call was accepted in part: the number of calls in which no two entries of one lane share a call.
 ///
-/// What such a service accepts may have passed what it rejected, in the same call. One that does so in more than a call in a
-/// thousand gets no second chance; one that does so in a call in ten thousand costs a tenth of the sharing.
+/// In such a call, accepted entries may have passed rejected ones of their lane. A service that accepts one call in a
+/// thousand in part never shares calls; one that does so in one call in ten thousand loses a tenth of the sharing.
 const WARY_CALLS: u32 = 1_000;
 
 /// Which entries of each lane are out, and which are held behind them.
 ///
-/// A lane is occupied from the moment that an entry of it is at hand until the fate of the last one that is out is known.
-/// Later entries are held meanwhile, in the order of the input; one of them is let out when the lane comes free. Only the
-/// entries of a lane that shares calls are let out together with the first one, into its call.
+/// An entry is out from the moment that it is sendable until its fate is known. While one is out, later entries of the lane
+/// are held, in the order of the input; when none is out any more, the first held one is released. Only in a lane that
+/// shares calls do held entries join the call of the one that is out.
 ///
-/// Each entry costs one insertion and one removal, and lanes without entries cost nothing.
+/// An entry costs one insertion and one removal; lanes without entries take no memory.
 pub(crate) struct Lanes<E> {
     occupied: HashMap<u64, LaneState<E>, BuildHasherDefault<AlreadyHashed>>,
     held: usize,
     bytes: usize,
-    /// Held entries that may join the next call of the one before them.
+    /// Held entries that may join the next call of the entry before them.
     joinable: usize,
-    /// For how many calls more no lane shares one.
+    /// For how many more calls entries of one lane do not share a call.
     wary: u32,
 }
 
 /// The state of one lane.
 struct LaneState<E> {
-    /// Entries that were let out and whose fate is open: at hand, in flight, at rest, ready.
+    /// Entries that were released and whose fate is not known: sendable, in flight, or waiting for a retry.
     out: u32,
-    /// The only one that is out may leave with the next call, and held ones may join it.
+    /// Whether the one entry that is out may leave with the next call, so that held ones may join it.
     is_open: bool,
     held: Held<E>,
 }
@@ -51,28 +51,28 @@ impl<E> Lanes<E> {
         }
     }
 
-    /// How many are held.
+    /// How many entries are held.
     pub(crate) fn held(&self) -> usize {
         self.held
     }
 
-    /// The bytes of those held.
+    /// The bytes of the held entries.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many of those held may leave with the next call, beside the one that they are held behind.
+    /// How many held entries may leave with the next call, together with the one that they are held behind.
     pub(crate) fn joinable(&self) -> usize {
         if self.wary > 0 { 0 } else { self.joinable }
     }
 
-    /// A call was accepted in part: for a while, no lane shares one.
+    /// A call was accepted in part: for some calls, no entries of one lane share a call.
     pub(crate) fn be_wary(&mut self) {
         self.wary = WARY_CALLS;
     }
 
-    /// An entry has come. If its lane is free, which it now occupies, it stays where it is; otherwise it is taken out of there
-    /// and held.
+    /// An entry was read. If its lane is free, the entry occupies it and stays where it is; otherwise `take` moves it here
+    /// and it is held.
     pub(crate) fn enter(&mut self, lane: Option<Lane>, take: impl FnOnce() -> Option<TrackedEntry<E>>) {
         let Some((lane, hash)) = lane.and_then(|lane| Some((lane, lane.hash()?))) else {
             return;
@@ -98,9 +98,9 @@ impl<E> Lanes<E> {
         }
     }
 
-    /// Takes out those held that `newer`, which comes next, supersedes.
+    /// Removes the held entries that `newer`, which comes next, supersedes.
     ///
-    /// Each newcomer takes out its predecessor, so that few are held and the search is short.
+    /// Each new entry removes the one before it, so few are held and the search is short.
     pub(crate) fn supersede(
         &mut self,
         newer: &E,
@@ -121,7 +121,7 @@ impl<E> Lanes<E> {
         outdated
     }
 
-    /// Whether one is held that supersedes `older`, which is out.
+    /// Whether a held entry supersedes `older`, which is out.
     pub(crate) fn is_superseded(&self, older: &TrackedEntry<E>, supersedes: impl Fn(&E, &E) -> bool) -> bool {
         if self.held == 0 {
             return false;
@@ -131,7 +131,7 @@ impl<E> Lanes<E> {
         state.is_some_and(|state| state.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
     }
 
-    /// The one that is out is ready to be sent again.
+    /// The entry that is out is ready to be sent again.
     pub(crate) fn open(&mut self, lane: Option<Lane>) {
         let Some(state) = self.shared(lane) else {
             return;
@@ -149,7 +149,7 @@ impl<E> Lanes<E> {
         self.occupied.get_mut(&hash)
     }
 
-    /// The chunk leaves: held entries of its lanes that fit join it, and from then on no more of them.
+    /// Lets the held entries that fit join the chunk, which is about to leave; after that no more may join.
     pub(crate) fn join(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&TrackedEntry<E>) -> bool) {
         let shared = self.wary == 0;
         for place in 0..chunk.len() {
@@ -175,9 +175,10 @@ impl<E> Lanes<E> {
         self.wary = self.wary.saturating_sub(1);
     }
 
-    /// Puts a rejected entry back in front of those held if another one before it is still out; gives it back otherwise.
+    /// Puts a rejected entry in front of the held ones if an earlier entry of the lane is still out; returns it otherwise.
     ///
-    /// Called for the last of a call first, so that the first one stays out and the others are in order behind it.
+    /// Called for the last entry of a call first, so that the first one stays out and the others are held behind it in
+    /// order.
     pub(crate) fn put_back(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
         let hash = entry.state.lane.and_then(Lane::hash);
         let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
@@ -193,7 +194,7 @@ impl<E> Lanes<E> {
         }
     }
 
-    /// The fate of one that was out is known. Returns the next one of the lane if it was the last one out.
+    /// The fate of an entry that was out is known. If none is out any more, the next held one is released and returned.
     pub(crate) fn leave(&mut self, lane: Lane) -> Option<TrackedEntry<E>> {
         let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()?) else {
             return None;
@@ -220,7 +221,7 @@ impl<E> Lanes<E> {
         Some(next)
     }
 
-    /// All that are held, and nothing is out any more.
+    /// Removes all held entries and forgets those that are out.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         (self.held, self.bytes, self.joinable) = (0, 0, 0);
         std::mem::take(&mut self.occupied)
@@ -229,7 +230,7 @@ impl<E> Lanes<E> {
     }
 }
 
-/// Takes a lane's hash for what it is.
+/// A hasher that returns the hash of a lane as it is.
 #[derive(Default)]
 struct AlreadyHashed(u64);
 
@@ -239,7 +240,7 @@ impl Hasher for AlreadyHashed {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        // Not called for a `u64`, but right for anything.
+        // Only `u64` is hashed here; this is correct for other input too.
         for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
         }
@@ -261,7 +262,7 @@ mod tests {
         TrackedEntry { entry: position, state }
     }
 
-    /// Gives the entry back if it may go.
+    /// Returns the entry if it may leave.
     fn enter<E>(lanes: &mut Lanes<E>, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
         let lane = entry.state.lane;
         let mut entry = Some(entry);
@@ -325,7 +326,7 @@ mod tests {
         assert_eq!((call.len(), lanes.joinable()), (1, 5));
         lanes.join(&mut call, |next| next.state.position < 4);
         assert_eq!((lanes.held(), lanes.joinable()), (2, 0));
-        // The first is accepted, the others are not.
+        // The first one is accepted, the others are not.
         let mut rejected: Vec<_> = call.into_tracked().collect();
         rejected.remove(0);
         assert!(lanes.leave(lane).is_none());
@@ -359,7 +360,7 @@ mod tests {
     fn a_newcomer_supersedes_only_what_it_overwrites() {
         let mut lanes = Lanes::new();
         let lane = Lane::exclusive("a");
-        // Two keys that fall together: the even and the odd positions.
+        // Two keys with the same hash: the even and the odd positions.
         let same_key = |newer: &u64, older: &u64| newer % 2 == older % 2;
         let out = enter(&mut lanes, entry(lane, 0)).unwrap();
         assert!(!lanes.is_superseded(&out, same_key));

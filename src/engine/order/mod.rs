@@ -1,6 +1,6 @@
 //! The order of entries that must not pass each other.
 //!
-//! - `lanes`: which entries of each lane are out; `held`: those that wait behind them.
+//! - `lanes`: which entries of each lane are out; `held`: the entries that are held behind them.
 
 mod held;
 mod lanes;

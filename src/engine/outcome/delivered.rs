@@ -1,4 +1,4 @@
-//! What a delivery came to.
+//! The result of a delivery.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ use crate::guarded::destination;
 use crate::report::{Causes, DeliveryError, Report, Undelivered};
 use crate::targets::{BatchTarget, Fault, in_words};
 
-/// The span of a delivery to this target. Its calls are children of it.
+/// The span of a delivery to this target. The spans of its calls are its children.
 pub(crate) fn delivery_span<T: BatchTarget>(target: &T) -> Span {
     let span = info_span!(
         target: DELIVERY,
@@ -35,21 +35,21 @@ pub(crate) fn delivery_span<T: BatchTarget>(target: &T) -> Span {
     span
 }
 
-/// What a delivery came to.
+/// The result of a delivery.
 pub(crate) struct Delivered<E> {
     pub(crate) report: Report,
-    /// What was handed back and no receipt waited for.
+    /// Entries that were handed back without a receipt or handler to take them.
     pub(crate) undelivered: Vec<Undelivered<E>>,
-    /// Why the entries were handed back that a handler took.
+    /// The causes of the entries that a handler took.
     pub(crate) taken: Causes,
-    /// What stopped it.
+    /// The fault that stopped it.
     pub(crate) stopped: Option<Fault>,
-    /// What the strategy did in the end and why, where it tells.
+    /// The last state of the strategy and its reason, if the strategy tells.
     pub(crate) pace: Option<(PaceState, PaceReason)>,
 }
 
 impl<E> Delivered<E> {
-    /// Another delivery followed.
+    /// Adds the result of the delivery that followed.
     pub(crate) fn add(&mut self, next: Self) {
         self.report.add(&next.report);
         self.undelivered.extend(next.undelivered);
@@ -57,13 +57,13 @@ impl<E> Delivered<E> {
         self.pace = next.pace;
     }
 
-    /// With the causes of the entries that handlers took.
+    /// Adds the causes of the entries that handlers took.
     pub(crate) fn with_taken(mut self, taken: Causes) -> Self {
         self.taken = taken;
         self
     }
 
-    /// Tells the delivery's [span](delivery_span) what it came to.
+    /// Records the result in the [span](delivery_span) of the delivery.
     pub(crate) fn recorded_in(self, span: &Span) -> Self {
         if span.is_disabled() {
             return self;
@@ -91,7 +91,7 @@ impl<E> Delivered<E> {
         self
     }
 
-    /// Logs what it came to, unless there was no entry.
+    /// Logs the result, unless there was no entry.
     pub(crate) fn log(&self, destination: &str) {
         let report = &self.report;
         let stopped = self
@@ -110,7 +110,7 @@ impl<E> Delivered<E> {
                     .to_string(),
             )
         };
-        // The level of an event is known when it is compiled.
+        // The level of an event must be known at compile time.
         macro_rules! summary {
             ($log:ident, $message:literal, $cause:expr) => {
                 $log!(
@@ -154,7 +154,7 @@ impl<E> Delivered<E> {
         Err(DeliveryError::new(report, undelivered, taken, stopped))
     }
 
-    /// Logs what it came to.
+    /// Logs the result.
     ///
     /// # Errors
     /// As [`into_result`](Self::into_result), and when the stream that the entries came from failed.

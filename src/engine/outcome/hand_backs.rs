@@ -1,4 +1,4 @@
-//! Undelivered entries on the way back: the target cleans up before they are handed back.
+//! Hands back undelivered entries, after the target has cleaned up.
 
 use std::future::ready;
 use std::panic::{AssertUnwindSafe, resume_unwind};
@@ -18,30 +18,30 @@ use crate::guarded::destination;
 use crate::report::Undelivered;
 use crate::targets::BatchTarget;
 
-/// Entries of one batch that handlers deal with at once: as many as there are calls in flight by default.
+/// How many entries of one batch handlers process at once: the default number of calls in flight.
 const HANDLED_AT_ONCE: usize = 16;
 
-/// Undelivered entries that receipts or handlers wait for, with the way to tell them.
+/// Undelivered entries that receipts or handlers wait for.
 pub(crate) struct Awaited<E> {
     entries: Vec<(Undelivered<E>, Confirmation<E>)>,
-    /// What they take up of the memory.
+    /// The memory that they take.
     bytes: usize,
 }
 
-/// Hands back entries that receipts or handlers wait for, while the delivery goes on.
+/// Hands entries back to receipts and handlers while the delivery continues.
 pub(crate) struct HandBacks<E> {
     tasks: JoinSet<HandedBack<E>>,
-    /// Nothing more is cleaned up.
+    /// Cancelled when the target may clean up no longer.
     hurry: CancellationToken,
-    /// Entries on the way back, and their bytes.
+    /// Entries that are being handed back, and their bytes.
     underway: (usize, usize),
-    /// Entries that were not waited for any more.
+    /// Entries whose receipt or handler was gone.
     unheard: Vec<Undelivered<E>>,
 }
 
-/// What a task has handed back.
+/// The result of a task that hands entries back.
 struct HandedBack<E> {
-    /// Entries that were not waited for any more.
+    /// Entries whose receipt or handler was gone.
     unheard: Vec<Undelivered<E>>,
     entries: usize,
     bytes: usize,
@@ -79,7 +79,7 @@ impl<E: Send + 'static> HandBacks<E> {
         }
     }
 
-    /// Hands the entries back, after the target has cleaned up what it did for them.
+    /// Hands the entries back, after the target has cleaned up.
     pub(crate) fn begin<T>(&mut self, target: &Arc<T>, awaited: Awaited<E>, patience: Duration)
     where
         T: BatchTarget<Entry = E>,
@@ -108,12 +108,12 @@ impl<E: Send + 'static> HandBacks<E> {
         });
     }
 
-    /// Entries on the way back, and their bytes.
+    /// Entries that are being handed back, and their bytes.
     pub(crate) fn underway(&self) -> (usize, usize) {
         self.underway
     }
 
-    /// Waits until more were handed back; `None` when none is on its way back. Nothing is lost when the future is dropped.
+    /// Waits until more entries were handed back; `None` when none are being handed back. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<()> {
         let ended = self.tasks.join_next().await?;
         let handed_back = joined(ended);
@@ -123,8 +123,8 @@ impl<E: Send + 'static> HandBacks<E> {
         Some(())
     }
 
-    /// Waits until all were handed back; after `patience`, the target takes nothing back any more. Returns all that were not
-    /// waited for any more.
+    /// Waits until all entries were handed back; after `patience`, the target may clean up no longer. Returns the entries
+    /// whose receipt or handler was gone.
     pub(crate) async fn end(&mut self, patience: Duration) -> Vec<Undelivered<E>> {
         let mut patience = pin!(sleep(patience));
         loop {
@@ -139,7 +139,7 @@ impl<E: Send + 'static> HandBacks<E> {
     }
 }
 
-/// Lets the target clean up what it has done for the sake of entries that are handed back.
+/// Lets the target undo what it did for entries that are handed back.
 pub(crate) async fn clean_up<T: BatchTarget>(
     target: &T,
     undelivered: &mut [Undelivered<T::Entry>],
@@ -157,8 +157,7 @@ pub(crate) async fn clean_up<T: BatchTarget>(
     warn!(target: CLEANUP, destination = destination(target), "{failure}");
 }
 
-/// What a task of the delivery came to. It catches the panics of the target, so that one that comes through is a fault of this
-/// crate.
+/// The result of a task. The task catches the panics of the target, so a panic that gets through is a bug in this crate.
 fn joined<R>(ended: Result<R, JoinError>) -> R {
     match ended.map_err(JoinError::try_into_panic) {
         Ok(result) => result,

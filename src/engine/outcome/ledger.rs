@@ -1,4 +1,4 @@
-//! The fate of every entry.
+//! Counts the fate of every entry.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,10 +21,10 @@ use crate::targets::{BatchTarget, Fault, in_words};
 /// Entries of the input that are handed back together when a delivery ends early.
 const HANDED_BACK_TOGETHER: usize = 1_000;
 
-/// Counts what happens, here and in the shared [`Progress`], and keeps what is handed back.
+/// Counts the fate of every entry, here and in the shared [`Progress`], and keeps the entries that are handed back.
 ///
-/// Every entry of the input is counted as accepted in one [`call_ended`](Self::call_ended), or goes through
-/// [`hand_back`](Self::hand_back) or [`superseded`](Self::superseded), once.
+/// Every entry of the input is counted once: as accepted by [`call_ended`](Self::call_ended), or by
+/// [`hand_back`](Self::hand_back) or [`superseded`](Self::superseded).
 pub(crate) struct Ledger<E> {
     report: Report,
     throttled_by: Vec<ThrottledCalls>,
@@ -60,7 +60,7 @@ impl<E: Send + 'static> Ledger<E> {
         (self.in_flight, self.waiting)
     }
 
-    /// A call leaves, this long after the one before it was answered.
+    /// A call leaves, this long after the answer to the call before it in the same slot.
     pub(crate) fn call_leaves(&mut self, chunk: &Chunk<E>, delay: Duration) {
         let again = chunk.states.iter().filter(|state| state.history.is_some()).count() as u64;
         self.report.calls += 1;
@@ -112,13 +112,13 @@ impl<E: Send + 'static> Ledger<E> {
         self.report.delivered
     }
 
-    /// So many entries wait to be sent again.
+    /// These many more entries wait to be sent again.
     pub(crate) fn wait(&mut self, entries: usize) {
         self.waiting += entries as u64;
         self.progress.figures().waiting.fetch_add(entries as u64, Relaxed);
     }
 
-    /// An entry is not sent, which waited to be sent again if it was sent before.
+    /// An entry will not be sent; if it was sent before, it no longer counts as waiting.
     pub(crate) fn waits_no_more(&mut self, state: &EntryState<E>) {
         if state.history.is_some() {
             self.waiting -= 1;
@@ -126,7 +126,7 @@ impl<E: Send + 'static> Ledger<E> {
         }
     }
 
-    /// An entry need not arrive any more, since a newer one writes the same key.
+    /// A newer entry with the same key supersedes this one.
     pub(crate) fn superseded(&mut self, older: TrackedEntry<E>) {
         self.report.superseded += 1;
         self.progress.figures().superseded.fetch_add(1, Relaxed);
@@ -135,7 +135,7 @@ impl<E: Send + 'static> Ledger<E> {
         }
     }
 
-    /// Hands an entry back: soon if a receipt waits for its fate, otherwise at the end.
+    /// Hands an entry back: soon if a receipt or handler waits for it, otherwise at the end.
     pub(crate) fn hand_back(&mut self, TrackedEntry { entry, state }: TrackedEntry<E>, cause: Cause) {
         self.report.undelivered += 1;
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
@@ -152,13 +152,13 @@ impl<E: Send + 'static> Ledger<E> {
         }
     }
 
-    /// Entries on the way back to receipts and handlers, and their bytes.
+    /// Entries that are being handed back to receipts and handlers, and their bytes.
     pub(crate) fn handing_back(&self) -> (usize, usize) {
         let (entries, bytes) = self.hand_backs.underway();
         (entries + self.awaited.len(), bytes.saturating_add(self.awaited.bytes()))
     }
 
-    /// Hands back at once what receipts and handlers wait for. The target has `patience` to clean up.
+    /// Starts to hand back the entries that receipts and handlers wait for. The target has `patience` to clean up.
     pub(crate) fn hand_back_awaited<T>(&mut self, target: &Arc<T>, patience: Duration)
     where
         T: BatchTarget<Entry = E>,
@@ -167,12 +167,12 @@ impl<E: Send + 'static> Ledger<E> {
         self.hand_backs.begin(target, awaited, patience);
     }
 
-    /// Waits until more was handed back; `None` when nothing is on its way back. Nothing is lost when the future is dropped.
+    /// Waits until more entries were handed back; `None` when none are being handed back. Cancel-safe.
     pub(crate) async fn next_handed_back(&mut self) -> Option<()> {
         self.hand_backs.next().await
     }
 
-    /// Waits until there is memory for more entries on their way back.
+    /// Waits until there is memory for more entries that are being handed back.
     pub(crate) async fn spare_memory<T>(&mut self, target: &Arc<T>, options: &DeliveryOptions)
     where
         T: BatchTarget<Entry = E>,
@@ -184,7 +184,7 @@ impl<E: Send + 'static> Ledger<E> {
         while is_full(self.handing_back()) && self.next_handed_back().await.is_some() {}
     }
 
-    /// Lets the target clean up for all that is handed back, and waits until receipts and handlers have it.
+    /// Lets the target clean up for all entries that are handed back, and waits until receipts and handlers have them.
     pub(crate) async fn hand_back_all<T>(&mut self, target: &Arc<T>, patience: Duration)
     where
         T: BatchTarget<Entry = E>,
@@ -194,8 +194,8 @@ impl<E: Send + 'static> Ledger<E> {
         self.undelivered.extend(self.hand_backs.end(patience).await);
     }
 
-    /// Draws the line under a delivery that was stopped by that fault, if it was, and whose input was read to its end if it
-    /// is finished.
+    /// Completes the report. `stopped` is the fault that stopped the delivery, and `finished` tells whether the input was
+    /// read to its end.
     pub(crate) fn close(
         mut self,
         elapsed: Duration,
@@ -222,12 +222,12 @@ impl<E: Send + 'static> Ledger<E> {
 }
 
 impl<E> Ledger<E> {
-    /// So many entries were read and are in no call, of so many bytes.
+    /// These many entries were read and are in no call, with these many bytes.
     pub(crate) fn reads_ahead(&mut self, (entries, bytes): (usize, usize)) {
         let (before, now) = (self.read_ahead, (entries as u64, bytes as u64));
         if before != now {
             let figures = self.progress.figures();
-            // It wraps around zero and back.
+            // The difference may wrap below zero; the sum is right.
             figures.read_ahead.fetch_add(now.0.wrapping_sub(before.0), Relaxed);
             figures
                 .read_ahead_bytes
@@ -238,7 +238,7 @@ impl<E> Ledger<E> {
 }
 
 impl<E> Drop for Ledger<E> {
-    /// A delivery that is dropped half-way leaves no phantoms in the shared figures.
+    /// A delivery that is dropped early leaves nothing in the shared figures.
     fn drop(&mut self) {
         let figures = self.progress.figures();
         figures.waiting.fetch_sub(self.waiting, Relaxed);

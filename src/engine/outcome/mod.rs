@@ -1,8 +1,9 @@
 //! The fate of the entries.
 //!
-//! - `ledger`: counts the fate of every entry, in the shared figures as well; `hand_backs`: undelivered entries on the way back, after the target has cleaned up.
-//! - `ending`: why a delivery ends before everything is delivered.
-//! - `delivered`: what a delivery comes to.
+//! - `ledger`: counts the fate of every entry, also in the shared figures.
+//! - `hand_backs`: hands back undelivered entries, after the target has cleaned up.
+//! - `ending`: why a delivery ends early.
+//! - `delivered`: the result of a delivery.
 
 mod delivered;
 mod ending;

@@ -1,4 +1,4 @@
-//! All entries that were read and wait, but for fresh ones that may go.
+//! All entries that were read and wait, except fresh ones that are sendable.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::options::DeliveryOptions;
 use crate::pace::Gate;
 use crate::targets::Lane;
 
-/// An entry that was rejected, and until when it rests.
+/// A rejected entry, and the moment of its retry.
 type Rejected<E> = (Instant, TrackedEntry<E>);
 
-/// Entries that were read and wait: rejected ones, those held in their lanes, those that wait by their keys, and the parts of
-/// calls that were refused as a whole.
+/// Entries that were read and wait: rejected ones, those held in their lanes, those that wait by key, and the parts of
+/// refused calls.
 pub(crate) struct Backlog<E> {
     gate: Arc<Gate>,
     retry_queue: RetryQueue<E>,
     lanes: Lanes<E>,
     key_lines: KeyLines<E>,
     bisections: Bisections<E>,
-    /// How often keys had become hot when the lines were sorted last. From the first time on, entries wait by their keys.
+    /// The strategy's count of hot keys at the last update. Once it is above zero, entries wait by key.
     hot_keys_seen: u64,
 }
 
@@ -46,12 +46,12 @@ impl<E> Backlog<E> {
         self.retry_queue.len() + self.key_lines.len() + self.bisections.len() + self.lanes.held()
     }
 
-    /// Their bytes.
+    /// The bytes of the entries that wait.
     pub(crate) fn bytes(&self) -> usize {
         self.retry_queue.bytes() + self.key_lines.bytes() + self.bisections.bytes() + self.lanes.bytes()
     }
 
-    /// Whether none waits, but for those held behind entries that are elsewhere.
+    /// Whether no entry waits, except those held behind entries that are elsewhere.
     pub(crate) fn is_empty(&self) -> bool {
         self.retry_queue.len() + self.key_lines.len() == 0 && self.bisections.is_empty()
     }
@@ -70,23 +70,22 @@ impl<E> Backlog<E> {
         &mut self.bisections
     }
 
-    /// How many entries go next for the sake of a bisection; `None` when none is ready.
+    /// How many entries the next call carries for a bisection; `None` when no bisection is ready.
     pub(crate) fn next_of_bisection(&self) -> Option<usize> {
         self.bisections.next_len()
     }
 
-    /// Whether entries wait by their keys.
+    /// Whether entries wait by key.
     pub(crate) fn is_by_key(&self) -> bool {
         self.hot_keys_seen > 0
     }
 
-    /// Whether another key has become hot since the lines were brought in accord with that.
+    /// Whether another key has become hot since the last update.
     pub(crate) fn has_new_hot_key(&self) -> bool {
         self.gate.strategy.hot_keys_seen() != self.hot_keys_seen
     }
 
-    /// Brings the lines in accord with which keys are hot. Returns rejected entries whose key is hot, for
-    /// [`let_out`](Self::let_out).
+    /// Updates which lines are hot. Returns the rejected entries whose key is hot, for [`let_out`](Self::let_out).
     pub(crate) fn heed_hot_keys(&mut self) -> Vec<TrackedEntry<E>> {
         let strategy = &self.gate.strategy;
         self.hot_keys_seen = strategy.hot_keys_seen();
@@ -95,7 +94,8 @@ impl<E> Backlog<E> {
             .take_if(|state| state.key.is_some_and(|key| strategy.is_hot(key)))
     }
 
-    /// An entry may go: with the line of its key, or with those that were rejected. Returned if it goes with the fresh ones.
+    /// Makes an entry sendable: in the line of its key, or among the rejected ones. Returns it if it belongs to the fresh
+    /// ones.
     pub(crate) fn let_out(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
         let is_fresh = entry.state.history.is_none();
         let key = entry.state.key.filter(|_| self.is_by_key());
@@ -107,13 +107,14 @@ impl<E> Backlog<E> {
         None
     }
 
-    /// The fate of an entry is known: the next one of its lane may go. Returned if it goes with the fresh ones.
+    /// The fate of an entry is known: makes the next one of its lane sendable. Returns it if it belongs to the fresh ones.
     pub(crate) fn leave(&mut self, lane: Option<Lane>) -> Option<TrackedEntry<E>> {
         let next = lane.and_then(|lane| self.lanes.leave(lane))?;
         self.let_out(next)
     }
 
-    /// Lets rejected entries rest, each until its own moment. Of a lane only the first one rests; the others are held behind it.
+    /// Keeps rejected entries until their retries. Of a lane only the first one waits for its retry; the others are held
+    /// behind it.
     pub(crate) fn rest(&mut self, rejected: Vec<Rejected<E>>) {
         for (until, entry) in rejected.into_iter().rev() {
             let Some(first) = self.lanes.put_back(entry) else {
@@ -128,11 +129,11 @@ impl<E> Backlog<E> {
         }
     }
 
-    /// A part of a bisection was not refused: the bisection goes on, without those that were rejected.
+    /// A part of a bisection was not refused: the bisection continues without the rejected entries.
     ///
-    /// If some of the part was accepted, the rejected entries are not at fault and leave the bisection. As long as none of it is
-    /// accepted, it is not known whether it would be refused, so that it must not share a call with others; and entries that
-    /// must not pass it wait behind it.
+    /// If some entries of the part were accepted, the rejected ones are not at fault and leave the bisection. If none was
+    /// accepted, it is not known whether the part would be refused. So it must not share a call with other entries, and
+    /// entries that must not pass it wait behind it.
     pub(crate) fn go_on(&mut self, mut bisection: Bisection<E>, rejected: Vec<Rejected<E>>, accepted: bool) {
         let is_free = |entry: &TrackedEntry<E>| accepted && !bisection.has_behind(&entry.state);
         let (free, bound): (Vec<_>, Vec<_>) = rejected.into_iter().partition(|(_, entry)| is_free(entry));
@@ -148,14 +149,15 @@ impl<E> Backlog<E> {
         self.rest(free);
     }
 
-    /// A call was refused as a whole: looks for the entries that are at fault.
+    /// A call was refused as a whole: starts or continues the search for the entries at fault.
     pub(crate) fn dispute(&mut self, chunk: Chunk<E>, bisection: Option<Bisection<E>>) {
         let mut bisection = bisection.unwrap_or_else(Bisection::new);
         bisection.halve(chunk);
         self.bisections.put(bisection, None);
     }
 
-    /// Makes entries ready whose delay is over, unless the strategy holds them for longer. No entry is held beyond its time.
+    /// Makes the entries ready whose delay is over, unless the strategy adds an extra delay. No entry waits beyond its
+    /// time.
     pub(crate) fn wake(&mut self, now: Instant, options: &DeliveryOptions) {
         let strategy = &self.gate.strategy;
         let hold = |state: &EntryState<E>| {
@@ -173,14 +175,14 @@ impl<E> Backlog<E> {
         self.bisections.wake(now);
     }
 
-    /// Makes all entries ready, and their retries start over.
+    /// Makes all entries ready at once, and starts their retries from 1.
     pub(crate) fn wake_all(&mut self) {
         self.retry_queue.wake_all(|lane| self.lanes.open(lane));
         self.bisections.wake_all();
         self.key_lines.wake_all();
     }
 
-    /// Takes out what was rejected and whose time is used up.
+    /// Removes the rejected entries whose time is used up.
     pub(crate) fn take_expired(&mut self, now: Instant, options: &DeliveryOptions) -> Vec<TrackedEntry<E>> {
         let patience = options.patience();
         let is_expired = |state: &EntryState<E>| state.expiry(patience).is_some_and(|expiry| expiry <= now);
@@ -192,7 +194,7 @@ impl<E> Backlog<E> {
         expired
     }
 
-    /// The next moments at which something changes by itself.
+    /// The next moments at which something changes without an event.
     pub(crate) fn next_events(&self, now: Instant, options: &DeliveryOptions) -> impl Iterator<Item = Instant> {
         let patience = options.patience();
         let rejected = self.retry_queue.peek();
@@ -208,17 +210,18 @@ impl<E> Backlog<E> {
         events.into_iter().flatten()
     }
 
-    /// How many rejected entries are ready, and how many wait by their keys.
+    /// How many rejected entries are ready, plus how many wait by key.
     pub(crate) fn may_soon_go(&self) -> usize {
         self.retry_queue.ready() + self.key_lines.len()
     }
 
-    /// How many may go now without a bisection, as far as is known without asking; those by their keys at most so many.
+    /// How many entries are sendable without a bisection, as far as is known without asking the strategy; at most `most` of
+    /// those that wait by key.
     pub(crate) fn ready(&self, most: usize) -> usize {
         self.retry_queue.ready() + self.ready_by_key(most)
     }
 
-    /// How many may go of those that wait by their keys.
+    /// How many of the entries that wait by key are sendable.
     pub(crate) fn ready_by_key(&self, most: usize) -> usize {
         if self.key_lines.len() == 0 {
             return 0;
@@ -226,17 +229,17 @@ impl<E> Backlog<E> {
         self.key_lines.ready(Instant::now(), most)
     }
 
-    /// The states of rejected entries that are ready, in their order.
+    /// The states of the rejected entries that are ready, in their order.
     pub(crate) fn ready_states(&self) -> impl Iterator<Item = &EntryState<E>> {
         self.retry_queue.iter_ready().map(|entry| &entry.state)
     }
 
-    /// Whether entries are ready that were rejected or refused: they do not linger for others.
+    /// Whether entries are ready that were rejected or refused: they do not linger.
     pub(crate) fn is_urgent(&self) -> bool {
         self.retry_queue.ready() > 0 || self.bisections.next_len().is_some()
     }
 
-    /// Until when those that wait by their keys may wait for others that could share their call. `Err` if they may not.
+    /// Until when entries that wait by key may linger. `Err` if they may not.
     pub(crate) fn lingers_until(&self, now: Instant, options: &DeliveryOptions) -> Result<Option<Instant>, ()> {
         match self.key_lines.lingers_until(now, options.linger) {
             None if self.key_lines.len() > 0 => Err(()),
@@ -244,8 +247,8 @@ impl<E> Backlog<E> {
         }
     }
 
-    /// Moves into the chunk what goes before fresh entries, as long as there is space: those that were rejected, and then by
-    /// their keys.
+    /// Moves entries that go before fresh ones into the chunk while there is space: rejected ones first, then those that
+    /// wait by key.
     pub(crate) fn fill(&mut self, chunk: &mut Chunk<E>, space: &mut Space) {
         while self.retry_queue.peek().is_some_and(|next| space.take(&next.state))
             && let Some(entry) = self.retry_queue.pop()
@@ -267,7 +270,7 @@ impl<E> Backlog<E> {
             .take_turns(|next| space.take(&next.state), |entry| chunk.push(entry));
     }
 
-    /// All that wait.
+    /// All entries that wait.
     pub(crate) fn take_all(&mut self) -> Vec<TrackedEntry<E>> {
         let mut all = self.key_lines.take_all();
         all.extend(self.retry_queue.take_all());

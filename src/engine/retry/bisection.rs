@@ -1,4 +1,4 @@
-//! Refused calls, which are halved until the entries at fault are found.
+//! Refused calls, which are halved until the entries at fault are alone.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,15 @@ use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 
 /// The entries of a call that was refused as a whole.
 ///
-/// The answer does not say which of them are at fault. The chunk is halved, and each half is sent by itself, until the entries at
-/// fault are alone. Halves are not topped up, since an entry at fault would have more entries refused with it. They go one after
-/// the other, so that entries keep their order, also those that were refused because they cannot be in one call. An entry at fault
-/// among n costs two calls for each halving, which are log2(n), rounded up.
+/// The answer does not say which of them are at fault. The chunk is halved and each half is sent by itself, until the
+/// entries at fault are alone. Halves are not topped up, because an entry at fault would cause more entries to be refused.
+/// They are sent one after the other, so that entries keep their order, including those that were refused because one call
+/// cannot carry both. An entry at fault among n costs two calls for each halving, of which there are log2(n), rounded up.
 ///
-/// Only entries that must not pass it wait for an entry that is rejected meanwhile: they become a bisection of their own.
+/// When an entry is rejected meanwhile, only entries that must not pass it wait for it: they become a bisection of their
+/// own.
 pub(crate) struct Bisection<E> {
-    /// What is still to be sent, the last one next.
+    /// The chunks that are still to be sent, the last one next.
     open: Vec<Chunk<E>>,
 }
 
@@ -37,21 +38,21 @@ impl<E> Bisection<E> {
         self.states().map(|state| state.weight).sum()
     }
 
-    /// The chunk was refused: its halves are next.
+    /// The chunk was refused: its halves are sent next.
     pub(crate) fn halve(&mut self, mut chunk: Chunk<E>) {
         let second = chunk.split_off(chunk.len().div_ceil(2));
         self.again(second);
         self.again(chunk);
     }
 
-    /// The chunk is next.
+    /// The chunk is sent next.
     pub(crate) fn again(&mut self, chunk: Chunk<E>) {
         if chunk.len() > 0 {
             self.open.push(chunk);
         }
     }
 
-    /// What goes next, of at most `count` entries.
+    /// The next chunk, of at most `count` entries.
     fn next(&mut self, count: usize) -> Option<Chunk<E>> {
         let mut chunk = self.open.pop()?;
         if chunk.len() > count {
@@ -60,7 +61,7 @@ impl<E> Bisection<E> {
         Some(chunk)
     }
 
-    /// Takes out those that must not leave before the fate of `first` is known.
+    /// Removes the entries that must not leave before the fate of `first` is known.
     pub(crate) fn take_behind(&mut self, first: &Chunk<E>) -> Self {
         let mut behind = Self::new();
         for chunk in std::mem::take(&mut self.open) {
@@ -75,7 +76,7 @@ impl<E> Bisection<E> {
         behind
     }
 
-    /// Whether anything of it must not leave before the fate of this entry is known.
+    /// Whether any entry must not leave before the fate of this one is known.
     pub(crate) fn has_behind(&self, first: &EntryState<E>) -> bool {
         self.states().any(|state| is_behind(state, first))
     }
@@ -89,7 +90,7 @@ impl<E> Bisection<E> {
     }
 }
 
-/// Whether an entry of the bisection must not leave before the fate of one that comes earlier is known.
+/// Whether an entry of the bisection must not leave before the fate of an earlier one is known.
 fn is_behind<E>(later: &EntryState<E>, earlier: &EntryState<E>) -> bool {
     later.lane.is_some() && later.lane == earlier.lane
 }
@@ -127,7 +128,7 @@ impl<E> Bisections<E> {
         self.bytes
     }
 
-    /// The bisection goes on, after a rest if there is one.
+    /// Continues the bisection, at once or after a delay.
     pub(crate) fn put(&mut self, bisection: Bisection<E>, rest_until: Option<Instant>) {
         if bisection.is_empty() {
             return;
@@ -140,13 +141,13 @@ impl<E> Bisections<E> {
         }
     }
 
-    /// Makes those ready that have rested until `now`.
+    /// Makes the bisections ready whose delay is over.
     pub(crate) fn wake(&mut self, now: Instant) {
         let rested = self.resting.extract_if(.., |(until, _)| *until <= now);
         self.ready.extend(rested.map(|(_, bisection)| bisection));
     }
 
-    /// Makes all ready at once, and their retries start over.
+    /// Makes all bisections ready at once, and starts the retries of their entries from 1.
     pub(crate) fn wake_all(&mut self) {
         self.ready
             .extend(self.resting.drain(..).map(|(_, bisection)| bisection));
@@ -155,17 +156,17 @@ impl<E> Bisections<E> {
         states.for_each(EntryState::start_over);
     }
 
-    /// When the next one has rested.
+    /// When the next delay is over.
     pub(crate) fn next_wake(&self) -> Option<Instant> {
         self.resting.iter().map(|(until, _)| *until).min()
     }
 
-    /// How many entries go next; `None` when no bisection is ready.
+    /// How many entries the next chunk has; `None` when no bisection is ready.
     pub(crate) fn next_len(&self) -> Option<usize> {
         Some(self.ready.front()?.open.last()?.len())
     }
 
-    /// The chunk that goes next, with at most `count` entries, and its bisection.
+    /// The next chunk, with at most `count` entries, and its bisection.
     pub(crate) fn next(&mut self, count: usize) -> Option<(Chunk<E>, Bisection<E>)> {
         let mut bisection = self.ready.pop_front()?;
         self.len -= bisection.len();
@@ -174,7 +175,7 @@ impl<E> Bisections<E> {
         Some((chunk, bisection))
     }
 
-    /// Takes out those whose bisection is ready and whose time is used up.
+    /// Removes the entries of ready bisections whose time is used up.
     pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
         let mut expired = Vec::new();
         if self.ready.iter().flat_map(Bisection::states).any(&is_expired) {
@@ -199,12 +200,12 @@ impl<E> Bisections<E> {
         expired
     }
 
-    /// The first moment at which the time of one is used up whose bisection is ready.
+    /// The first moment at which the time of an entry in a ready bisection is used up.
     pub(crate) fn next_expiry(&self, expiry: impl Fn(&EntryState<E>) -> Option<Instant>) -> Option<Instant> {
         self.ready.iter().flat_map(Bisection::states).filter_map(expiry).min()
     }
 
-    /// Everything, ready or not.
+    /// All entries, ready or not.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         (self.len, self.bytes) = (0, 0);
         let resting = std::mem::take(&mut self.resting)

@@ -1,4 +1,4 @@
-//! Whether and when an entry that was rejected goes again.
+//! Whether and when a rejected entry is sent again.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::options::DeliveryOptions;
 use crate::report::Cause;
 use crate::targets::{Fault, Rejection};
 
-/// What becomes of an entry that was rejected.
+/// What happens to a rejected entry.
 pub(crate) enum Decision {
-    /// It goes again at this moment.
+    /// It is sent again, from this moment on.
     Again(Instant),
     /// Its retries or its time are used up.
     GiveUp(Cause),
 }
 
-/// Decides for the leftovers of one call.
+/// Decides for the rejected entries of one call.
 pub(crate) struct Retries<'a> {
     options: &'a DeliveryOptions,
     now: Instant,
@@ -52,20 +52,20 @@ impl<'a> Retries<'a> {
         })
     }
 
-    /// How long the strategy lets the entry rest; `None` if that is not for the strategy to say.
+    /// The delay that the strategy sets before the retry; `None` if something else decides when the entry leaves.
     fn rest<E>(&mut self, state: &EntryState<E>, rejection: Rejection) -> Option<Duration> {
         let strategy = &self.options.gate.strategy;
         let is_hot = rejection.is_throttle() && state.key.is_some_and(|key| strategy.is_hot(key));
         if rejection.is_unsent() || is_hot {
-            // It waits for the next probe with all others, or in the line of its key.
+            // It waits for the next probe, as all entries do, or in the line of its hot key.
             return None;
         }
         Some(self.rests.before(state.retry(), |retry| strategy.rest(retry)))
     }
 
-    /// How long the slot of the call rests.
+    /// How long the slot of the call stays empty.
     pub(crate) fn rest_of_slot(&self, outcome: &Outcome) -> Duration {
-        // A few entries rejected among many accepted ones are their own affair: a hot key must not hold up its worker.
+        // Does not apply when few entries of a call are rejected: one hot key must not stop a slot for all others.
         let rests = outcome.accepted == 0 || outcome.throttled * 2 >= outcome.sent;
         let rest = if rests { self.rests.shortest() } else { Duration::ZERO };
         rest.max(self.options.gate.strategy.pause())

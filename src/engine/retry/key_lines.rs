@@ -1,4 +1,4 @@
-//! Entries that wait by their partition key.
+//! Entries that wait by partition key.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -7,35 +7,35 @@ use tokio::time::Instant;
 
 use crate::engine::entry::TrackedEntry;
 
-/// Steps of the golden ratio visit the entries evenly.
+/// The fractional part of the golden ratio: steps of this size visit the list evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
 /// Entries that wait, one line for each partition key.
 ///
-/// Lines of hot keys go when their pace says so. The others go in turns that are proportional to what waits in each: an
-/// entry is drawn, and the oldest one of its line leaves. So a sorted input does not fill one partition after the other.
+/// Entries of a hot key leave at the pace of that key. From the other lines entries are drawn in proportion to the length
+/// of each line, the oldest entry of the line first. So a sorted input does not fill one partition after the other.
 pub(crate) struct KeyLines<E> {
     lines: HashMap<u64, Line<E>>,
-    /// The keys of lines that are hot. There may be as many lines as entries, and each call asks for these few alone.
+    /// The keys of the hot lines. There may be as many lines as entries, and each call looks only at these few.
     hot: HashSet<u64>,
-    /// The keys of lines with entries that were rejected.
+    /// The keys of lines with rejected entries.
     rejected: HashSet<u64>,
-    /// The key of each entry in a line that is not hot, once for each entry, in no order.
+    /// One key for each entry in a line that is not hot, in no order.
     draws: Vec<u64>,
     drawn: f64,
-    /// Since when the entries that are drawn have waited for others that could share their call.
+    /// Since when the entries that are drawn have lingered.
     since: Option<Instant>,
     len: usize,
     bytes: usize,
 }
 
 struct Line<E> {
-    /// Those that were rejected, by their first attempt, and then the others in the order of the input.
+    /// Rejected entries, by their first attempt.
     rejected: BTreeMap<(Instant, u64), TrackedEntry<E>>,
     fresh: VecDeque<TrackedEntry<E>>,
-    /// The key is hot: its entries are not drawn.
+    /// Whether the key is hot: its entries are not drawn.
     is_hot: bool,
-    /// When its pace is asked again; `None` for now.
+    /// When the strategy is asked again about this key; `None` for now.
     next_at: Option<Instant>,
 }
 
@@ -56,7 +56,7 @@ impl<E> Line<E> {
         if let Some(history) = &entry.state.history {
             self.rejected.insert((history.first_sent, position), entry);
         } else {
-            // Entries that were held in a lane may come late.
+            // An entry that was held in a lane may arrive after later ones.
             let place = self.fresh.partition_point(|before| before.state.position < position);
             self.fresh.insert(place, entry);
         }
@@ -111,8 +111,8 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// Until when the entries that are drawn may wait for others that could share their call; `None` when there are none, or
-    /// entries of a hot key may go.
+    /// Until when the entries that are drawn may linger; `None` when there are none, or when entries of a hot key may
+    /// leave.
     pub(crate) fn lingers_until(&self, now: Instant, linger: Duration) -> Option<Instant> {
         let is_due = self.hot_lines().any(|line| line.is_due(now));
         self.since.filter(|_| !is_due)?.checked_add(linger)
@@ -122,7 +122,7 @@ impl<E> KeyLines<E> {
         self.hot.iter().filter_map(|key| self.lines.get(key))
     }
 
-    /// An entry was taken out of the line of this key.
+    /// An entry was removed from the line of this key.
     fn taken(&mut self, key: u64, entry: &TrackedEntry<E>) {
         self.len -= 1;
         self.bytes = self.bytes.saturating_sub(entry.state.weight);
@@ -136,7 +136,7 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// Brings the lines in accord with which keys are hot now.
+    /// Updates which lines are hot.
     pub(crate) fn sort(&mut self, is_hot: impl Fn(u64) -> bool) {
         let mut has_changed = false;
         for (key, line) in &mut self.lines {
@@ -155,7 +155,7 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// How many may go now, as far as is known without asking; at most so many.
+    /// How many entries are sendable, as far as is known without asking the strategy; at most `most`.
     pub(crate) fn ready(&self, now: Instant, most: usize) -> usize {
         let mut ready = self.draws.len();
         for line in self.hot_lines().filter(|line| line.is_due(now)) {
@@ -167,13 +167,13 @@ impl<E> KeyLines<E> {
         ready.min(most)
     }
 
-    /// When the pace of a hot key is to be asked next.
+    /// When the strategy is to be asked next about a hot key.
     pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
         let next = self.hot_lines().filter_map(|line| line.next_at);
         next.filter(|at| *at > now).min()
     }
 
-    /// Asks all paces again.
+    /// Asks the strategy about all hot keys again.
     pub(crate) fn wake_all(&mut self) {
         for key in &self.hot {
             if let Some(line) = self.lines.get_mut(key) {
@@ -182,8 +182,8 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// Takes entries of hot keys whose time has come, as long as they fit. `admit` tells for a key with so much cost ready how
-    /// much of it may leave, or until when it has to wait; `depart` hears what leaves.
+    /// Removes entries of hot keys that may leave, while they fit. `admit` is given a key and the cost of its entries, and
+    /// returns how much of that cost may leave, or until when the key waits. `depart` is told what leaves.
     pub(crate) fn take_due(
         &mut self,
         now: Instant,
@@ -228,7 +228,7 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// Takes entries of other keys in turns, as long as they fit.
+    /// Draws entries of the other keys, while they fit.
     pub(crate) fn take_turns(
         &mut self,
         mut fits: impl FnMut(&TrackedEntry<E>) -> bool,
@@ -255,7 +255,7 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// Takes those that were rejected and for which this holds.
+    /// Removes the rejected entries that are expired.
     pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&TrackedEntry<E>) -> bool) -> Vec<TrackedEntry<E>> {
         let mut expired = Vec::new();
         let with_rejected: Vec<u64> = self.rejected.iter().copied().collect();
@@ -276,7 +276,7 @@ impl<E> KeyLines<E> {
         expired
     }
 
-    /// The first attempt of those that were rejected, line by line the earliest.
+    /// The earliest first attempt of all rejected entries.
     pub(crate) fn first_sent(&self) -> Option<Instant> {
         let lines = self.rejected.iter().filter_map(|key| self.lines.get(key));
         lines
@@ -284,7 +284,7 @@ impl<E> KeyLines<E> {
             .min()
     }
 
-    /// All of them.
+    /// All entries.
     pub(crate) fn take_all(&mut self) -> Vec<TrackedEntry<E>> {
         let lines = std::mem::replace(self, Self::new()).lines;
         let entries = lines
@@ -294,7 +294,7 @@ impl<E> KeyLines<E> {
     }
 }
 
-/// Entries of a hot key that are offered to its pace at once: the largest call of any service.
+/// Entries of a hot key for which the strategy is asked at once: the largest call of any service.
 const CALL: usize = 500;
 
 impl<E> Line<E> {

@@ -1,9 +1,9 @@
-//! What was read and waits to be sent, and when a leftover goes again.
+//! The entries that wait, and when a rejected one is sent again.
 //!
-//! - `decision`: whether and when an entry that was rejected goes again; `rests`: the leftovers of a call share a delay.
-//! - `queue`: rejected entries, first at rest, then ready.
-//! - `bisection`: refused calls, halved until the entries at fault are found.
-//! - `key_lines`: entries that wait by their partition key.
+//! - `decision`: whether and when a rejected entry is sent again; `rests`: rejected entries of one call share a delay.
+//! - `queue`: rejected entries, before and after the moment of their retry.
+//! - `bisection`: refused calls, halved until the entries at fault are alone.
+//! - `key_lines`: entries that wait by partition key.
 //! - `backlog`: owns the queue, the bisections, the key lines and the lanes.
 
 mod backlog;

@@ -1,4 +1,4 @@
-//! Rejected entries until they are sent again.
+//! The queue of rejected entries.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use tokio::time::Instant;
 use crate::engine::entry::{EntryState, TrackedEntry};
 use crate::targets::Lane;
 
-/// Rejected entries: first they rest, then they are ready.
+/// Rejected entries: first they wait for their retry, then they are ready.
 ///
-/// Both lists are sorted, the ready one by the first attempt: the entry that has waited longest goes first, and is also the
-/// first one whose time is used up. Positions make the keys unique.
+/// Both lists are sorted. The ready one is sorted by the first attempt: the entry that has been tried longest goes first,
+/// and its time is used up first. Positions make the keys unique.
 pub(crate) struct RetryQueue<E> {
     resting: BTreeMap<(Instant, u64), TrackedEntry<E>>,
     ready: BTreeMap<(Option<Instant>, u64), TrackedEntry<E>>,
@@ -43,13 +43,13 @@ impl<E> RetryQueue<E> {
         self.resting.insert((until, entry.state.position), entry);
     }
 
-    /// It was rejected before and may be sent again at once.
+    /// Adds an entry that was rejected before and may be sent again at once.
     pub(crate) fn let_out(&mut self, entry: TrackedEntry<E>) {
         self.bytes = self.bytes.saturating_add(entry.state.weight);
         self.make_ready(entry);
     }
 
-    /// Takes out those that have rested until `now`, unless they are held for longer.
+    /// Removes the entries whose delay is over, unless `hold` extends it.
     pub(crate) fn take_rested(
         &mut self,
         now: Instant,
@@ -72,7 +72,7 @@ impl<E> RetryQueue<E> {
         rested
     }
 
-    /// Makes all ready at once, and their retries start over.
+    /// Makes all entries ready at once, and starts their retries from 1.
     pub(crate) fn wake_all(&mut self, mut open_lane: impl FnMut(Option<Lane>)) {
         for entry in self.resting.values_mut().chain(self.ready.values_mut()) {
             entry.state.start_over();
@@ -89,17 +89,17 @@ impl<E> RetryQueue<E> {
         self.ready.insert(key, entry);
     }
 
-    /// When the next one has rested.
+    /// When the next delay is over.
     pub(crate) fn next_wake(&self) -> Option<Instant> {
         self.resting.first_key_value().map(|((until, _), _)| *until)
     }
 
-    /// The ready one that goes next.
+    /// The next ready entry.
     pub(crate) fn peek(&self) -> Option<&TrackedEntry<E>> {
         self.ready.first_key_value().map(|(_, entry)| entry)
     }
 
-    /// The ready ones, in their order.
+    /// The ready entries, in their order.
     pub(crate) fn iter_ready(&self) -> impl Iterator<Item = &TrackedEntry<E>> {
         self.ready.values()
     }
@@ -110,7 +110,7 @@ impl<E> RetryQueue<E> {
         Some(entry)
     }
 
-    /// Takes those for which this holds, ready or not.
+    /// Removes the entries for which `goes` is true, ready or not.
     pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
         let resting = self
             .resting
@@ -127,7 +127,7 @@ impl<E> RetryQueue<E> {
         taken
     }
 
-    /// Everything, ready or not.
+    /// All entries, ready or not.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         self.bytes = 0;
         let ready = std::mem::take(&mut self.ready);

@@ -1,19 +1,19 @@
-//! How long the leftovers of one call rest.
+//! The delays of the rejected entries of one call.
 
 use std::time::Duration;
 
 use crate::backoff::Retry;
 
-/// The rests drawn for the leftovers of one call.
+/// The delays drawn for the rejected entries of one call.
 ///
-/// Leftovers with the same history get the same draw, so that they leave together again, in one call and not in many.
+/// Entries with the same history get the same delay, so that they can leave together in one call.
 #[derive(Default)]
 pub(crate) struct Rests {
     drawn: Vec<(Retry, Duration)>,
 }
 
 impl Rests {
-    /// The rest before that retry.
+    /// The delay before that retry.
     pub(crate) fn before(&mut self, retry: Retry, draw: impl FnOnce(Retry) -> Duration) -> Duration {
         if let Some((_, rest)) = self.drawn.iter().find(|(drawn, _)| *drawn == retry) {
             return *rest;
@@ -23,7 +23,7 @@ impl Rests {
         rest
     }
 
-    /// The shortest of them, or zero.
+    /// The shortest delay, or zero.
     pub(crate) fn shortest(&self) -> Duration {
         self.drawn.iter().map(|(_, rest)| *rest).min().unwrap_or_default()
     }
