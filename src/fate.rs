@@ -1,13 +1,13 @@
-//! The good end of an entry.
+//! The fate of an entry that is not handed back.
 
 use crate::targets::Acknowledgement;
 
-/// The good end of an entry.
+/// The fate of an entry that is not handed back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// The service has it, and told this of it.
+    /// The service has the entry and returned this about it.
     Delivered(Acknowledgement),
-    /// It was dropped for a newer one of its key, under
+    /// The entry was dropped because a newer one has the same key, under
     /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins).
     Superseded,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Several inputs, of which one entry after the other is read in turn. An input that has ended is left out from then on.
+/// Several inputs, read one entry at a time in turn. An input that has ended is skipped from then on.
 pub(crate) struct Interleaved<I> {
     /// The next one first.
     inputs: VecDeque<I>,
@@ -65,7 +65,7 @@ mod tests {
                 let of_input = read.iter().filter(|(of, _)| *of == input).map(|(_, place)| *place);
                 prop_assert_eq!(of_input.collect::<Vec<_>>(), (0..*length).collect::<Vec<_>>());
             }
-            // In each turn the places grow, so no input is ahead of another that still has entries.
+            // The places grow from turn to turn, so no input gets ahead of another that still has entries.
             prop_assert!(read.is_sorted_by_key(|(input, place)| (*place, *input)));
         }
     }

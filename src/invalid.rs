@@ -1,4 +1,4 @@
-//! What is wrong with an entry, told with the limit and the value.
+//! What is wrong with an entry, with the limit and the value.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// An entry that the service would refuse, found before anything was sent.
 ///
-/// It names the part and the limit, and the value where that is a size, a count or a number; never the entry's content.
+/// It names the part, the limit, and the value if that is a size, a count or a number; never the content of the entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidEntry {
@@ -66,7 +66,8 @@ pub enum InvalidEntry {
         /// The number of bytes before it.
         position: usize,
     },
-    /// A value could not be made into an entry. The error may quote the value; so it is the source, and not in the message.
+    /// A value could not be converted into an entry. The error may quote the value, so it is the source and not part of the
+    /// message.
     #[error("{type_name} could not be made into an entry")]
     Unconvertible {
         /// The type of the value, with its path: `shop::Order`.
@@ -77,7 +78,7 @@ pub enum InvalidEntry {
     },
 }
 
-/// Why a value could not be made into an entry.
+/// Why a value could not be converted into an entry.
 ///
 /// `Display` shows the error, which may quote the value; `Debug` shows nothing of it.
 #[derive(Clone)]
@@ -107,7 +108,7 @@ impl Error for ConversionError {
     }
 }
 
-/// Two are equal if they are the same one.
+/// Two are equal if they share one error.
 impl PartialEq for ConversionError {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -12,48 +12,48 @@ use crate::backoff::{Adaptive, BackoffStrategy};
 use crate::pace::Gate;
 use crate::progress::Progress;
 
-/// Calls in flight. At a round trip of 10 ms it carries 40,000 writes/s to DynamoDB, the default quota of a table.
+/// Calls in flight. At a round trip of 10 ms they carry 40,000 writes/s to DynamoDB, the default quota of a table.
 const CONCURRENCY: usize = 16;
 
-/// More calls than can be in flight: each takes a connection, and an address has so many ports.
+/// The largest concurrency. Each call takes a connection, and an address has 65,536 ports.
 const MAX_CONCURRENCY: usize = 1 << 16;
 
-/// How long one entry is tried. Auto scaling acts on minutes of throttling, and an incident of a service may last ten. A
-/// load has mostly no better place for the entry, so that giving up early only moves the problem.
+/// How long one entry is tried. Auto scaling reacts after minutes of throttling, and an incident of a service may take ten
+/// minutes. A bulk load usually has no other place for the entry, so giving up earlier does not help.
 const GIVE_UP_AFTER: Duration = Duration::from_mins(15);
 
-/// How long one entry of a producer is tried. The task that waits for it mostly has a client that waits as well, for a minute
-/// by the idle timeout of AWS's load balancers. It is time for a call that hangs for its 30 s and for a second one. Other
-/// producers give up after 30 s (KPL's `RecordTtl`) and 2 min (Kafka's `delivery.timeout.ms`).
+/// How long one entry of a producer is tried. Usually a client waits for the task that waits for the entry, for up to a
+/// minute: the idle timeout of AWS's load balancers. It is enough for a call that times out after 30 s and for a second
+/// call. Other producers give up after 30 s (KPL's `RecordTtl`) and 2 min (Kafka's `delivery.timeout.ms`).
 const PRODUCER_GIVES_UP_AFTER: Duration = Duration::from_mins(1);
 
 /// How long one call may take. The largest one is 16 MiB, which takes 13 s at 10 Mbit/s.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long calls in flight may go on after the end was ordered. An ordinary call takes some 10 ms.
+/// How long calls in flight may take after the delivery was told to end. A call usually takes some 10 ms.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long an entry waits for others that could share its call: as long as an ordinary call takes, so that it doubles the
-/// time of an entry at most.
+/// How long an entry waits for others that could share its call: as long as a usual call takes, so it at most doubles the
+/// latency of an entry.
 const LINGER: Duration = Duration::from_millis(10);
 
-/// Entries that a producer holds: 40 full calls of DynamoDB, 100 of SQS, more than are in flight by default.
+/// Entries in the buffer of a producer: 40 full calls of DynamoDB or 100 of SQS, more than are in flight by default.
 const BUFFER: usize = 1_000;
 
-/// Entries that may wait. With sorted input of 5,000 items a partition key they reach over six keys, which takes 1.3 to 1.4 times
-/// the possible time instead of 5.8 (`cargo bench --bench pacing -- --real --scenario sorted`).
+/// Entries that may wait. With sorted input of 5,000 items for each partition key, they cover six keys; the load then takes
+/// 1.3 to 1.4 times the possible time instead of 5.8 (`cargo bench --bench pacing -- --real --scenario sorted`).
 const READ_AHEAD: usize = 30_000;
 
-/// The same in bytes: four calls of the largest size that any of the services takes.
+/// The same in bytes: four calls of the largest size among the services.
 const READ_AHEAD_BYTES: usize = 64 << 20;
 
 /// How to deliver.
 ///
 /// Clones share one backoff strategy and so one pace: clone the options into every worker that sends to the same table or
-/// queue. Two options that were made apart know nothing of each other.
+/// queue. Options that were created separately do not share anything.
 ///
-/// Deliveries that share a strategy take turns. One that is not polled when its turn comes, since another arm of a `select!`
-/// is awaited, say, is passed over after a quarter of a second.
+/// Calls of deliveries that share a strategy leave in order of arrival. A delivery that is not polled when it is next
+/// (another arm of a `select!` is awaited, for example) is skipped after a quarter of a second.
 ///
 /// ```
 /// # use aws_batch_delivery::{DeliveryOptions, backoff::FullJitter};
@@ -64,28 +64,28 @@ const READ_AHEAD_BYTES: usize = 64 << 20;
 /// let for_another_worker = options.clone();
 /// ```
 ///
-/// A value that cannot work, such as a concurrency of 0, panics where it is set, as it does in tokio and in the standard
-/// library: before anything is sent, and with the line at fault. Check a value that comes from a configuration first.
+/// A value that cannot work, such as a concurrency of 0, panics where it is set, as in tokio and the standard library:
+/// before anything is sent, and with the line of the caller. Check values that come from a configuration first.
 ///
 /// # Default
 /// - backoff: [`Adaptive`]
 /// - concurrency: 16 calls in flight
 /// - retries: as many as there is time for
-/// - give up after: 15 minutes an entry, 1 minute where a [`Producer`](crate::Producer) delivers it
-/// - attempt timeout: 30 s a call
+/// - give up after: 15 minutes for an entry, 1 minute in a [`Producer`](crate::Producer)
+/// - attempt timeout: 30 s for a call
 /// - grace: 1 s
 /// - linger: 10 ms
 /// - buffer: 1,000 entries
 /// - read ahead: 30,000 entries and 64 MiB
 /// - no deadline, no cancellation
 ///
-/// So the defaults outlast minutes of throttling. What ends a delivery early is a refusal that no retry can cure.
+/// These defaults outlast minutes of throttling. A delivery ends early only for a refusal that no retry can change.
 #[derive(Clone)]
 pub struct DeliveryOptions {
     pub(crate) gate: Arc<Gate>,
     pub(crate) concurrency: usize,
     pub(crate) retries: Option<u32>,
-    /// `None` where the default holds, which is another one for a producer.
+    /// `None` for the default, which differs for a producer.
     pub(crate) give_up_after: Option<Duration>,
     pub(crate) attempt_timeout: Duration,
     pub(crate) deadline: Option<Instant>,
@@ -121,7 +121,7 @@ impl Default for DeliveryOptions {
 }
 
 impl DeliveryOptions {
-    /// The strategy that paces the calls. Clones made from now on share it.
+    /// The strategy that paces the calls. Later clones of the options share it.
     #[must_use]
     pub fn backoff(mut self, strategy: impl BackoffStrategy) -> Self {
         self.gate = Arc::new(Gate::new(strategy));
@@ -131,7 +131,7 @@ impl DeliveryOptions {
     /// How many calls of one delivery may be in flight at once. Default: 16.
     ///
     /// # Panics
-    /// When it is 0 or above 65,536, which is more than a machine has ports for.
+    /// When it is 0 or above 65,536, the number of ports of a machine.
     #[must_use]
     #[track_caller]
     pub fn concurrency(mut self, calls: usize) -> Self {
@@ -143,10 +143,11 @@ impl DeliveryOptions {
         self
     }
 
-    /// How often one entry may be sent again after it was rejected; 0 never. Default: as often as there is time for.
+    /// How often one entry may be sent again after it was rejected; 0 means never. Default: as often as its time allows.
     ///
-    /// Each entry has its own count. A fresh one that tops up a chunk of leftovers starts at zero. A call that is refused as
-    /// a whole says nothing of a single entry, and does not count when its halves are sent again. Nor does a call that could
+    /// Each entry is counted separately; a fresh one that tops up a chunk of leftovers starts at zero. When a call is
+    /// refused as a whole and its halves are sent, or when a call could not be made and is known not to have left, its
+    /// entries are not counted as rejected.
     /// not be made, as long as it is known that nothing was sent.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
@@ -154,23 +155,23 @@ impl DeliveryOptions {
         self
     }
 
-    /// How long one entry may be tried, from its first attempt on; [`Duration::MAX`] for ever. Default: 15 minutes, and 1
-    /// minute for the entries of a [`Producer`](crate::Producer), since a task waits for each of them, and mostly a client
-    /// for the task.
+    /// How long one entry may be tried, from its first attempt on; [`Duration::MAX`] for no limit. Default: 15 minutes, and
+    /// 1 minute for the entries of a [`Producer`](crate::Producer), because a task waits for each of them, and often a
+    /// client for the task.
     ///
-    /// An entry that would have to rest for longer than it has time left is handed back at once. The time of one that is held
-    /// behind an older one of its key or group begins when it is sent itself; the [`deadline`](Self::deadline) is what limits the
-    /// whole.
+    /// An entry whose retry delay is longer than its remaining time is handed back at once. The time of an entry that is
+    /// held behind an earlier one of its key or group begins with its own first attempt; use [`deadline`](Self::deadline)
+    /// to limit the whole delivery.
     ///
-    /// When no call can be made for this long, since there are no credentials or no connection, all entries are handed back.
+    /// When no call could be made for this long, for lack of credentials or of a connection, all entries are handed back.
     #[must_use]
     pub fn give_up_after(mut self, patience: Duration) -> Self {
         self.give_up_after = Some(patience);
         self
     }
 
-    /// How long one call may take before it counts as failed. Its entries are sent again, and are marked as possibly
-    /// delivered. Default: 30 s.
+    /// How long one call may take before it counts as failed. Its entries are then sent again, and are marked as possibly
+    /// delivered if they are handed back. Default: 30 s.
     ///
     /// # Panics
     /// When it is zero.
@@ -182,9 +183,9 @@ impl DeliveryOptions {
         self
     }
 
-    /// When to stop, whatever is left. Default: never.
+    /// When to stop, even if entries are left. Default: never.
     ///
-    /// Calls in flight have the [`grace`](Self::grace) to end; all other entries are handed back.
+    /// Calls in flight have the [`grace`](Self::grace) period to end; all other entries are handed back.
     #[must_use]
     pub fn deadline(mut self, at: impl Into<Instant>) -> Self {
         self.deadline = Some(at.into());
@@ -193,34 +194,34 @@ impl DeliveryOptions {
 
     /// Stops the delivery when the token is cancelled.
     ///
-    /// Calls in flight have the [`grace`](Self::grace) to end; all other entries are handed back.
+    /// Calls in flight have the [`grace`](Self::grace) period to end; all other entries are handed back.
     #[must_use]
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = token;
         self
     }
 
-    /// How long calls in flight may go on after a cancellation, the deadline or an error that stops the delivery. What is
-    /// not answered by then is handed back as possibly delivered. Default: 1 s.
+    /// How long calls in flight may continue after a cancellation, the deadline or an error that stops the delivery.
+    /// Entries without an answer are then handed back as possibly delivered. Default: 1 s.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// How long an entry may wait for others to come and fill its call, when entries come slowly: from a stream or a
-    /// [`Producer`](crate::Producer), or because they are held behind entries of their key or group that are in flight. Zero: not at
-    /// all. Default: 10 ms.
+    /// How long an entry may wait for others to fill its call when entries arrive slowly: from a stream or a
+    /// [`Producer`](crate::Producer), or because they are held behind entries of their key or group that are in flight.
+    /// Zero: not at all. Default: 10 ms.
     ///
-    /// A full call leaves at once, and so does all that is left when the input has ended.
+    /// A full call leaves at once; so do the last entries when the input has ended.
     #[must_use]
     pub fn linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
         self
     }
 
-    /// How many entries a [`Producer`](crate::Producer) takes before its delivery has read them. A caller that sends more waits.
-    /// Default: 1,000.
+    /// How many entries a [`Producer`](crate::Producer) buffers before its delivery has read them. When the buffer is full,
+    /// senders wait. Default: 1,000.
     ///
     /// # Panics
     /// When it is 0.
@@ -232,15 +233,14 @@ impl DeliveryOptions {
         self
     }
 
-    /// How many entries of a delivery may wait in memory before it reads no more: rejected ones, those held behind older ones
-    /// of their key or group, and those read ahead. Default: 30,000, which also have to keep
-    /// [`read_ahead_bytes`](Self::read_ahead_bytes). The entries of the next call are read in any case.
+    /// How many entries of a delivery may wait in memory before it stops reading: rejected ones, those held behind earlier
+    /// ones of their key or group, and those read ahead. Default: 30,000, within
+    /// [`read_ahead_bytes`](Self::read_ahead_bytes). The entries of the next call are always read.
     ///
-    /// As long as no partition key is hot, a delivery reads until the next call is full. From the first hot key on it
-    /// reads ahead up to this limit, and packs calls from many keys in turns. Otherwise sorted input would lead it from one
-    /// hot key into the next, each of which takes what one partition takes while all others are idle. The limit is high enough
-    /// when it reaches over the entries of several keys; [`Snapshot::read_ahead`](crate::Snapshot::read_ahead) tells how many
-    /// there are.
+    /// While no partition key is hot, a delivery reads only until the next call is full. Once a key is hot, it reads ahead
+    /// up to this limit and mixes many keys in each call. Otherwise sorted input would load one hot key after another, each
+    /// at the speed of one partition, while the other partitions are idle. The limit is high enough if it covers the
+    /// entries of several keys; [`Snapshot::read_ahead`](crate::Snapshot::read_ahead) shows the current number.
     ///
     /// # Panics
     /// When it is 0.
@@ -252,8 +252,8 @@ impl DeliveryOptions {
         self
     }
 
-    /// The bytes of the entries that may [wait in memory](Self::read_ahead), as the target measures an entry. In memory an entry
-    /// takes more than that, since its attributes are allocated one by one. Default: 64 MiB.
+    /// How many bytes of entries may [wait in memory](Self::read_ahead), as the target measures them. An entry takes more
+    /// memory than that, because its attributes are allocated one by one. Default: 64 MiB.
     ///
     /// # Panics
     /// When it is 0.
@@ -265,19 +265,18 @@ impl DeliveryOptions {
         self
     }
 
-    /// Where to count what happens.
+    /// The counters to update.
     #[must_use]
     pub fn progress(mut self, progress: &Progress) -> Self {
         self.progress = progress.clone();
         self
     }
 
-    /// Drops an entry that waits instead of sending it when a newer one writes the same key, and counts it as
-    /// [superseded](crate::Report::superseded). Default: every entry arrives, in the order of the input.
+    /// Drops a waiting entry instead of sending it when a newer one writes the same key, and counts it as
+    /// [superseded](crate::Report::superseded). Default: every entry is sent, in the order of the input.
     ///
-    /// What is in flight is not called back. What was dropped stays dropped, also when the newer one is refused or handed
-    /// back. It matters to targets whose entries overwrite each other: writes to DynamoDB
-    /// do, messages in a queue do not.
+    /// Entries in flight are not recalled. A dropped entry stays dropped even if the newer one is refused or handed back.
+    /// The option affects targets whose entries overwrite each other: writes to DynamoDB, not messages of a queue.
     #[must_use]
     pub fn last_write_wins(mut self) -> Self {
         self.last_write_wins = true;
@@ -295,10 +294,10 @@ impl DeliveryOptions {
         self
     }
 
-    /// The service is known to be back: entries that wait leave at once and their delays start over, in all deliveries that
-    /// share the strategy. Their attempts still count. Entries in flight are not touched.
+    /// Tells that the service is back: waiting entries leave at once and their delays start over, in all deliveries that
+    /// share the strategy. Earlier attempts still count. Entries in flight are not affected.
     ///
-    /// Not to be called by the strategy itself: the reset would wait for the strategy, which would wait for the reset.
+    /// Must not be called by the strategy itself, which would deadlock.
     pub fn reset_backoff(&self) {
         self.gate.reset();
     }

@@ -11,7 +11,7 @@ use crate::pace::Gate;
 
 /// Live figures of all deliveries that share it.
 ///
-/// A clone shows the same figures. Reading them holds no delivery up.
+/// A clone shows the same figures. Reading them does not block a delivery.
 ///
 /// ```
 /// # use aws_batch_delivery::{DeliveryOptions, Progress};
@@ -26,16 +26,16 @@ pub struct Progress {
 
 /// The figures at one moment.
 ///
-/// With the feature `serde` it can be serialized and deserialized; the delay is `delay_seconds`, a number.
+/// With the feature `serde` it can be serialized and deserialized; the delay becomes `delay_seconds`, a number.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
     /// Entries that the service accepted.
     pub delivered: u64,
-    /// Entries that are handed back.
+    /// Entries that were not delivered.
     pub undelivered: u64,
-    /// Entries that were dropped for newer ones of the same key.
+    /// Entries that were dropped because a newer one has the same key.
     pub superseded: u64,
     /// Rejected entries that wait to be sent again.
     pub waiting: u64,
@@ -47,18 +47,18 @@ pub struct Snapshot {
     pub read_ahead_bytes: u64,
     /// Calls answered, failed ones included.
     pub calls: u64,
-    /// Times that an entry was sent again.
+    /// How often an entry was sent again.
     pub resubmitted: u64,
-    /// Times that an entry was rejected for lack of capacity.
+    /// How often an entry was rejected for lack of capacity.
     pub throttled: u64,
     /// Entries delivered per second since the last snapshot; 0 in the first one.
     pub rate: f64,
-    /// How long the call that left last came after the answer to the one before it, in the same slot.
+    /// The time from the answer of a call to the next call in the same slot, for the call that left last.
     #[cfg_attr(feature = "serde", serde(rename = "delay_seconds", with = "crate::seconds"))]
     pub delay: Duration,
-    /// What the backoff strategy measures and does: its state, the reason, the rate. `None` before the first delivery, after
-    /// the options of the last one are dropped, and where the [strategy](crate::backoff::Pace::snapshot)
-    /// does not tell. Where deliveries with strategies of their own share the figures: of the delivery that began last.
+    /// The state of the backoff strategy, its reason and its rate. `None` before the first delivery, after the options of
+    /// the last one are dropped, and for a [strategy](crate::backoff::Pace::snapshot) that does not tell. If deliveries
+    /// with different strategies share the figures, the state is that of the delivery that started last.
     pub pace: Option<PaceSnapshot>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Figures {
 }
 
 impl Progress {
-    /// The figures now.
+    /// The current figures.
     pub fn snapshot(&self) -> Snapshot {
         let figures = &*self.figures;
         let delivered = figures.delivered.load(Relaxed);
@@ -107,13 +107,13 @@ impl Progress {
 }
 
 impl Figures {
-    /// A delivery begins that is paced by this gate.
+    /// A delivery begins that this gate paces.
     pub(crate) fn begin(&self, gate: &Arc<Gate>) {
         *self.gate() = Arc::downgrade(gate);
     }
 
     fn pace(&self) -> Option<PaceSnapshot> {
-        // The lock is released before the strategy is asked.
+        // The lock is released before the strategy is called.
         let gate = self.gate().upgrade()?;
         gate.strategy.pace()
     }

@@ -1,4 +1,4 @@
-//! Durations as seconds, a number that every reader of JSON understands.
+//! Durations as seconds, a number that every JSON reader understands.
 
 use std::time::Duration;
 

@@ -11,13 +11,13 @@ impl Delivery<DynamoTable> {
         Self::new(DynamoTable::new(client, table))
     }
 
-    /// The table's key is this attribute, and need not be asked for. See [`DynamoTable::key`].
+    /// The table's key is this attribute; the table is not asked for it. See [`DynamoTable::key`].
     #[must_use]
     pub fn key(self, partition: impl Into<String>) -> Self {
         self.with_target(|table| table.key(partition))
     }
 
-    /// The table's key are these two attributes, and need not be asked for. See [`DynamoTable::key_with_sort`].
+    /// The table's key are these two attributes; the table is not asked for them. See [`DynamoTable::key_with_sort`].
     #[must_use]
     pub fn key_with_sort(self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
         self.with_target(|table| table.key_with_sort(partition, sort))
@@ -48,10 +48,10 @@ impl Delivery<DynamoTables> {
 
 /// Delivers any number of puts and deletes to a DynamoDB table.
 ///
-/// They are cut to the limits of `BatchWriteItem`, count and bytes; what comes back as unprocessed is sent again, together
-/// with fresh ones, at the pace of the options' strategy. Writes of one primary key arrive in the order given; for that, the
-/// table's key is asked for by one `DescribeTable`. A [`Delivery`] asks only once for all its batches, and can be told the
-/// key.
+/// They are split by the limits of `BatchWriteItem`, count and bytes; unprocessed ones are sent again, together with fresh
+/// ones, at the pace of the strategy in the options. Writes to one primary key arrive in the given order; for that, one
+/// `DescribeTable` call gets the key of the table. A [`Delivery`] makes this call only once for all its batches, or not at
+/// all if it is given the key.
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.

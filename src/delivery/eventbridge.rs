@@ -14,9 +14,9 @@ impl Delivery<EventBus> {
 
 /// Delivers any number of events to an event bus of EventBridge.
 ///
-/// They are cut to the limits of `PutEvents`, count and bytes; what fails for a passing reason is sent again, together with fresh
-/// ones, at the pace of the options' strategy. To a bus that does not exist nothing is sent, since EventBridge would drop it and
-/// report success.
+/// They are split by the limits of `PutEvents`, count and bytes; those that fail temporarily are sent again, together with
+/// fresh ones, at the pace of the strategy in the options. Nothing is sent to a bus that does not exist, because
+/// EventBridge would drop it and report success.
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.

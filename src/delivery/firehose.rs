@@ -14,8 +14,8 @@ impl Delivery<FirehoseStream> {
 
 /// Delivers any number of records to a Firehose delivery stream.
 ///
-/// They are cut to the limits of `PutRecordBatch`, count and bytes; what fails for a passing reason is sent again, together with
-/// fresh ones, at the pace of the options' strategy.
+/// They are split by the limits of `PutRecordBatch`, count and bytes; those that fail temporarily are sent again, together
+/// with fresh ones, at the pace of the strategy in the options.
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.

@@ -20,9 +20,9 @@ impl Delivery<KinesisStream> {
 
 /// Delivers any number of records to a Kinesis data stream.
 ///
-/// They are cut to the limits of `PutRecords`, count and bytes; what fails for a passing reason is sent again, together with fresh
-/// ones, at the pace of the options' strategy, and at a pace of its own for each shard that is throttled far more often than the
-/// others. No order is kept; [`Delivery::ordered`] keeps that of each partition key.
+/// They are split by the limits of `PutRecords`, count and bytes; those that fail temporarily are sent again, together with
+/// fresh ones, at the pace of the strategy in the options. A shard that is throttled far more often than the others gets a
+/// pace of its own. No order is kept; [`Delivery::ordered`] keeps the order of each partition key.
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.

@@ -1,4 +1,4 @@
-//! The ways in: a delivery to any target, and in a file for each service how it is made, with the functions for a single batch.
+//! A delivery to any target. Each service has a file with its constructors and its functions for a single batch.
 
 #[cfg(feature = "dynamodb")]
 mod dynamo;
@@ -47,7 +47,7 @@ pub use self::sns::deliver_batch_to_sns;
 #[cfg(feature = "sqs")]
 pub use self::sqs::{change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_sqs};
 
-/// Delivers entries to one target, as often as wanted.
+/// Delivers entries to one target, as often as needed.
 ///
 /// It is cheap to clone. Clones share the target and the pace.
 ///
@@ -114,13 +114,14 @@ impl<T: BatchTarget> Delivery<T> {
         self
     }
 
-    /// Calls `handler` with the position of each entry that has come to a good end, and what the service told of it: the
-    /// [ids](crate::targets::Acknowledgement) of a message, say. Also for an entry that was
-    /// [superseded](Fate::Superseded). The position counts the entries of the input from 0.
+    /// Calls `handler` with the position of each delivered entry and what the service returned for it, such as the
+    /// [ids](crate::targets::Acknowledgement) of a message; also for each entry that was [superseded](Fate::Superseded).
+    /// The position counts the entries of the input from 0.
     ///
-    /// For a record of how far a load has come, or of message ids. It is called once for each entry, as soon as the answer
-    /// is there, before the strategy hears of the call and by several tasks at once; so it must not block. One that panics is
-    /// not called again by this delivery, and [a warning](crate::events::HANDLER) tells it.
+    /// Use it to record how far a load has progressed, or to collect message ids. It is called once for each entry, as soon
+    /// as the answer is there and before the strategy is told about the call. Several tasks may call it at the same time,
+    /// and it must not block. A handler that panics is not called again by this delivery, and [a
+    /// warning](crate::events::HANDLER) is logged.
     ///
     /// ```no_run
     /// # use std::sync::{Arc, atomic::{AtomicU64, Ordering::Relaxed}};
@@ -135,17 +136,18 @@ impl<T: BatchTarget> Delivery<T> {
         self
     }
 
-    /// Gives each entry that is not delivered to `handler`, as soon as that is known, and keeps none of them: a stream of which
-    /// every entry fails takes no more memory than another.
+    /// Gives each entry that is not delivered to `handler` as soon as that is known, and keeps none of them: a stream whose
+    /// entries all fail takes no more memory than another one.
     ///
-    /// The delivery goes on while the future runs, and waits for all of them before it ends. Many run at once, in no order.
-    /// Entries whose handlers have not ended count for [`read_ahead`](DeliveryOptions::read_ahead) and its bytes, so that a slow
-    /// handler slows the reading down. When a delivery ends early, it gives the rest of its input to the handler as well.
+    /// The delivery continues while the future runs, and waits for all of them before it ends. Many run at once, in no
+    /// order. Entries whose handlers have not finished count for [`read_ahead`](DeliveryOptions::read_ahead) and its bytes,
+    /// so a slow handler slows the reading down. When a delivery ends early, it also gives the rest of its input to the
+    /// handler.
     ///
-    /// The delivery still fails when any entry was not delivered: its error has the figures and the causes, but no entries. Of a
-    /// [producer](Self::producer), the handler is given the entries whose receipts were dropped. A handler that panics is not
-    /// called again by this delivery: the entries that it had are lost, later ones are in the error, and
-    /// [a warning](crate::events::HANDLER) tells it.
+    /// The delivery still fails when any entry was not delivered: its error has the figures and the causes, but no entries.
+    /// With a [producer](Self::producer), the handler gets the entries whose receipts were dropped. A handler that panics
+    /// is not called again by this delivery: the entries that it had are lost, later ones are in the error, and [a
+    /// warning](crate::events::HANDLER) is logged.
     ///
     /// ```no_run
     /// # use aws_batch_delivery::{Delivery, Producer, targets::sqs::SqsQueue};
@@ -173,9 +175,9 @@ impl<T: BatchTarget> Delivery<T> {
 
     /// Delivers every entry, or hands it back.
     ///
-    /// Entries are taken from the iterator as they are needed; when the delivery ends early, the rest of them is read and handed
-    /// back, so the iterator has to end. The calls run as tasks of the current tokio runtime; a future
-    /// that is dropped takes its calls with it.
+    /// Entries are taken from the iterator as they are needed. When the delivery ends early, the rest is read and handed
+    /// back, so the iterator must end. The calls run as tasks of the current tokio runtime; dropping the future drops its
+    /// calls.
     ///
     /// # Errors
     /// When any entry was not delivered. The error carries all of them, each with its cause.
@@ -188,17 +190,18 @@ impl<T: BatchTarget> Delivery<T> {
         delivered.into_result()
     }
 
-    /// Delivers every entry of several inputs, or hands it back. One entry of each input is read in turn.
+    /// Delivers every entry of several inputs, or hands it back. The inputs are read in turn, one entry at a time.
     ///
-    /// For inputs each of which is sorted by how the service divides its capacity, such as the segments of a table's scan or
-    /// of an export: read one after the other, they would load one partition at a time. Entries of an input that have the same
-    /// key or group arrive in their order, and entries of different inputs in the order in which they are read.
+    /// Use it for inputs that are each sorted by the key that divides the service's capacity, such as the segments of a
+    /// table scan or of an export: read one after the other, they would load one partition at a time. Entries of one input
+    /// with the same key or group arrive in their order; entries of different inputs arrive in the order in which they are
+    /// read.
     ///
     /// A [position](crate::Undelivered::position) counts the entries of all inputs in the order in which they are read: of
-    /// two inputs that last, the first has the positions 0, 2, 4 …, and the second 1, 3, 5 …. An input that has ended is left out
-    /// from then on. In all else it is as [`deliver`](Self::deliver): when the delivery ends early, the rest of all
-    /// inputs is read and handed back. For streams, deliver [`select_all`](fn@futures::stream::select_all) of them as a
-    /// stream, which waits for whichever has an entry.
+    /// two long inputs, the first has the positions 0, 2, 4 …, and the second 1, 3, 5 …. An input that has ended is skipped
+    /// from then on. In all other respects it is like [`deliver`](Self::deliver): when the delivery ends early, the rest of
+    /// all inputs is read and handed back. For streams, combine them with [`select_all`](fn@futures::stream::select_all),
+    /// which waits for whichever has an entry.
     ///
     /// ```no_run
     /// # use aws_batch_delivery::{Delivery, targets::dynamo::DynamoTable};
@@ -224,11 +227,12 @@ impl<T: BatchTarget> Delivery<T> {
 
     /// Delivers every entry of a stream, or hands it back.
     ///
-    /// Entries are read as they are needed, so that a stream of any length takes the memory of a few calls; what is handed
-    /// back is kept until the end, though. A call that is not full leaves when its first entry has waited for the
-    /// [`linger`](DeliveryOptions::linger). When the delivery ends early, entries that were not read stay in the stream:
-    /// deliver `&mut stream` to keep them. Whether that is so is [`Report::finished`], also of an `Ok`: a delivery that was
-    /// cancelled and has delivered all that it had read returns its report. Where to go on is [`Report::next_position`].
+    /// Entries are read as they are needed, so a stream of any length takes the memory of a few calls; undelivered entries,
+    /// however, are kept until the end. A call that is not full leaves when its first entry has waited for the
+    /// [`linger`](DeliveryOptions::linger) time. When the delivery ends early, unread entries stay in the stream: deliver
+    /// `&mut stream` to keep them. [`Report::finished`] tells whether there are any, also for `Ok`: a delivery that was
+    /// cancelled after it had delivered everything that it had read returns its report. [`Report::next_position`] tells
+    /// where to continue.
     ///
     /// # Errors
     /// When any entry was not delivered. The error carries all of them, each with its cause.
@@ -241,12 +245,13 @@ impl<T: BatchTarget> Delivery<T> {
 
     /// Delivers every entry of a stream that may fail, or hands it back.
     ///
-    /// As [`deliver_stream`](Self::deliver_stream). The first error ends the stream; what came before it is delivered. The error
-    /// may be of any type that converts into a boxed one: an error of your own, `anyhow::Error`, `Box<dyn Error + Send + Sync>`.
+    /// As [`deliver_stream`](Self::deliver_stream). The first error ends the stream; entries before it are delivered. The
+    /// error may be of any type that converts into a boxed one: an error type of your own, `anyhow::Error`, `Box<dyn Error
+    /// + Send + Sync>`.
     ///
     /// # Errors
     /// When any entry was not delivered, or the stream failed: then the error has a
-    /// [`stream_error`](DeliveryError::stream_error) beside the entries.
+    /// [`stream_error`](DeliveryError::stream_error) in addition to the entries.
     pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<T::Entry>>
     where
         S: Stream<Item = Result<T::Entry, X>>,

@@ -12,7 +12,7 @@ use crate::options::DeliveryOptions;
 use crate::report::{DeliveryError, Undelivered};
 use crate::targets::dynamo::{DynamoReads, KeyRead};
 
-/// Keys of a stream that are asked for before the item of the first one is taken: ten calls. The items of that many may be in memory.
+/// How many keys of a stream may be in progress before the first item is taken: ten calls. As many items may be in memory.
 const ASKED_AHEAD: usize = 1_000;
 
 type Attributes = HashMap<String, AttributeValue>;
@@ -29,16 +29,16 @@ impl Delivery<DynamoReads> {
         self.with_target(DynamoReads::consistent)
     }
 
-    /// Only these attributes come back, and those of the key. See [`DynamoReads::attributes`].
+    /// Returns only these attributes and those of the key. See [`DynamoReads::attributes`].
     #[must_use]
     pub fn attributes<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
         self.with_target(|reads| reads.attributes(names))
     }
 
-    /// The items with these keys, in the order of the keys; `None` where the table has none.
+    /// The items with these keys, in the order of the keys; `None` if the table has no such item.
     ///
     /// # Errors
-    /// When any could not be read. The error has the items of the others, and hands back the keys of these, each with its cause.
+    /// When any could not be read. The error has the items that were read, and the other keys, each with its cause.
     pub async fn get(&self, keys: impl IntoIterator<Item = Attributes>) -> Result<Vec<Option<Attributes>>, GetError> {
         let reads: Vec<KeyRead> = keys.into_iter().map(KeyRead::new).collect();
         let outcome = self.deliver(reads.iter().cloned()).await;
@@ -49,11 +49,11 @@ impl Delivery<DynamoReads> {
         }
     }
 
-    /// The items with the keys of a stream, in the order of the keys; `None` where the table has none.
+    /// The items with the keys of a stream, in the order of the keys; `None` if the table has no such item.
     ///
-    /// Up to 1,000 keys are asked for before the first item is taken. A call that is not full leaves when its first key has waited for
-    /// the [`linger`](DeliveryOptions::linger). A key that could not be read is handed back in its place, and the stream goes on.
-    /// What is dropped with the stream is read no further.
+    /// Up to 1,000 keys are requested before the first item is taken. A call that is not full leaves when its first key has
+    /// waited for the [`linger`](DeliveryOptions::linger) time. A key that could not be read is returned in its place, and
+    /// the stream continues. Dropping the stream stops the reads.
     ///
     /// ```no_run
     /// # use std::collections::HashMap;
@@ -96,8 +96,8 @@ impl Delivery<DynamoReads> {
 /// `Debug` and `Display` show no key and no item.
 #[non_exhaustive]
 pub struct GetError {
-    /// What was read, in the order of the keys. `None` where the table has no item, and where it could not be read: for the latter
-    /// there is a key in the error.
+    /// The items in the order of the keys. `None` if the table has no such item, or if it could not be read: then its key
+    /// is in the error.
     pub items: Vec<Option<Attributes>>,
     /// The keys that could not be read, each with its cause.
     pub error: DeliveryError<KeyRead>,
@@ -125,9 +125,9 @@ impl Error for GetError {
 
 /// Reads any number of items from a DynamoDB table, by their primary keys.
 ///
-/// The keys are cut to the limits of `BatchGetItem`; what comes back as unprocessed is asked for again, together with fresh ones,
-/// at the pace of the options' strategy. The items are in the order of the keys; `None` where the table has none. Reads are eventually
-/// consistent; [`Delivery::consistent`] makes them see every write that was accepted before.
+/// The keys are split by the limits of `BatchGetItem`; unprocessed ones are requested again, together with fresh ones, at
+/// the pace of the strategy in the options. The items are in the order of the keys; `None` if the table has no such item.
+/// Reads are eventually consistent; with [`Delivery::consistent`] they see every write that was accepted before.
 ///
 /// ```no_run
 /// # use std::collections::HashMap;
@@ -142,7 +142,7 @@ impl Error for GetError {
 /// ```
 ///
 /// # Errors
-/// When any could not be read. The error has the items of the others, and hands back the keys of these, each with its cause.
+/// When any could not be read. The error has the items that were read, and the other keys, each with its cause.
 pub async fn get_batch_from_dynamo<I>(
     client: &aws_sdk_dynamodb::Client,
     table: impl Into<String>,

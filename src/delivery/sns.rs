@@ -11,14 +11,14 @@ impl Delivery<SnsTopic> {
         Self::new(SnsTopic::new(client, topic_arn))
     }
 
-    /// Whether the FIFO topic makes deduplication ids from the messages, so that it need not be asked. See
+    /// Whether the FIFO topic derives deduplication ids from the messages, so that it need not be asked. See
     /// [`SnsTopic::content_based_deduplication`].
     #[must_use]
     pub fn content_based_deduplication(self, by_content: bool) -> Self {
         self.with_target(|topic| topic.content_based_deduplication(by_content))
     }
 
-    /// Never more than one message of a group of a FIFO topic in a call. See [`SnsTopic::strict_order`].
+    /// At most one message of a group of a FIFO topic in a call. See [`SnsTopic::strict_order`].
     #[must_use]
     pub fn strict_order(self) -> Self {
         self.with_target(SnsTopic::strict_order)
@@ -27,9 +27,9 @@ impl Delivery<SnsTopic> {
 
 /// Delivers any number of messages to an SNS topic.
 ///
-/// They are cut to the limits of `PublishBatch`, count and bytes; what comes back as failed for a passing reason is sent again,
-/// together with fresh ones, at the pace of the options' strategy. The entries' ids need not be distinct. Messages of one group of a
-/// FIFO topic arrive in the order given, as told at [`SnsTopic`].
+/// They are split by the limits of `PublishBatch`, count and bytes; those that fail temporarily are sent again, together
+/// with fresh ones, at the pace of the strategy in the options. The ids of the entries need not be distinct. Messages of
+/// one group of a FIFO topic arrive in the given order, with the limits described at [`SnsTopic`].
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.

@@ -1,4 +1,4 @@
-//! Messages to SQS, and what a consumer does with those that it received.
+//! Messages to SQS, and deletions and visibility changes for consumers.
 
 use super::Delivery;
 use crate::options::DeliveryOptions;
@@ -13,27 +13,27 @@ impl Delivery<SqsQueue> {
         Self::new(SqsQueue::new(client, queue_url))
     }
 
-    /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked. See
+    /// Whether the FIFO queue derives deduplication ids from the bodies, so that it need not be asked. See
     /// [`SqsQueue::content_based_deduplication`].
     #[must_use]
     pub fn content_based_deduplication(self, by_content: bool) -> Self {
         self.with_target(|queue| queue.content_based_deduplication(by_content))
     }
 
-    /// Sends a body with characters that SQS does not take as base64. See [`SqsQueue::encode_invalid_characters`].
+    /// Sends a body with characters that SQS does not accept as base64. See [`SqsQueue::encode_invalid_characters`].
     #[must_use]
     pub fn encode_invalid_characters(self) -> Self {
         self.with_target(SqsQueue::encode_invalid_characters)
     }
 
-    /// Sends messages that are too large by way of S3. See [`Offload`](crate::targets::sqs::Offload).
+    /// Sends messages that are too large through S3. See [`Offload`](crate::targets::sqs::Offload).
     #[cfg(feature = "s3-offload")]
     #[must_use]
     pub fn oversize(self, offload: Offload) -> Self {
         self.with_target(|queue| queue.oversize(offload))
     }
 
-    /// Never more than one message of a group of a FIFO queue in a call. See [`SqsQueue::strict_order`].
+    /// At most one message of a group of a FIFO queue in a call. See [`SqsQueue::strict_order`].
     #[must_use]
     pub fn strict_order(self) -> Self {
         self.with_target(SqsQueue::strict_order)
@@ -56,9 +56,9 @@ impl Delivery<SqsVisibility> {
 
 /// Delivers any number of messages to an SQS queue.
 ///
-/// They are cut to the limits of `SendMessageBatch`, count and bytes; what comes back as failed for a passing reason is sent
-/// again, together with fresh ones, at the pace of the options' strategy. The entries' ids need not be distinct. Messages of
-/// one group of a FIFO queue arrive in the order given, as told at [`SqsQueue`].
+/// They are split by the limits of `SendMessageBatch`, count and bytes; those that fail temporarily are sent again,
+/// together with fresh ones, at the pace of the strategy in the options. The ids of the entries need not be distinct.
+/// Messages of one group of a FIFO queue arrive in the given order, with the limits described at [`SqsQueue`].
 ///
 /// # Errors
 /// When any was not delivered. The error carries all of them, each with its cause.
@@ -79,8 +79,8 @@ where
 
 /// Deletes any number of received messages from an SQS queue.
 ///
-/// The entries are the receipt handles that the messages were received with. They are cut to the limits of `DeleteMessageBatch`;
-/// what fails for a passing reason is sent again. A handle that SQS does not take is handed back alone, and the others are deleted.
+/// The entries are the receipt handles of the messages. They are split by the limits of `DeleteMessageBatch`; those that
+/// fail temporarily are sent again. A handle that SQS refuses is handed back, and the others are deleted.
 ///
 /// ```no_run
 /// # use aws_batch_delivery::{DeliveryOptions, delete_batch_from_sqs};
@@ -111,8 +111,8 @@ where
 
 /// Changes the visibility timeouts of any number of received messages of an SQS queue.
 ///
-/// They are cut to the limits of `ChangeMessageVisibilityBatch`; what fails for a passing reason is sent again. A handle that SQS
-/// does not take is handed back alone, and the others are changed.
+/// They are split by the limits of `ChangeMessageVisibilityBatch`; those that fail temporarily are sent again. A handle
+/// that SQS refuses is handed back, and the others are changed.
 ///
 /// ```no_run
 /// # use std::time::Duration;

@@ -1,4 +1,4 @@
-//! An input that attaches a notice for the handlers to each entry.
+//! An input whose entries report their fate to the handlers.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,11 +11,11 @@ use crate::engine::{Confirmation, Confirms, Incoming, Input};
 use crate::fate::Fate;
 use crate::report::Undelivered;
 
-/// An input whose entries tell the handlers their fate, if there are handlers.
+/// An input whose entries report their fate to the handlers, if there are any.
 pub(crate) struct Handled<I: Input> {
     input: I,
     handling: Option<Arc<Handling<I::Entry>>>,
-    /// The place of the next entry in the input.
+    /// The position of the next entry in the input.
     position: u64,
 }
 
@@ -73,7 +73,7 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
     }
 }
 
-/// Tells the handlers, and the receipt if there is one, what became of an entry.
+/// Reports the fate of an entry to the handlers and to its receipt, if it has one.
 struct Notice<E> {
     position: u64,
     receipt: Option<Confirmation<E>>,

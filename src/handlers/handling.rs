@@ -1,4 +1,4 @@
-//! The handlers at work for one delivery.
+//! The handlers during one delivery.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,14 +12,14 @@ use crate::events::HANDLER;
 use crate::fate::Fate;
 use crate::report::{Causes, Undelivered};
 
-/// The handlers at work for one delivery.
+/// The handlers during one delivery.
 ///
-/// A handler that panics is not called again: entries that are not delivered are kept from then on, as without one.
+/// A handler that panics is not called again: later undelivered entries are kept, as without a handler.
 pub(crate) struct Handling<E> {
     handlers: Handlers<E>,
     delivered_panicked: AtomicBool,
     undelivered_panicked: AtomicBool,
-    /// Why the entries were handed back that the handler took.
+    /// The causes of the entries that the handler took.
     causes: Mutex<Causes>,
 }
 
@@ -36,12 +36,12 @@ impl<E> Handling<E> {
         })
     }
 
-    /// Why the entries were handed back that the handler took.
+    /// The causes of the entries that the handler took.
     pub(crate) fn causes(&self) -> Causes {
         self.causes_so_far().clone()
     }
 
-    /// Tells the good end of an entry.
+    /// Reports that an entry was delivered or superseded.
     pub(super) fn good(&self, position: u64, fate: &Fate) {
         if let Some(delivered) = &self.handlers.delivered
             && !self.delivered_panicked.load(Relaxed)
@@ -51,8 +51,8 @@ impl<E> Handling<E> {
         }
     }
 
-    /// Gives the entry to the handler, and waits until that has dealt with it. Returns it if there is no handler, or if that
-    /// has panicked before.
+    /// Gives the entry to the handler and waits until the handler has finished. Returns the entry if there is no handler,
+    /// or if it has panicked before.
     pub(crate) async fn hand_back(&self, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
         let handler = self.handlers.undelivered.as_ref();
         let Some(give) = handler.filter(|_| !self.undelivered_panicked.load(Relaxed)) else {
@@ -70,7 +70,7 @@ impl<E> Handling<E> {
     }
 }
 
-/// Tells once that a handler has panicked.
+/// Logs once that a handler has panicked.
 fn panicked(handler: &str, has_panicked: &AtomicBool) {
     if !has_panicked.swap(true, Relaxed) {
         warn!(target: HANDLER, handler, "the handler panicked, and is not called again");

@@ -16,7 +16,7 @@ use crate::report::Undelivered;
 type OnDelivered = dyn Fn(u64, &Fate) + Send + Sync;
 type OnUndelivered<E> = dyn Fn(Undelivered<E>) -> BoxFuture<'static, ()> + Send + Sync;
 
-/// What is called with each entry when its fate is known, if anything is.
+/// The functions that are called with each entry when its fate is known.
 pub(crate) struct Handlers<E> {
     delivered: Option<Arc<OnDelivered>>,
     undelivered: Option<Arc<OnUndelivered<E>>>,

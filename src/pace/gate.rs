@@ -1,4 +1,4 @@
-//! The queue in front of the shared strategy.
+//! The queue of calls that wait for the shared strategy.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -10,9 +10,9 @@ use super::strategy::{SHORTEST_WAIT, SharedStrategy};
 use super::warnings::Warnings;
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
 
-/// A strategy and the queue of the calls that wait for it: one for all deliveries whose options are clones of each other.
+/// A strategy and the queue of the calls that wait for it, shared by all deliveries whose options are clones of each other.
 ///
-/// Only the head of the queue asks the strategy, so that a thousand workers cost it no more than one.
+/// Only the first call of the queue asks the strategy, so a thousand workers cost it no more than one.
 pub(crate) struct Gate {
     pub(crate) strategy: SharedStrategy,
     queue: Mutex<Queue>,
@@ -28,14 +28,13 @@ impl Gate {
         }
     }
 
-    /// When the deliveries that share the strategy warned last.
+    /// When the deliveries that share the strategy last logged a warning.
     pub(crate) fn warnings(&self) -> &Warnings {
         &self.warnings
     }
 
-    /// With how many entries the call may leave that has this number in the queue. It leaves, or gives
-    /// [back](Self::permit_is_back) what it was permitted, before another one is asked for. Otherwise until when it waits, at
-    /// the latest.
+    /// How many entries the call with this number in the queue may carry, if it may leave; otherwise until when it waits at
+    /// most. The permit must be used or [returned](Self::permit_is_back) before another call asks.
     pub(super) fn admit(&self, number: u64, waiter: &Waiter, waker: &Waker) -> Result<usize, Instant> {
         let now = Instant::now();
         let mut queue = self.queue();
@@ -63,7 +62,7 @@ impl Gate {
                 queue.permit_is_out = true;
                 Ok(entries.max(1))
             }
-            // A moment that has passed would be waited for without end.
+            // A wait until a moment in the past would never end.
             Admission::WaitUntil(then) => Err(Instant::from(then).max(now + SHORTEST_WAIT)),
         }
     }
@@ -73,7 +72,7 @@ impl Gate {
         self.queue().number()
     }
 
-    /// Leaves the place in the queue.
+    /// Removes the place from the queue.
     pub(super) fn leave(&self, number: u64) {
         let wakers = self.queue().leave(number, Instant::now());
         wakers.into_iter().for_each(Waker::wake);
@@ -91,7 +90,7 @@ impl Gate {
         self.call_next();
     }
 
-    /// The service is known to be back: resting entries leave at once, and the strategy forgets.
+    /// The service is known to be back: waiting entries leave at once, and the strategy forgets what it has measured.
     pub(crate) fn reset(&self) {
         self.strategy.reset();
         self.call_next();
@@ -99,7 +98,7 @@ impl Gate {
 
     fn call_next(&self) {
         let wakers = self.queue().call(Instant::now());
-        // After the lock is released, since it may be taken at once.
+        // After the lock is released, because a woken task may take it at once.
         wakers.into_iter().for_each(Waker::wake);
     }
 

@@ -1,23 +1,24 @@
-//! What entries count for with a strategy that counts units of capacity.
+//! Converts between the units that a target estimates and those that the service charges.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::backoff::Outcome;
 
-/// What is left of the weight of earlier calls after one more: some twenty calls count. More are steadier, fewer follow
-/// entries of another kind sooner.
+/// The weight that earlier calls keep with each new call, so that about twenty calls count. With more, the estimate follows
+/// a change of the entries more slowly; with fewer, it varies more.
 const MEMORY: f64 = 0.95;
 
-/// Tells what the service charges for what the target reckons with.
+/// Learns how many units the service charges for one unit that the target estimates.
 ///
-/// A target knows an entry, and not what the service has to do for it: an item that is replaced may have been larger, indexes
-/// are written as well. So a call is charged in advance by what calls before it took, and counted by what it took.
+/// The target sees the entry, but not what the service does with it: a replaced item may have been larger, and indexes are
+/// written too. So a call is charged in advance at the ratio of the calls before it, and corrected when the service reports
+/// what it consumed.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     read: Mutex<Reading>,
 }
 
-/// Units of accepted entries, as the target reckons and as the service told. Both fade.
+/// Units of accepted entries, as estimated and as reported. Both sums decay.
 #[derive(Debug, Default)]
 struct Reading {
     reckoned: f64,
@@ -25,7 +26,7 @@ struct Reading {
 }
 
 impl Meter {
-    /// Units that the service charges for one that the target reckons with.
+    /// Units that the service charges for one estimated unit.
     pub(crate) fn charge(&self) -> f64 {
         let Reading { reckoned, told } = *self.lock();
         if reckoned > 0.0 && told > 0.0 {
@@ -35,7 +36,8 @@ impl Meter {
         }
     }
 
-    /// The outcome of a call for which the strategy was told `sent` units, at a charge, and which took `told`.
+    /// The outcome of a call that was charged `sent` units at the ratio `charge`, and that consumed `told` units, if
+    /// reported.
     pub(crate) fn read(&self, outcome: &Outcome, charge: f64, sent: usize, told: Option<f64>) -> Outcome {
         let accepted = reckoned(outcome.accepted);
         let told = told.filter(|told| told.is_finite() && *told > 0.0 && accepted > 0.0);
@@ -45,7 +47,7 @@ impl Meter {
             read.told = read.told * MEMORY + told;
         }
         let mut counted = *outcome;
-        // What was told at the departure, so that nothing stays in flight for ever.
+        // What was charged when the call left, so that the units in flight add up to zero again.
         counted.sent = sent;
         counted.accepted = told.map_or_else(|| scaled(outcome.accepted, charge), rounded);
         counted.throttled = scaled(outcome.throttled, charge);
@@ -57,13 +59,13 @@ impl Meter {
         counted
     }
 
-    // Each of its steps leaves a reading that is good to go on with, so a poisoned lock is.
+    // Every step leaves a valid reading, so a poisoned lock is still usable.
     fn lock(&self) -> MutexGuard<'_, Reading> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// So many units at a charge, at least one if there is any.
+/// The units at this ratio, at least one if there are any.
 pub(crate) fn scaled(units: usize, charge: f64) -> usize {
     if units == 0 {
         return 0;
@@ -75,7 +77,7 @@ pub(crate) fn scaled(units: usize, charge: f64) -> usize {
     rounded(reckoned(units) * charge).max(1)
 }
 
-/// Counts beyond four thousand million are taken for that.
+/// Counts above `u32::MAX` are treated as that.
 fn reckoned(units: usize) -> f64 {
     u32::try_from(units).map_or(f64::from(u32::MAX), f64::from)
 }

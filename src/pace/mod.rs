@@ -1,10 +1,10 @@
-//! Deliveries whose options are clones of each other share one pace.
+//! The pace that deliveries share whose options are clones of each other.
 //!
-//! - `strategy`: the strategy, which is not this crate's and may panic.
-//! - `meter`: what entries count for with a strategy that counts units of capacity.
-//! - `queue`: the calls that wait for it; `gate`: both together.
-//! - `permit`: a call that waits, the permission for it to leave, and the call that has left.
-//! - `warnings`: limits the warnings of a stall to one for all of them.
+//! - `strategy`: the strategy, which is code of the caller and may panic.
+//! - `meter`: converts between estimated and charged units.
+//! - `queue`: the calls that wait for the strategy; `gate`: the queue together with the strategy.
+//! - `permit`: a call that waits, the permit for it to leave, and the call that has left.
+//! - `warnings`: limits the warnings of a stall to one for all deliveries.
 
 mod gate;
 mod meter;

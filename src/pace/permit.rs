@@ -1,4 +1,4 @@
-//! A call that waits to leave, one that may leave, and one that has left.
+//! A call that waits, the permit for it to leave, and a call that has left.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::gate::Gate;
 use super::meter::scaled;
 use crate::backoff::{KeyOutcome, Outcome, Waiter};
 
-/// A call's place in the queue.
+/// The place of a call in the queue.
 pub(crate) struct QueuedUp {
     gate: Arc<Gate>,
     number: u64,
@@ -27,7 +27,7 @@ impl QueuedUp {
         }
     }
 
-    /// Ready when the strategy lets a call leave. What it would carry may differ each time that it is polled.
+    /// Ready when the strategy lets a call leave. `waiter` may differ from one poll to the next.
     pub(crate) fn poll_permit(&mut self, context: &mut Context<'_>, waiter: &Waiter) -> Poll<Permit> {
         loop {
             match self.gate.admit(self.number, waiter, context.waker()) {
@@ -47,15 +47,15 @@ impl Drop for QueuedUp {
     }
 }
 
-/// The strategy's permission for a call to leave. The strategy is not asked again until the call has left or the permit is dropped,
-/// so a permit is never held across an `await`.
+/// The strategy's permit for a call to leave. Until the call has left or the permit is dropped, the strategy is not asked
+/// again. So a permit must not be held across an `await`.
 pub(crate) struct Permit {
     gate: Arc<Gate>,
     entries: usize,
 }
 
 impl Permit {
-    /// A permit at once, if no call waits and the strategy allows it.
+    /// A permit without waiting, if no call is in the queue and the strategy gives one.
     pub(crate) fn at_once(gate: &Arc<Gate>, waiter: &Waiter) -> Option<Self> {
         gate.admit_at_once(waiter).map(|entries| Self::new(gate, entries))
     }
@@ -65,12 +65,12 @@ impl Permit {
         Self { gate, entries }
     }
 
-    /// With how many entries the call may leave at most.
+    /// How many entries the call may carry at most.
     pub(crate) fn entries(&self) -> usize {
         self.entries
     }
 
-    /// The call leaves, whose entries count for so much.
+    /// The call leaves with entries of this cost.
     pub(crate) fn depart(self, cost: usize) -> Departure {
         let now = Instant::now();
         let charge = self.gate.strategy.charge();
@@ -91,13 +91,13 @@ impl Drop for Permit {
     }
 }
 
-/// A call that has left. The strategy hears of its end in any case, also when the call is dropped.
+/// A call that has left. The strategy is told of its end in any case, also when the call is dropped.
 pub(crate) struct Departure {
     gate: Arc<Gate>,
     sent_at: Instant,
-    /// Units that the strategy was told for one of the target's.
+    /// Units that the strategy was charged for one estimated unit.
     charge: f64,
-    /// Entries that the strategy was told of at the departure and has not heard of again.
+    /// Units that the strategy was charged at the departure and that no outcome has accounted for.
     entries: usize,
 }
 
@@ -110,12 +110,12 @@ impl Departure {
         self.gate.strategy.counts_units()
     }
 
-    /// Whether the call is to be counted key by key.
+    /// Whether the result of the call is counted for each key.
     pub(crate) fn counts_keys(&self, has_rejections: bool) -> bool {
         has_rejections || !self.gate.strategy.is_idle()
     }
 
-    /// The call has ended, and took so many units of capacity as far as the service tells.
+    /// The call has ended and consumed these units of capacity, if the service reports them.
     pub(crate) fn answered(mut self, outcome: &Outcome, keys: &mut [KeyOutcome], units: Option<f64>) {
         let sent = std::mem::take(&mut self.entries);
         let outcome = if keys.is_empty() {

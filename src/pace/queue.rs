@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How late a waiter may be before it is passed over: far more than a busy runtime takes to poll it, and little enough to
-/// make no difference to a delivery.
+/// How late a waiter may be polled before it is skipped: far longer than a busy runtime takes, and too short to matter to a
+/// delivery.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// The waiters, in the order in which they came.
+/// The waiters, in order of arrival.
 ///
-/// Each is a future, and its owner need not poll it: it may stand still in an arm of a `select!`, say. So each
-/// place has a time at which it is due, and one that is long overdue is passed over until it stirs. It keeps its place.
+/// A waiter is a future that its owner need not poll: an arm of a `select!` may be suspended, for example. So each place
+/// has a time at which it is due, and a place that is long overdue is skipped until it is polled again. It keeps its place.
 pub(crate) struct Queue {
     places: BTreeMap<u64, Place>,
     next_number: u64,
-    /// A permit is held. The strategy is not asked meanwhile.
+    /// A permit is in use; the strategy is not asked meanwhile.
     pub(crate) permit_is_out: bool,
 }
 
 struct Place {
-    /// When its owner is polled again, at the latest.
+    /// When its owner is expected to poll it next.
     due: Instant,
     waker: Waker,
 }
@@ -36,13 +36,13 @@ impl Queue {
         }
     }
 
-    /// The number of a new place at the end, which is taken by the first [`wait`](Self::wait).
+    /// The number of a new place at the end. The first [`wait`](Self::wait) takes it.
     pub(crate) fn number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number
     }
 
-    /// Takes the place, or keeps it, until it is due.
+    /// Takes or keeps the place until it is due.
     pub(crate) fn wait(&mut self, number: u64, due: Instant, waker: &Waker) {
         let place = self.places.entry(number).or_insert_with(|| Place {
             due,
@@ -52,12 +52,12 @@ impl Queue {
         place.waker.clone_from(waker);
     }
 
-    /// Leaves the place. Returns the wakers that are to be woken.
+    /// Removes the place. Returns the wakers to wake.
     pub(crate) fn leave(&mut self, number: u64, now: Instant) -> Vec<Waker> {
         self.places.remove(&number).map(|_| self.call(now)).unwrap_or_default()
     }
 
-    /// Until when the place has to wait for those before it; `None` when it is its turn.
+    /// Until when the place waits for those before it; `None` when it is first.
     pub(crate) fn blocked_until(&self, number: u64, now: Instant) -> Option<Instant> {
         if self.permit_is_out {
             return Some(now + PATIENCE);
@@ -68,8 +68,8 @@ impl Queue {
             .find(|overdue| *overdue > now)
     }
 
-    /// Calls the first one that is not overdue. Returns its waker, and that of the one behind it, which has to know until
-    /// when to wait for it.
+    /// Returns the wakers of the first place that is not overdue and of the one behind it, which has to know until when it
+    /// waits.
     pub(crate) fn call(&mut self, now: Instant) -> Vec<Waker> {
         let mut awake = self.places.values_mut().filter(|place| place.due + PATIENCE > now);
         let Some(first) = awake.next() else {

@@ -12,13 +12,13 @@ use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, P
 use crate::guarded::guarded;
 use crate::targets::Fault;
 
-/// How long to wait when the strategy panicked and gave no deadline: the deliveries notice the panic and end.
+/// How long to wait when the strategy panicked and gave no deadline. The deliveries notice the panic and end.
 const BROKEN: Duration = Duration::from_secs(1);
 
-/// The shortest wait: a moment that has passed is waited for without end.
+/// The shortest wait. A wait until a moment in the past would never end.
 pub(super) const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
-/// The strategy that deliveries share whose options are clones of each other. One that panics is not asked again, and the
+/// The strategy that deliveries share whose options are clones of each other. After a panic it is not called again, and the
 /// deliveries end.
 pub(crate) struct SharedStrategy {
     strategy: Box<dyn BackoffStrategy>,
@@ -26,7 +26,7 @@ pub(crate) struct SharedStrategy {
     meter: Option<Meter>,
     fault: OnceLock<Fault>,
     resets: watch::Sender<u64>,
-    /// Calls after which more of their keys were hot than before.
+    /// The number of calls after which more of their keys were hot than before.
     hot: AtomicU64,
 }
 
@@ -41,7 +41,7 @@ impl SharedStrategy {
         }
     }
 
-    /// That the strategy panicked, if it did.
+    /// The panic of the strategy, if there was one.
     pub(crate) fn fault(&self) -> Option<&Fault> {
         self.fault.get()
     }
@@ -77,12 +77,12 @@ impl SharedStrategy {
         self.ask_pace(Duration::ZERO, |pace| pace.cooldown())
     }
 
-    /// What the strategy measures and does, where it tells.
+    /// The state of the strategy, if it tells.
     pub(crate) fn pace(&self) -> Option<PaceSnapshot> {
         self.ask_pace(None, |pace| pace.snapshot())
     }
 
-    /// Whether entries count by their units of capacity.
+    /// Whether entries count by units of capacity.
     pub(crate) fn counts_units(&self) -> bool {
         self.meter.is_some()
     }
@@ -92,12 +92,12 @@ impl SharedStrategy {
         self.meter.as_ref()
     }
 
-    /// Units that the service charges for one that the target reckons with.
+    /// Units that the service charges for one estimated unit.
     pub(super) fn charge(&self) -> f64 {
         self.meter.as_ref().map_or(1.0, Meter::charge)
     }
 
-    /// What the strategy says, in the units that the target reckons with.
+    /// The strategy's answer, in estimated units.
     pub(super) fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         let charge = self.charge();
         let waiter = Waiter {
@@ -125,22 +125,22 @@ impl SharedStrategy {
         self.ask_pace(false, |pace| pace.key_pace().is_some())
     }
 
-    /// Whether no key is hot or under suspicion.
+    /// Whether no key is hot or close to it.
     pub(super) fn is_idle(&self) -> bool {
         self.ask_pace(true, |pace| pace.key_pace().is_none_or(KeyPace::is_idle))
     }
 
-    /// Whether the key has a pace of its own at the moment.
+    /// Whether the key has a pace of its own now.
     pub(crate) fn is_hot(&self, key: u64) -> bool {
         self.hot_keys_seen() > 0 && self.ask_pace(false, |pace| pace.key_pace().is_some_and(|keys| keys.is_hot(key)))
     }
 
-    /// Calls after which more of their keys were hot than before.
+    /// The number of calls after which more of their keys were hot than before.
     pub(crate) fn hot_keys_seen(&self) -> u64 {
         self.hot.load(Relaxed)
     }
 
-    /// How much of `wanted` may leave of the key, or until when it waits.
+    /// How much of `wanted` may leave for this key, or until when it waits.
     pub(crate) fn admit_key(&self, now: Instant, key: u64, wanted: usize) -> Result<usize, Instant> {
         let admission = self.ask_pace(Admission::Go(wanted), |pace| match pace.key_pace() {
             Some(keys) => keys.admit(now.into_std(), key, wanted),
@@ -152,7 +152,7 @@ impl SharedStrategy {
         }
     }
 
-    /// A call leaves with entries of the key that count for so much.
+    /// A call leaves with entries of this key that cost `cost`.
     pub(crate) fn depart_key(&self, now: Instant, key: u64, cost: usize) {
         self.ask_pace((), |pace| {
             if let Some(keys) = pace.key_pace() {
@@ -161,7 +161,7 @@ impl SharedStrategy {
         });
     }
 
-    /// Hears what a call came to, key by key. Returns the call without the throttles that are a key's own.
+    /// Tells the strategy the result of a call for each key. Returns the outcome without the throttles of hot keys.
     pub(super) fn observe_keys(&self, outcome: &Outcome, keys: &mut [KeyOutcome]) -> Outcome {
         let were_hot = keys.iter().filter(|key| self.is_hot(key.key)).count();
         self.ask_pace((), |pace| {
@@ -187,13 +187,13 @@ impl SharedStrategy {
         self.ask_pace((), |pace| pace.observe(outcome));
     }
 
-    /// The service is known to be back: resting entries leave at once, and the strategy forgets.
+    /// The service is known to be back: waiting entries leave at once, and the strategy forgets what it has measured.
     pub(super) fn reset(&self) {
         self.ask_pace((), |pace| pace.reset());
         self.tell_all();
     }
 
-    /// Makes all deliveries look up.
+    /// Wakes all deliveries.
     fn tell_all(&self) {
         self.resets.send_modify(|count| *count = count.wrapping_add(1));
     }

@@ -1,4 +1,4 @@
-//! What a producer delivers to.
+//! The delivery behind a producer.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) trait Delivers<E>: Send + Sync + 'static {
         options: DeliveryOptions,
     ) -> impl Future<Output = Delivered<E>> + Send;
 
-    /// What it is called in the log.
+    /// The name of the destination in the log.
     fn destination(&self) -> String;
 }
 

@@ -6,8 +6,8 @@ use tokio_util::sync::CancellationToken;
 
 /// The entries between two flushes.
 ///
-/// Each entry holds its epoch until its fate is known, and an epoch holds the one that follows. So the end of an epoch is
-/// the end of all entries up to it, without a count.
+/// Each entry holds its epoch until its fate is known, and each epoch holds the next one. So an epoch is dropped when all
+/// entries up to it have ended; nothing has to be counted.
 #[derive(Debug, Default)]
 pub(crate) struct Epoch {
     ended: CancellationToken,
@@ -17,7 +17,7 @@ pub(crate) struct Epoch {
 impl Drop for Epoch {
     fn drop(&mut self) {
         self.ended.cancel();
-        // One after the other and not one inside the other, since there may be many of them.
+        // Dropped in a loop, not recursively, because there may be many epochs.
         let mut next = self.next.take();
         while let Some(mut epoch) = next.and_then(Arc::into_inner) {
             next = epoch.next.take();
@@ -25,23 +25,23 @@ impl Drop for Epoch {
     }
 }
 
-/// The epoch that entries are sent in.
+/// The epoch of the entries that are sent now.
 #[derive(Debug, Default)]
 pub(super) struct Epochs {
     current: Mutex<Arc<Epoch>>,
 }
 
-/// The end of an epoch.
+/// Completes when an epoch has ended.
 pub(super) struct End(CancellationToken);
 
 impl Epochs {
-    /// Puts something in line that belongs to the current epoch. No new one begins meanwhile.
+    /// Runs `put` with the current epoch. No new epoch begins meanwhile.
     pub(super) fn in_current<R>(&self, put: impl FnOnce(Arc<Epoch>) -> R) -> R {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         put(Arc::clone(&current))
     }
 
-    /// Begins a new epoch, with `mark` between it and the old one. Returns the end of the old one.
+    /// Begins a new epoch, and calls `mark` between the old one and the new one. Returns the end of the old one.
     pub(super) fn turn_over(&self, mark: impl FnOnce()) -> End {
         let next = Arc::new(Epoch::default());
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl Epochs {
         let old = std::mem::replace(&mut *current, Arc::clone(&next));
         drop(current);
         let end = End(old.ended.clone());
-        // Set once, since an epoch is replaced once.
+        // Set only once: each epoch is replaced once.
         old.next.get_or_init(|| next);
         end
     }

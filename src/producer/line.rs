@@ -1,4 +1,4 @@
-//! The line that entries stand in until the delivery reads them.
+//! The queue of entries that the delivery has not read yet.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
@@ -9,21 +9,21 @@ use crate::engine::{Delivered, Incoming, Input};
 use crate::handlers::Handling;
 use crate::report::{Cause, Undelivered};
 
-/// What is in the line.
+/// An element of the queue.
 pub(super) enum Item<E> {
     Entry(Incoming<E>),
-    /// Those before it linger no more.
+    /// Entries before this element do not linger.
     Flush,
-    /// Nothing joins the line any more.
+    /// No more entries follow.
     Close,
 }
 
-/// The end of the line at which entries are read.
+/// The reading end of the queue.
 pub(crate) struct Line<E> {
     items: mpsc::Receiver<Item<E>>,
-    /// Entries read.
+    /// The number of entries that were read.
     read: u64,
-    /// How many entries stood before the last flush.
+    /// The number of entries before the last flush.
     hurried: u64,
 }
 
@@ -50,7 +50,7 @@ impl<E> Line<E> {
         }
     }
 
-    /// Closes the line and hands back all that is in it.
+    /// Closes the queue and hands back its entries.
     pub(super) async fn hand_back(mut self, cause: &Cause, handling: Option<&Handling<E>>, outcome: &mut Delivered<E>) {
         self.items.close();
         while let Some(Incoming { entry, confirmation }) = poll_fn(|context| self.poll_entry(context)).await {
@@ -68,7 +68,7 @@ impl<E> Line<E> {
     }
 }
 
-/// What stands in line when a delivery stops is left to the next one.
+/// When a delivery stops, the unread entries stay in the queue for the next delivery.
 impl<E> Input for &mut Line<E> {
     type Entry = E;
 

@@ -1,4 +1,4 @@
-//! Many tasks that send single entries.
+//! Single entries from many tasks.
 
 mod delivers;
 mod epoch;
@@ -28,10 +28,10 @@ use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
 
-/// Sends single entries from many tasks, in batches that fill up by themselves.
+/// Collects single entries that many tasks send, and delivers them in batches.
 ///
-/// For services that run for long. A clone sends to the same batches. Each caller learns the fate of its own entry, and a
-/// caller that goes away cancels nothing that others wait for.
+/// For services that run for a long time. A clone sends to the same batches. Each caller gets the result of its own entry;
+/// dropping one caller's future does not affect the others.
 ///
 /// ```no_run
 /// # use aws_batch_delivery::Delivery;
@@ -49,19 +49,19 @@ use crate::report::{Cause, DeliveryError, Report, Undelivered};
 /// # }
 /// ```
 ///
-/// A call leaves when it is full, or when its first entry has waited for the
-/// [`linger`](DeliveryOptions::linger). At most [`buffer`](DeliveryOptions::buffer) entries wait to be read by the delivery;
-/// further sends wait.
+/// A call leaves when it is full, or when its first entry has waited for the [`linger`](DeliveryOptions::linger) time. At
+/// most [`buffer`](DeliveryOptions::buffer) entries wait to be read by the delivery; then senders wait.
 ///
-/// When the delivery [stops](Cause::Stopped), since the queue is missing, say, then all that is on its way is handed back,
-/// and the next entry is a new try. A [cancellation](DeliveryOptions::cancellation) and a
+/// When the delivery [stops](Cause::Stopped), for example because the queue does not exist, all its entries are handed
+/// back, and the next entry starts a new delivery. A [cancellation](DeliveryOptions::cancellation) and a
 /// [deadline](DeliveryOptions::deadline) close the producer.
 ///
-/// An entry is tried for [1 minute](DeliveryOptions::give_up_after) unless the options say otherwise. For a handler of a web
-/// service see the [guide](crate::guide#in-a-web-service).
+/// An entry is tried for [1 minute](DeliveryOptions::give_up_after) unless the options say otherwise. The
+/// [guide](crate::guide#in-a-web-service) shows a producer in a web service.
 ///
-/// A producer whose clones are all dropped delivers what it has, and only the receipts and a warning in the log tell what
-/// became of it. So [`close`](Self::close) it, or [`close_within`](Self::close_within) the time that there is.
+/// When all clones of a producer are dropped, the entries that it has are still delivered, but failures are reported only
+/// by the receipts and by a warning in the log. So call [`close`](Self::close), or [`close_within`](Self::close_within)
+/// with the available time.
 pub struct Producer<E> {
     line: mpsc::Sender<Item<E>>,
     epochs: Arc<Epochs>,
@@ -97,11 +97,11 @@ impl<E: Send + Sync + 'static> Producer<E> {
         }
     }
 
-    /// Sends an entry, and waits until its fate is known. For a message it has the
+    /// Sends an entry, and waits until its fate is known. The fate of a message has the
     /// [ids](crate::targets::Acknowledgement) that SQS gave it.
     ///
-    /// Dropped before the entry was [buffered](DeliveryOptions::buffer), the entry is not sent; dropped later, it is
-    /// delivered all the same.
+    /// If the future is dropped before the entry is [buffered](DeliveryOptions::buffer), the entry is not sent; if it is
+    /// dropped later, the entry is still delivered.
     ///
     /// # Errors
     /// When the entry was not delivered: it is handed back with the cause.
@@ -109,7 +109,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
         self.enqueue(entry).await?.await
     }
 
-    /// Puts an entry in line, and waits only for room. The receipt tells its fate; it may be dropped.
+    /// Buffers an entry, and waits only until the buffer has room. The receipt returns its fate; it may be dropped.
     ///
     /// # Errors
     /// When the producer is closed: the entry is handed back.
@@ -120,10 +120,10 @@ impl<E: Send + Sync + 'static> Producer<E> {
         }
     }
 
-    /// Puts an entry in line, if there is room.
+    /// Buffers an entry if the buffer has room.
     ///
     /// # Errors
-    /// When there is no room, or the producer is closed: the entry is handed back.
+    /// When the buffer is full or the producer is closed: the entry is handed back.
     pub fn try_send(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
         match self.line.clone().try_reserve_owned() {
             Ok(room) => Ok(self.put(room, entry)),
@@ -143,38 +143,38 @@ impl<E: Send + Sync + 'static> Producer<E> {
         })
     }
 
-    /// Sends what is in line without waiting for more, and waits until the fate of all of it is known.
+    /// Sends the buffered entries without waiting for more, and waits until the fate of each is known.
     pub async fn flush(&self) {
-        // A closed line has no room, and its delivery does not linger.
+        // A closed queue has no room, and its delivery does not linger.
         let room = self.line.reserve().await;
         let mark = || room.into_iter().for_each(|room| room.send(Item::Flush));
         let epoch = self.epochs.turn_over(mark);
         epoch.ended().await;
     }
 
-    /// Takes no more entries, delivers all that are in line, and waits for the end.
+    /// Accepts no more entries, delivers those that it has, and waits for the end.
     ///
-    /// The report is that of all clones. Closing again does nothing, and returns the report again.
+    /// The report covers all clones. Closing again has no effect and returns the report again.
     ///
-    /// A [`send`](Self::send) that was begun and waits for room is waited for, so it has to be polled or dropped meanwhile.
+    /// It waits for each [`send`](Self::send) that waits for room, so these futures must be polled or dropped meanwhile.
     ///
     /// # Errors
-    /// When entries were not delivered and their receipts had been dropped: the error carries them. Those whose receipts
-    /// were waited for are counted in the report, but are no error.
+    /// When entries whose receipts were dropped were not delivered: the error carries them. Entries that were handed back
+    /// to their receipts are counted in the report, but cause no error.
     ///
     /// # Panics
     /// When the runtime that the producer was made in was shut down.
     pub async fn close(&self) -> Result<Report, DeliveryError<E>> {
-        // Closed already otherwise.
+        // An error means that it is closed already.
         let _ = self.line.send(Item::Close).await;
         self.outcome.wait().await
     }
 
-    /// Closes it as [`close`](Self::close) does, but delivers for at most that long: what is not delivered then is handed
-    /// back as [cancelled](Cause::Cancelled), to the receipts that are waited for or in the error.
+    /// Closes as [`close`](Self::close) does, but delivers for at most `time`. Entries that are not delivered then are
+    /// handed back as [cancelled](Cause::Cancelled), to their receipts or in the error.
     ///
-    /// For a process that is told to end and has so many seconds until it is killed. Calls in flight at the end of that time
-    /// have the [`grace`](DeliveryOptions::grace) on top, 1 s by default, and so has a target that cleans up.
+    /// For a process that is told to end and is killed some seconds later. After `time`, calls in flight have the
+    /// [`grace`](DeliveryOptions::grace) period, 1 s by default, and so has the target to clean up.
     ///
     /// # Errors
     /// As [`close`](Self::close).

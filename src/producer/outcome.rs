@@ -1,4 +1,4 @@
-//! What a producer's delivery comes to.
+//! The result of a producer's deliveries.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::handlers::{Handled, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
 
-/// How long a fault that stops each delivery is not logged again.
+/// How long the fault that stops every delivery is not logged again.
 const QUIET: Duration = Duration::from_mins(1);
 
-/// Delivers all that stand in line, until the line is closed.
+/// Delivers all buffered entries, until the queue is closed.
 pub(super) async fn deliver<E: Send + Sync + 'static>(
     delivers: impl Delivers<E>,
     mut line: Line<E>,
@@ -59,7 +59,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
             let (destination, code) = (&*destination, fault.code());
             warn!(target: STOPPED, destination, code, "the delivery stopped: the next entry is a new try");
         }
-        // What stopped it may be cured by the time of the next entry.
+        // The reason of the stop may be resolved when the next entry arrives.
         outcome.add(
             delivers
                 .deliver(Handled::new(&mut line, handling.clone()), options.clone())
@@ -68,7 +68,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
     }
     outcome.taken = handling.map(|handling| handling.causes()).unwrap_or_default();
     outcome.report.elapsed = started.elapsed();
-    // What was not read was handed back.
+    // Entries that were not read were handed back.
     outcome.report.finished = true;
     outcome.log(&destination);
     if !outcome.undelivered.is_empty() {
@@ -78,7 +78,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
     outcome
 }
 
-/// The end of a producer's delivery, which any of its clones may wait for.
+/// The result of a producer, which any of its clones may wait for.
 pub(super) struct Outcome<E>(Mutex<State<E>>);
 
 enum State<E> {
@@ -91,7 +91,7 @@ impl<E> Outcome<E> {
         Self(Mutex::new(State::Delivering(delivery)))
     }
 
-    /// Waits for the end. The first one to wait gets the entries whose receipts were dropped.
+    /// Waits for the result. The first caller gets the entries whose receipts were dropped.
     pub(super) async fn wait(&self) -> Result<Report, DeliveryError<E>> {
         let mut state = self.0.lock().await;
         let delivered = match &mut *state {

@@ -14,11 +14,11 @@ use crate::engine::{Confirmation, Confirms};
 use crate::fate::Fate;
 use crate::report::Undelivered;
 
-/// The fate of an entry, when it is known: a future.
+/// A future that returns the fate of an entry.
 ///
-/// Dropping it cancels nothing. An entry that is not delivered is then kept for
-/// [`Producer::close`](crate::Producer::close), or given to the
-/// [handler of undelivered entries](crate::Delivery::on_undelivered).
+/// Dropping it does not cancel the entry. An entry that is not delivered is then kept for
+/// [`Producer::close`](crate::Producer::close), or given to the [handler of undelivered
+/// entries](crate::Delivery::on_undelivered).
 ///
 /// # Panics
 /// When the runtime that the producer was made in is shut down before the fate is known.
@@ -35,15 +35,15 @@ impl<E> Future for Receipt<E> {
     }
 }
 
-/// The other end of a [`Receipt`].
+/// The sending end of a [`Receipt`].
 pub(super) struct Promise<E> {
     fate: oneshot::Sender<Result<Fate, Undelivered<E>>>,
-    /// Held until the fate is told.
+    /// Held until the fate is sent.
     _epoch: Arc<Epoch>,
 }
 
 impl<E: Send + Sync + 'static> Promise<E> {
-    /// A confirmation that a receipt waits for.
+    /// A confirmation together with its receipt.
     pub(super) fn with_receipt(epoch: Arc<Epoch>) -> (Confirmation<E>, Receipt<E>) {
         let (fate, receipt) = oneshot::channel();
         (Confirmation::to(Self { fate, _epoch: epoch }), Receipt(receipt))

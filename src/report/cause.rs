@@ -5,14 +5,14 @@ use crate::targets::Fault;
 
 /// Why an entry was not delivered.
 ///
-/// The source of a cause is the [`Fault`] of the last attempt, and the source of that is the original error.
+/// The source of a cause is the [`Fault`] of the last attempt; the source of the fault is the original error.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
     /// The service would refuse it; it was not sent.
     #[error("not sent: {0}")]
     Invalid(#[source] InvalidEntry),
-    /// The service refused it for good.
+    /// The service refused it permanently.
     #[error("refused: {0}")]
     Refused(#[source] Fault),
     /// It was rejected as often as [`retries`](crate::DeliveryOptions::retries) allows.
@@ -21,8 +21,9 @@ pub enum Cause {
     /// It could not be delivered within [`give_up_after`](crate::DeliveryOptions::give_up_after).
     #[error("time used up: {0}")]
     TimeUsedUp(#[source] Fault),
-    /// A call failed for a reason that every later call shares, so that the delivery stopped: the table is missing, the
-    /// permission is not given, there is no region or are no credentials at all; or the first 1,000 entries were refused, each in a call of its own, and none was accepted.
+    /// A call failed for a reason that every later call shares, so the delivery stopped: the table does not exist, the
+    /// permission is missing, there is no region or no credentials provider; or the first 1,000 entries were refused, each
+    /// in a call of its own, and none was accepted.
     #[error("the delivery stopped: {0}")]
     Stopped(#[source] Fault),
     /// The [`deadline`](crate::DeliveryOptions::deadline) came first.
@@ -41,10 +42,9 @@ pub enum Cause {
 
 impl Cause {
     /// Whether the entry itself is at fault, so that sending it again cannot help: it is [invalid](Self::Invalid) or was
-    /// [refused](Self::Refused). Such an entry belongs into a dead letter place.
+    /// [refused](Self::Refused). Such an entry belongs in a dead-letter store.
     ///
-    /// All other causes say nothing against the entry: it may be delivered another time, after a
-    /// [stop](Self::Stopped) when its reason is cured.
+    /// With any other cause the entry may be delivered later; after a [stop](Self::Stopped), once its reason is resolved.
     pub fn is_permanent(&self) -> bool {
         matches!(self, Self::Invalid(_) | Self::Refused(_))
     }

@@ -1,4 +1,4 @@
-//! What a delivery that failed hands back.
+//! The error of a delivery, with the entries that it hands back.
 
 use std::error::Error;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use super::{Cause, Report, Undelivered};
 use crate::targets::Fault;
 
-/// How many causes an error message tells; the rest is counted.
+/// How many causes an error message names; the others are counted.
 const CAUSES_TOLD: usize = 3;
 
-/// Some entries could not be delivered, or the stream that they came from failed.
+/// Some entries could not be delivered, or the stream of entries failed.
 ///
-/// It carries every entry that was not delivered, so that `?` loses none. It is the same error for all ways to deliver: what
-/// keeps its entries works for a batch, for a stream and for a producer.
+/// It carries every entry that was not delivered, so that `?` loses none. All ways to deliver return the same error: code
+/// that stores its entries works for a batch, a stream and a producer.
 ///
 /// ```
 /// # use aws_batch_delivery::DeliveryError;
@@ -28,33 +28,33 @@ const CAUSES_TOLD: usize = 3;
 /// Neither `Display` nor `Debug` shows an entry's content.
 #[non_exhaustive]
 pub struct DeliveryError<E> {
-    /// The figures, among them how many were delivered all the same.
+    /// The figures, including the number of delivered entries.
     pub report: Report,
-    /// Why the delivery stopped before the end of the input, if a fault stopped it: one that every later call shares, calls
-    /// that could not be made for as long as an entry may be tried, or a panic of the input, the target or the backoff
-    /// strategy.
+    /// The fault that stopped the delivery before the end of the input, if one did: a reason that every later call shares,
+    /// calls that could not be made for as long as an entry may be tried, or a panic of the input, the target or the
+    /// backoff strategy.
     pub stopped: Option<Fault>,
-    /// The error that the stream yielded, if that is why the input ended. What came before it was delivered, or is among the
+    /// The error that the stream yielded, if the input ended with one. Entries before it were delivered or are among the
     /// undelivered.
     pub stream_error: Option<Box<dyn Error + Send + Sync>>,
     entries: Box<Entries<E>>,
 }
 
-/// Kept apart, so that the error is small.
+/// A separate type, so that the error stays small.
 struct Entries<E> {
     undelivered: Vec<Undelivered<E>>,
-    /// What there is to say of the entries that were taken, by a handler or from here.
+    /// The causes of the entries that were taken out, by a handler or by the caller.
     taken: Causes,
 }
 
-/// Each cause that reads differently, with the number of entries that have it, in the order of their first entry.
+/// Each cause that reads differently, with the number of its entries, in the order of their first entry.
 #[derive(Clone, Default)]
 pub(crate) struct Causes {
     told: Vec<Told>,
     others: u64,
 }
 
-/// A cause, how it reads, and how many entries have it.
+/// A cause, its text, and the number of its entries.
 #[derive(Clone)]
 struct Told {
     cause: Cause,
@@ -77,13 +77,13 @@ impl<E> DeliveryError<E> {
         &self.entries.undelivered
     }
 
-    /// Takes the entries out, in the order of the input. The error keeps its figures and goes on naming the causes.
+    /// Takes the entries out, in the order of the input. The error keeps its figures and its causes.
     pub fn take_undelivered(&mut self) -> Vec<Undelivered<E>> {
         self.entries.taken = self.causes();
         std::mem::take(&mut self.entries.undelivered)
     }
 
-    /// The entries alone, in the order of the input.
+    /// Converts the error into its entries, in the order of the input.
     pub fn into_undelivered(self) -> Vec<Undelivered<E>> {
         self.entries.undelivered
     }
@@ -98,7 +98,7 @@ impl<E> DeliveryError<E> {
 }
 
 impl Causes {
-    /// One entry more has this cause.
+    /// Counts an entry with this cause.
     pub(crate) fn add(&mut self, cause: &Cause) {
         let words = cause.to_string();
         let known = self.told.iter().position(|told| told.words == words);
@@ -113,7 +113,7 @@ impl Causes {
         }
     }
 
-    /// The first one.
+    /// The cause of the first entry.
     pub(crate) fn first(&self) -> Option<&Cause> {
         self.told.first().map(|told| &told.cause)
     }
@@ -160,7 +160,7 @@ impl<E> fmt::Display for DeliveryError<E> {
             None => {}
         }
         match self.stream_error {
-            // It was said after how many entries.
+            // `report` has already told how many entries there were.
             Some(_) => Ok(()),
             None => self.report.write_where_it_goes_on(f),
         }

@@ -1,4 +1,4 @@
-//! What a delivery came to.
+//! The result of a delivery.
 
 mod cause;
 mod error;
@@ -16,7 +16,7 @@ pub use self::undelivered::Undelivered;
 
 /// The figures of a delivery.
 ///
-/// With the feature `serde` it can be serialized and deserialized; the time is `elapsed_seconds`, a number.
+/// With the feature `serde` it can be serialized and deserialized; the time becomes `elapsed_seconds`, a number.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,36 +25,37 @@ pub struct Report {
     pub delivered: u64,
     /// Entries that were handed back.
     pub undelivered: u64,
-    /// Entries that were dropped since a newer one writes the same key, under
+    /// Entries that were dropped because a newer one writes the same key, under
     /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins).
     pub superseded: u64,
-    /// Calls made, failed ones included.
+    /// Calls made, including failed ones.
     pub calls: u64,
-    /// Times that an entry was sent again.
+    /// How often an entry was sent again.
     pub resubmitted: u64,
-    /// Times that an entry was rejected for lack of capacity.
+    /// How often an entry was rejected for lack of capacity.
     pub throttled: u64,
-    /// The limits of the service that calls have passed, where the service told them, in the order in which they were met.
+    /// The limits of the service that calls have exceeded, if the service names them, in the order of their first
+    /// occurrence.
     ///
-    /// DynamoDB tells them when it accepts nothing of a call: table or index, and whether the provisioned throughput, a key
-    /// range, the maximum of on demand or the account is the limit. A call may have passed several. Of entries that come
-    /// back from a call which was accepted in part it tells no reason.
+    /// DynamoDB names them when it accepts nothing of a call: table or index, and which limit it is: provisioned
+    /// throughput, a key range, the on-demand maximum, or the account. A call may exceed several. For the unprocessed
+    /// entries of a call that was accepted in part it names none.
     pub throttled_by: Box<[ThrottledCalls]>,
     /// From the start of the delivery to its end.
     #[cfg_attr(feature = "serde", serde(rename = "elapsed_seconds", with = "crate::seconds"))]
     pub elapsed: Duration,
-    /// Whether the input was read to its end. A batch always is, as what the delivery does not get to is handed back. A
-    /// stream is not when the delivery ended early, by a cancellation, a deadline or a fault, or when the stream failed:
-    /// [`next_position`](Self::next_position) tells where to go on.
+    /// Whether the input was read to its end. Always true for a batch, because its remaining entries are handed back. False
+    /// for a stream that failed or whose delivery ended early, by a cancellation, a deadline or a fault;
+    /// [`next_position`](Self::next_position) then tells where to continue.
     pub finished: bool,
 }
 
 impl Report {
-    /// The position of the first entry of the input that was not read, from 0; the number of entries if all were.
+    /// The position of the first entry of the input that was not read, from 0; the number of entries if all were read.
     ///
-    /// Every entry before it has ended: it was delivered, superseded, or handed back. So a load that was interrupted goes on
-    /// with the entries that were handed back, and then with the input from this position. Entries alone are counted, not
-    /// the error of a stream that failed.
+    /// Every entry before it was delivered, superseded or handed back. To continue an interrupted load, send the entries
+    /// that were handed back, and then the input from this position. Only entries are counted, not the error of a stream
+    /// that failed.
     ///
     /// ```
     /// # use aws_batch_delivery::{Delivery, Undelivered, targets::BatchTarget};
@@ -75,7 +76,7 @@ impl Report {
         self.delivered + self.undelivered + self.superseded
     }
 
-    /// Another delivery followed.
+    /// Adds the report of the delivery that followed.
     pub(crate) fn add(&mut self, next: &Self) {
         self.delivered += next.delivered;
         self.undelivered += next.undelivered;
@@ -94,7 +95,7 @@ impl Report {
 }
 
 impl Report {
-    /// Says that the input was not finished, if it was not.
+    /// Adds a note when the input was not read to its end.
     fn write_where_it_goes_on(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.finished {
             return Ok(());

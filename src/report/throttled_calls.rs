@@ -9,15 +9,15 @@ use crate::targets::ThrottlingReason;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThrottledCalls {
-    /// The limit that they have passed, and of what. Serialized as the fields `reason` and `resource`.
+    /// The limit that they have exceeded, and the resource it belongs to. Serialized as the fields `reason` and `resource`.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub reason: ThrottlingReason,
-    /// How many calls there were.
+    /// The number of calls.
     pub calls: u64,
 }
 
 impl ThrottledCalls {
-    /// Adds calls that were throttled for that reason.
+    /// Counts calls that were throttled for this reason.
     pub(crate) fn add(counted: &mut Vec<Self>, reason: &ThrottlingReason, calls: u64) {
         match counted.iter_mut().find(|counted| counted.reason == *reason) {
             Some(counted) => counted.calls += calls,

@@ -7,24 +7,24 @@ use super::Cause;
 
 /// An entry that was not delivered.
 ///
-/// Later entries of its key or message group went on without it. Delivering it again may put an older value over a
-/// newer one.
+/// Later entries with its key or message group were sent without it. Delivering it again may overwrite a newer value with
+/// an older one.
 #[non_exhaustive]
 pub struct Undelivered<E> {
-    /// The entry, as it was handed over; completed if the target [completes](crate::targets::BatchTarget::complete) entries.
+    /// The entry as it was handed over, or [completed](crate::targets::BatchTarget::complete) by the target.
     ///
-    /// Boxed, so that an error is small whatever the entry is; `*undelivered.entry` takes it out.
+    /// Boxed, so that an error stays small whatever the entry is; `*undelivered.entry` takes it out.
     pub entry: Box<E>,
-    /// Its place in the input, from 0. 0 also when a producer did not take it.
+    /// Its position in the input, from 0. Also 0 if a producer did not accept it.
     pub position: u64,
     /// Why it was not delivered.
     pub cause: Cause,
     /// How often it was sent.
     pub attempts: u32,
-    /// The service may have it all the same: an answer was lost, or could not be read, or said nothing of this entry, or
-    /// came from something else than the service.
+    /// Whether the service may have the entry: an answer was lost, could not be read, did not name this entry, or did not
+    /// come from the service.
     ///
-    /// `false` is certain: the entry never left, or each time that it did the service itself refused it or handed it back.
+    /// `false` is certain: the entry was never sent, or the service itself refused it or returned it each time.
     pub may_have_been_delivered: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Items and keys from anything that serializes.
+//! Items and keys from values that implement `Serialize`.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ use crate::delivery::Delivery;
 use crate::targets::dynamo::DynamoTable;
 
 impl Delivery<DynamoTable> {
-    /// Delivers values that serialize, each as an item to put.
+    /// Delivers values that implement `Serialize`, each as an item to put.
     ///
     /// ```no_run
     /// # use aws_batch_delivery::Delivery;
@@ -27,14 +27,14 @@ impl Delivery<DynamoTable> {
     /// # }
     /// ```
     ///
-    /// # What becomes of a value
+    /// # How a value is converted
     /// The value has to serialize as a struct or a map: its fields are the attributes. [`serde_dynamo`] makes them:
     ///
     /// | value | attribute |
     /// |---|---|
     /// | integers of up to 64 bits | `N`, exactly; those of 128 bits are refused |
-    /// | `f32`, `f64` | `N`, with as many digits as tell the number from its neighbours; NaN and infinities are refused |
-    /// | texts, `char`, enum variants without fields | `S`, an empty text as an empty `S`: only in a key it is refused |
+    /// | `f32`, `f64` | `N`, with the fewest digits that identify the number; NaN and infinities are refused |
+    /// | texts, `char`, enum variants without fields | `S`, an empty text becomes an empty `S`, which is refused only in a key |
     /// | `None`, `()` | `NULL`; `#[serde(skip_serializing_if = "Option::is_none")]` leaves the attribute out |
     /// | lists, tuples, `HashSet`, `Vec<u8>` | `L` |
     /// | fields with `#[serde(with = "serde_dynamo::string_set")]`, `number_set` or `binary_set` | `SS`, `NS`, `BS`; an empty set is refused |
@@ -45,8 +45,8 @@ impl Delivery<DynamoTable> {
         self.entries_from(put)
     }
 
-    /// Delivers values that serialize, each as the key of an item to delete: a struct or a map with the attributes of the key, and
-    /// no others.
+    /// Delivers values that implement `Serialize`, each as the key of an item to delete: a struct or a map with exactly the
+    /// attributes of the key.
     ///
     /// They are serialized as by [`put_items`](Self::put_items).
     #[must_use]

@@ -1,4 +1,4 @@
-//! Deliveries of values: what becomes an entry, and is handed back as the value that it was.
+//! Deliveries of values: each value is converted into an entry, and handed back as the original value.
 
 #[cfg(feature = "dynamodb-serde")]
 mod dynamo;
@@ -25,23 +25,23 @@ use crate::producer::{Delivers, Producer};
 use crate::report::{DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
 
-/// A [`Delivery`] of values that are made into entries as they are read: of orders to a table, of events to a queue.
+/// A [`Delivery`] of values that are converted into entries as they are read: orders for a table, events for a queue.
 ///
-/// A value that was not delivered is handed back as the value, in its place of the input. One that cannot be made into an entry is handed
-/// back alone, as [`Unconvertible`](crate::InvalidEntry::Unconvertible); its neighbours go on.
+/// A value that was not delivered is handed back as the value, with its position in the input. A value that cannot be
+/// converted is handed back alone, as [`Unconvertible`](crate::InvalidEntry::Unconvertible); the others are delivered.
 ///
-/// Each value is made into an entry once, and is kept beside it until its fate is known: what a delivery holds in memory grows by
-/// the values under way. They are as many as are in flight, wait to be sent again, or were read ahead for the next calls.
+/// Each value is converted once, and kept next to its entry until its fate is known. So a delivery needs memory for both:
+/// for those in flight, those that wait to be sent again, and those read ahead for the next calls.
 ///
-/// It is made by [`Delivery::entries_from`]; with the feature `dynamodb-serde` by `put_items` and `delete_keys` of a delivery to
-/// a table, by `texts` of a delivery to a queue, and with `sqs-serde` by `json`.
+/// It is made by [`Delivery::entries_from`]; with the feature `dynamodb-serde` by `put_items` and `delete_keys` of a
+/// delivery to a table, by `texts` of a delivery to a queue, and with `sqs-serde` by `json`.
 pub struct TypedDelivery<T: BatchTarget, V> {
     parts: Parts<T, V>,
     options: DeliveryOptions,
     handlers: Handlers<V>,
 }
 
-/// What a value needs to become an entry and to be sent.
+/// What is needed to convert and send a value.
 struct Parts<T: BatchTarget, V> {
     target: Arc<T>,
     convert: Arc<Convert<V, T::Entry>>,
@@ -67,8 +67,8 @@ impl<T: BatchTarget, V: Send + Sync + 'static> Delivers<V> for Parts<T, V> {
 }
 
 impl<T: BatchTarget> Delivery<T> {
-    /// Delivers values of another type, each of which `entry` makes into an entry. Handlers of entries that were set before are
-    /// not taken over: set them for values.
+    /// Delivers values of another type, which `entry` converts into entries. Handlers that were set for entries do not
+    /// apply: set them again for values.
     ///
     /// ```
     /// # use aws_batch_delivery::{Delivery, TypedDelivery, targets::sqs::SqsQueue};
@@ -161,7 +161,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     ///
     /// # Errors
     /// When any value was not delivered, or the stream failed: then the error has a
-    /// [`stream_error`](DeliveryError::stream_error) beside the values.
+    /// [`stream_error`](DeliveryError::stream_error) in addition to the values.
     pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<V>>
     where
         S: Stream<Item = Result<V, X>>,

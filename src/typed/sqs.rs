@@ -1,4 +1,4 @@
-//! Messages from texts and from anything that serializes.
+//! Messages from texts and from values that implement `Serialize`.
 
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -18,17 +18,17 @@ impl Delivery<SqsQueue> {
     /// # }
     /// ```
     ///
-    /// The messages have no attributes and no group. For those, and for FIFO queues, there is
+    /// The messages have no attributes and no group. For attributes, and for FIFO queues, use
     /// [`entries_from`](Self::entries_from).
     #[must_use]
     pub fn texts<V: AsRef<str> + Send + Sync + 'static>(self) -> TypedDelivery<SqsQueue, V> {
         self.entries_from(|text: &V| message(text.as_ref()))
     }
 
-    /// Delivers values that serialize, each as a message whose body is its JSON.
+    /// Delivers values that implement `Serialize`, each as a message whose body is its JSON.
     ///
-    /// As [`texts`](Self::texts), made by [`serde_json::to_string`]: the keys of a map have to be texts or numbers, and floats that
-    /// are no numbers become `null`.
+    /// As [`texts`](Self::texts), converted by [`serde_json::to_string`]: the keys of a map must be texts or numbers, and
+    /// NaN and infinities become `null`.
     #[cfg(feature = "sqs-serde")]
     #[must_use]
     pub fn json<V: serde::Serialize + Send + Sync + 'static>(self) -> TypedDelivery<SqsQueue, V> {
@@ -38,7 +38,7 @@ impl Delivery<SqsQueue> {
     }
 }
 
-/// The ids of a call are the target's own.
+/// The target sets its own ids for each call.
 fn message(body: impl Into<String>) -> Result<SendMessageBatchRequestEntry, BuildError> {
     SendMessageBatchRequestEntry::builder()
         .id("")

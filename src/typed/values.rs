@@ -1,4 +1,4 @@
-//! Values as the input of a delivery: each becomes an entry as it is read.
+//! Values as the input of a delivery: each is converted into an entry as it is read.
 
 use std::any::type_name;
 use std::error::Error;
@@ -18,10 +18,10 @@ use crate::progress::Progress;
 use crate::report::{Cause, Causes, Undelivered};
 use crate::targets::{BatchTarget, Fault};
 
-/// Makes an entry of a value.
+/// Converts a value into an entry.
 pub(super) type Convert<V, E> = dyn Fn(&V) -> Result<E, Box<dyn Error + Send + Sync>> + Send + Sync;
 
-/// Values that are converted in one go at most, when none of them becomes an entry.
+/// The most values that are converted in a row when none of them becomes an entry.
 const AT_ONCE: usize = 128;
 
 /// Delivers every value of the input, or hands it back.
@@ -44,20 +44,20 @@ where
 struct Values<'a, I, V, E> {
     input: I,
     convert: &'a Convert<V, E>,
-    /// The place of the next value in the input.
+    /// The position of the next value in the input.
     position: u64,
-    /// Values so far that became no entry.
+    /// The number of values so far that could not be converted.
     unconvertible: u64,
     hurried: u64,
-    /// The one that is being converted. It is still here when that panicked.
+    /// The value that is being converted. It is still here if the conversion panicked.
     current: Option<Incoming<V>>,
     returned: Returned<V>,
-    /// Values that became no entry and are on their way back.
+    /// Values that could not be converted and are being handed back.
     unsent: FuturesUnordered<BoxFuture<'static, ()>>,
     progress: Progress,
 }
 
-/// Values that are handed back and not waited for.
+/// Values that are handed back without a receipt or handler to take them.
 type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
 
 impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
@@ -75,7 +75,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
         }
     }
 
-    /// The entry that the value becomes. `None` when it becomes none: then it is handed back.
+    /// Converts the value into an entry. `None` if that fails: then the value is handed back.
     fn entry(&mut self, incoming: Incoming<V>) -> Option<Incoming<E>> {
         let value = &self.current.insert(incoming).entry;
         let converted = (self.convert)(value);
@@ -105,7 +105,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
         }
     }
 
-    /// What the delivery of the entries comes to for the values.
+    /// The result of the delivery, in values.
     async fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
         if let Some(Incoming { entry, confirmation }) = self.current.take() {
             let fault = delivered
@@ -144,13 +144,13 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_,
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
         for _ in 0..AT_ONCE {
             while let Poll::Ready(Some(())) = self.unsent.poll_next_unpin(context) {}
-            // Handlers may take long, and the values that wait for them take up memory.
+            // Handlers may take long, and the values that wait for them take memory.
             if self.unsent.len() >= AT_ONCE {
                 return Poll::Pending;
             }
             let hurried = self.input.hurried();
             let next = self.input.poll_next(context);
-            // Entries are counted without the values that become none.
+            // Entries are counted without the values that could not be converted.
             if self.input.hurried() > hurried {
                 self.hurried = self.input.hurried().saturating_sub(self.unconvertible);
             }
@@ -191,14 +191,14 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_,
     }
 }
 
-/// The value that an entry was made of, kept beside the entry until its fate is known.
+/// The value that an entry was made from, kept next to the entry until its fate is known.
 ///
-/// To make the entry anew for each attempt would take less memory while it waits. But the entry may have been completed, by
-/// a deduplication id or a key in S3, which must be the same in each attempt.
+/// Converting it again for each attempt would take less memory. But the target may have completed the entry with a
+/// deduplication id or a key in S3, which must be the same in each attempt.
 struct Beside<V> {
     value: Box<V>,
     position: u64,
-    /// What waits for the fate of the value.
+    /// The receipt or handler that waits for the fate of the value.
     confirmation: Option<Confirmation<V>>,
     returned: Returned<V>,
 }
