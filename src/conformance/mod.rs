@@ -1,8 +1,9 @@
-//! Tests that a target keeps its contract, against a service that the test answers for.
+//! Tests that a target keeps its contract, with a simulated service.
 //!
-//! A [`Fixture`] makes the target and its entries, and translates between the service's wire format and [`Service`], which plays the
-//! service: it notes which entries arrive, and says what to answer. [`check`] then runs random deliveries with all the answers that
-//! the service can give, and compares what the delivery reports with what the service has, entry by entry.
+//! A [`Fixture`] makes the target and its entries, and translates between the wire format of the service and [`Service`],
+//! which simulates the service: it records which entries arrive and decides what to answer. [`check`] then runs random
+//! deliveries with every kind of answer that the service can give, and compares the result of the delivery with what the
+//! service has, entry by entry.
 //!
 //! ```
 //! use aws_batch_delivery::InvalidEntry;
@@ -94,13 +95,13 @@ mod trial;
 pub use fixture::Fixture;
 pub use service::{Reply, Said, Service};
 
-/// Checks the target with as many random deliveries as `cases`, and with one at each limit.
+/// Checks the target with `cases` random deliveries, and with one at each limit.
 ///
-/// It is to run on a paused clock, `#[tokio::test(start_paused = true)]`, unless the target makes its calls over sockets. The cases are
-/// the same each time.
+/// Run it on a paused clock, `#[tokio::test(start_paused = true)]`, unless the target makes its calls over sockets. The
+/// cases are the same in every run.
 ///
 /// # Panics
-/// When the target breaks its contract. The message tells the case, the entry and what happened to it.
+/// When the target breaks its contract. The message names the case, the entry and what happened to it.
 pub async fn check<F: Fixture>(fixture: F, cases: u64) {
     trial::at_the_limits(&fixture).await;
     for case in 0..cases {

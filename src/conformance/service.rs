@@ -1,4 +1,4 @@
-//! The service at the other end of a target's calls.
+//! The simulated service that a target calls.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// The service at the other end of a target's calls. Clones are the same one.
+/// The simulated service that a target calls. Clones are the same service.
 #[derive(Debug, Clone)]
 pub struct Service(Arc<Mutex<State>>);
 
@@ -16,7 +16,8 @@ struct State {
     plan: Plan,
     entries: HashMap<usize, Heard>,
     calls: Vec<Vec<usize>>,
-    /// What went against the contract, told when the delivery has ended: a panic inside of a call is part of the delivery.
+    /// Violations of the contract, reported when the delivery has ended: a panic during a call would be caught by the
+    /// delivery.
     complaints: Vec<String>,
 }
 
@@ -26,38 +27,39 @@ pub(super) struct Plan {
     pub(super) says_of_an_entry: Vec<Said>,
     pub(super) answers_for_strangers: bool,
     pub(super) refuses_calls: bool,
-    /// How often it is not as it should be, from 0 to 1.
+    /// The probability that a call or an entry goes wrong, from 0 to 1.
     pub(super) trouble: f64,
-    /// Entries that it never takes.
+    /// Entries that the service never accepts.
     pub(super) poisoned: Vec<usize>,
-    /// So many answers with trouble, and no more: a delivery has to end.
+    /// The number of answers that may go wrong; then all are right, so that the delivery ends.
     pub(super) patience: u32,
 }
 
-/// What became of an entry, as the service knows it.
+/// What the service knows of an entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Heard {
     pub(super) is_stored: bool,
-    /// The service has said what became of it, in words that leave no doubt.
+    /// The final answer for the entry, if the service has given one.
     settled: Option<Said>,
     pub(super) sent: u32,
 }
 
-/// What the service says of an entry, or of a call.
+/// What the service says about an entry or a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Said {
-    /// It has the entry.
+    /// The service has the entry.
     Accepted,
-    /// It is too much at the moment, in a code of the service for that.
+    /// The entry or call is throttled, with a code that the service uses for it.
     Throttled,
-    /// The service failed, in a code of the service for that. It may have the entry.
+    /// The service failed, with a code that it uses for it. It may have the entry.
     Failed,
-    /// It never takes this entry, in a code of the service for that: of a whole call, that one of the entries is not valid.
+    /// The service refuses the entry permanently, with a code that it uses for it. For a whole call: one of the entries is
+    /// invalid.
     Refused,
-    /// A code that is not known, of which the service does not say that the sender is at fault.
+    /// A code that is not known, without a statement that the sender is at fault.
     Unknown,
-    /// Nothing: the entry is left out of the answer. Where answers are read by their place, the list is too short.
+    /// Nothing: the entry is left out of the answer. If answers are read by place, the list is too short.
     Nothing,
 }
 
@@ -65,15 +67,15 @@ pub enum Said {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Reply {
-    /// What it says of each entry, in the order of the call.
+    /// One statement for each entry, in the order of the call.
     Each {
         /// One for each entry.
         said: Vec<Said>,
-        /// So many answers more, for entries that were not sent. None where an entry is left out.
+        /// The number of additional answers, for entries that were not sent. Zero if an entry is left out.
         strangers: usize,
     },
-    /// What it says of the whole call: `Throttled`, `Failed` (a status of 500), `Refused`, or `Nothing` (status 200 and a body that
-    /// cannot be read).
+    /// One statement for the whole call: `Throttled`, `Failed` (status 500), `Refused`, or `Nothing` (status 200 and a body
+    /// that cannot be read).
     Whole(Said),
 }
 
@@ -141,7 +143,7 @@ impl State {
             return self.of_the_call(numbers);
         }
         let said: Vec<Said> = numbers.iter().map(|number| self.of_an_entry(*number)).collect();
-        // Where answers are read by their place, one too many and one too few would come to a list that looks right.
+        // If answers are read by place, one too many and one too few would give a list that looks right.
         let is_complete = !said.contains(&Said::Nothing);
         let strangers = usize::from(is_complete && self.plan.answers_for_strangers && self.has_trouble());
         let is_clean = is_complete && strangers == 0;

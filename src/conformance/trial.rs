@@ -1,4 +1,4 @@
-//! One delivery to a service under test, and whether it was as it has to be.
+//! One delivery to a service under test, and the check of its result.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,10 +14,11 @@ use crate::options::DeliveryOptions;
 use crate::report::{Cause, Undelivered};
 use crate::targets::{BatchTarget, Limits};
 
-/// Entries that are delivered to see that calls are cut at the limits: two calls and a part of one.
+/// Entries that are delivered to check the limits, in calls: two full calls and a part of one.
 const BEYOND_THE_LIMIT: f64 = 2.5;
 
-/// Calls are cut at the number of entries, at their bytes, and an entry that fits into none is handed back.
+/// Checks that calls are split by the number of entries and by their bytes, and that an entry that is too large is handed
+/// back.
 pub(super) async fn at_the_limits<F: Fixture>(fixture: &F) {
     let service = Service::new(Plan::default(), 0);
     let limits = fixture.target(service.clone(), None).limits();
@@ -34,7 +35,7 @@ pub(super) async fn at_the_limits<F: Fixture>(fixture: &F) {
     let largest = service.calls().iter().map(Vec::len).max().unwrap_or_default();
     assert_eq!(largest, limits.entries, "entries of the fullest call");
 
-    // Entries of which less than a full call's number fills the call's bytes.
+    // Entries so large that fewer than a full call's number fill the bytes of a call.
     let service = Service::new(Plan::default(), 0);
     let bytes = (limits.bytes / 4).min(limits.entry_bytes.saturating_sub(1_024));
     let count = scaled(limits.bytes / bytes.max(1), BEYOND_THE_LIMIT).min(4 * limits.entries);
@@ -63,7 +64,7 @@ pub(super) async fn at_the_limits<F: Fixture>(fixture: &F) {
     );
 }
 
-/// A delivery of random size, to a service with random trouble.
+/// A delivery of random size, to a service with random failures.
 pub(super) async fn at_random<F: Fixture>(fixture: &F, case: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(case);
     let entries = random.random_range(1..60);
@@ -108,7 +109,7 @@ pub(super) async fn at_random<F: Fixture>(fixture: &F, case: u64) {
     }
 }
 
-/// What a delivery came to.
+/// The result of a delivery.
 struct Outcome<E> {
     entries: usize,
     sizes: HashMap<usize, usize>,
@@ -162,7 +163,7 @@ async fn deliver<F: Fixture>(
 }
 
 impl<E> Outcome<E> {
-    /// What holds for every delivery.
+    /// The properties of every delivery.
     fn assert_kept(&self, service: &Service, limits: &Limits, case: &str) {
         let complaints = service.complaints();
         assert!(complaints.is_empty(), "{case}: {complaints:?}");

@@ -1,4 +1,4 @@
-//! What a call came to, entry by entry.
+//! The answer to a call, entry by entry.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -7,30 +7,30 @@ use std::sync::Arc;
 
 use super::ThrottlingReason;
 
-/// What one call came to.
+/// The answer to one call.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// A verdict for each entry, in the order of the chunk. Entries beyond the last verdict count as
     /// [`Rejection::Unanswered`].
     Each(Vec<Verdict>),
-    /// One verdict that holds for every entry of the chunk: the call was accepted, throttled, failed or was refused as a whole.
-    /// Which entries a call was refused for is found by sending parts of it.
+    /// One verdict for every entry of the chunk: the call was accepted, throttled, failed or was refused as a whole. A
+    /// refused call is repeated in parts to find the entries at fault.
     Whole(Verdict),
-    /// The call failed for a reason that every later call shares: the table is missing, the permission is not given.
-    /// The delivery stops.
+    /// The call failed for a reason that every later call shares: the table does not exist, the permission is missing. The
+    /// delivery stops.
     Stop(Fault),
 }
 
-/// What the service said of one entry.
+/// The service's verdict on one entry.
 #[derive(Debug, Clone)]
 pub enum Verdict {
     /// The service has it.
     Accepted,
-    /// The service has it, and told this of it.
+    /// The service has it, and returned this about it.
     Acknowledged(Acknowledgement),
-    /// Not now: it is sent again.
+    /// Not accepted now: the entry is sent again.
     Rejected(Rejection, Fault),
-    /// Not ever: sending it again cannot help.
+    /// Not accepted permanently: sending the entry again cannot help.
     Refused(Fault),
 }
 
@@ -41,7 +41,7 @@ impl Verdict {
     }
 }
 
-/// What a service told of an entry that it has: SQS tells ids, DynamoDB nothing.
+/// What a service returns about an accepted entry: SQS returns ids, DynamoDB nothing.
 ///
 /// ```
 /// # use aws_batch_delivery::targets::{Acknowledgement, Verdict};
@@ -54,19 +54,19 @@ impl Verdict {
 pub struct Acknowledgement {
     /// The id that the service gave to the entry, such as the `MessageId` of SQS.
     pub message_id: Option<String>,
-    /// The entry's place in the order that the service keeps, such as the `SequenceNumber` of a FIFO queue.
+    /// The position of the entry in the order of the service, such as the `SequenceNumber` of a FIFO queue.
     pub sequence_number: Option<String>,
 }
 
 impl Acknowledgement {
-    /// And this id.
+    /// Sets the id.
     #[must_use]
     pub fn with_message_id(mut self, id: impl Into<String>) -> Self {
         self.message_id = Some(id.into());
         self
     }
 
-    /// And this place in the order.
+    /// Sets the position in the order of the service.
     #[must_use]
     pub fn with_sequence_number(mut self, number: impl Into<String>) -> Self {
         self.sequence_number = Some(number.into());
@@ -78,31 +78,31 @@ impl Acknowledgement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// The service said that it is too much at the moment.
+    /// The service said that it has no capacity at the moment.
     Throttled,
-    /// The service handed it back without a reason (`UnprocessedItems`). Mostly a throttle.
+    /// The service returned the entry without a reason (`UnprocessedItems`). Usually a throttle.
     Unprocessed,
     /// The service failed: an internal error, a 5xx, an answer that cannot be read.
     Transient,
-    /// The connection failed or the attempt took too long.
+    /// The connection failed, or the attempt timed out.
     Connection,
     /// The call could not be made at the moment: the credentials could not be fetched, no connection was established, the
-    /// clock was wrong. It is a failure of all entries, so that only one call at a time finds out whether it is over.
+    /// clock was wrong. It affects all entries, so single probes test when it is over.
     Setup,
-    /// The call could not be made, and no call can with this configuration: no region, no credentials, a malformed endpoint.
-    /// It stops a delivery, unless that has delivered something before; then it is as [`Setup`](Self::Setup).
+    /// No call can be made with this configuration: no region, no credentials provider, a malformed endpoint. It stops a
+    /// delivery that has delivered nothing; otherwise it is treated like [`Setup`](Self::Setup).
     Unconfigured,
-    /// The service answered, but said nothing of this entry.
+    /// The service answered, but not for this entry.
     Unanswered,
 }
 
 impl Rejection {
-    /// Whether the call could not be made, so that the service said nothing of any entry.
+    /// Whether the call could not be made, so that the service has not seen the entry.
     pub(crate) fn is_unsent(self) -> bool {
         matches!(self, Self::Setup | Self::Unconfigured)
     }
 
-    /// Whether it speaks of the service's capacity, so that going slower may help.
+    /// Whether it concerns the service's capacity, so that a slower pace may help.
     pub fn is_throttle(self) -> bool {
         matches!(self, Self::Throttled | Self::Unprocessed)
     }
@@ -110,12 +110,12 @@ impl Rejection {
 
 /// What went wrong, in the service's words.
 ///
-/// `Display` shows the code and the [limits](Self::throttled_by) that were passed, and `Debug` no more than that. The service's
-/// message may quote the entry; it is in the source.
+/// `Display` shows the code and the [limits](Self::throttled_by) that were exceeded, and `Debug` no more than that. The
+/// message of the service may quote the entry, so it is only in the source.
 #[derive(Clone)]
 pub struct Fault(Arc<Inner>);
 
-/// Shared, since the entries of a call mostly have the same fault, and most entries have none.
+/// Shared, because the entries of a call usually have the same fault, and most entries have none.
 #[derive(Clone)]
 struct Inner {
     code: Cow<'static, str>,
@@ -125,7 +125,7 @@ struct Inner {
 }
 
 impl Fault {
-    /// A fault with the service's code or, where it gave none, two or three words for what happened.
+    /// A fault with the code of the service or, if it has none, two or three words for what happened.
     pub fn new(code: impl Into<Cow<'static, str>>) -> Self {
         Self(Arc::new(Inner {
             code: code.into(),
@@ -135,21 +135,22 @@ impl Fault {
         }))
     }
 
-    /// The service may have applied the entry all the same: the answer was lost, or nothing can be read from it.
+    /// The service may have applied the entry: the answer was lost or cannot be read.
     #[must_use]
     pub fn may_have_been_applied(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = true;
         self
     }
 
-    /// The service does not have the entry after all.
+    /// The service is known not to have the entry.
     #[cfg(feature = "s3-offload")]
     pub(crate) fn was_not_applied(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = false;
         self
     }
 
-    /// The limits of the service that the call has passed, where it tells them. The [report](crate::Report) counts them.
+    /// The limits of the service that the call has exceeded, if the service names them. The [report](crate::Report) counts
+    /// them.
     #[must_use]
     pub fn throttled_by(mut self, reasons: impl IntoIterator<Item = ThrottlingReason>) -> Self {
         Arc::make_mut(&mut self.0).reasons = reasons.into_iter().collect();
@@ -171,17 +172,17 @@ impl Fault {
         self
     }
 
-    /// The service's code, such as `InternalError`, or what happened where there was none.
+    /// The service's code, such as `InternalError`, or a description if there was none.
     pub fn code(&self) -> &str {
         &self.0.code
     }
 
-    /// The limits of the service that the call has passed, where it told them.
+    /// The limits of the service that the call has exceeded, if the service named them.
     pub fn throttling_reasons(&self) -> &[ThrottlingReason] {
         &self.0.reasons
     }
 
-    /// Whether the service may have applied the entry all the same.
+    /// Whether the service may have applied the entry.
     pub fn is_ambiguous(&self) -> bool {
         self.0.may_have_been_applied
     }

@@ -1,10 +1,10 @@
-//! Error codes and what they mean for the entries, for all services in one place.
+//! The meaning of error codes for the entries of a call, for all services in one place.
 //!
-//! A code decides wherever it is known. What else an error says of itself (the HTTP status, SQS's `SenderFault`) is asked
-//! only for codes that are not: SQS reports throttles as the sender's fault.
+//! A known code decides. Everything else in an error (the HTTP status, `SenderFault` of SQS) counts only if the code is not
+//! known: SQS reports throttles as the sender's fault.
 //!
-//! Whether the service may have the entries is a question of its own. It has not if the request is known not to have left, or
-//! if the service says so: by a code, with a status of 4xx. Whatever else happens leaves it in doubt.
+//! Whether the service may have the entries is decided separately. It does not have them if the request is known not to
+//! have been sent, or if the service says so with a code and a status of 4xx. In all other cases it is in doubt.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -27,15 +27,15 @@ enum Meaning {
     Stop,
 }
 
-/// Whether the service may have applied the entries all the same.
+/// Whether the service may have applied the entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doubt {
     None,
     Applied,
 }
 
-/// Too much at the moment, and nothing of the call or entry was applied. Thrown by DynamoDB only if it could process
-/// nothing at all.
+/// No capacity at the moment, and nothing of the call or entry was applied. DynamoDB returns such a code only if it could
+/// process nothing at all.
 const THROTTLES: &[&str] = &[
     "BandwidthLimitExceeded",
     "KMS.ThrottlingException",
@@ -54,7 +54,7 @@ const THROTTLES: &[&str] = &[
     "TooManyRequestsException",
 ];
 
-/// The service failed, perhaps after it had done its work.
+/// The service failed, perhaps after it had applied the entries.
 const FAILURES: &[&str] = &[
     "InternalError",
     "InternalFailure",
@@ -63,18 +63,19 @@ const FAILURES: &[&str] = &[
     "ServiceUnavailableException",
 ];
 
-/// Another writer was faster: a replica in another region, a transaction. It is over in a moment, and nothing was applied.
+/// A conflict with another writer: a replica in another region, or a transaction. It passes within moments, and nothing was
+/// applied.
 const CONFLICTS: &[&str] = &[
     "ReplicatedWriteConflictException",
     "TransactionConflictException",
     "TransactionInProgressException",
 ];
 
-/// The service did not get the whole request in time.
+/// The service did not receive the whole request in time.
 const CONNECTIONS: &[&str] = &["RequestTimeout", "RequestTimeoutException"];
 
-/// What the SDK puts right by itself before one of the next calls: it fetches fresh credentials, sets its clock by the
-/// answer's `Date` (a wrong clock shows as a wrong signature), finds the endpoint again.
+/// The SDK corrects the reason itself before one of the next calls: it fetches fresh credentials, sets its clock by the
+/// `Date` of the answer (a wrong clock shows as a wrong signature), or resolves the endpoint again.
 const SETUPS: &[&str] = &[
     "ExpiredToken",
     "ExpiredTokenException",
@@ -85,8 +86,8 @@ const SETUPS: &[&str] = &[
     "SignatureDoesNotMatch",
 ];
 
-/// The entries themselves are at fault, or their number and sum. `UnsupportedOperation` also speaks of an operation that the
-/// queue does not know, and then no entry is accepted.
+/// The entries themselves are at fault, or their number or total size. `UnsupportedOperation` may also mean an operation
+/// that the queue does not know; then no entry is ever accepted.
 const REFUSALS: &[&str] = &[
     "BatchEntryIdsNotDistinct",
     "BatchRequestTooLong",
@@ -117,7 +118,7 @@ const REFUSALS: &[&str] = &[
     "ValidationException",
 ];
 
-/// The same for every call: no permission, no such table, queue, stream or topic, credentials that never were valid.
+/// The same for every call: no permission, no such table, queue, stream or topic, credentials that were never valid.
 const STOPS: &[&str] = &[
     "AccessDenied",
     "AccessDeniedException",
@@ -146,12 +147,12 @@ const STOPS: &[&str] = &[
     "UnrecognizedClientException",
 ];
 
-/// Of these, the ones that a wrong signing time may be the reason of. The SDK tries them again as well, beside those that are
-/// listed with [`SETUPS`]: `CLOCK_SKEW_ERROR_CODES` in `aws-runtime`.
+/// The codes among these that a wrong signing time may cause. The SDK retries them too, in addition to those in [`SETUPS`]:
+/// `CLOCK_SKEW_ERROR_CODES` in `aws-runtime`.
 const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "AuthFailure"];
 
-/// The key that encrypts the queue: disabled, deleted, not permitted. The services spell its codes in several ways: `KMS.DisabledException`,
-/// `KmsDisabled`, `KMSDisabledException`.
+/// The key that encrypts the queue is disabled, deleted or not permitted. The services spell these codes in several ways:
+/// `KMS.DisabledException`, `KmsDisabled`, `KMSDisabledException`.
 const KEY_PREFIXES: &[&str] = &["KMS", "Kms"];
 
 const MEANINGS: &[(&[&str], Meaning)] = &[
@@ -164,14 +165,14 @@ const MEANINGS: &[(&[&str], Meaning)] = &[
     (STOPS, Meaning::Stop),
 ];
 
-/// What a failed call of an SDK of AWS means for the entries of its chunk: its service's error codes, the HTTP status, and what
-/// became of a call without an answer.
+/// What a failed call of an AWS SDK means for the entries of its chunk, by the error code, the HTTP status, or the failure
+/// to get an answer.
 ///
-/// It knows the codes that the services of AWS share, and those of DynamoDB, SQS, S3, Kinesis, Firehose, SNS and EventBridge. Of a code that it does not know a
-/// status of 4xx refuses the entries, and any other rejects them.
+/// It knows the codes that all AWS services share, and those of DynamoDB, SQS, S3, Kinesis, Firehose, SNS and EventBridge.
+/// With an unknown code, a status of 4xx refuses the entries, and any other status rejects them.
 ///
-/// The call is to be made without retries of the SDK's own, and with [`Transmission`](super::Transmission) among its interceptors,
-/// by which a call that never left is told from one whose answer is lost:
+/// Make the call without retries of the SDK and with the interceptor [`Transmission`](super::Transmission), which
+/// distinguishes a call that was never sent from one whose answer is lost:
 ///
 /// ```
 /// # #[cfg(feature = "sqs")]
@@ -214,10 +215,10 @@ where
     }
 }
 
-/// What it means for a message that its body could not be put where it has to be before the message is sent.
+/// The verdict on a message whose body could not be uploaded before the message is sent.
 ///
-/// So the queue does not have it, whatever became of the upload. And what every later upload shares concerns no message that
-/// needs none: it stops no delivery.
+/// The queue does not have the message, whatever happened to the upload. And a reason that every later upload shares does
+/// not concern messages without an upload, so it does not stop the delivery.
 #[cfg(feature = "s3-offload")]
 pub(crate) fn of_upload<E>(error: SdkError<E, HttpResponse>) -> Verdict
 where
@@ -258,9 +259,9 @@ where
     }
 }
 
-/// What it means that there is no answer.
+/// The meaning of a call without an answer.
 ///
-/// An HTTP client may report anything after it has sent, so that only what is known is taken for not sent.
+/// An HTTP client may report any error after it has sent the request, so only known errors count as not sent.
 fn of_failure<E>(error: &SdkError<E, HttpResponse>) -> (Rejection, Doubt, &'static str)
 where
     E: Error + 'static,
@@ -281,17 +282,17 @@ where
         SdkError::DispatchFailure(failure) if failure.is_timeout() => "connection timeout",
         SdkError::DispatchFailure(_) => "connection failed",
         SdkError::ResponseError(_) => "answer cut short",
-        // The SDK may tell more kinds of failure apart one day. Sending again loses nothing.
+        // The SDK may add kinds of failures. Sending again loses nothing.
         _ => "unknown failure",
     };
     (Rejection::Connection, Doubt::Applied, code)
 }
 
-/// What it means for an entry that it has an error code of its own in the answer to its call.
+/// The verdict on an entry with an error code of its own in the answer to its call.
 ///
-/// A code that is [known](classify) decides. Any other is refused where the service says that the sender is at fault
-/// (`SenderFault` of SQS), and else sent again, with the doubt whether it was applied. Where a service does not say whose fault
-/// it is, `sender_fault` is false. The message is the source of the fault, since it may quote the entry.
+/// A [known](classify) code decides. With any other, the entry is refused if the service says that the sender is at fault
+/// (`SenderFault` of SQS); otherwise it is sent again and is in doubt. For a service that does not tell whose fault it is,
+/// `sender_fault` is false. The message is the source of the fault, because it may quote the entry.
 ///
 /// ```
 /// use aws_batch_delivery::targets::{Rejection, Verdict, classify_entry};
@@ -315,16 +316,16 @@ pub fn classify_entry(code: &str, sender_fault: bool, message: Option<&str>) -> 
     }
     match meaning {
         Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),
-        // What an entry is told holds for this entry: its neighbours may have been accepted by the same answer.
+        // The code of an entry holds for this entry only; others may have been accepted by the same answer.
         Meaning::Refused | Meaning::Stop => Verdict::Refused(fault),
     }
 }
 
-/// What an error answer means, by its code or else by its HTTP status, and whether it leaves in doubt what was applied.
+/// The meaning of an error answer, by its code or else by its HTTP status, and whether the entries are in doubt.
 fn of_service(code: Option<&str>, status: u16, is_skewed: bool) -> (Meaning, Doubt, Cow<'static, str>) {
     let Some(code) = code.map(short).filter(|code| !code.is_empty()) else {
         let code = match status {
-            // The service says "done", in words that cannot be read.
+            // Success, with a body that cannot be read.
             200..=299 => "unreadable answer".into(),
             _ => format!("HTTP {status}").into(),
         };
@@ -332,7 +333,7 @@ fn of_service(code: Option<&str>, status: u16, is_skewed: bool) -> (Meaning, Dou
     };
     let (meaning, doubt) = match status {
         400..=499 => known(code).unwrap_or_else(|| (by_status(status).unwrap_or(Meaning::Refused), Doubt::None)),
-        // Whatever it says, it is not the service that refuses with such a status.
+        // Whatever the code says: with such a status the service did not refuse the call.
         500..=599 => match known(code) {
             Some((throttled @ Meaning::Rejected(Rejection::Throttled), _)) => (throttled, Doubt::Applied),
             _ => (Meaning::Rejected(Rejection::Transient), Doubt::Applied),
@@ -358,11 +359,11 @@ fn known(code: &str) -> Option<(Meaning, Doubt)> {
     Some((meaning.or_else(|| of_key().then_some(Meaning::Stop))?, doubt))
 }
 
-/// What an answer without a code means. The service gives one, so this comes from something before it, such as a proxy or a
-/// firewall, from a wrong endpoint, or from a service that is out of order.
+/// The meaning of an answer without a code. The services send a code, so the answer comes from something in between, such
+/// as a proxy or a firewall, from a wrong endpoint, or from a service that is failing.
 fn without_code(status: u16) -> Meaning {
     match status {
-        // The request is taken for malformed, which may be on account of an entry.
+        // The request counts as malformed, which may be because of an entry.
         400 => Meaning::Refused,
         200..=299 | 403 => Meaning::Rejected(Rejection::Transient),
         _ => by_status(status).unwrap_or(Meaning::Rejected(Rejection::Setup)),
@@ -380,7 +381,7 @@ fn by_status(status: u16) -> Option<Meaning> {
 }
 
 /// The code without its namespace: SQS writes `AWS.SimpleQueueService.NonExistentQueue` as well as `NonExistentQueue`.
-/// `KMS.` stays, since the rest of such a code means something else without it.
+/// `KMS.` stays, because the rest of such a code means something else without it.
 fn short(code: &str) -> &str {
     let code = code.rsplit('#').next().unwrap_or(code);
     let name = code.rsplit('.').next().unwrap_or(code);

@@ -1,21 +1,21 @@
-//! Which of the entries sent an answer speaks of.
+//! Assigns the parts of an answer to the entries that were sent.
 
 use tracing::warn;
 
 use super::{Answer, Fault, Rejection, Verdict};
 use crate::events::ANSWER;
 
-/// The id under which the entry at `place` goes out, for services that answer by id. The caller's own ids may repeat or be too
-/// long, and never reach the wire.
+/// The id of the entry at `place` in the call, for services that answer by id. The caller's own ids may repeat or be too
+/// long, so they are not sent.
 #[cfg(any(feature = "sqs", feature = "sns"))]
 pub(super) fn wire_id(place: usize) -> String {
     place.to_string()
 }
 
-/// Reads the two lists of an answer to a call with as many entries as `sent`, which went out by their [`wire_id`].
+/// Reads the two lists of the answer to a call with `sent` entries, which had the ids of [`wire_id`].
 ///
-/// An entry that is in neither list, or in both, is sent again: the answer does not say what became of it, and a duplicate can be
-/// told from its content while a lost entry is gone. Of several failures of one entry the first counts.
+/// An entry that is in neither list, or in both, is sent again: its fate is not known, and a duplicate can be recognized
+/// while a lost entry cannot. If an entry failed several times, the first failure counts.
 #[cfg(any(feature = "sqs", feature = "sns"))]
 pub(super) fn by_id(
     service: &'static str,
@@ -57,9 +57,9 @@ pub(super) fn by_id(
     )
 }
 
-/// Reads the list of an answer to a call with as many entries as `sent`, whose places are those of the entries.
+/// Reads the list of the answer to a call with `sent` entries, in the order of the entries.
 ///
-/// Of a list that is shorter or longer nothing can be told: which of its places are those of the entries is not known.
+/// A list of another length tells nothing: which of its places belong to which entries is not known.
 #[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
 pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactSizeIterator<Item = Verdict>) -> Answer {
     let answered = verdicts.len();
@@ -73,7 +73,7 @@ pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactS
     Answer::Whole(unanswered("another number of answers than entries"))
 }
 
-/// What one place of a list says: the code and the message of a failure, or else what the service told of an entry that it has.
+/// The verdict for one place of a list: the failure with this code and message, or else the acknowledgement.
 #[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
 pub(super) fn told(code: Option<&str>, message: Option<&str>, accepted: Option<super::Acknowledgement>) -> Verdict {
     match (code, accepted) {
@@ -83,7 +83,7 @@ pub(super) fn told(code: Option<&str>, message: Option<&str>, accepted: Option<s
     }
 }
 
-/// The place that an id stands for, if it was sent. `01` and `+1` were not.
+/// The place that an id stands for, if it was sent. `01` and `+1` were not sent.
 #[cfg(any(feature = "sqs", feature = "sns"))]
 fn place(id: &str, sent: usize) -> Option<usize> {
     let place = id.parse().ok()?;

@@ -9,15 +9,15 @@ use super::Fault;
 use super::lookup::{Advice, Lookup, LookupError};
 use crate::events::LOOKUP;
 
-/// Gives an id to each message of a FIFO queue or topic that has none, unless the service makes its own from the body.
+/// Gives an id to each message of a FIFO queue or topic that has none, unless the service derives ids from the bodies.
 ///
-/// The id is drawn once a message and stays with it, so that a message sent again after a lost answer is there once, while two
-/// messages of the same content are two.
+/// The id is drawn once for a message and kept, so that the service recognizes a message that is sent again after a lost
+/// answer, while two messages with the same content remain two.
 #[derive(Clone)]
 pub(super) struct Deduplication {
-    /// Whether the service makes the ids from the bodies.
+    /// Whether the service derives the ids from the bodies.
     by_content: Lookup<bool>,
-    /// Tells the messages of this target from those of any other process.
+    /// Distinguishes the messages of this target from those of any other process.
     prefix: u128,
     next: Arc<AtomicU64>,
 }
@@ -31,13 +31,14 @@ impl Deduplication {
         }
     }
 
-    /// It is known whether the service makes the ids from the bodies.
+    /// Sets whether the service derives the ids from the bodies.
     pub(super) fn by_content(mut self, by_content: bool) -> Self {
         self.by_content = Lookup::given(by_content);
         self
     }
 
-    /// Asks the service whether it makes the ids from the bodies, unless it is known. `permission` is what that takes.
+    /// Asks the service whether it derives the ids from the bodies, unless that is known. `permission` is what the call
+    /// needs.
     pub(super) async fn ask<F>(&self, call: impl Fn() -> F, destination: &str, permission: &'static str)
     where
         F: Future<Output = Result<bool, LookupError>>,
@@ -62,12 +63,12 @@ impl Deduplication {
         );
     }
 
-    /// Why the answer is still asked for.
+    /// Why the last call failed, while the lookup continues.
     pub(super) fn failing(&self) -> Option<Fault> {
         self.by_content.failing()
     }
 
-    /// Whether the service is known to make the ids from the bodies.
+    /// Whether the service is known to derive the ids from the bodies.
     #[cfg(feature = "s3-offload")]
     pub(super) fn is_by_content(&self) -> bool {
         self.by_content.get() == Some(&true)

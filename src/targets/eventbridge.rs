@@ -21,24 +21,24 @@ use crate::invalid::InvalidEntry;
 /// Events in a call. From the API reference of `PutEvents`.
 pub const MAX_EVENTS: usize = 10;
 
-/// Bytes of the events of a call, as [`event_size`] counts them: less than 1 MB. From the API reference of `PutEvents`, which does not
-/// say whether it means 1,000,000 or 1,048,576.
+/// Bytes of the events of a call, as [`event_size`] counts them: less than 1 MB. From the API reference of `PutEvents`,
+/// which does not say whether that is 1,000,000 or 1,048,576.
 pub const MAX_BATCH_BYTES: usize = 999_999;
 
-/// Bytes that an event's time counts for. From the user guide of EventBridge, as all of [`event_size`].
+/// Bytes that the time of an event counts for. From the user guide of EventBridge, like all of [`event_size`].
 const TIME: usize = 14;
 
 /// An event bus to put events on.
 ///
-/// `PutEvents` reports success for a bus that does not exist, and drops the events. So the bus is asked for once before the first
-/// event, by `DescribeEventBus`; if it is not there, the delivery stops and hands all events back. Where asking is not permitted, a
-/// warning is logged and the events are put.
+/// `PutEvents` reports success for a bus that does not exist, and drops the events. So one `DescribeEventBus` call before
+/// the first event checks that the bus exists; if it does not, the delivery stops and hands all events back. If that call
+/// is not permitted, a warning is logged and the events are put.
 ///
-/// EventBridge keeps no order. An accepted event's [`message_id`](Acknowledgement::message_id) is its `EventId`. Which events failed is
-/// read from each one's answer, never from `FailedEntryCount`. An event that names a bus of its own goes to that one, which is not
-/// asked for.
+/// EventBridge keeps no order. The [`message_id`](Acknowledgement::message_id) of an accepted event is its `EventId`. Which
+/// events failed is read from the answer for each event, never from `FailedEntryCount`. An event that names another bus
+/// goes to that bus, which is not checked.
 ///
-/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration holds.
+/// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
 pub struct EventBus {
     client: Client,
@@ -66,14 +66,14 @@ impl EventBus {
         }
     }
 
-    /// Other limits, for endpoints that take less, or more.
+    /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Without what comes before the bus's name in an ARN: the account id is in there.
+    /// The bus without the first part of its ARN, which has the account id.
     fn short_name(&self) -> &str {
         let name = self.name.rsplit_once(":event-bus/");
         name.map_or(&*self.name, |(_, name)| name)
@@ -169,7 +169,8 @@ impl BatchTarget for EventBus {
     }
 }
 
-/// Bytes of an event as EventBridge counts them: the UTF-8 of its source, detail type, detail and resources, and 14 for its time.
+/// Bytes of an event as EventBridge counts them: the UTF-8 of its source, detail type, detail and resources, and 14 for its
+/// time.
 pub fn event_size(event: &PutEventsRequestEntry) -> usize {
     let texts = [event.source(), event.detail_type(), event.detail()];
     let texts = texts.into_iter().flatten().map(str::len).sum::<usize>();

@@ -1,11 +1,12 @@
-//! What FIFO queues and FIFO topics have in common: their names, and the ids of their messages.
+//! What FIFO queues and FIFO topics share: the suffix of their names, and the ids of their messages.
 
 use crate::invalid::InvalidEntry;
 
-/// The end of the name of every FIFO queue and topic, and of no other's. From the API references of `CreateQueue` and `CreateTopic`.
+/// The suffix of the name of every FIFO queue and topic, and of no other. From the API references of `CreateQueue` and
+/// `CreateTopic`.
 pub(super) const FIFO_SUFFIX: &str = ".fifo";
 
-/// Characters of a group id, and of a deduplication id.
+/// Characters of a group id or a deduplication id.
 const MAX_ID_LENGTH: usize = 128;
 
 /// Checks the ids of a message.
@@ -15,10 +16,10 @@ pub(super) fn check_ids(group: Option<&str>, deduplication: Option<&str>, fifo: 
             part: "message group id",
         });
     }
-    // Standard queues and topics take group ids too: they make queues fair.
+    // Standard queues accept group ids too, for fair queues.
     group.map_or(Ok(()), |group| check_id("message group id", group))?;
 
-    // A FIFO queue may make the deduplication id from the body; whether it does only the queue knows.
+    // A FIFO queue may derive the deduplication id from the body; only the queue knows whether it does.
     let Some(deduplication) = deduplication else {
         return Ok(());
     };
@@ -33,7 +34,7 @@ pub(super) fn check_ids(group: Option<&str>, deduplication: Option<&str>, fifo: 
 }
 
 fn check_id(part: &'static str, id: &str) -> Result<(), InvalidEntry> {
-    // The graphic characters of ASCII are the letters, the digits and the punctuation.
+    // The graphic characters of ASCII are letters, digits and punctuation.
     if (1..=MAX_ID_LENGTH).contains(&id.len()) && id.bytes().all(|letter| letter.is_ascii_graphic()) {
         return Ok(());
     }

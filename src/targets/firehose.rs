@@ -26,11 +26,11 @@ pub const MAX_RECORD_BYTES: usize = 1_024_000;
 
 /// A Firehose delivery stream to put records into.
 ///
-/// Firehose keeps no order, and may have a record twice when a call whose answer was lost is made again. An accepted record's
-/// [`message_id`](Acknowledgement::message_id) is its `RecordId`. Which records failed is read from each one's answer, never from
-/// `FailedPutCount`.
+/// Firehose keeps no order, and may have a record twice when a call is repeated after a lost answer. The
+/// [`message_id`](Acknowledgement::message_id) of an accepted record is its `RecordId`. Which records failed is read from
+/// the answer for each record, never from `FailedPutCount`.
 ///
-/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration holds.
+/// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
 pub struct FirehoseStream {
     client: Client,
@@ -57,7 +57,7 @@ impl FirehoseStream {
         }
     }
 
-    /// Other limits, for endpoints that take less, or more.
+    /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

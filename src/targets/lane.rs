@@ -1,13 +1,13 @@
-//! The order that entries keep among each other.
+//! Lanes: the order that entries keep.
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::LazyLock;
 
-/// A line of entries that must arrive in the order of the input.
+/// A sequence of entries that must arrive in the order of the input.
 ///
-/// Entries of different lanes pass each other freely. A lane is kept as a hash of what makes it: where two fall together,
-/// entries wait for each other that need not, and nothing else happens. So it costs a few nanoseconds an entry, and no key
-/// is ever copied.
+/// Entries of different lanes may pass each other. A lane is stored as a hash of its key; if two hashes collide, entries
+/// wait for each other without need, and nothing else happens. So a lane costs a few nanoseconds for each entry, and no key
+/// is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lane {
     hash: u64,
@@ -24,28 +24,27 @@ enum Kind {
 impl Lane {
     /// A lane with at most one entry in flight: the next one leaves when the fate of the one before it is known.
     ///
-    /// For services that refuse two writes of one key in a call, such as DynamoDB. Keys that are equal to the service must
-    /// have equal hashes.
+    /// For services that refuse two writes of one key in a call, such as DynamoDB. Keys that the service treats as equal
+    /// must have equal hashes.
     pub fn exclusive(key: &(impl Hash + ?Sized)) -> Self {
         Self::new(key, Kind::Exclusive)
     }
 
     /// A lane with at most one *call* in flight, which may carry several of its entries, in order.
     ///
-    /// For services that take a call's entries in the order sent, such as a FIFO queue of SQS. When an entry is rejected,
-    /// those after it wait until its fate is known; but such a service may already have accepted some that were in the
-    /// same call. So a call carries different lanes where there are enough of them, and once a call is accepted in part, no
-    /// lane shares one for the next 1,000 calls. Where nothing at all may pass, the lane has to be
+    /// For services that accept the entries of a call in the order sent, such as a FIFO queue of SQS. When an entry is
+    /// rejected, those after it wait until its fate is known; but the service may already have accepted later entries of
+    /// the same call. So a call carries entries of different lanes if there are enough, and after a call was accepted in
+    /// part, no lane shares one for the next 1,000 calls. If no entry may ever pass another one, the lane must be
     /// [exclusive](Self::exclusive).
     pub fn ordered(group: &(impl Hash + ?Sized)) -> Self {
         Self::new(group, Kind::Ordered)
     }
 
-    /// The entry may have a lane, and which one is not known. It passes others freely until a call is refused as a whole.
+    /// The lane of the entry is not known. The entry passes others freely until a call is refused as a whole.
     ///
-    /// Such a call may have been refused because two of its entries have one lane. So they are sent one after the other
-    /// from then on, and none that comes later in the call leaves before the fate of those before it is known. An entry
-    /// without any lane does not wait.
+    /// Such a call may have been refused because two of its entries have the same lane. From then on its entries are sent
+    /// one after the other, each after the fate of the one before it is known. Entries without a lane do not wait.
     pub fn unknown() -> Self {
         Self {
             hash: 0,
@@ -54,7 +53,7 @@ impl Lane {
     }
 
     fn new(key: &(impl Hash + ?Sized), kind: Kind) -> Self {
-        // The two kinds never meet in one lane.
+        // The two kinds use different seeds, so that a key of one kind never meets a key of the other.
         let seed = if kind == Kind::Ordered { !*SEED } else { *SEED };
         Self {
             hash: folded(seed, key),
@@ -62,7 +61,7 @@ impl Lane {
         }
     }
 
-    /// Its hash, if it is known.
+    /// The hash, if the lane is known.
     pub(crate) fn hash(self) -> Option<u64> {
         (self.kind != Kind::Unknown).then_some(self.hash)
     }
@@ -72,7 +71,7 @@ impl Lane {
     }
 }
 
-/// A hash of what an entry is counted by: equal keys have equal hashes, within this process.
+/// A hash of a key; equal keys have equal hashes within this process.
 #[cfg(any(feature = "dynamodb", feature = "sqs", feature = "kinesis", feature = "sns"))]
 pub(crate) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
     folded(*SEED, key)
@@ -84,14 +83,14 @@ fn folded(seed: u64, key: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// Drawn once a process, so that no input can be made of keys that all fall together.
+/// Drawn once for each process, so that no input can be crafted whose keys collide.
 static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
 /// An odd number whose bits look random: the fractional part of the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Multiplies word by word and folds the product. It takes a third of the time of the standard library's hash, which guards
-/// against more than a wait.
+/// Multiplies word by word and folds the product. It takes a third of the time of the standard library's hash, which
+/// protects against attacks; here a collision only causes a wait.
 struct Folded(u64);
 
 #[expect(
@@ -124,7 +123,7 @@ impl Hasher for Folded {
         }
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
-        // Zeros at the end are told from none.
+        // The length distinguishes trailing zeros from none.
         last[7] = rest.len() as u8;
         self.write_u64(u64::from_le_bytes(last));
     }

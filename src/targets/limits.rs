@@ -1,6 +1,6 @@
-//! How much one call of a service takes.
+//! The limits of one call.
 
-/// How much one call of a service takes.
+/// The limits of one call.
 ///
 /// ```
 /// # use aws_batch_delivery::targets::Limits;
@@ -11,15 +11,15 @@
 pub struct Limits {
     /// Entries in a call. A limit of 0 counts as 1.
     pub entries: usize,
-    /// Bytes in a call, counted as [`BatchTarget::check`](super::BatchTarget::check) counts them.
+    /// Bytes in a call, as [`BatchTarget::check`](super::BatchTarget::check) counts them.
     pub bytes: usize,
-    /// Bytes of a single entry, counted as the service counts an entry, which need not be how it counts a call. It is for
-    /// [`BatchTarget::check`](super::BatchTarget::check) to see that it is kept.
+    /// Bytes of a single entry, as the service counts an entry, which may differ from how it counts a call.
+    /// [`BatchTarget::check`](super::BatchTarget::check) has to enforce it.
     pub entry_bytes: usize,
 }
 
 impl Limits {
-    /// So many entries and so many bytes in a call, of which one entry may take all.
+    /// At most this many entries and bytes in a call, of which one entry may take all.
     pub const fn new(entries: usize, bytes: usize) -> Self {
         Self {
             entries,
@@ -28,7 +28,7 @@ impl Limits {
         }
     }
 
-    /// And so many bytes of a single entry.
+    /// With this limit for the bytes of a single entry.
     #[must_use]
     pub const fn with_entry_bytes(mut self, bytes: usize) -> Self {
         self.entry_bytes = bytes;

@@ -1,4 +1,4 @@
-//! What a target asks its service for once: a table's key, a queue's attributes.
+//! What a target asks its service once: the key of a table, the attributes of a queue.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,33 +12,34 @@ use tracing::debug;
 use super::{Answer, Fault, Rejection, Verdict};
 use crate::events::LOOKUP;
 
-/// Calls of one lookup at most, unless none can be made. Such calls are rarely throttled; a connection that fails three times is
-/// better reported by the delivery itself.
+/// The most calls of one lookup, unless no call can be made. Such calls are rarely throttled; if the connection fails
+/// several times, the delivery itself reports it better.
 const TRIES: u32 = 4;
 
-/// The rest after the first try, doubled after each: 0.7 s in all.
+/// The delay after the first call, doubled after each further one: 0.7 s in all.
 const REST: Duration = Duration::from_millis(100);
 
-/// The longest rest while no call can be made.
+/// The longest delay while no call can be made.
 const LONGEST_REST: Duration = Duration::from_secs(3);
 
-/// How long one try may take. An ordinary one takes some 10 ms.
+/// How long one call may take. It usually takes some 10 ms.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// For so long the service is not asked again after that did not help. Otherwise all that waited for the answer would ask one
-/// after the other, each for as long as its tries take.
+/// After a failed lookup the service is not asked again for this long. Otherwise every delivery that waits for the answer
+/// would ask, one after the other.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// A client that may write need not have the permission to ask.
+/// A client that may write need not have the permission to describe.
 const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "NotAuthorized"];
 
-/// What speaks the same protocol need not know the question.
+/// Other implementations of the protocol may not know the operation.
 const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "UnsupportedOperation"];
 
-/// What a target asks its service for once: a table's key, a queue's attributes, a shard count. Clones share the answer.
+/// What a target asks its service once: the key of a table, the attributes of a queue, the number of shards. Clones share
+/// the answer.
 ///
-/// It is a part of [`BatchTarget::prepare`](super::BatchTarget::prepare): the first delivery asks, those that start meanwhile wait
-/// for the same answer, and later ones have it.
+/// It is used in [`BatchTarget::prepare`](super::BatchTarget::prepare): the first delivery asks, deliveries that start
+/// meanwhile wait for the same answer, and later ones have it.
 ///
 /// ```
 /// use aws_batch_delivery::InvalidEntry;
@@ -83,47 +84,49 @@ const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "Unsupp
 /// ```
 ///
 /// # How often it asks
-/// Each call has 5 s. What may pass is tried 4 times, 0.1, 0.2 and 0.4 s apart, and then not again for 30 s; while no call can be
-/// made at all, it is tried for as long as that lasts, at most 3 s apart. [`LookupError`] says which is which.
+/// Each call may take 5 s. After a transient failure it is called up to 4 times, 0.1, 0.2 and 0.4 s apart, and then not
+/// again for 30 s. While no call can be made at all, it is called until that is over, at most 3 s apart. [`LookupError`]
+/// distinguishes the cases.
 pub struct Lookup<T>(Arc<State<T>>);
 
 struct State<T> {
-    /// What the service said. `None` inside: asking is of no use.
+    /// The answer of the service. The inner `None`: asking is pointless.
     answer: OnceCell<Option<T>>,
-    /// When it was asked in vain last, and why it was in vain.
+    /// When a lookup failed last, and why.
     in_vain: Mutex<Option<(Instant, Fault)>>,
-    /// Why the last try failed, while more of them follow.
+    /// Why the last call failed, while more calls follow.
     failing: Mutex<Option<Fault>>,
 }
 
-/// Why one call of a [`Lookup`] brought no answer, and so whether there is another one. An [`Answer`] is converted into it.
+/// Why a call of a [`Lookup`] brought no answer, which decides whether another one follows. An [`Answer`] is converted into
+/// it.
 #[derive(Debug, Clone, Error)]
 #[error(transparent)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// The call could not be made at the moment, nor could any other: it is tried again until that is over.
+    /// The call could not be made at the moment, and no other could: it is repeated until that is over.
     Unsent(Fault),
-    /// It is tried again in a moment, a few times.
+    /// It is repeated after a short delay, a few times.
     Transient(Fault),
     /// The next delivery asks again.
     NotNow(Fault),
-    /// It is of no use to ask again: a permission is missing, say.
+    /// Asking again is pointless: a permission is missing, for example.
     Never(Fault),
 }
 
-/// What helps when there is no answer.
+/// What the user can do when there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Advice {
-    /// The permission to ask, or the answer in advance.
+    /// Grant the permission to ask, or give the answer.
     Permit,
-    /// The answer in advance: it cannot be asked for.
+    /// Give the answer: it cannot be asked for.
     DoWithout,
-    /// The next delivery may get an answer.
+    /// Nothing: the next delivery may get an answer.
     Wait,
 }
 
 impl<T> Lookup<T> {
-    /// The answer is given, so that the service is not asked.
+    /// The answer is given, so the service is not asked.
     pub fn given(answer: T) -> Self {
         Self::new(OnceCell::new_with(Some(Some(answer))))
     }
@@ -136,17 +139,17 @@ impl<T> Lookup<T> {
         }))
     }
 
-    /// The answer, if there is one by now.
+    /// The answer, if it is known.
     pub fn get(&self) -> Option<&T> {
         self.0.answer.get()?.as_ref()
     }
 
-    /// Asks by this call, unless the answer is known. `None`: it is known that [asking is of no use](LookupError::Never).
+    /// Makes this call, unless the answer is known. `None` if it is known that [asking is pointless](LookupError::Never).
     ///
-    /// Calls at the same time share the answer, or that there is none. The future may be dropped at any time.
+    /// Calls at the same time share one answer or failure. Cancel-safe.
     ///
     /// # Errors
-    /// Why there is no answer, if it was asked for in vain just now.
+    /// Why there is no answer, if a lookup has just failed.
     pub async fn ask<F>(&self, call: impl Fn() -> F) -> Result<Option<&T>, Fault>
     where
         F: Future<Output = Result<T, LookupError>>,
@@ -176,7 +179,7 @@ impl<T> Lookup<T> {
         never.map_or_else(|| Ok(answer.as_ref()), Err)
     }
 
-    /// Why the last try failed, while it is tried again and again. For
+    /// Why the last call failed, while more calls follow. For
     /// [`BatchTarget::preparation_fault`](super::BatchTarget::preparation_fault).
     pub fn failing(&self) -> Option<Fault> {
         lock(&self.0.failing).clone()
@@ -184,15 +187,15 @@ impl<T> Lookup<T> {
 }
 
 impl<T> State<T> {
-    /// Why it was in vain, if that is not long ago.
+    /// Why the last lookup failed, if that was recently.
     fn quiet(&self) -> Option<Fault> {
         let in_vain = lock(&self.in_vain);
         let (at, fault) = in_vain.as_ref()?;
         (at.elapsed() < QUIET).then(|| fault.clone())
     }
 
-    /// Asks a few times, and for as long as no call can be made: nothing could be delivered meanwhile either, and what is
-    /// delivered without the answer may lose its order.
+    /// Asks a few times, or until calls can be made again: meanwhile nothing could be delivered either, and entries that
+    /// are delivered without the answer may lose their order.
     async fn ask_patiently<F>(&self, call: impl Fn() -> F) -> Result<T, LookupError>
     where
         F: Future<Output = Result<T, LookupError>>,
@@ -233,7 +236,7 @@ impl<T: fmt::Debug> fmt::Debug for Lookup<T> {
 }
 
 impl LookupError {
-    /// What helps when it was asked in vain for this reason.
+    /// What the user can do after a lookup failed for this reason.
     pub(crate) fn advice(fault: &Fault) -> Advice {
         if FORBIDDEN.contains(&fault.code()) {
             Advice::Permit
@@ -249,11 +252,11 @@ impl From<Answer> for LookupError {
     /// What a failed call means for the next one.
     fn from(answer: Answer) -> Self {
         match answer {
-            // What is not there may be made one day, and credentials may be put right.
+            // A missing resource may be created later, and credentials may be corrected.
             Answer::Stop(fault) if Self::advice(&fault) == Advice::Wait => Self::NotNow(fault),
             Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => Self::Never(fault),
             Answer::Whole(Verdict::Rejected(Rejection::Unconfigured, fault)) => Self::NotNow(fault),
-            // An answer that is not the service's own is no answer to wait for: what speaks for it may not know the question.
+            // An ambiguous answer is not from the service itself; its sender may not know the operation.
             Answer::Whole(Verdict::Rejected(Rejection::Setup, fault)) if !fault.is_ambiguous() => Self::Unsent(fault),
             Answer::Whole(Verdict::Rejected(_, fault)) => Self::Transient(fault),
             Answer::Whole(Verdict::Accepted | Verdict::Acknowledged(_)) | Answer::Each(_) => {
@@ -279,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    /// Asks twice, and counts the calls of each.
+    /// Asks twice, and returns the number of calls of each lookup.
     async fn calls(error: impl Fn() -> LookupError) -> [u32; 2] {
         let lookup = Lookup::<()>::default();
         let calls = Cell::new(0);
@@ -325,7 +328,7 @@ mod tests {
         assert!(lookup.failing().is_none());
         asking.await.unwrap_err();
         assert_eq!(lookup.failing().unwrap().code(), "no connection");
-        // The next one begins anew.
+        // The next lookup starts again.
         assert!(lookup.ask(|| ready(Ok(()))).await.is_ok());
         assert!(lookup.failing().is_none());
     }

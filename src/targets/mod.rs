@@ -1,7 +1,7 @@
 //! The services to deliver to.
 //!
-//! [`BatchTarget`] is all that a service has to implement: its limits, a check of one entry, and one call. A target knows
-//! nothing of retries, pace or order; the loop knows nothing of AWS.
+//! [`BatchTarget`] is all that a service has to implement: its limits, a check of one entry, and one call. A target
+//! contains no retries, pace or order; the engine contains no AWS.
 
 mod answer;
 #[cfg(feature = "aws")]

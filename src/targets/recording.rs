@@ -1,4 +1,4 @@
-//! An HTTP client for the targets' tests: it records what is sent and answers all of it alike.
+//! An HTTP client for the tests of the targets: it records requests and answers each of them the same way.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,7 @@ impl Recorder {
         }
     }
 
-    /// How many requests there were.
+    /// The number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.requests.lock().unwrap().len()
     }

@@ -6,8 +6,8 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use tracing::{Instrument, Span};
 
-/// A span for one request, with OpenTelemetry's names for requests to AWS and with fields of its service. A field without a value
-/// is to be recorded later. Nothing is evaluated unless a subscriber wants the span.
+/// A span for one request, with OpenTelemetry's names for requests to AWS and with fields of its service. A field without a
+/// value is recorded later. Nothing is evaluated unless a subscriber is interested in the span.
 macro_rules! request_span {
     ($service:literal, $method:literal, $($fields:tt)*) => {
         tracing::debug_span!(
@@ -28,8 +28,8 @@ macro_rules! request_span {
 
 pub(crate) use request_span;
 
-/// Makes a request in its span, and records why it failed. It is pinned, since the SDK's future of a call has kilobytes,
-/// which would be moved.
+/// Makes a request in its span and records why it failed. The request is pinned, because the future of an SDK call is
+/// several kilobytes large and would otherwise be moved.
 pub(crate) async fn in_span<F, O, E, R>(
     request: Pin<&mut F>,
     span: &Span,
@@ -52,7 +52,7 @@ where
     result
 }
 
-/// The service's code, or what happened where it gave none.
+/// The code of the service, or a description of the failure.
 fn kind<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> &str {
     match error {
         SdkError::ServiceError(answer) => answer.err().code().unwrap_or("unreadable answer"),

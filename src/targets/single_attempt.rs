@@ -1,9 +1,9 @@
-//! What each call changes in the client's configuration.
+//! The changes to the client's configuration for each call.
 
-/// The changes for the calls of a client of one service's SDK: the SDKs have the same types, each its own.
+/// The changes for the calls of one service's client. A macro, because each SDK has types of its own.
 ///
-/// The SDK's retries are off: underneath a delivery they would multiply the attempts and hide the throttles, and the adaptive
-/// mode would pace the calls a second time. What else the retry configuration holds stays, such as when connections are kept.
+/// The SDK's retries are off: they would multiply the attempts and hide throttles from the delivery, and the adaptive mode
+/// would pace the calls a second time. The rest of the retry configuration stays, such as when connections are reused.
 macro_rules! single_attempt {
     ($sdk:ident, $client:expr) => {{
         use $sdk::config::retry::{RetryConfig, RetryMode};
@@ -15,7 +15,7 @@ macro_rules! single_attempt {
         let crate_name = $sdk::config::FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION")));
         match crate_name {
             Ok(crate_name) => changes.framework_metadata(crate_name),
-            // The user agent then goes without the crate's name; the calls work as well.
+            // The user agent is then sent without the name of this crate.
             Err(_) => changes,
         }
     }};

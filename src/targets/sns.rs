@@ -28,13 +28,14 @@ pub const MAX_BATCH_BYTES: usize = 256 * 1024;
 
 /// An SNS topic to publish to.
 ///
-/// It is taken for a FIFO topic when its ARN ends in `.fifo`. Messages of one group of a FIFO topic arrive in the order of the input, in
-/// the same way as with a FIFO queue of SQS: only one call at a time carries messages of a group, and when one of them fails, those
-/// after it wait. [`strict_order`](Self::strict_order) keeps them apart in the call, too.
+/// It is treated as a FIFO topic if its ARN ends in `.fifo`. Messages of one group of a FIFO topic arrive in the order of
+/// the input, in the same way as with a FIFO queue of SQS: only one call at a time carries messages of a group, and when
+/// one of them fails, those after it wait. [`strict_order`](Self::strict_order) also keeps messages of one group out of the
+/// same call.
 ///
-/// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
+/// The ids of the entries are the caller's: they may repeat, be empty or too long, because each call uses ids of its own.
 ///
-/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration holds.
+/// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
 pub struct SnsTopic {
     client: Client,
@@ -67,33 +68,33 @@ impl SnsTopic {
         }
     }
 
-    /// Whether the FIFO topic makes deduplication ids from the messages, so that it need not be asked.
+    /// Whether the FIFO topic derives deduplication ids from the messages, so that it need not be asked.
     ///
-    /// If it does not, a message without an id gets one that stays with it: sent again, it is there once, as long as that is within
-    /// the five minutes in which SNS remembers an id. The topic is asked by `GetTopicAttributes`, once for all clones and before the
-    /// first message. Where that is not permitted, messages are sent as they are.
+    /// If it does not, a message without an id gets one and keeps it: sent again within five minutes, for which SNS
+    /// remembers an id, it is published once. One `GetTopicAttributes` call asks the topic, for all clones and before the
+    /// first message. If that call is not permitted, messages are sent as they are.
     #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
         self.deduplication = self.deduplication.by_content(by_content);
         self
     }
 
-    /// Never more than one message of a group of a FIFO topic in a call, so that nothing can pass a message that fails. It changes
-    /// nothing for topics that are not FIFO.
+    /// At most one message of a group of a FIFO topic in a call, so that no message can pass a failed one. Has no effect on
+    /// other topics.
     #[must_use]
     pub fn strict_order(mut self) -> Self {
         self.strict_order = true;
         self
     }
 
-    /// Other limits, for topics that take larger messages and for endpoints that take less, or more.
+    /// Other limits, for topics that accept larger messages and for endpoints with other ones.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Without what comes before the topic's name in the ARN: the account id is in there.
+    /// The topic without the first part of its ARN, which has the account id.
     fn short_name(&self) -> &str {
         self.arn.rsplit(':').next().unwrap_or_default()
     }

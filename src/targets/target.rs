@@ -8,8 +8,8 @@ use crate::report::Undelivered;
 
 /// A service that takes entries in batches.
 ///
-/// Three methods make a target: [`limits`](Self::limits), [`check`](Self::check) and [`send`](Self::send). All others have a default, and
-/// each is for a service that needs it:
+/// Three methods make a target: [`limits`](Self::limits), [`check`](Self::check) and [`send`](Self::send). The others have
+/// defaults, and serve a purpose that not every target has:
 ///
 /// | for | methods |
 /// |---|---|
@@ -52,9 +52,9 @@ use crate::report::Undelivered;
 /// # }
 /// ```
 ///
-/// `targets::classify` and [`Lookup`](super::Lookup) are what the targets of this crate are made with;
-/// `examples/own_target.rs` is a target on an SDK of AWS, and `examples/bulk_index.rs` one without. The feature `conformance` has a
-/// kit that tests a target against a service that answers at random.
+/// The targets of this crate are made with `targets::classify` and [`Lookup`](super::Lookup). `examples/own_target.rs` is a
+/// target on an AWS SDK, and `examples/bulk_index.rs` one without. The feature `conformance` has a kit that tests a target
+/// against a simulated service with random answers.
 ///
 /// # Contract
 /// - **Shared.** All deliveries that are clones of each other, and all calls of each, share the target. Of one delivery, calls are
@@ -77,42 +77,42 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// How much one call takes. Called once a delivery, before [`prepare`](Self::prepare).
     fn limits(&self) -> Limits;
 
-    /// Checks one entry before anything is sent, and measures it. Called once an entry, after it was read.
+    /// Checks one entry before anything is sent, and measures it. Called once for each entry, after it was read.
     ///
-    /// Returns the bytes that the entry takes up of [`Limits::bytes`], at least as many as it has.
+    /// Returns how many of the [`Limits::bytes`] the entry needs, or an upper bound of it.
     ///
     /// # Errors
-    /// Why the service would refuse the entry. It is handed back unsent; its neighbours are delivered.
+    /// Why the service would refuse the entry. It is handed back unsent; the others are delivered.
     fn check(&self, entry: &Self::Entry) -> Result<usize, InvalidEntry>;
 
-    /// Makes one call with the chunk, without retries of its own, and tells each entry's fate.
+    /// Makes one call with the chunk, without retries, and returns the verdict for each entry.
     ///
-    /// The chunk is within the limits and never empty. The call has as long as
-    /// [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout) says.
+    /// The chunk is within the limits and not empty. The call is dropped after
+    /// [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout).
     fn send(&self, chunk: &[Self::Entry]) -> impl Future<Output = Answer> + Send;
 
     // The log.
 
-    /// What the [log](crate::events) calls the service and what is delivered to, such as `dynamodb/orders`. It is to have no
-    /// account id and nothing secret. Called a few times a delivery. Default: `custom`.
+    /// The name of the service and of the destination in the [log](crate::events), such as `dynamodb/orders`. It must not
+    /// contain an account id or a secret. Called a few times for each delivery. Default: `custom`.
     fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed("custom")
     }
 
     // The order of entries.
 
-    /// The order that the entry keeps; `None` when it may pass all others, [`Lane::unknown`] when it cannot be told. Called once an
-    /// entry, after [`complete`](Self::complete). Default: `None`.
+    /// The lane whose order the entry keeps; `None` if it may pass all others, [`Lane::unknown`] if the lane cannot be
+    /// determined. Called once for each entry, after [`complete`](Self::complete). Default: `None`.
     fn lane(&self, entry: &Self::Entry) -> Option<Lane> {
         let _ = entry;
         None
     }
 
-    /// Whether `older`, which has not arrived, need not arrive any more now that `newer` of the same lane is there: the
-    /// two write the same key, and `newer` leaves nothing of `older`. Default: false.
+    /// Whether `older`, which was not delivered, is no longer needed because of `newer`, an entry of the same lane: both
+    /// write the same key, and `newer` overwrites `older` completely. Default: false.
     ///
-    /// Called only under [`last_write_wins`](crate::DeliveryOptions::last_write_wins), any number of times. Two entries may share a
-    /// lane though their keys differ, so the keys themselves are to be compared.
+    /// Called only under [`last_write_wins`](crate::DeliveryOptions::last_write_wins), any number of times. Two entries may
+    /// share a lane although their keys differ, so compare the keys themselves.
     fn supersedes(&self, newer: &Self::Entry, older: &Self::Entry) -> bool {
         let _ = (newer, older);
         false
@@ -120,43 +120,45 @@ pub trait BatchTarget: Send + Sync + 'static {
 
     // What has to be asked before the first entry.
 
-    /// Learns what has to be known before the first entry is checked, such as the schema of a table; a
+    /// Gets what must be known before the first entry is checked, such as the schema of a table; a
     /// [`Lookup`](super::Lookup) asks for it once. Default: nothing.
     ///
-    /// Awaited once a delivery, and only if there is an entry. Deliveries that start together call it together. What it cannot
-    /// learn it does without: a service that is not there says so in answer to the first call.
+    /// Awaited once for each delivery, and only if there is an entry. Deliveries that start at the same time call it at the
+    /// same time. If it fails, the delivery continues without the information: the answer to the first call tells when the
+    /// service cannot be used.
     fn prepare(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// Why the last try of [`prepare`](Self::prepare) failed, while it goes on trying. The warning that nothing is accepted
-    /// [names it](crate::events::STALLED). Default: `None`, which the warning takes for a call without an answer.
+    /// Why the last call of [`prepare`](Self::prepare) failed, while it continues to try. The warning that nothing is
+    /// accepted [names it](crate::events::STALLED). Default: `None`, which the warning reports as a call without an answer.
     fn preparation_fault(&self) -> Option<Fault> {
         None
     }
 
     // What is added to an entry.
 
-    /// Completes one entry, such as by an id that tells its retries from other entries. Called once an entry, after its
-    /// [check](Self::check). What it adds stays with an entry that is handed back, unless [`clean_up`](Self::clean_up) takes it off.
-    /// Default: nothing.
+    /// Completes one entry, for example with an id by which the service recognizes a retry. Called once for each entry,
+    /// after its [check](Self::check). The addition stays in an entry that is handed back, unless
+    /// [`clean_up`](Self::clean_up) removes it. Default: nothing.
     fn complete(&self, entry: &mut Self::Entry) {
         let _ = entry;
     }
 
-    /// Takes away what it has added to entries that are handed back, or has put elsewhere for their sake. Default: nothing.
+    /// Undoes, for entries that are handed back, what it has added to them or stored elsewhere for them. Default: nothing.
     ///
-    /// Awaited at the end of a delivery, if any are handed back, with all of them; where receipts or handlers wait for them,
-    /// earlier and with a few at a time. Those that are [invalid](crate::Cause::Invalid) or were never sent may not have been
-    /// [completed](Self::complete). It has as long as an attempt may take, and after an early end the
-    /// [grace](crate::DeliveryOptions::grace).
+    /// Awaited at the end of a delivery with all of them, if there are any; for entries that receipts or handlers wait for,
+    /// earlier and with a few at a time. Entries that are [invalid](crate::Cause::Invalid) or were never sent may not have
+    /// been [completed](Self::complete). It may take as long as an attempt, and after an early end the
+    /// [grace](crate::DeliveryOptions::grace) period.
     fn clean_up(&self, undelivered: &mut [Undelivered<Self::Entry>]) -> impl Future<Output = ()> + Send {
         let _ = undelivered;
         async {}
     }
 
-    /// What the entry takes up of the memory while it waits, where that is another number of bytes than `bytes`, which its
-    /// check returned: not all of it goes into the call. Called once an entry. It limits how many entries may wait. Default: `bytes`.
+    /// How much memory the entry takes while it waits, if that differs from `bytes`, the result of its check, because not
+    /// all of the entry goes into the call. Called once for each entry. It limits how many entries may wait. Default:
+    /// `bytes`.
     fn weight(&self, entry: &Self::Entry, bytes: usize) -> usize {
         let _ = entry;
         bytes
@@ -164,25 +166,25 @@ pub trait BatchTarget: Send + Sync + 'static {
 
     // The service's capacity.
 
-    /// Units of the service's capacity that the entry takes, as far as can be told in advance. Called once an entry, if the
-    /// strategy [counts units](crate::backoff::Pace::counts_units). Default: 1; 0 counts as 1.
+    /// Units of the service's capacity that the entry consumes, as an estimate. Called once for each entry, if the strategy
+    /// [counts units](crate::backoff::Pace::counts_units). Default: 1; 0 counts as 1.
     fn units(&self, entry: &Self::Entry) -> usize {
         let _ = entry;
         1
     }
 
-    /// Makes one call as [`send`](Self::send) does, and tells how many units of capacity it took, where the service says so.
-    /// Called instead of `send` if the strategy counts units. Default: `send`, and no units.
+    /// Makes one call as [`send`](Self::send) does, and also returns how many units of capacity it consumed, if the service
+    /// reports that. Called instead of `send` if the strategy counts units. Default: `send`, and no units.
     fn send_metered(&self, chunk: &[Self::Entry]) -> impl Future<Output = (Answer, Option<f64>)> + Send {
         async { (self.send(chunk).await, None) }
     }
 
-    /// Which part of the service's capacity the entry draws from, as a hash: in DynamoDB its partition key, in a FIFO queue its
-    /// message group. `None` where the service has no such parts, or where the part is not known. Default: `None`.
+    /// The part of the service's capacity that the entry uses, as a hash: in DynamoDB its partition key, in a FIFO queue
+    /// its message group. `None` if the service has no such parts, or if the part is not known. Default: `None`.
     ///
-    /// Entries whose part is used up are throttled whatever capacity the others have left. Equal parts must have equal hashes;
-    /// where the hashes of two parts are equal by chance, they are paced as one. Called once an entry, if the strategy
-    /// [paces keys](crate::backoff::Pace::key_pace).
+    /// Entries whose part is exhausted are throttled even if other parts have capacity left. Equal parts must have equal
+    /// hashes; different parts whose hashes collide are paced as one. Called once for each entry, if the strategy [paces
+    /// keys](crate::backoff::Pace::key_pace).
     fn partition_key(&self, entry: &Self::Entry) -> Option<u64> {
         let _ = entry;
         None

@@ -1,8 +1,8 @@
-//! Which limit a throttled call has passed, and of what.
+//! Which limit a throttled call has exceeded.
 
 use std::fmt;
 
-/// Which limit of a service a throttled call has passed, and of what.
+/// Which limit of a service a throttled call has exceeded, and of which resource.
 ///
 /// With the feature `serde` it can be serialized and deserialized.
 ///
@@ -18,10 +18,10 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ThrottlingReason {
-    /// The limit, in the service's words. DynamoDB's name table or index, the operation and the kind of limit, such as
-    /// `TableWriteKeyRangeThroughputExceeded`.
+    /// The limit, in the service's words. In DynamoDB they name table or index, the operation and the kind of limit, such
+    /// as `TableWriteKeyRangeThroughputExceeded`.
     pub reason: String,
-    /// What the limit is of, such as `table/orders/index/by_year`; `None` where the service does not tell. It has no
+    /// The resource of the limit, such as `table/orders/index/by_year`; `None` if the service does not tell. It has no
     /// account id.
     pub resource: Option<String>,
 }
@@ -42,7 +42,7 @@ impl ThrottlingReason {
         self
     }
 
-    /// Several reasons, one after the other.
+    /// Writes the reasons, separated by commas.
     pub(crate) fn write_all<'a>(reasons: impl IntoIterator<Item = &'a Self>, f: &mut impl fmt::Write) -> fmt::Result {
         let mut separator = "";
         for reason in reasons {
@@ -53,7 +53,7 @@ impl ThrottlingReason {
     }
 }
 
-/// The reasons in one text, if there are any.
+/// The reasons as one text, if there are any.
 pub(crate) fn in_words<'a>(reasons: impl IntoIterator<Item = &'a ThrottlingReason>) -> Option<String> {
     let mut words = String::new();
     let written = ThrottlingReason::write_all(reasons, &mut words);

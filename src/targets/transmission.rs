@@ -1,8 +1,7 @@
-//! How far a request got: whether it was handed to the HTTP client, and whether its signature had the right time.
+//! Records how far a request got: whether it was handed to the HTTP client, and whether its signature had the right time.
 //!
 //! The SDK reports a request that could not be made (no credentials, no endpoint, no signature) with the same error as some
-//! failures of an HTTP client that come after the request was sent. Only the request's own way tells them apart, so it is
-//! recorded here.
+//! failures of an HTTP client after the request was sent. Only an interceptor can distinguish them.
 
 use std::error::Error;
 use std::fmt;
@@ -31,20 +30,21 @@ use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
 use aws_smithy_types::date_time::Format;
 use aws_smithy_types::endpoint::Endpoint;
 
-/// Beyond this a difference of clocks is a reason to refuse a signature. The SDK corrects its clock from the same number on:
+/// The clock difference from which a signature may be refused. The SDK corrects its clock from the same difference on:
 /// `SKEW_DETECTION_THRESHOLD` in `aws-runtime`.
 const SKEW: Duration = Duration::from_mins(4);
 
 /// How the SDKs of DynamoDB and SQS sign.
 const SIGNATURE: AuthSchemeId = AuthSchemeId::new("sigv4");
 
-/// An interceptor that records how far the request of each call got, so that [`classify`](super::classify) can tell a call that
-/// never left from one whose answer is lost, and a signature with the wrong time from a wrong one.
+/// An interceptor that records how far the request of each call got. With it, [`classify`](super::classify) distinguishes a
+/// call that was never sent from one whose answer is lost, and a signature with a wrong time from a wrong signature.
 ///
-/// One is for the calls of one client; its clones are the same one.
+/// Use one for all calls of a client; its clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct Transmission {
-    /// The last answer had a date far from the one its request was signed with, so that the SDK has set its clock by it.
+    /// Whether the date of the last answer was far from the time of its request's signature, so that the SDK has corrected
+    /// its clock.
     skew_known: Arc<AtomicBool>,
 }
 
@@ -59,14 +59,14 @@ impl Storable for Transmitted {
     type Storer = StoreReplace<Self>;
 }
 
-/// The request of an answer was signed with a wrong time, and the next one is not.
+/// The request was signed with a wrong time; the next one will have the right time.
 #[derive(Debug, Clone)]
 struct Skewed;
 
-/// A request that never left.
+/// A request that was never sent.
 #[derive(Debug)]
 pub(crate) struct Unsent {
-    /// Whether another request could leave without a change of the client's configuration.
+    /// Whether another request may succeed without a change of the client's configuration.
     pub(crate) is_passing: bool,
     error: OrchestratorError<context::Error>,
 }
@@ -142,10 +142,10 @@ impl Intercept for Transmission {
     }
 }
 
-/// Whether a request that could not be made could be made later, by a client with the same configuration.
+/// Whether a request that could not be made may succeed later, with the same configuration of the client.
 ///
-/// Credentials are fetched, and what a caller's interceptor does is not known. An endpoint and a signature are computed from
-/// the configuration alone.
+/// Credentials are fetched, and the caller's interceptors may do anything. Endpoint and signature depend on the
+/// configuration alone.
 fn is_passing(error: &OrchestratorError<context::Error>, components: &RuntimeComponents, bag: &ConfigBag) -> bool {
     if error.is_interceptor_error() || error.is_timeout_error() {
         return true;
@@ -167,19 +167,19 @@ fn has_identity(params: &EndpointResolverParams) -> bool {
     params.get_property::<Identity>().is_some()
 }
 
-/// Whether the service may have refused a signature only for its time, which the next request has right.
+/// Whether the service may have refused the signature only for its time, which will be right in the next request.
 pub(super) fn is_skewed(answer: &HttpResponse) -> bool {
     answer.extension::<Skewed>().is_some()
 }
 
-/// The request that never left, if that is what the error is about.
+/// The request that was never sent, if the error is about one.
 pub(super) fn unsent<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Unsent> {
     chain(error).find_map(<dyn Error>::downcast_ref)
 }
 
-/// Whether an HTTP client failed to connect, by name resolution, TCP, a proxy's tunnel or TLS. Nothing was sent then.
+/// Whether an HTTP client failed to connect: name resolution, TCP, the tunnel of a proxy, or TLS. Nothing was sent then.
 ///
-/// The SDK's own client reports it by the error of the library that it is made of, others at least by a refused connection.
+/// The SDK's own client reports it with the error of the HTTP library; others at least report a refused connection.
 pub(super) fn is_unconnected(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|error| {
         let client = error.downcast_ref::<hyper_util::client::legacy::Error>();
@@ -190,7 +190,7 @@ pub(super) fn is_unconnected(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// The error and those that it comes from. What an `io::Error` was made from is not its source, but what it holds.
+/// The error and its sources. An `io::Error` holds the error that it was made from, but does not return it as its source.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     successors(Some(error), |&error| {
         let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

@@ -8,7 +8,8 @@ use md5::{Digest, Md5};
 pub(super) struct Shards(Vec<(u128, u128)>);
 
 impl Shards {
-    /// Of all shards that a stream has had. One with a last sequence number was split or merged, and takes no more records.
+    /// The open ones of all shards that the stream has had. A shard with a last sequence number was split or merged and
+    /// takes no more records.
     pub(super) fn open(shards: &[Shard]) -> Self {
         let is_open = |shard: &&Shard| {
             let sequence_numbers = shard.sequence_number_range();
@@ -24,15 +25,15 @@ impl Shards {
         Self(ranges)
     }
 
-    /// The place of the shard that takes the hash key, in the order of their hash keys.
+    /// The index of the shard that takes the hash key, in the order of the hash keys.
     pub(super) fn of(&self, hash_key: u128) -> Option<usize> {
         let place = self.0.partition_point(|(first, _)| *first <= hash_key).checked_sub(1)?;
         (hash_key <= self.0[place].1).then_some(place)
     }
 }
 
-/// The hash key of a record: the one that it is given, or else the MD5 of its partition key. From the API reference of `PutRecords`.
-/// `None` where the stream spreads the records itself.
+/// The hash key of a record: its explicit one, or the MD5 of its partition key. From the API reference of `PutRecords`.
+/// `None` if the stream distributes the records itself.
 pub(super) fn hash_key(record: &PutRecordsRequestEntry) -> Option<u128> {
     if let Some(explicit) = record.explicit_hash_key() {
         return explicit.parse().ok();

@@ -26,8 +26,8 @@ pub const MAX_RECORDS: usize = 500;
 /// Bytes of a call, partition keys included: 10 MiB. From the API reference of `PutRecords`; it was 5 MiB until October 2025.
 pub const MAX_BATCH_BYTES: usize = 10 * 1024 * 1024;
 
-/// Bytes of a record, its partition key included: 10 MiB. From the API reference of `PutRecords`; a stream may take less, by default
-/// 1 MiB, and then refuses a call with a larger one.
+/// Bytes of a record, its partition key included: 10 MiB. From the API reference of `PutRecords`. A stream may have a lower
+/// limit, by default 1 MiB, and then refuses a call with a larger record.
 pub const MAX_RECORD_BYTES: usize = 10 * 1024 * 1024;
 
 /// Characters of a partition key. From the API reference of `PutRecords`.
@@ -35,15 +35,17 @@ const MAX_KEY_LENGTH: usize = 256;
 
 /// A Kinesis data stream to put records into.
 ///
-/// Each shard has its own capacity, 1 MiB and 1,000 records a second, and throttles records for itself. A shard that is throttled far
-/// more often than the others has a pace of its own, and does not slow the others down. For this the stream is asked for its shards
-/// once, by `ListShards`; where that is not permitted, or the stream spreads records itself, each partition key takes the place of a shard.
+/// Each shard has its own capacity, 1 MiB and 1,000 records a second, and throttles independently. A shard that is
+/// throttled far more often than the others gets a pace of its own and does not slow the others down. For this, one
+/// `ListShards` call gets the shards of the stream. If that call is not permitted, or the stream distributes records
+/// itself, each partition key is treated like a shard.
 ///
-/// `PutRecords` keeps no order. [`ordered`](Self::ordered) keeps that of each partition key. A record may be in the stream twice when a call
-/// whose answer was lost is made again. An accepted record's [`sequence_number`](Acknowledgement::sequence_number) is the one that the
-/// stream gave it. Which records failed is read from each one's answer, never from `FailedRecordCount`.
+/// `PutRecords` keeps no order. [`ordered`](Self::ordered) keeps the order of each partition key. A record may be in the
+/// stream twice when a call is repeated after a lost answer. The [`sequence_number`](Acknowledgement::sequence_number) of
+/// an accepted record is the one from the stream. Which records failed is read from the answer for each record, never from
+/// `FailedRecordCount`.
 ///
-/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration holds.
+/// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
 pub struct KinesisStream {
     client: Client,
@@ -76,22 +78,22 @@ impl KinesisStream {
 
     /// Records of one partition key arrive in the order of the input.
     ///
-    /// At most one of them is in a call and in flight, since `PutRecords` may take a later record of a call and reject an earlier one.
-    /// So a key goes at one record a round trip.
+    /// At most one of them is in flight, because `PutRecords` may accept a later record of a call and reject an earlier
+    /// one. So a key sends one record for each round trip.
     #[must_use]
     pub fn ordered(mut self) -> Self {
         self.is_ordered = true;
         self
     }
 
-    /// Other limits, for a stream with a smaller maximum record size and for endpoints that take less, or more.
+    /// Other limits, for a stream with a lower maximum record size and for endpoints with other ones.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The name and the ARN of the stream: one of them is known.
+    /// The name and the ARN of the stream, of which one is known.
     fn name_or_arn(&self) -> (Option<String>, Option<String>) {
         let stream = Some(self.stream.clone());
         if self.stream.starts_with("arn:") {
@@ -101,7 +103,7 @@ impl KinesisStream {
         }
     }
 
-    /// Without what comes before the stream's name in an ARN: the account id is in there.
+    /// The stream without the first part of its ARN, which has the account id.
     fn short_name(&self) -> &str {
         let name = self.stream.rsplit_once(":stream/");
         name.map_or(&*self.stream, |(_, name)| name)
@@ -146,7 +148,7 @@ impl BatchTarget for KinesisStream {
 
     async fn prepare(&self) {
         if let Err(fault) = self.shards.ask(|| self.list_shards()).await {
-            // Each partition key then has its own pace, which is nearly as good.
+            // Then each partition key has its own pace, which is nearly as good.
             debug!(target: LOOKUP, destination = &*self.name(), code = fault.code(), "the shards are not known");
         }
     }
