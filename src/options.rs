@@ -148,7 +148,6 @@ impl DeliveryOptions {
     /// Each entry is counted separately; a fresh one that tops up a chunk of leftovers starts at zero. When a call is
     /// refused as a whole and its halves are sent, or when a call could not be made and is known not to have left, its
     /// entries are not counted as rejected.
-    /// not be made, as long as it is known that nothing was sent.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);

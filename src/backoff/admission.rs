@@ -13,7 +13,7 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A worker with so many entries for its call, and no more of them known to wait.
+    /// A worker with this many entries for its call, and no more known to wait.
     pub const fn new(entries: usize) -> Self {
         Self { entries, more: false }
     }
@@ -29,7 +29,7 @@ impl Waiter {
 /// The answer to a [`Waiter`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// Make the call now, with at most this many entries (at least one is always sent).
+    /// The call may leave now, with at most this many entries (at least one is always sent).
     Go(usize),
     /// Wait until then, or until the next outcome.
     WaitUntil(Instant),

@@ -1,4 +1,4 @@
-//! Delays drawn from the delay before.
+//! Delays drawn from a range that depends on the previous delay.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::growth::{BASE, LONGEST};
 use super::jitter::Jitter;
 use super::{BackoffStrategy, Retry};
 
-/// How many times the previous delay the next one may be, in the AWS article.
+/// The factor between the previous delay and the largest next one, from the AWS article.
 const REACH: u32 = 3;
 
 /// Waits between `base` and three times the previous delay, at most `cap`. The delay before the first counts as `base`.
@@ -17,7 +17,7 @@ const REACH: u32 = 3;
 /// # Defaults
 /// - `base`: 25 ms, as for [`FullJitter`](super::FullJitter)
 /// - `cap`: 20 s, the longest delay of the AWS SDKs
-/// - the draws are not seeded
+/// - not seeded
 #[derive(Debug, Clone)]
 pub struct DecorrelatedJitter {
     base: Duration,
@@ -42,7 +42,7 @@ impl DecorrelatedJitter {
         self
     }
 
-    /// Makes the draws repeatable. A clone begins again from the seed.
+    /// Makes the random numbers repeatable. A clone starts again from the seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.jitter = Jitter::seeded(seed);

@@ -16,11 +16,11 @@ use super::{BackoffStrategy, Retry};
 /// let strategy = Delays::new(|| ExponentialBuilder::default().build());
 /// ```
 ///
-/// An iterator that ends repeats its last delay: how often an entry is retried is not the strategy's to say. An empty
-/// one means no delay.
+/// An iterator that ends repeats its last delay: the strategy does not limit the number of retries. An empty one means no
+/// delay.
 ///
-/// A fresh iterator is walked for each delay, `n` steps for retry `n`, so that entries do not share one. Where the
-/// iterator draws jitter, do not seed it: the same retry would get the same delay every time.
+/// A new iterator is created for each delay and advanced `n` steps for retry `n`, so that entries do not share one. If the
+/// iterator draws jitter, do not seed it: the same retry would always get the same delay.
 #[derive(Clone)]
 pub struct Delays<F> {
     iterator: F,

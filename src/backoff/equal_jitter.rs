@@ -6,15 +6,14 @@ use super::growth::{self, BASE, LONGEST};
 use super::jitter::Jitter;
 use super::{BackoffStrategy, Retry};
 
-/// Waits half of `t`, and between nothing and the other half on top, where `t` is `base · 2^n` before retry `n`, at
-/// most `cap`.
+/// Waits half of `t` plus a random part of the other half, where `t` is `base · 2^n` before retry `n`, at most `cap`.
 ///
-/// As [`FullJitter`](super::FullJitter), but never without a delay worth the name.
+/// As [`FullJitter`](super::FullJitter), but with a minimum delay.
 ///
 /// # Defaults
 /// - `base`: 25 ms, so up to 50, 100, 200 ms …: the delays that AWS names for DynamoDB
 /// - `cap`: 20 s, the longest delay of the AWS SDKs
-/// - the draws are not seeded
+/// - not seeded
 #[derive(Debug, Clone)]
 pub struct EqualJitter {
     base: Duration,
@@ -39,7 +38,7 @@ impl EqualJitter {
         self
     }
 
-    /// Makes the draws repeatable. A clone begins again from the seed.
+    /// Makes the random numbers repeatable. A clone starts again from the seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.jitter = Jitter::seeded(seed);

@@ -7,7 +7,7 @@ use super::{BackoffStrategy, Retry};
 
 /// Waits `initial · multiplier^(n-1)` before retry `n`, at most `max`: 1 s, 2 s, 4 s, 8 s …
 ///
-/// Entries that were rejected together come back together. Where that matters, take [`FullJitter`](super::FullJitter).
+/// Entries that were rejected together are sent again together. If that matters, use [`FullJitter`](super::FullJitter).
 ///
 /// # Defaults
 /// - `initial`: 1 s, as in the AWS SDKs
@@ -27,7 +27,7 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// Waits `initial` before the first retry, and twice as long before each that follows.
+    /// Waits `initial` before the first retry, and twice as long before each further one.
     pub fn new(initial: Duration) -> Self {
         Self {
             initial,
@@ -36,7 +36,7 @@ impl Exponential {
         }
     }
 
-    /// How many times longer each delay is than the one before it. Default 2.
+    /// The factor from one delay to the next. Default 2.
     ///
     /// # Panics
     /// When the multiplier is below 1, infinite or not a number.

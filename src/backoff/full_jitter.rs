@@ -6,14 +6,14 @@ use super::growth::{self, BASE, LONGEST};
 use super::jitter::Jitter;
 use super::{BackoffStrategy, Retry};
 
-/// Waits between nothing and `base · 2^n` before retry `n`, at most `cap`, each delay as likely as the other.
+/// Waits between zero and `base · 2^n` before retry `n`, at most `cap`, uniformly distributed.
 ///
-/// Of the three strategies with jitter that AWS describes in "Exponential Backoff And Jitter" it makes the fewest calls.
+/// Of the three strategies with jitter in AWS's "Exponential Backoff And Jitter" it makes the fewest calls.
 ///
 /// # Defaults
 /// - `base`: 25 ms, so up to 50, 100, 200 ms …: the delays that AWS names for DynamoDB
 /// - `cap`: 20 s, the longest delay of the AWS SDKs
-/// - the draws are not seeded
+/// - not seeded
 #[derive(Debug, Clone)]
 pub struct FullJitter {
     base: Duration,
@@ -38,7 +38,7 @@ impl FullJitter {
         self
     }
 
-    /// Makes the draws repeatable. A clone begins again from the seed.
+    /// Makes the random numbers repeatable. A clone starts again from the seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.jitter = Jitter::seeded(seed);

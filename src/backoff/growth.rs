@@ -1,17 +1,17 @@
-//! How delays grow: never beyond what a [`Duration`] can hold.
+//! Growing delays that never exceed what a [`Duration`] can hold.
 
 use std::time::Duration;
 
 /// The longest delay unless another is set: the AWS SDKs' own (`max_backoff` of their retry configuration).
 pub(super) const LONGEST: Duration = Duration::from_secs(20);
 
-/// The base of the jittered strategies. Doubled once for the first retry it gives the delays that AWS names for
+/// The base of the strategies with jitter. Doubled once for the first retry it gives the delays that AWS documents for
 /// DynamoDB: up to 50 ms before the first retry, up to 100 ms before the second, up to 200 ms before the third.
 pub(super) const BASE: Duration = Duration::from_millis(25);
 
-/// `delay` times `factor`, which is never negative.
+/// `delay` times `factor`, which must not be negative.
 pub(super) fn scaled(delay: Duration, factor: f64) -> Duration {
-    // Zero times an infinite factor is not a number, but no delay grows out of none.
+    // Zero times infinity is not a number; zero must stay zero.
     if delay.is_zero() {
         return Duration::ZERO;
     }
@@ -23,7 +23,7 @@ pub(super) fn raised(delay: Duration, multiplier: f64, exponent: u32) -> Duratio
     scaled(delay, multiplier.powf(f64::from(exponent)))
 }
 
-/// Checks a multiplier that must not shrink what it multiplies, or a rate.
+/// Checks a multiplier that must not make a delay shorter, or a rate.
 #[track_caller]
 pub(super) fn assert_at_least_one(option: &str, value: f64) {
     assert!(
@@ -72,7 +72,7 @@ mod tests {
     proptest! {
         #[test]
         fn growing_never_shrinks(delay in any_delay(), factor in 1.0..f64::MAX, exponent: u32) {
-            // One nanosecond in 2^52 may be lost to rounding.
+            // Rounding may lose one nanosecond in 2^52.
             let least = scaled(delay, 1.0 - f64::EPSILON);
             prop_assert!(scaled(delay, factor) >= least);
             prop_assert!(raised(delay, factor, exponent) >= least);

@@ -1,4 +1,4 @@
-//! The chance in the jittered strategies.
+//! Randomness for the strategies with jitter.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// A source of delays, each as likely as the other.
+/// Draws uniformly distributed delays.
 ///
 /// With a seed the draws are the same on every machine. They come from one generator, so that workers which share the
 /// strategy get different draws. Without a seed each thread draws from its own generator, seeded by the system.
@@ -36,7 +36,7 @@ impl Jitter {
         }
         match self {
             Self::Thread => rand::rng().random_range(low..=high),
-            // A draw leaves the generator whole at every step, so a panic elsewhere spoils nothing.
+            // A panic elsewhere leaves the generator valid.
             Self::Seeded { generator, .. } => generator
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -45,7 +45,7 @@ impl Jitter {
     }
 }
 
-/// A clone of a seeded source begins again from the seed.
+/// A clone of a seeded source starts again from the seed.
 impl Clone for Jitter {
     fn clone(&self) -> Self {
         match self {

@@ -23,7 +23,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// Waits `interval` before the first retry, and `interval` more before each that follows.
+    /// Waits `interval` before the first retry, and `interval` longer before each further one.
     pub fn new(interval: Duration) -> Self {
         Self { interval, max: LONGEST }
     }

@@ -1,24 +1,25 @@
 //! The pace: when calls may leave, and how long a rejected entry waits before it is sent again.
 //!
-//! [`BackoffStrategy`] is the contract: one method, and a [`Pace`] for what paces all workers together. A strategy does no I/O and has no clock: it is told the time, and told what
-//! each call came to. One strategy is shared by all deliveries whose options are clones of each other.
+//! [`BackoffStrategy`] is the contract: one method, and a [`Pace`] for strategies that pace all workers together. A strategy does
+//! no I/O and has no clock: it is told the time and the result of each call. All deliveries whose options are clones of each
+//! other share one strategy.
 //!
 //! | strategy | delay before retry `n` | when to choose it |
 //! |---|---|---|
-//! | [`Adaptive`] | the first retry at once, in the next call that the shared pace lets go; later ones after 25 ms to 5 s | the default: it measures what the service can take |
-//! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | you want the published algorithm, or a pace that can be told in one number |
+//! | [`Adaptive`] | none before the first retry, which leaves with the next call at the shared pace; later ones 25 ms to 5 s | the default: it measures what the service accepts |
+//! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | you want the published algorithm, or a pace that is one number |
 //! | [`FullJitter`] | anywhere from 0 to `base · 2^n`, at most `cap` | failures are rare, and entries that failed together should not be sent again together |
-//! | [`EqualJitter`] | half of `base · 2^n` and up to the other half more, at most `cap` | the same, and no retry should come at once |
-//! | [`DecorrelatedJitter`] | from `base` to three times the previous delay, at most `cap` | the same, and the delays should not tell how many retries there were |
-//! | [`Schedule`] | from a table, randomized unless it is to be exact | you know how long the service takes to come back |
+//! | [`EqualJitter`] | half of `base · 2^n` and up to the other half more, at most `cap` | the same, and no retry should be immediate |
+//! | [`DecorrelatedJitter`] | from `base` to three times the previous delay, at most `cap` | the same, and the delays should not depend on the number of retries |
+//! | [`Schedule`] | from a table, randomized unless `exact` | you know how long the service takes to come back |
 //! | [`Linear`] | `n · interval`, at most `max` | one worker, short disturbances |
 //! | [`Quadratic`] | `n² · interval`, at most `max` | one worker, disturbances short or long |
 //! | [`Exponential`] | `initial · multiplier^(n-1)`, at most `max` | one worker, long disturbances |
 //! | [`Delays`] | from an iterator, such as the builders of `backon` make | you have one already |
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
-//! All but the first two look at one entry alone: wait, then send. The leftovers of a call wait together, and when the call
-//! was throttled its worker waits with them. None of them learns what the service can take; only the first two do.
+//! All but the first two look at a single entry: wait, then send. The leftovers of a call wait together, and when the call was
+//! throttled, its worker waits with them. Only the first two measure what the service accepts.
 
 mod adaptive;
 mod admission;

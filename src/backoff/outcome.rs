@@ -1,35 +1,35 @@
-//! What a call came to, in numbers.
+//! The result of a call, in numbers.
 
 use std::time::Instant;
 
-/// What a call came to, in numbers.
+/// The result of a call, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
     /// When the call left.
     pub sent_at: Instant,
-    /// When its answer came, or was given up.
+    /// When the answer came, or the call was abandoned.
     pub answered_at: Instant,
-    /// Entries in the call: the sum of the four that follow.
+    /// Entries in the call: the sum of the accepted, throttled, failed and refused ones.
     pub sent: usize,
     /// Entries that the service accepted.
     pub accepted: usize,
     /// Entries rejected for lack of capacity, or handed back without a reason.
     pub throttled: usize,
-    /// Entries that failed for a passing reason that is not the pace: internal errors, lost connections.
+    /// Entries that failed for a temporary reason that is not the pace: internal errors, lost connections.
     pub failed: usize,
-    /// Of these, the ones whose call could not be made, so that they say nothing of the service: no credentials, no
+    /// Of these, the entries whose call could not be made, so that they tell nothing about the service: no credentials, no
     /// connection.
     pub unsent: usize,
     /// Entries that the service will never accept.
     pub refused: usize,
-    /// Of all these, the ones that were never rejected before.
+    /// Of all these, the entries that were never rejected before.
     pub fresh: Tally,
 }
 
-/// Entries of one call that have something in common.
+/// Counts of those entries of a call that have something in common.
 ///
-/// What becomes of fresh entries and of retries tells a service that is too slow for all entries from one that is too slow
+/// Comparing fresh entries with retries distinguishes a service that has no capacity for any entry from one that has none
 /// for some of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -82,7 +82,7 @@ impl Outcome {
 
     /// The same call, of whose failed entries `count` more were never sent.
     ///
-    /// They are counted as [failed](Self::with_failed) apart from this.
+    /// These are counted as [failed](Self::with_failed) separately.
     #[must_use]
     pub fn with_unsent(mut self, count: usize) -> Self {
         self.unsent += count;
@@ -97,9 +97,9 @@ impl Outcome {
         self
     }
 
-    /// The same call, of whose entries `sent` more were never rejected before and `throttled` of those were throttled.
+    /// The same call, of whose entries `sent` more were never rejected before, of which `throttled` were throttled.
     ///
-    /// They are counted by their fate apart from this.
+    /// Their fate is counted separately.
     #[must_use]
     pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
         self.fresh = self.fresh.plus(sent, throttled);
@@ -108,7 +108,7 @@ impl Outcome {
 }
 
 impl Tally {
-    /// So many entries, and how many of them were throttled.
+    /// This many entries, of which this many were throttled.
     pub const fn new(sent: usize, throttled: usize) -> Self {
         Self { sent, throttled }
     }

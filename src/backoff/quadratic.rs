@@ -1,4 +1,4 @@
-//! Delays that grow by the square.
+//! Delays that grow with the square of the retry.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::jitter::Jitter;
 use super::{BackoffStrategy, Retry};
 
-/// The table of the "simple backoff", in milliseconds: at once, then quickly, then ever more slowly.
+/// The table of the "simple backoff", in milliseconds: first none, then short, then longer delays.
 const SIMPLE: [u64; 10] = [0, 10, 10, 100, 100, 500, 500, 3000, 3000, 5000];
 
 /// The smallest step of a [`Duration`].
@@ -13,12 +13,12 @@ const NANOSECOND: Duration = Duration::from_nanos(1);
 
 /// Waits the `n`th delay of a table before retry `n`; the last one again for all later retries.
 ///
-/// Each delay is drawn from half of itself to one and a half times itself, the latter excluded, unless
+/// Each delay is drawn from between half of itself and one and a half times itself, the latter excluded, unless
 /// [`exact`](Self::exact) is set. Zero stays zero.
 ///
 /// # Defaults
 /// - the table: 0, 10, 10, 100, 100, 500, 500, 3000, 3000, 5000 ms
-/// - randomized, and the draws are not seeded
+/// - randomized, not seeded
 ///
 /// ```
 /// # use std::time::Duration;
@@ -40,14 +40,14 @@ impl Schedule {
         }
     }
 
-    /// Waits exactly what the table says.
+    /// Waits exactly the delays in the table.
     #[must_use]
     pub fn exact(mut self) -> Self {
         self.jitter = None;
         self
     }
 
-    /// Randomizes the delays by draws that are repeatable. A clone begins again from the seed.
+    /// Randomizes the delays with repeatable random numbers. A clone starts again from the seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.jitter = Some(Jitter::seeded(seed));
@@ -73,7 +73,7 @@ impl BackoffStrategy for Schedule {
         let Some(jitter) = &self.jitter else {
             return planned;
         };
-        // The half is rounded up, so that an odd delay stays inside the range at both ends. Of zero nothing is left.
+        // The half is rounded up, so that an odd delay stays inside the range at both ends. Zero stays zero.
         let half = planned.saturating_sub(planned / 2);
         let high = planned.saturating_add(half.saturating_sub(NANOSECOND));
         jitter.between(half, high)

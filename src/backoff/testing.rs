@@ -1,4 +1,4 @@
-//! What the tests of the strategies share.
+//! Shared by the tests of the strategies.
 
 use std::panic::{UnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{BackoffStrategy, Retry};
 
-/// Setting a value panics with a message about `option`, which is returned.
+/// Checks that setting a value panics with a message about `option`. Returns the message.
 #[track_caller]
 pub(crate) fn assert_refused<T>(option: &str, set: impl FnOnce() -> T + UnwindSafe) -> String {
     let panic = catch_unwind(set).err().expect("the value was taken");
@@ -39,7 +39,8 @@ pub(super) fn draws(strategy: &impl BackoffStrategy, retry: Retry) -> Vec<Durati
     (0..100_000).map(|_| strategy.delay(retry)).collect()
 }
 
-/// The draws reach from `low` to `high` and not beyond, and their mean is the middle, all within 1% of `high`.
+/// Checks that the draws reach from `low` to `high` and not beyond, and that their mean is the middle, all within 1% of
+/// `high`.
 pub(super) fn assert_uniform(draws: &[Duration], low: Duration, high: Duration) {
     let least = draws.iter().min().unwrap();
     let most = draws.iter().max().unwrap();
@@ -59,7 +60,7 @@ pub(super) fn assert_uniform(draws: &[Duration], low: Duration, high: Duration) 
     );
 }
 
-/// Any duration at all, the ends and the usual lengths more often.
+/// Any duration, with the ends and the usual lengths more often.
 pub(super) fn any_delay() -> impl Strategy<Value = Duration> {
     prop_oneof![
         Just(Duration::ZERO),
@@ -70,7 +71,7 @@ pub(super) fn any_delay() -> impl Strategy<Value = Duration> {
     ]
 }
 
-/// Any retry at all, also the 0th, which there is not.
+/// Any retry, including number 0, which does not occur.
 pub(super) fn any_retry() -> impl Strategy<Value = Retry> {
     let number = prop_oneof![0..40_u32, any::<u32>(), Just(u32::MAX)];
     (number, proptest::option::of(any_delay())).prop_map(|(number, previous)| Retry::new(number, previous))

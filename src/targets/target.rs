@@ -14,9 +14,9 @@ use crate::report::Undelivered;
 /// | for | methods |
 /// |---|---|
 /// | the log | [`name`](Self::name) |
-/// | an order that entries keep | [`lane`](Self::lane), [`supersedes`](Self::supersedes) |
-/// | what has to be asked before the first entry | [`prepare`](Self::prepare), [`preparation_fault`](Self::preparation_fault) |
-/// | what is added to an entry, or put elsewhere for its sake | [`complete`](Self::complete), [`clean_up`](Self::clean_up), [`weight`](Self::weight) |
+/// | entries that keep an order | [`lane`](Self::lane), [`supersedes`](Self::supersedes) |
+/// | information that is needed before the first entry | [`prepare`](Self::prepare), [`preparation_fault`](Self::preparation_fault) |
+/// | additions to an entry, or objects stored for it | [`complete`](Self::complete), [`clean_up`](Self::clean_up), [`weight`](Self::weight) |
 /// | capacity that is not counted in entries | [`units`](Self::units), [`send_metered`](Self::send_metered) |
 /// | capacity that is split among keys | [`partition_key`](Self::partition_key) |
 ///
@@ -57,24 +57,24 @@ use crate::report::Undelivered;
 /// against a simulated service with random answers.
 ///
 /// # Contract
-/// - **Shared.** All deliveries that are clones of each other, and all calls of each, share the target. Of one delivery, calls are
-///   [sent](Self::send) several at once, each in a task of its own; all other methods are called from the delivery's own task, one
-///   after the other.
-/// - **At once.** Methods that are not `async` hold up the delivery: they do no I/O and do not block.
-/// - **No retries.** A target makes one call. When to make the next one, and with which entries, is the delivery's.
-/// - **Dropped at any time.** So may any of the futures be: by a timeout, a cancellation, the end of the delivery. The delivery keeps
-///   the entries, so that none is lost.
-/// - **A panic** is caught and ends the delivery: what is not delivered is handed back as
-///   [`Cause::Stopped`](crate::Cause::Stopped), with the method in the fault and what the panic said as its source. A panic of
-///   `send` leaves its chunk [in doubt](Undelivered::may_have_been_delivered). Without `clean_up`, `name` and `preparation_fault` a
-///   delivery goes on: a panic of these ends none.
+/// - **Shared.** All deliveries that are clones of each other, and all of their calls, share the target. A delivery
+///   [sends](Self::send) several calls at once, each in a task of its own; it calls all other methods from its own task, one after
+///   the other.
+/// - **Immediate.** Methods that are not `async` block the delivery: they do no I/O and do not wait.
+/// - **No retries.** A target makes one call. The delivery decides when to make the next one, and with which entries.
+/// - **Cancel-safe.** Each future may be dropped at any time: by a timeout, a cancellation, the end of the delivery. The delivery
+///   keeps the entries, so none is lost.
+/// - **A panic** is caught and ends the delivery: undelivered entries are handed back as
+///   [`Cause::Stopped`](crate::Cause::Stopped), with the method in the fault and the message of the panic as its source. A panic of
+///   `send` leaves its chunk [in doubt](Undelivered::may_have_been_delivered). A panic of `clean_up`, `name` or
+///   `preparation_fault` does not end the delivery.
 pub trait BatchTarget: Send + Sync + 'static {
-    /// What is delivered.
+    /// The type of the entries.
     type Entry: Send + Sync + 'static;
 
-    // What every target writes.
+    // Required.
 
-    /// How much one call takes. Called once a delivery, before [`prepare`](Self::prepare).
+    /// The limits of one call. Called once for each delivery, before [`prepare`](Self::prepare).
     fn limits(&self) -> Limits;
 
     /// Checks one entry before anything is sent, and measures it. Called once for each entry, after it was read.
@@ -118,7 +118,7 @@ pub trait BatchTarget: Send + Sync + 'static {
         false
     }
 
-    // What has to be asked before the first entry.
+    // Information that is needed before the first entry.
 
     /// Gets what must be known before the first entry is checked, such as the schema of a table; a
     /// [`Lookup`](super::Lookup) asks for it once. Default: nothing.
@@ -136,7 +136,7 @@ pub trait BatchTarget: Send + Sync + 'static {
         None
     }
 
-    // What is added to an entry.
+    // Additions to an entry.
 
     /// Completes one entry, for example with an id by which the service recognizes a retry. Called once for each entry,
     /// after its [check](Self::check). The addition stays in an entry that is handed back, unless

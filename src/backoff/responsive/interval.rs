@@ -1,4 +1,4 @@
-//! The published interval after each call of each worker. It has no clock and no lock.
+//! The interval of the published algorithm, after each call of each worker. It has no clock and no lock.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::ResponsiveMetrics;
 use super::rules::Rules;
 use crate::backoff::Outcome;
 
-/// The interval at this moment, and what led to it.
+/// The current interval, and the counts that led to it.
 #[derive(Debug, Default)]
 pub(super) struct Interval {
     current: Duration,
@@ -23,7 +23,7 @@ impl Interval {
         self.metrics
     }
 
-    /// Takes what a call came to, and the sleep that follows the call.
+    /// Applies the result of a call, and the sleep that follows the call.
     pub(super) fn observe(&mut self, outcome: &Outcome, rules: &Rules) {
         if is_failure(outcome) {
             self.raise(rules);
@@ -33,7 +33,7 @@ impl Interval {
         self.metrics.hear(self.current);
     }
 
-    /// Back to no interval.
+    /// Resets to no interval.
     pub(super) fn reset(&mut self) {
         self.current = Duration::ZERO;
         self.successes = 0;
@@ -63,8 +63,8 @@ impl Interval {
     }
 }
 
-/// Something was throttled, or nothing got through. A call of which a part failed for another reason than the pace is no
-/// failure: going slower would not have helped. Nor is one that could not be made.
+/// Something was throttled, or nothing was accepted. A call of which a part failed for another reason than the pace is no
+/// failure, because a slower pace would not have helped. Nor is a call that could not be made.
 fn is_failure(outcome: &Outcome) -> bool {
     outcome.throttled > 0 || (outcome.failed > outcome.unsent && outcome.accepted == 0)
 }
@@ -77,7 +77,7 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// The published rules, but without chance.
+    /// The published rules without randomness.
     fn rules() -> Rules {
         Rules {
             randomization_factor: 0.0,
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// A call that took no time, `at` milliseconds after `start`.
+    /// A call without duration, `at` milliseconds after `start`.
     fn call(start: Instant, at: u32) -> Outcome {
         let moment = start + MILLISECOND * at;
         Outcome::new(moment, moment)
@@ -132,7 +132,7 @@ mod tests {
             call(start, 1).with_failed(3).with_accepted(1),
             call(start, 2).with_failed(3),
             call(start, 3).with_failed(3).with_refused(1),
-            // One that could not be made says nothing of the service.
+            // A call that could not be made tells nothing about the service.
             call(start, 4).with_failed(3).with_unsent(3),
         ];
         assert_eq!(intervals(&rules(), calls), [0, 500, 750, 750]);

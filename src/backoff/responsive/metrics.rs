@@ -1,23 +1,23 @@
-//! What the interval has been through.
+//! Counters of the interval.
 
 use std::time::Duration;
 
-/// What a [`Responsive`](super::Responsive) interval has been through since it was made. A reset does not clear it.
+/// Counters of a [`Responsive`](super::Responsive) interval since it was created. A reset does not clear them.
 ///
 /// The strategy has no clock and cannot see whether a worker has another call to make. It counts the interval once for each
-/// answer, also when no call follows it.
+/// answer, even if no call follows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ResponsiveMetrics {
-    /// Calls whose outcome was heard, failures and successes and those that are neither.
+    /// Calls with an observed outcome: failures, successes and others.
     pub invocations: u64,
-    /// How often rejections lengthened the interval, also when they met it at its longest.
+    /// How often rejections lengthened the interval, even if it was at its maximum.
     pub times_up: u64,
     /// How often successes shortened the interval.
     pub times_down: u64,
-    /// Answers that came while the interval was above zero.
+    /// Answers while the interval was above zero.
     pub sleeps: u64,
-    /// The sum of these intervals: with the published algorithm over all workers, not by the clock on the wall.
+    /// The sum of these intervals; with the published algorithm over all workers, not wall-clock time.
     pub slept: Duration,
 }
 

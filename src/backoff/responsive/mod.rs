@@ -23,23 +23,24 @@ use super::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter, growth};
 /// Responsive exponential backoff: an interval between calls, longer with rejections and shorter with successes.
 ///
 /// All workers that share the strategy share the interval: a call leaves no sooner than one interval after the call before
-/// it, whichever worker made that. A rejected entry goes with the next call; it does not rest on its own.
+/// it, of whichever worker. A rejected entry is sent with the next call, without a delay of its own.
 ///
-/// - Every 40 answers, or those of 2 s, are judged together by the share of their entries that was rejected.
-/// - More than a tenth of the entries lengthens the interval by half, as soon as the rejections are enough for that. There is
-///   none before the first time, which sets it to the initial interval. Calls that left before the last increase do not
-///   count, so a throttled service that rejects the calls of all workers at once lengthens it once.
-/// - Any smaller share shortens it by a tenth; in a row by twice and then four times as many tenths. Below the initial interval
-///   there is none.
-/// - What is rejected right after an increase is rejected at any pace. Such a share, up to 40%, is from then on tolerated
-///   on top of the tenth, until the next increase tells another. So calls that are throttled at random do not stall a
-///   delivery.
+/// - The answers are evaluated in windows of 40 answers or 2 s, by the share of their entries that was rejected.
+/// - A share of more than a tenth lengthens the interval by half, as soon as the window has enough rejections for it. The
+/// first time sets it to the initial interval. Calls that left before the last increase do not count, so a throttled
+/// service that rejects the calls of all workers at once lengthens it once.
+/// - Any smaller share shortens it by a tenth; in a row by twice and then four times as many tenths. An interval below the
+/// initial one becomes none.
+/// - The share that is still rejected right after an increase does not depend on the pace. From then on such a share, up to
+/// 40%, is tolerated in addition to the tenth, until the next increase measures it again. So calls that are throttled at
+/// random do not stall a delivery.
 ///
-/// Entries count as rejected when they were throttled, or when a whole call failed for a passing reason. Refused entries and
-/// calls that could not be made say nothing of the pace.
+/// Entries count as rejected when they were throttled, or when a whole call failed for a temporary reason. Refused entries
+/// and calls that could not be made tell nothing about the pace.
 ///
-/// In steady congestion 10 to 30% of the entries are rejected with 64 workers, 40 to 50% of items of mixed sizes and beside
-/// throttles at random, and 70% by a table of 50 writes/s: the price of a pace that is one number. [`Adaptive`](super::Adaptive) has about 1% rejected.
+/// In steady congestion 10 to 30% of the entries are rejected with 64 workers, 40 to 50% with items of mixed sizes and with
+/// additional random throttles, and 70% with a table of 50 writes/s: the price of a pace that is one number.
+/// [`Adaptive`](super::Adaptive) has about 1% rejected.
 ///
 /// [`published`](Self::published) is the algorithm as it was published.
 ///
@@ -51,10 +52,10 @@ use super::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter, growth};
 /// - `down_threshold`: 40 answers
 /// - `randomization_factor`: 0
 /// - `max_randomization`: 2 min
-/// - the draws are not seeded
+/// - not seeded
 ///
-/// It is not `Clone`, because a copy would keep an interval of its own. To look at the interval while it is in use, keep
-/// an `Arc` of the strategy and hand a clone of that to the options; it is a strategy as well.
+/// It is not `Clone`, because a copy would have an interval of its own. To read the interval while it is in use, keep an
+/// `Arc` of the strategy and give a clone of it to the options; an `Arc` of a strategy is a strategy too.
 ///
 /// ```
 /// # use std::{sync::Arc, time::Duration};
@@ -84,10 +85,10 @@ impl Responsive {
 
     /// The algorithm as it was published: each worker waits for the interval after each of its calls.
     ///
-    /// A call is a failure when any of its entries was throttled, or when some failed for a passing reason and none was
+    /// A call is a failure when any of its entries was throttled, or when some failed for a temporary reason and none was
     /// accepted; it is a success when it is no failure and something was accepted. Each failure lengthens the interval, and
-    /// ten successes, in a row or not, shorten it. With 64 workers that are throttled at once it goes from none to the longest
-    /// interval in one wave.
+    /// ten successes, in a row or not, shorten it. With 64 workers that are throttled at once, the interval grows from none
+    /// to the maximum at once.
     ///
     /// # Defaults
     /// - `initial_interval`: 500 ms
@@ -101,10 +102,10 @@ impl Responsive {
         Self::new(Rules::published(), State::Published(Interval::default()))
     }
 
-    /// The interval after the first increase. An interval that gets shorter than this is none. Default 100 µs.
+    /// The interval after the first increase. A shorter interval becomes none. Default 100 µs.
     ///
     /// # Panics
-    /// When the interval is zero: no multiplier could make it longer.
+    /// When the interval is zero, because no multiplier could lengthen it.
     #[must_use]
     #[track_caller]
     pub fn initial_interval(mut self, interval: Duration) -> Self {
@@ -120,7 +121,7 @@ impl Responsive {
         self
     }
 
-    /// How many times longer an increase makes the interval. Default 1.5.
+    /// The factor of an increase. Default 1.5.
     ///
     /// # Panics
     /// When the multiplier is below 1, infinite or not a number.
@@ -132,7 +133,7 @@ impl Responsive {
         self
     }
 
-    /// What part of the interval a decrease leaves. Default 0.9.
+    /// The factor of a decrease. Default 0.9.
     ///
     /// # Panics
     /// When the multiplier is not between 0 and 1, both excluded.
@@ -147,9 +148,9 @@ impl Responsive {
         self
     }
 
-    /// How many answers are judged together. Default 40.
+    /// How many answers are evaluated together. Default 40.
     ///
-    /// With [`published`](Self::published), how many successes make the interval shorter.
+    /// With [`published`](Self::published), how many successes shorten the interval.
     ///
     /// # Panics
     /// When the threshold is 0.
@@ -161,7 +162,7 @@ impl Responsive {
         self
     }
 
-    /// What part of itself a new interval may be longer or shorter by chance; 0 for no chance. Default 0.
+    /// The relative amount by which a new interval may randomly be longer or shorter; 0 for none. Default 0.
     ///
     /// The interval after a first increase is always the initial one.
     ///
@@ -178,21 +179,21 @@ impl Responsive {
         self
     }
 
-    /// The most that a new interval is longer or shorter by chance. Default 2 min.
+    /// The absolute maximum of the random part of a new interval. Default 2 min.
     #[must_use]
     pub fn max_randomization(mut self, most: Duration) -> Self {
         self.rules.max_randomization = most;
         self
     }
 
-    /// Makes the draws repeatable.
+    /// Makes the random numbers repeatable.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.rules.jitter = Jitter::seeded(seed);
         self
     }
 
-    /// The interval at the moment. Zero while the service keeps up.
+    /// The current interval. Zero while the service keeps up.
     pub fn interval(&self) -> Duration {
         match &*self.lock() {
             State::Shared(interval) => interval.current(),
@@ -200,7 +201,7 @@ impl Responsive {
         }
     }
 
-    /// What the interval has been through.
+    /// The counters of the interval.
     pub fn metrics(&self) -> ResponsiveMetrics {
         match &*self.lock() {
             State::Shared(interval) => interval.metrics(),
@@ -208,7 +209,7 @@ impl Responsive {
         }
     }
 
-    // Every step of the state machine leaves a state that is good to go on with, so a poisoned lock is.
+    // Every step of the state machine leaves a valid state, so a poisoned lock is still usable.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,12 +1,12 @@
-//! The picture that responsive exponential backoff was published with, drawn again: the delay before each request of one
-//! worker, and whether the request succeeded.
+//! The picture with which responsive exponential backoff was published, computed again: the delay before each request of
+//! one worker, and whether the request succeeded.
 
 use std::time::{Duration, Instant};
 
 use super::Responsive;
 use crate::backoff::{Outcome, Pace};
 
-/// One stretch of requests with the same delay: microseconds, fate, requests.
+/// Consecutive requests with the same delay: microseconds, fate, number of requests.
 type Stretch = (u128, Fate, usize);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! How far the interval moves.
+//! How much the interval changes.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::backoff::jitter::Jitter;
 /// The options of [`Responsive`](super::Responsive).
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// Never zero: the first failure could not raise it.
+    /// Not zero: otherwise the first failure could not raise it.
     pub(super) initial: Duration,
     pub(super) max: Duration,
     /// Finite, at least 1.
     pub(super) up: f64,
     /// Between 0 and 1, both excluded.
     pub(super) down: f64,
-    /// Successes of the published algorithm, answers of the shared interval. Never zero.
+    /// Successes in the published algorithm, answers in the shared interval. Not zero.
     pub(super) threshold: u32,
     /// From 0 to 1.
     pub(super) randomization_factor: f64,
@@ -24,7 +24,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// What carries 64 workers through the scenarios of the pacing bench; see `benches/RESULTS.md`.
+    /// Values with which 64 workers pass the scenarios of the pacing bench; see `benches/RESULTS.md`.
     pub(super) fn shared() -> Self {
         Self {
             initial: Duration::from_micros(100),
@@ -35,7 +35,7 @@ impl Rules {
         }
     }
 
-    /// The numbers that responsive exponential backoff was published with.
+    /// The values with which responsive exponential backoff was published.
     pub(super) fn published() -> Self {
         Self {
             initial: Duration::from_millis(500),
@@ -64,8 +64,8 @@ impl Rules {
         let next = self
             .jitter
             .between(interval.saturating_sub(reach), interval.saturating_add(reach));
-        // The initial interval is taken as it is, so the longest is not shorter. Chance can make the interval longer on
-        // the way down, too.
+        // The initial interval is not randomized, so the maximum must not be below it. Randomness can lengthen the interval
+        // on the way down, too.
         next.min(self.max.max(self.initial))
     }
 }

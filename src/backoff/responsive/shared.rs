@@ -13,33 +13,33 @@ const TOLERATED: f64 = 0.1;
 /// The largest share that can be unavoidable. A share above it always lengthens the interval.
 const MOST_UNAVOIDABLE: f64 = 0.4;
 
-/// Answers are judged after this time even if they are few, so that an interval of 250 ms shortens within seconds.
+/// The window ends after this time even with few answers, so that an interval of 250 ms shortens within seconds.
 const LONGEST_WINDOW: Duration = Duration::from_secs(2);
 
 /// How often the step down may double: from 0.9 to 0.9^4, which is 0.66.
 const DOUBLINGS: u32 = 2;
 
-/// Departures that timers delay, which have the precision of a millisecond, are made up for within this time.
+/// Delays of timers, which have a precision of a millisecond, are compensated within this time.
 const MADE_UP: Duration = Duration::from_millis(2);
 
-/// The interval at this moment, when the next call may leave, and the answers since the last verdict.
+/// The current interval, when the next call may leave, and the answers in the current window.
 #[derive(Debug, Default)]
 pub(super) struct SharedInterval {
     current: Duration,
     next: Option<Instant>,
-    /// When the call was answered that lengthened the interval last.
+    /// The end of the call that last lengthened the interval.
     raised_at: Option<Instant>,
     window: Window,
-    /// The share that is rejected at any pace: what the last increase did not cure.
+    /// The share that is rejected at any pace: measured after the last increase.
     unavoidable: f64,
-    /// The last verdict was an increase, so the next one tells what it cured.
+    /// Whether the last window ended with an increase, so that the next one measures its effect.
     has_risen: bool,
     /// Decreases in a row.
     decreases: u32,
     metrics: ResponsiveMetrics,
 }
 
-/// Answers that are judged together.
+/// Answers that are evaluated together.
 #[derive(Debug, Default)]
 struct Window {
     opened_at: Option<Instant>,
@@ -90,7 +90,7 @@ impl SharedInterval {
         }
     }
 
-    /// Back to no interval. The moment of the last increase is kept: calls that left before it are still no news.
+    /// Resets to no interval. The time of the last increase is kept: calls that left before it still do not count.
     pub(super) fn reset(&mut self) {
         *self = Self {
             raised_at: self.raised_at,
@@ -99,10 +99,10 @@ impl SharedInterval {
         };
     }
 
-    /// Whether the call has waited for the interval of the last increase, so that its answer tells of it.
+    /// Whether the call has waited for the interval of the last increase, so that its answer reflects it.
     ///
-    /// A call that left in the very instant of the increase left, in all likelihood, before it; but a clock that stands
-    /// still must not keep the interval away once it has gone.
+    /// A call that left in the same instant as the increase probably left before it; but with a paused clock such calls
+    /// must count once the interval is over.
     fn is_news(&self, outcome: &Outcome) -> bool {
         self.raised_at.is_none_or(|raised_at| {
             outcome.sent_at > raised_at || (outcome.sent_at == raised_at && self.current.is_zero())
@@ -135,7 +135,7 @@ impl SharedInterval {
         self.metrics.times_down = self.metrics.times_down.saturating_add(1);
     }
 
-    /// Ends the window. The first one after an increase tells what share the increase did not cure.
+    /// Ends the window. The first window after an increase measures the share that the increase did not reduce.
     fn close(&mut self) {
         let share = self.window.rejected / self.window.answers;
         if self.has_risen && share <= MOST_UNAVOIDABLE {
@@ -145,10 +145,10 @@ impl SharedInterval {
     }
 }
 
-/// What part of the entries was rejected, from 0 to 1; nothing for a call that says nothing of the pace.
+/// The share of rejected entries, from 0 to 1; `None` for a call that tells nothing about the pace.
 ///
-/// Failures count as rejections when the whole call failed. Entries beside accepted ones that failed for another reason
-/// than the pace would not have been helped by a slower one.
+/// Failures count as rejections when the whole call failed. When a part of a call failed for another reason than the pace,
+/// a slower pace would not have helped.
 #[expect(clippy::cast_precision_loss, reason = "a call has few entries")]
 fn rejected_share(outcome: &Outcome) -> Option<f64> {
     let failed = outcome.failed.saturating_sub(outcome.unsent);
@@ -163,7 +163,7 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// A worker whose calls take 8 ms, and what it came to.
+    /// A worker whose calls take 8 ms, and the interval that results.
     struct Worker {
         now: Instant,
         interval: SharedInterval,
@@ -179,7 +179,7 @@ mod tests {
             }
         }
 
-        /// Makes so many calls of ten entries of which so many are throttled.
+        /// Makes `count` calls of ten entries of which `throttled` are throttled.
         fn calls(&mut self, count: usize, throttled: usize) -> Duration {
             for _ in 0..count {
                 if let Admission::WaitUntil(next) = self.interval.admit(self.now, &Waiter::new(10)) {
@@ -213,7 +213,7 @@ mod tests {
         let mut worker = Worker::new();
         assert_eq!(worker.calls(4, 10), Duration::ZERO);
         assert_eq!(worker.calls(1, 10), worker.rules.initial);
-        // The first of them leaves in the instant of the increase.
+        // The first of them leaves in the same instant as the increase.
         assert_eq!(worker.calls(6, 10), worker.rules.initial * 3 / 2);
     }
 

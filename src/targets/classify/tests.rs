@@ -1,4 +1,4 @@
-//! Each code, status and failure, and what it means.
+//! The meaning of each code, status and failure.
 
 use std::io;
 
@@ -22,7 +22,7 @@ fn failed(error: SdkError<ErrorMetadata, HttpResponse>) -> Answer {
     classify(error)
 }
 
-/// One word for each answer, so that tables of them can be read.
+/// One word for each answer, for readable tables.
 fn told(answer: &Answer) -> String {
     match answer {
         Answer::Whole(verdict) => told_of(verdict),
@@ -128,7 +128,7 @@ fn failures_before_an_answer_are_judged_by_what_was_sent() {
             "Connection, perhaps applied",
         ),
         (SdkError::dispatch_failure(ConnectorError::io(refused())), "Setup"),
-        // What an HTTP client may also report after it has sent.
+        // Errors that an HTTP client may also report after it has sent the request.
         (
             SdkError::dispatch_failure(ConnectorError::user(source())),
             "Connection, perhaps applied",

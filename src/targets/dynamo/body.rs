@@ -1,6 +1,6 @@
-//! The bytes of a call's body, as the SDK writes it.
+//! The size of a call's body, as the SDK writes it.
 //!
-//! DynamoDB limits the body, and the body exceeds what the items count: base64, escapes, type tags.
+//! DynamoDB limits the body, which is larger than the size of the items: base64, escapes, type tags.
 
 use std::collections::HashMap;
 
@@ -8,28 +8,28 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use aws_smithy_types::base64;
 
-/// Bytes that a call's question takes what capacity it takes.
+/// Bytes that a call needs to ask for the capacity that it consumes.
 pub(super) const ASKING: usize = r#","ReturnConsumedCapacity":"TOTAL""#.len();
 
 const QUOTES: usize = r#""""#.len();
 const COLON: usize = ":".len();
 const COMMA: usize = ",".len();
 
-/// Bytes of a character that is escaped by its code.
+/// Bytes of a character that is escaped by its code point.
 const CODE: usize = r"\u0000".len();
 
-/// A call full of requests that count as long as they might be takes up one part of so many of its body: few calls are that
-/// full. And as many of them as a delivery lets wait stay within the bytes that it lets wait.
+/// Requests below this part of the body's limit are counted at their largest possible size. Few calls are so full that this
+/// matters, and the entries that may wait in memory stay within their limit as well.
 const SMALL_PART: usize = 100;
 
-/// Bytes of a body that writes to `table`, without its requests. The comma that each request but the last has is counted by
-/// [`request`], so one is taken off here.
+/// Bytes of a body that writes to `table`, without its requests. [`request`] counts a comma after each request, so one is
+/// subtracted here.
 pub(super) fn envelope(table: &str) -> usize {
     r#"{"RequestItems":{:[]}}"#.len() + QUOTES + text_bytes(table) - COMMA
 }
 
-/// Bytes that one request takes up of a body with room for so many, in so many requests. A small one counts as long as it
-/// might be, so that its text need not be looked at; see [`request`].
+/// Bytes that one request takes in a body with `room` bytes for at most `requests` requests. A small request is counted at
+/// its largest possible size, so that its text need not be read; see [`request`].
 pub(super) fn taken(request: &WriteRequest, room: usize, requests: usize) -> usize {
     let longest = Counter(most_text_bytes).request(request);
     if longest < room / SMALL_PART / requests.max(1) {
@@ -44,7 +44,7 @@ pub(super) fn request(request: &WriteRequest) -> usize {
     Counter(text_bytes).request(request) + COMMA
 }
 
-/// Counts bytes of JSON; those of a text between its quotes as it is told.
+/// Counts bytes of JSON; the field counts the bytes of a text between its quotes.
 #[derive(Clone, Copy)]
 struct Counter<Text>(Text);
 
@@ -66,7 +66,7 @@ impl<Text: Fn(&str) -> usize + Copy> Counter<Text> {
         })
     }
 
-    /// `{"S":"…"}` and its like.
+    /// `{"S":"…"}` and the other types.
     fn value(self, value: &AttributeValue) -> usize {
         match value {
             AttributeValue::S(text) => r#"{"S":}"#.len() + self.string(text),
@@ -81,7 +81,7 @@ impl<Text: Fn(&str) -> usize + Copy> Counter<Text> {
             AttributeValue::Bool(false) => r#"{"BOOL":false}"#.len(),
             AttributeValue::Null(true) => r#"{"NULL":true}"#.len(),
             AttributeValue::Null(false) => r#"{"NULL":false}"#.len(),
-            // An entry with a value that is not known does not pass its check.
+            // An entry with a value of an unknown type does not pass its check.
             _ => 0,
         }
     }
@@ -98,12 +98,12 @@ fn text_bytes(text: &str) -> usize {
     text.len() + (r"\n".len() - 1) * letters + (CODE - 1) * codes
 }
 
-/// The bytes that there are at most between its quotes, without a look at the text: as if all of it were escaped.
+/// An upper bound of the bytes between its quotes, without reading the text: as if all of it were escaped.
 fn most_text_bytes(text: &str) -> usize {
     CODE * text.len()
 }
 
-/// Whether a letter stands for the byte in its escape; other bytes below 0x20 are escaped by their code.
+/// Whether the byte has an escape of two characters; other bytes below 0x20 are escaped by their code point.
 fn has_letter(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | 0x08 | 0x0C | b'\n' | b'\r' | b'\t')
 }

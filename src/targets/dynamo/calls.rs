@@ -18,7 +18,7 @@ use super::table::{consumed, short_name};
 use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 
-/// The client, and what each call changes in its configuration.
+/// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
 pub(super) struct Calls {
     client: Client,
@@ -33,7 +33,7 @@ impl Calls {
         }
     }
 
-    /// Makes one call with the requests of each table, which may ask for the capacity that it takes.
+    /// Makes one call with the requests of each table, and may ask for the consumed capacity.
     pub(super) async fn write(
         &self,
         requests: HashMap<String, Vec<WriteRequest>>,
@@ -66,7 +66,7 @@ impl Calls {
         result
     }
 
-    /// Makes one call that reads from a table, and asks for the capacity that it takes.
+    /// Makes one call that reads from a table, and asks for the consumed capacity.
     pub(super) async fn read(
         &self,
         table: &str,

@@ -1,7 +1,7 @@
-//! What DynamoDB would refuse in one write, as far as it can be known without the table's key.
+//! Finds writes that DynamoDB would refuse, as far as that is possible without the table's key.
 //!
-//! One bad request takes the whole call down, so it is found before the call. Where AWS's documents and its service disagree,
-//! the write passes: the service decides.
+//! One invalid request causes the whole call to be refused, so it is found before the call. Where AWS's documentation and
+//! the service disagree, the write passes and the service decides.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -14,7 +14,7 @@ use super::size::{CONTAINER, ELEMENT, value_size};
 use crate::invalid::InvalidEntry;
 
 /// Levels of a value inside an item. The attribute's own value is the first level: 31 maps around a string are accepted, 32
-/// are refused, also if the innermost is empty.
+/// are refused, even if the innermost one is empty.
 const MAX_LEVELS: usize = 32;
 
 /// Bytes of an attribute's name: less than 64 KiB.
@@ -25,7 +25,7 @@ const MAX_KEY_ATTRIBUTES: usize = 2;
 
 type Attributes = HashMap<String, AttributeValue>;
 
-/// Checks one write. An item may have `item_bytes`.
+/// Checks one write. An item may have at most `item_bytes`.
 pub(super) fn check(request: &WriteRequest, item_bytes: usize) -> Result<(), InvalidEntry> {
     match (request.put_request(), request.delete_request()) {
         (Some(put), None) => item(put.item(), item_bytes),
@@ -78,7 +78,7 @@ pub(super) fn key(key: &Attributes) -> Result<(), InvalidEntry> {
     let sizes = || key.values().map(value_size);
     at_most("key attribute", MAX_PARTITION_KEY_BYTES, sizes().max().unwrap_or(0))?;
     if key.len() == MAX_KEY_ATTRIBUTES {
-        // Which of the two is the sort key only the table knows. It is not smaller than the smaller one.
+        // Only the table knows which of the two is the sort key. It is at least as large as the smaller one.
         at_most("sort key", MAX_SORT_KEY_BYTES, sizes().min().unwrap_or(0))?;
     }
     Ok(())
@@ -91,7 +91,7 @@ fn at_most(part: &'static str, limit: usize, actual: usize) -> Result<(), Invali
     Err(InvalidEntry::TooLarge { part, limit, actual })
 }
 
-/// Checks attributes, and returns the bytes that DynamoDB counts for them: one look at each is enough for both.
+/// Checks attributes, and returns the bytes that DynamoDB counts for them, in one pass.
 fn attributes(attributes: &Attributes, level: usize) -> Result<usize, InvalidEntry> {
     attributes.iter().try_fold(0, |size, (name, attribute)| {
         if name.is_empty() {
@@ -160,8 +160,8 @@ fn set<T: Eq + Hash>(
     Ok(())
 }
 
-/// Levels of a value that may be nested without end, so without recursion. A list or a map has a level inside, also if that is
-/// empty.
+/// Levels of a value, computed without recursion because the nesting is unlimited. A list or a map has a level inside, even
+/// if it is empty.
 fn levels(value: &AttributeValue) -> usize {
     let mut deepest = 0;
     let mut waiting = vec![(value, 1)];

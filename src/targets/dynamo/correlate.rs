@@ -1,4 +1,4 @@
-//! Which of the writes sent came back unprocessed.
+//! Which of the writes in a call were returned as unprocessed.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use crate::targets::answer::{Answer, Fault, Rejection, Verdict};
 
 /// Reads `UnprocessedItems` after writes to one table.
 ///
-/// The field is keyed by the table's name or ARN, as the request was. Whatever the key is, what stands under it was sent by
-/// this call.
+/// The field is keyed by the table's name or ARN, as in the request. Whatever the key is, its writes were sent by this
+/// call.
 ///
-/// When a write comes back that was not sent, one that was sent came back changed, and which one cannot be told. Writes to
-/// DynamoDB can be repeated without harm, so each one that is not accounted for otherwise is sent again.
+/// A returned write that was not sent is a sent one in changed form, and it is not known which. Writes to DynamoDB can be
+/// repeated without harm, so every write that is not matched otherwise is sent again.
 pub(super) fn verdicts(sent: &[WriteRequest], unprocessed: Option<&HashMap<String, Vec<WriteRequest>>>) -> Answer {
     let Some(unprocessed) = unprocessed else {
         return Answer::Whole(unanswered(NOTHING_SAID));
@@ -30,8 +30,8 @@ pub(super) fn verdicts(sent: &[WriteRequest], unprocessed: Option<&HashMap<Strin
 
 /// Reads `UnprocessedItems` after writes to several tables.
 ///
-/// Each table is read by itself, since two tables may have been sent the same item. What stands under a name that was not
-/// asked for puts all of them in doubt.
+/// Each table is read separately, because two tables may have been sent the same item. A table that was not written to puts
+/// all writes in doubt.
 pub(super) fn verdicts_by_table(
     sent: &[TableWrite],
     unprocessed: Option<&HashMap<String, Vec<WriteRequest>>>,
@@ -63,7 +63,7 @@ pub(super) fn verdicts_by_table(
     Answer::Each(verdicts)
 }
 
-/// A name and the ARN that ends in it are one table, as a call goes to one account and region.
+/// A name and the ARN that ends in it are one table, because a call goes to one account and region.
 fn same_table(one: &str, other: &str) -> bool {
     fn name(table: &str) -> &str {
         table.rsplit(":table/").next().unwrap_or(table)
@@ -71,14 +71,14 @@ fn same_table(one: &str, other: &str) -> bool {
     name(one) == name(other)
 }
 
-/// The service always sends the field, empty when all is done. An answer without it says nothing.
+/// The service always sends the field; it is empty when everything was processed. An answer without it tells nothing.
 const NOTHING_SAID: &str = "no UnprocessedItems";
 
 fn of_table(sent: &[&WriteRequest], mut unmatched: Vec<&WriteRequest>) -> Vec<Verdict> {
     let mut returned = vec![false; sent.len()];
     match_all(sent, &mut returned, &mut unmatched, |sent, request| sent == request);
     match_all(sent, &mut returned, &mut unmatched, same_request);
-    // What is left may be named twice.
+    // The remaining ones may be named twice.
     unmatched.retain(|request| !sent.iter().any(|sent| same_request(sent, request)));
 
     let strangers = unmatched.len();
@@ -93,7 +93,7 @@ fn of_table(sent: &[&WriteRequest], mut unmatched: Vec<&WriteRequest>) -> Vec<Ve
     returned.into_iter().map(verdict).collect()
 }
 
-/// Marks a write sent for each of the `unmatched` that is the same, and drops that one from the `unmatched`.
+/// Marks a sent write for each equal one in `unmatched`, and removes that one from `unmatched`.
 fn match_all(
     sent: &[&WriteRequest],
     returned: &mut [bool],
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn equal_spellings_are_matched_before_equal_values() {
-        // Not two writes that the loop sends together, but the exact one must be found whatever the order.
+        // The engine never sends these two together; they test that the exact match wins in any order.
         let sent = [item("a", "1.0"), item("a", "1")];
         assert_eq!(told(&verdicts(&sent, Some(&returned(vec![item("a", "1")])))), ".u");
         let both = returned(vec![item("a", "1"), item("a", "1")]);

@@ -1,4 +1,4 @@
-//! How a table's key becomes known.
+//! Asks for the key of a table.
 
 use tracing::{debug, warn};
 
@@ -15,7 +15,7 @@ pub(super) async fn ask(key: &Lookup<KeySchema>, calls: &Calls, table: &str, des
     };
     let code = fault.code();
     if code == "ResourceNotFoundException" {
-        // The writes will say it as well, and as an error.
+        // The writes will fail with the same error, so no warning is needed.
         return debug!(target: LOOKUP, destination, code, "no such table");
     }
     let advice = match LookupError::advice(&fault) {

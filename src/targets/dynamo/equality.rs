@@ -1,7 +1,7 @@
-//! When two writes are the same to DynamoDB, however they are spelled.
+//! When two writes are equal to DynamoDB, whatever their spelling.
 //!
-//! DynamoDB keeps numbers by value and sets without an order, and `NULL` has but one value, so what it hands back need not
-//! be what was sent byte by byte.
+//! DynamoDB stores numbers by value and sets without an order, and `NULL` has a single value. So a returned write need not
+//! equal the sent one byte by byte.
 
 use std::collections::{HashMap, HashSet};
 
@@ -56,7 +56,7 @@ fn bytes(blobs: &[aws_sdk_dynamodb::primitives::Blob]) -> impl Iterator<Item = &
     blobs.iter().map(AsRef::as_ref)
 }
 
-/// Sets with a member that is no number are refused before they are sent, so they are never the same.
+/// Sets with a member that is no number are refused before they are sent, so they are never equal.
 fn same_numbers(one: &[String], other: &[String]) -> bool {
     let members = |set: &[String]| {
         set.iter()

@@ -29,11 +29,11 @@ pub(super) struct KeySchema {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct KeyAttribute {
     name: String,
-    /// Of what type it is; `None` when only the name was given.
+    /// The type; `None` if only the name was given.
     type_: Option<ScalarAttributeType>,
 }
 
-/// A key's value as DynamoDB compares it: by type, and numbers by value.
+/// A key value as DynamoDB compares it: by type, and numbers by value.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum KeyValue<'a> {
     Text(&'a str),
@@ -42,7 +42,7 @@ pub(super) enum KeyValue<'a> {
 }
 
 impl KeySchema {
-    /// The attributes with these names, of whatever type they are.
+    /// The attributes with these names, of any type.
     pub(super) fn named(partition: String, sort: Option<String>) -> Self {
         let attribute = |name| KeyAttribute { name, type_: None };
         Self {
@@ -51,7 +51,7 @@ impl KeySchema {
         }
     }
 
-    /// What the service tells of a table.
+    /// The key in a description of a table.
     pub(super) fn described(table: &TableDescription) -> Option<Self> {
         let type_of = |name: &str| {
             let mut definitions = table.attribute_definitions().iter();
@@ -75,7 +75,7 @@ impl KeySchema {
         })
     }
 
-    /// Checks that the write has a key that the table takes.
+    /// Checks that the write has a key that the table accepts.
     pub(super) fn check(&self, request: &WriteRequest) -> Result<(), InvalidEntry> {
         let Some(attributes) = attributes(request) else {
             return Ok(());
@@ -100,7 +100,7 @@ impl KeySchema {
         Some(Lane::exclusive(&(table, self.values(request)?)))
     }
 
-    /// A hash of the table and the value of the partition key, which decides on the partition that takes the write.
+    /// A hash of the table and of the partition key's value, which determines the partition.
     pub(super) fn partition_key(&self, table: &str, request: &WriteRequest) -> Option<u64> {
         let partition = KeyValue::read(self.partition.value(attributes(request)?)?)?;
         Some(hash_of(&(table, partition)))
@@ -122,11 +122,11 @@ impl KeySchema {
     }
 }
 
-/// Attributes of an item up to which it is faster to compare names than to hash one. Most items are that small.
+/// Up to this number of attributes, comparing names is faster than hashing one. Most items are that small.
 const FEW: usize = 8;
 
 impl KeyAttribute {
-    /// Its value in an item or in a key. Asked for twice an entry, for the check and for the lane.
+    /// Its value in an item or in a key. Called twice for each entry, for the check and for the lane.
     fn value<'a>(&self, attributes: &'a Attributes) -> Option<&'a AttributeValue> {
         if attributes.len() > FEW {
             return attributes.get(&self.name);
@@ -140,7 +140,7 @@ impl KeyAttribute {
         let (type_, actual) = match value {
             AttributeValue::S(text) => (ScalarAttributeType::S, text.len()),
             AttributeValue::B(bytes) => (ScalarAttributeType::B, bytes.as_ref().len()),
-            // No number is empty, or too large for a key.
+            // A number is never empty, nor too large for a key.
             AttributeValue::N(_) => (ScalarAttributeType::N, 1),
             _ => {
                 let rule = "a string, a number or binary";

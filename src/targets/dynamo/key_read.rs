@@ -1,4 +1,4 @@
-//! A key whose item is asked for.
+//! A key whose item is read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 type Attributes = HashMap<String, AttributeValue>;
 
-/// A key whose item is asked for, and the item when it has come. A clone is the same one.
+/// A key whose item is read, and the item once it was read. A clone shares the item.
 #[derive(Clone)]
 pub struct KeyRead {
     key: Attributes,
@@ -16,7 +16,7 @@ pub struct KeyRead {
 }
 
 impl KeyRead {
-    /// Asks for the item with this primary key: its partition key, and the sort key where the table has one.
+    /// Reads the item with this primary key: its partition key, and the sort key if the table has one.
     pub fn new(key: Attributes) -> Self {
         Self {
             key,
@@ -29,12 +29,12 @@ impl KeyRead {
         &self.key
     }
 
-    /// The primary key, without a copy.
+    /// The primary key, without a clone.
     pub fn into_key(self) -> Attributes {
         self.key
     }
 
-    /// Takes the item, if it has come. None has once the read has come to a good end: then the table has no item with this key.
+    /// Takes the item, if it was read. If the read was delivered and there is none, the table has no item with this key.
     pub fn take_item(&self) -> Option<Attributes> {
         self.item.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -44,7 +44,7 @@ impl KeyRead {
     }
 }
 
-/// Without the key, which is content.
+/// Without the key, which is content of the entry.
 impl fmt::Debug for KeyRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyRead").finish_non_exhaustive()

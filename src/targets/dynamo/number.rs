@@ -10,17 +10,17 @@ const MAX_DIGITS: u32 = 38;
 const MIN_MAGNITUDE: i64 = -130;
 const MAX_MAGNITUDE: i64 = 125;
 
-/// Bytes of the largest number, as DynamoDB Local counts them: also of a negative one of 38 digits in twenty pairs, which would
-/// have one byte more.
+/// Bytes of the largest number, as DynamoDB Local counts them, even for a negative one of 38 digits in twenty pairs, which
+/// would have one byte more.
 pub(super) const MAX_SIZE: usize = 21;
 
-/// A number in the one form that all its spellings share: `1`, `1.0`, `+01` and `10e-1` are the same number.
+/// A number in a form that is the same for all of its spellings: `1`, `1.0`, `+01` and `10e-1` are the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Number {
     negative: bool,
     /// The significant digits, without zeros at the end. 38 digits fit in 128 bits.
     digits: u128,
-    /// How many these are; none of zero.
+    /// Their count; 0 for zero.
     length: u32,
     /// The power of ten of the last significant digit.
     exponent: i64,
@@ -61,7 +61,7 @@ impl Number {
             };
             has_digits = true;
             fraction += i64::from(has_point);
-            // It wraps beyond 38 digits, and then it is zeros that do not count, or the number is refused.
+            // It overflows beyond 38 digits; then the digits are zeros that do not count, or the number is refused.
             digits = digits.wrapping_mul(10).wrapping_add(digit.into());
             length = length.saturating_add((length > 0 || digit > 0).into());
             if digit > 0 {
@@ -76,7 +76,7 @@ impl Number {
         }
         let last = exponent.saturating_sub(fraction);
         if number.length == 0 {
-            // DynamoDB reads into a decimal whose scale has 32 bits, before it looks at the value.
+            // DynamoDB first parses a decimal whose scale has 32 bits, and only then checks the value.
             return match i32::try_from(last.saturating_neg()) {
                 Ok(_) => Ok(Self::ZERO),
                 Err(_) => Err(malformed("with an exponent of at most 32 bits")),
@@ -91,14 +91,14 @@ impl Number {
         }
     }
 
-    /// Bytes that DynamoDB counts: a byte for two digits, in pairs that the decimal point divides, one for the exponent, and
-    /// one for the sign of a negative number.
+    /// Bytes that DynamoDB counts: one for each two digits, in pairs that the decimal point aligns, one for the exponent,
+    /// and one for the sign of a negative number.
     pub(super) fn size(self) -> usize {
         if self.length == 0 {
             return 1;
         }
         let digits = self.length as usize;
-        // The first digit is alone in its pair when its power of ten is even; the last one then needs a pair as well.
+        // The first digit is alone in its pair if its power of ten is even; then the last digit needs a pair as well.
         let split = digits.is_multiple_of(2) && self.magnitude() % 2 == 0;
         let size = 1 + digits.div_ceil(2) + usize::from(split) + usize::from(self.negative);
         size.min(MAX_SIZE)
@@ -110,12 +110,12 @@ impl Number {
     }
 }
 
-/// Whether two spellings are one number. What is no number is equal to nothing but itself.
+/// Whether two spellings are one number. A text that is no number equals only itself.
 pub(super) fn same_number(one: &str, other: &str) -> bool {
     one == other || matches!((Number::parse(one), Number::parse(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Whether there is a minus, and what follows the sign if there is one.
+/// Whether there is a minus, and the text after the sign.
 fn signed(text: &[u8]) -> (bool, &[u8]) {
     match text {
         [b'-', rest @ ..] => (true, rest),
@@ -124,7 +124,7 @@ fn signed(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// The exponent, saturated: no length of digits can make up for one of eighteen.
+/// The exponent, saturated: no number of digits compensates for an exponent of eighteen digits.
 fn power(text: &[u8]) -> Option<i64> {
     let (negative, digits) = signed(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

@@ -23,21 +23,22 @@ use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdic
 /// Keys in a call. From the API reference of `BatchGetItem`.
 pub const MAX_KEYS: usize = 100;
 
-/// Bytes of the items of an answer: 16 MB. What is beyond comes back as unprocessed. From the API reference of `BatchGetItem`.
+/// Bytes of the items of an answer: 16 MB. Items beyond that are returned as unprocessed. From the API reference of
+/// `BatchGetItem`.
 pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes that JSON adds to a key: names and values are quoted and tagged, and binary is longer as base64.
+/// Bytes that JSON adds to a key: quotes and type tags, and base64 for binary.
 const KEY_OVERHEAD: usize = 64;
 
 type Attributes = HashMap<String, AttributeValue>;
 
 /// A DynamoDB table to read from, by primary keys.
 ///
-/// A key that the table has no item for is accepted as well: its read has no item. The same key may be asked for more than once; at
-/// most one of these reads is in flight.
+/// A read of a key for which the table has no item is accepted as well; it has no item. The same key may be read more than
+/// once; at most one of these reads is in flight.
 ///
-/// Retries, credentials and timeouts are as with [`DynamoTable`](super::DynamoTable). A key that is read again costs its read units
-/// again.
+/// Retries, credentials and timeouts are as with [`DynamoTable`](super::DynamoTable). A key that is read again consumes its
+/// read units again.
 #[derive(Clone)]
 pub struct DynamoReads {
     calls: Calls,
@@ -48,7 +49,7 @@ pub struct DynamoReads {
 }
 
 impl DynamoReads {
-    /// From the table with this name or ARN. Reads are eventually consistent, and return all attributes.
+    /// The table with this name or ARN. Reads are eventually consistent and return all attributes.
     ///
     /// # Default
     /// | limit | value |
@@ -72,28 +73,28 @@ impl DynamoReads {
         self
     }
 
-    /// Only these attributes come back, and those of the key. Read units are those of whole items all the same.
+    /// Returns only these attributes and those of the key. The consumed read units are still those of the whole items.
     #[must_use]
     pub fn attributes<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.attributes = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Other limits, for endpoints that take less, or more.
+    /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What a call asks for. `None` only if the SDK does not take it, which it does.
+    /// The request of a call. `None` only if the SDK's builder refuses it, which it does not.
     fn request(&self, reads: &[KeyRead]) -> Option<KeysAndAttributes> {
         let keys = reads.iter().map(|read| read.key().clone()).collect();
         let mut request = KeysAndAttributes::builder()
             .set_keys(Some(keys))
             .consistent_read(self.consistent);
         if let Some(attributes) = &self.attributes {
-            // Without its key an item cannot be told from the others.
+            // Without the attributes of its key an item cannot be assigned to a read.
             let of_keys = reads.iter().flat_map(|read| read.key().keys());
             let names: BTreeSet<&String> = attributes.iter().chain(of_keys).collect();
             let mut places = Vec::new();
@@ -123,12 +124,12 @@ impl BatchTarget for DynamoReads {
         Ok(2 * item_size(read.key()) + KEY_OVERHEAD)
     }
 
-    /// A call with two equal keys is refused.
+    /// A call with two equal keys would be refused.
     fn lane(&self, read: &KeyRead) -> Option<Lane> {
         Some(Lane::exclusive(&(table_name(&self.table), identity(read.key())?)))
     }
 
-    /// Of a key with two attributes only the table knows which one decides on the partition.
+    /// With two key attributes, only the table knows which one determines the partition.
     fn partition_key(&self, read: &KeyRead) -> Option<u64> {
         let identity = identity(read.key()).filter(|attributes| attributes.len() == 1)?;
         Some(hash_of(&(table_name(&self.table), identity)))
@@ -152,12 +153,12 @@ impl BatchTarget for DynamoReads {
     }
 }
 
-/// Names and values of a key, in the order of the names: what makes it equal to another.
+/// Names and values of a key, in the order of the names, for comparison.
 fn identity(key: &Attributes) -> Option<Vec<(&str, KeyValue<'_>)>> {
     of_names(key, key.keys().map(String::as_str).collect())
 }
 
-/// Those attributes of an item that a key has.
+/// The attributes of an item that form its key.
 fn of_names<'a>(item: &'a Attributes, names: BTreeSet<&str>) -> Option<Vec<(&'a str, KeyValue<'a>)>> {
     let attribute = |name: &str| {
         let (name, value) = item.get_key_value(name)?;
@@ -166,10 +167,10 @@ fn of_names<'a>(item: &'a Attributes, names: BTreeSet<&str>) -> Option<Vec<(&'a 
     names.into_iter().map(attribute).collect()
 }
 
-/// Hands out the items of an answer, and tells what became of each read.
+/// Assigns the items of an answer to the reads, and returns the verdict for each read.
 ///
-/// The items come in no order. A key that is neither among them nor unprocessed has no item, as long as all items are those of
-/// keys that were sent.
+/// The items are in no order. If all of them belong to keys that were sent, a key that is neither among them nor
+/// unprocessed has no item.
 fn verdicts(reads: &[KeyRead], output: BatchGetItemOutput) -> Answer {
     let (Some(responses), unprocessed) = (output.responses, output.unprocessed_keys.unwrap_or_default()) else {
         return Answer::Whole(unanswered("no Responses"));
@@ -198,7 +199,7 @@ fn verdicts(reads: &[KeyRead], output: BatchGetItemOutput) -> Answer {
             None => strangers += 1,
         }
     }
-    // An answer that is full leaves keys out as a throttle does, and going slower does not help.
+    // A full answer omits keys just as a throttled one does, but a slower pace does not help.
     let is_full = bytes + MAX_ITEM_BYTES > MAX_ANSWER_BYTES;
     for key in unprocessed.values().flat_map(KeysAndAttributes::keys) {
         match identity(key).and_then(|identity| places.get(&identity).copied()) {

@@ -1,4 +1,4 @@
-//! The size of an item as DynamoDB counts it against its limit and in write units.
+//! The size of an item as DynamoDB counts it for its limit and for write units.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::number::{self, Number};
 
-/// Bytes that a list or a map takes of its own.
+/// Bytes that a list or a map takes for itself.
 pub(super) const CONTAINER: usize = 3;
 
-/// Bytes that each element of a list or a map takes beside its value.
+/// Bytes that each element of a list or a map takes in addition to its value.
 pub(super) const ELEMENT: usize = 1;
 
 /// Bytes that DynamoDB counts for an item: the names and the values of its attributes.
 ///
-/// An item may have [`MAX_ITEM_BYTES`](super::MAX_ITEM_BYTES); a write takes one write unit for each 1,024 bytes begun. A
-/// number that DynamoDB would refuse counts as much as the largest that it takes.
+/// An item may have [`MAX_ITEM_BYTES`](super::MAX_ITEM_BYTES); a write consumes one write unit for each started 1,024
+/// bytes. A number that DynamoDB would refuse counts as much as the largest valid one.
 pub fn item_size<S>(item: &HashMap<String, AttributeValue, S>) -> usize {
     item.iter().map(|(name, value)| name.len() + value_size(value)).sum()
 }
@@ -30,7 +30,7 @@ pub(super) fn value_size(value: &AttributeValue) -> usize {
         AttributeValue::Bs(blobs) => blobs.iter().map(|bytes| bytes.as_ref().len()).sum(),
         AttributeValue::L(values) => CONTAINER + values.iter().map(|value| ELEMENT + value_size(value)).sum::<usize>(),
         AttributeValue::M(item) => CONTAINER + ELEMENT * item.len() + item_size(item),
-        // `BOOL` and `NULL`. What this SDK does not know cannot be sent by it.
+        // `BOOL` and `NULL`. Types that this SDK does not know cannot be sent by it.
         _ => 1,
     }
 }

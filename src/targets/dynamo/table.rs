@@ -25,27 +25,26 @@ pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of an item as [`item_size`] counts them: 400 KiB. From the service quotas of DynamoDB.
 pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 
-/// Bytes of an item that a write unit pays for. From the developer guide of DynamoDB.
+/// Bytes of an item that one write unit covers. From the developer guide of DynamoDB.
 const WRITE_UNIT: usize = 1024;
 
 /// A DynamoDB table to write to.
 ///
-/// Writes of one primary key arrive in the order of the input: at most one of them is in a call and in flight. For this the
-/// table's key has to be known. It is asked for by `DescribeTable`, once for all clones and before the first write, or it
-/// is given by [`key`](Self::key) or [`key_with_sort`](Self::key_with_sort). Where it is neither given nor may be asked
-/// for, a warning is logged, and writes of one key are only kept apart, in their order, when the service refuses to take both
-/// in one call: of several that are on their way together any may be the last to arrive.
+/// Writes of one primary key arrive in the order of the input: at most one of them is in flight. This requires the key of
+/// the table. One `DescribeTable` call gets it, for all clones and before the first write, unless it is given by
+/// [`key`](Self::key) or [`key_with_sort`](Self::key_with_sort). If it is neither given nor permitted to be read, a warning
+/// is logged, and two writes of one key are kept in order only when the service refuses to take both in one call; in
+/// different calls, any of them may arrive last.
 ///
-/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
-/// holds. Its endpoint, credentials and timeouts are the caller's affair. A call without retries gives a provider of
-/// credentials 6.2 s, by the SDK's reckoning; for one that takes longer there is the `load_timeout` of the client's identity
-/// cache.
+/// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies,
+/// such as its endpoint, credentials and timeouts. In a call without retries the SDK waits 6.2 s for a credentials
+/// provider; for a slower one, set the `load_timeout` of the client's identity cache.
 ///
-/// A call sends copies of its writes, since a write that comes back is sent again.
+/// A call sends copies of its writes, because a write that is returned as unprocessed is sent again.
 ///
-/// An answer is expected to have `UnprocessedItems`, as DynamoDB's answers do even when nothing is left. A mock of the
-/// client sets it to an empty map: without it an answer says nothing, and the writes are sent again. A key that is given
-/// spares the mock of `DescribeTable`; the [guide](crate::guide#testing) has an example.
+/// DynamoDB's answers always have `UnprocessedItems`, even if it is empty. A mock of the client must set it to an empty
+/// map: without it the answer tells nothing, and the writes are sent again. With a given key, the mock needs no
+/// `DescribeTable`; the [guide](crate::guide#testing) has an example.
 #[derive(Clone)]
 pub struct DynamoTable {
     calls: Calls,
@@ -76,31 +75,31 @@ impl DynamoTable {
         }
     }
 
-    /// The table's key is this attribute, and need not be asked for.
+    /// The table's key is this attribute; the table is not asked for it.
     #[must_use]
     pub fn key(mut self, partition: impl Into<String>) -> Self {
         self.key = Lookup::given(KeySchema::named(partition.into(), None));
         self
     }
 
-    /// The table's key are these two attributes, and need not be asked for.
+    /// The table's key are these two attributes; the table is not asked for them.
     #[must_use]
     pub fn key_with_sort(mut self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
         self.key = Lookup::given(KeySchema::named(partition.into(), Some(sort.into())));
         self
     }
 
-    /// Other limits: `bytes` are those of a call's whole body, `entry_bytes` those of an item by [`item_size`].
+    /// Other limits: `bytes` are those of the whole body of a call, `entry_bytes` those of an item by [`item_size`].
     ///
-    /// For a table with local secondary indexes, whose limit holds for an item with its index entries, and for endpoints
-    /// that take less, or more.
+    /// For a table with local secondary indexes, where the limit applies to an item together with its index entries, and
+    /// for endpoints with other limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Checks a write, and measures what it takes up of a call that has room for so many bytes.
+    /// Checks a write, and measures how many bytes it takes in a call that has room for `limit` bytes.
     pub(super) fn measure(&self, entry: &WriteRequest, limit: usize) -> Result<usize, InvalidEntry> {
         check::check(entry, self.limits.entry_bytes)?;
         if let Some(key) = self.key.get() {
@@ -117,7 +116,7 @@ impl DynamoTable {
         Ok(actual)
     }
 
-    /// Write units that an entry takes. What a delete takes depends on the item that it finds.
+    /// Write units that an entry consumes. For a delete they depend on the item in the table.
     pub(super) fn write_units(entry: &WriteRequest) -> usize {
         let put = entry.put_request();
         put.map_or(1, |put| item_size(put.item()).div_ceil(WRITE_UNIT).max(1))
@@ -134,7 +133,7 @@ impl DynamoTable {
         }
     }
 
-    /// Bytes that requests may take in a call's body.
+    /// Bytes that requests may take in the body of a call.
     fn request_bytes(&self) -> usize {
         self.limits.bytes.saturating_sub(body::envelope(&self.table))
     }
@@ -201,7 +200,7 @@ pub(super) fn short_name(table: &str) -> &str {
     last.map_or(table, |(_, name)| name)
 }
 
-/// The name of a table that may be given by its ARN, so that one table's writes keep their order however it is spelled.
+/// The name of a table that may be given by its ARN, so that its writes keep their order with both spellings.
 pub(super) fn table_name(table: &str) -> &str {
     match table.strip_prefix("arn:").and_then(|arn| arn.split_once(":table/")) {
         Some((_, name)) => name,
@@ -209,13 +208,13 @@ pub(super) fn table_name(table: &str) -> &str {
     }
 }
 
-/// Whether a call may ask for the capacity that it takes, without its body passing the limit.
+/// Whether a call may ask for the consumed capacity without exceeding the limit of its body.
 pub(super) fn has_room_to_ask<'a>(requests: impl Iterator<Item = &'a WriteRequest>, limits: &Limits) -> bool {
     let taken = requests.map(|request| body::taken(request, limits.bytes, limits.entries));
     taken.sum::<usize>() + body::ASKING <= limits.bytes
 }
 
-/// Units that a call took of all its tables; `None` when it does not say.
+/// Units that a call consumed in all its tables; `None` if the answer does not tell.
 pub(super) fn consumed(capacity: &[ConsumedCapacity]) -> Option<f64> {
     capacity
         .iter()

@@ -17,8 +17,9 @@ use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 
 /// Several DynamoDB tables to write to. A call carries writes to any of them.
 ///
-/// What holds for a [`DynamoTable`] holds for each of them: the order of writes to one key, how its key becomes known, the
-/// client. A table that is told of both by its name and by its ARN is one table for the order. A missing table stops the delivery, also for the other tables.
+/// Everything that applies to a [`DynamoTable`] applies to each of them: the order of writes to one key, how the key is
+/// determined, the client. A table that is given by its name and by its ARN is one table for the order. A table that does
+/// not exist stops the delivery, also for the other tables.
 #[derive(Clone)]
 pub struct DynamoTables {
     calls: Calls,
@@ -46,19 +47,19 @@ impl DynamoTables {
         }
     }
 
-    /// The key of this table is this attribute, and need not be asked for.
+    /// The key of this table is this attribute; the table is not asked for it.
     #[must_use]
     pub fn key(self, table: &str, partition: impl Into<String>) -> Self {
         self.with_table(table, |table| table.key(partition))
     }
 
-    /// The key of this table are these two attributes, and need not be asked for.
+    /// The key of this table are these two attributes; the table is not asked for them.
     #[must_use]
     pub fn key_with_sort(self, table: &str, partition: impl Into<String>, sort: impl Into<String>) -> Self {
         self.with_table(table, |table| table.key_with_sort(partition, sort))
     }
 
-    /// A table that was not named before is one more to write to.
+    /// Adds the table if it was not given before.
     fn with_table(mut self, name: &str, change: impl FnOnce(DynamoTable) -> DynamoTable) -> Self {
         let known = self.tables.iter().position(|table| table.table == name);
         let table = match known {
@@ -81,7 +82,7 @@ impl DynamoTables {
         self.tables.iter().find(|table| table.table == name)
     }
 
-    /// Bytes that requests may take in a call's body, if it names every table.
+    /// Bytes that requests may take in the body of a call that names every table.
     fn request_bytes(&self) -> usize {
         let names: usize = self.tables.iter().map(|table| body::envelope(&table.table)).sum();
         self.limits.bytes.saturating_sub(names)
@@ -213,7 +214,7 @@ mod tests {
         let to = |table: &str| TableWrite::new(table, put([("id", text("a"))]));
         assert!(tables.lane(&to("orders")).is_some());
         assert_eq!(tables.lane(&to("orders")), tables.lane(&to(arn)));
-        // The ARN may be that of another account's table, whose writes leave something of these.
+        // The ARN may be that of a table in another account, so a write to it does not overwrite this one.
         assert!(!tables.supersedes(&to("orders"), &to(arn)));
     }
 

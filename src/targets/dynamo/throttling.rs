@@ -1,4 +1,4 @@
-//! The limits that a throttled call has passed, as DynamoDB tells them.
+//! The limits that a throttled call has exceeded, as DynamoDB reports them.
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemError;
@@ -8,9 +8,9 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use crate::targets::{Answer, ThrottlingReason, Verdict, classify};
 
-/// An error of a call that tells which limits it has passed.
+/// An error of a call that reports which limits the call has exceeded.
 pub(super) trait Throttled: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static {
-    /// The limits, as the SDK has them.
+    /// The limits in the types of the SDK.
     fn told(&self) -> &[types::ThrottlingReason];
 }
 
@@ -36,7 +36,7 @@ impl Throttled for BatchGetItemError {
     }
 }
 
-/// What a failed call means for its entries, with the limits that it has passed.
+/// The meaning of a failed call for its entries, with the limits that it has exceeded.
 pub(super) fn of_call<E: Throttled>(error: SdkError<E, HttpResponse>) -> Answer {
     let told = error.as_service_error().map_or(&[][..], Throttled::told);
     let reasons: Vec<_> = told.iter().filter_map(reason).collect();
@@ -56,7 +56,7 @@ fn reason(told: &types::ThrottlingReason) -> Option<ThrottlingReason> {
     })
 }
 
-/// What an ARN says after the account id; `None` where it is no ARN, since it may then be anything.
+/// The part of an ARN after the account id; `None` if it is no ARN, because the text may then be anything.
 fn without_account(arn: &str) -> Option<&str> {
     arn.strip_prefix("arn:")?.splitn(5, ':').nth(4)
 }

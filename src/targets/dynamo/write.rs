@@ -1,11 +1,11 @@
-//! A write, and the table that it is for.
+//! A write, together with its table.
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
-/// A put or a delete, and the table that it is for.
+/// A put or a delete, together with its table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableWrite {
-    /// The table's name or ARN, spelled as the delivery was told.
+    /// The table's name or ARN, in the same spelling as in the delivery.
     pub table: String,
     /// The put or the delete.
     pub request: WriteRequest,

@@ -1,4 +1,4 @@
-//! What becomes of each key of a call.
+//! The verdict for each key of a call.
 
 use super::super::testing::{client, text};
 use super::*;
