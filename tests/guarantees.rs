@@ -60,7 +60,7 @@ fn every_guarantee_of_the_readme_has_its_tests() {
         .collect();
     assert!(links.len() >= 7, "{links:?}");
     for line in links {
-        let anchor = line.split('[').nth(1).and_then(|rest| rest.split(']').next());
+        let anchor = line.split("][").nth(1).and_then(|rest| rest.split(']').next());
         let anchor = anchor.unwrap_or_else(|| panic!("no link to its tests: {line}"));
         let target = readme.lines().find(|line| line.starts_with(&format!("[{anchor}]: ")));
         let heading = target.and_then(|target| target.split('#').nth(1));
