@@ -1,86 +1,87 @@
-//! How the pacing works, when to choose which strategy, and what else does not fit on one page.
+//! How the pacing works, which strategy to choose, and other topics in detail.
 //!
 //! - Pacing: [the problem](#the-problem), [`Adaptive`](#what-adaptive-does), [several processes](#several-processes),
 //!   [items of all sizes](#items-of-all-sizes), [`Responsive`](#what-responsive-does), [which to choose](#when-to-choose-what).
 //! - Failures: [what is in doubt](#what-is-in-doubt), [what bad input gets](#what-bad-input-gets).
 //! - Use: [in a web service](#in-a-web-service), [messages that are too large](#messages-that-are-too-large),
 //!   [testing](#testing), [cookbook](#cookbook).
-//! - [When to use what](when_to_use_what): this crate, `batch-deliver`, and what AWS itself offers.
+//! - [When to use what](when_to_use_what): this crate, `batch-deliver`, and the tools of AWS.
 //! - [Guarantees](guarantees), each with its limits and its tests. [Figures](benchmarks), with the commands that print them.
 //!
 //! # The problem
-//! A table, a queue or a shard accepts a certain number of entries a second. The number is not announced, it changes while you
-//! run, and others share it. Sending more is not faster: the surplus comes back, and has cost a call. Sending less takes longer.
+//! A table, a queue or a shard accepts a certain number of entries a second. The number is not known in advance, it changes over
+//! time, and others share it. Sending more is not faster: the surplus is rejected, and has cost a call. Sending less takes longer.
 //! And each of many workers sees only its own part of the answers.
 //!
-//! Waiting longer after each failure does not solve it. A bulk load is one long overload: delays make room for a moment, and
-//! then all entries come back together. What is needed is a rate.
+//! Longer delays after each failure do not solve this. A bulk load is one long overload: after a delay all entries are sent again
+//! together. It needs a rate instead.
 //!
 //! # What `Adaptive` does
-//! Services bank a little unused capacity, in a bucket that drains as you send. When an entry is rejected, the bucket was
-//! empty at that moment: a *congestion signal*. From one signal to the next the bucket went from empty to empty, so what was
-//! accepted in between is exactly what the service can take in that time, however fast or slow it was sent.
+//! Services save some unused capacity in a token bucket. When an entry is rejected, the bucket was empty at that moment: a
+//! *congestion signal*. Between two signals the bucket went from empty to empty. So the entries that were accepted in between are
+//! exactly the capacity of that time, however fast they were sent.
 //!
-//! So [`Adaptive`](crate::backoff::Adaptive) counts from signal to signal. After a signal it runs a little below the rate that it
-//! has measured, so that nothing is rejected; then a little above, until the next signal. The slow part leaves some capacity
-//! unused, which the service banks and the fast part uses. On average the pace is just the capacity.
+//! [`Adaptive`](crate::backoff::Adaptive) therefore counts from signal to signal. After a signal it sends a little below the measured
+//! rate, so that nothing is rejected; then a little above, until the next signal. The slow part saves some capacity in the bucket,
+//! which the fast part uses. On average the rate equals the capacity.
 #![doc = include_str!("../docs/pictures/adaptive.svg")]
 //!
-//! The picture shows a table that takes 1,000 writes a second, then 500, then 2,000, and 64 calls at a time. It is drawn by
-//! `cargo run --release --example backoff_plot -- timeline`.
+//! The picture shows a table with a capacity of 1,000 writes a second, then 500, then 2,000, and 64 concurrent calls.
+//! `cargo run --release --example backoff_plot -- timeline` draws it.
 //!
-//! When slow calls hold up every worker, a small bucket overflows, and what the service would have accepted meanwhile is not
-//! known. That does not lower the estimate, and what was not sent is made up for at a somewhat higher pace.
+//! When all workers wait for slow calls, a small bucket overflows, and it is not known how much the service would have accepted.
+//! This does not lower the estimate; afterwards a somewhat higher rate compensates for the time.
 //!
-//! Some services reject a part of the calls or entries whatever the pace, for internal errors, say. Slowing down does not help
-//! against these. When rejections go on although the pace is below the estimate, a *probe* lowers it for a moment. If as many
-//! are rejected as before, they do not depend on the pace: they are a *baseline loss*, and the pace goes back to where it was.
+//! Some services reject a part of the calls or entries at any rate, for example with internal errors. A lower rate does not help
+//! against these. When rejections continue although the rate is below the estimate, a *probe* lowers it for a moment. If the share
+//! of rejections stays the same, it does not depend on the rate: it is a *baseline loss*, and the rate returns to its value.
 //!
-//! A partition of a table takes 1,000 write units a second, whatever the table takes. When one partition key is rejected far more
-//! often than all others, it gets a pace and a line of its own, and all other keys go on. From the first hot key on, up to 30,000
-//! entries or 64 MiB are read [ahead](crate::DeliveryOptions::read_ahead), and calls are packed from many keys in turns, so that
-//! a sorted input does not fill one partition after the other. Where each key has more entries than are read ahead, as in an
-//! export, read its parts in turn by [`deliver_interleaved`](crate::Delivery::deliver_interleaved).
+//! A partition of a table accepts 1,000 write units a second, whatever the capacity of the table. When one partition key is
+//! rejected far more often than all others, it gets a pace and a queue of its own, and the other keys are not slowed down. From the
+//! first hot key on, up to 30,000 entries or 64 MiB are read [ahead](crate::DeliveryOptions::read_ahead), and each call mixes many
+//! keys, so that a sorted input does not fill one partition after the other. If each key has more entries than that, as in an
+//! export, read several parts of the input in turn with [`deliver_interleaved`](crate::Delivery::deliver_interleaved).
 //!
 //! # Several processes
-//! Processes that send to the same table need not know of each other. Each measures what is left for it, and their shares
-//! become about equal. The more there are, the more is rejected, since each of them looks for the limit.
-//! [`share`](crate::backoff::Adaptive::share) leaves room for others on purpose.
+//! Several processes can send to the same table without coordination. Each measures the capacity that the others leave, and their
+//! shares become about equal. More processes cause more rejections, because each of them probes the limit.
+//! [`share`](crate::backoff::Adaptive::share) leaves capacity for others.
 //!
 //! # Items of all sizes
-//! A table takes so many write units a second, and a write of 100 KB takes a hundred of them. So units are counted;
+//! The capacity of a table is in write units, and a write of 100 KB consumes a hundred of them. So `Adaptive` counts units;
 //! [`by_write_units(false)`](crate::backoff::Adaptive::by_write_units) counts entries.
 //! `cargo bench --bench pacing -- --units` shows the difference.
 //!
 //! # What is in doubt
-//! After some failures it is not known whether the service has taken an entry. Certain are:
+//! After some failures it is not known whether the service has accepted an entry. It is certain after:
 //!
 //! - an answer that accepts the entry or hands it back;
 //! - an error of the service with a status of 4xx;
 //! - a call that is known not to have left, for lack of credentials, an endpoint, a signature or a connection (name resolution,
 //!   TCP, TLS).
 //!
-//! Whatever else happens is in doubt: a lost or late answer, one that cannot be read, a 5xx, an error of something between, such
-//! as a proxy's HTML. An entry in doubt is sent again where that can help, in its place in the order and with the same
-//! deduplication id. If it is handed back, [`may_have_been_delivered`](crate::Undelivered::may_have_been_delivered) is true.
+//! Every other outcome leaves the entry in doubt: a lost or late answer, an answer that cannot be read, a 5xx, an error from
+//! something in between, such as the HTML page of a proxy. An entry in doubt is sent again if that can help, in its place in the
+//! order and with the same deduplication id. If it is handed back,
+//! [`may_have_been_delivered`](crate::Undelivered::may_have_been_delivered) is true.
 //!
 //! # What bad input gets
 //! | input | answer |
 //! |---|---|
 //! | an item of 409,601 bytes | `not sent: the item has 409601 bytes, the limit is 409600` |
-//! | a message of 1,048,577 bytes | `not sent: the message has 1048577 bytes, the limit is 1048576`, or by way of [S3](#messages-that-are-too-large) |
+//! | a message of 1,048,577 bytes | `not sent: the message has 1048577 bytes, the limit is 1048576`; or it is sent through [S3](#messages-that-are-too-large) |
 //! | a control character in a message | `not sent: the message body has U+0007 at byte 5, a character that is not allowed` |
 //! | a delay of 901 s | `not sent: the delay in seconds is 901, the limits are 0 and 900` |
 //! | an empty message, a FIFO message without a group | `not sent: the message body is missing or empty`, `… message group id …` |
-//! | ids that repeat or are invalid | delivered: the ids on the wire are the crate's own, the entries keep theirs |
-//! | a missing table, no permission | the delivery stops; all that was not delivered is handed back with the service's error as source |
-//! | what every entry lacks (a malformed table name, FIFO ids that the queue wants) | the first 1,000 are tried one by one, then the delivery stops with the service's error |
+//! | ids that repeat or are invalid | delivered: the call uses ids of the crate, the entries keep theirs |
+//! | a table that does not exist, no permission | the delivery stops; undelivered entries are handed back with the service's error as source |
+//! | an error that all entries share (a malformed table name, missing FIFO ids) | the first 1,000 entries are tried one by one, then the delivery stops with the service's error |
 //! | `concurrency(0)`, a multiplier below 1, NaN | a panic where the option is set, before anything is sent |
 //!
 //! # Messages that are too large
-//! With the feature `s3-offload` a message of more than 1 MiB goes to an S3 bucket, and a pointer to it to the queue, in the
-//! format of the Amazon SQS Extended Client Libraries: their users receive it like any other. It takes the permissions
-//! `s3:PutObject` and `s3:DeleteObject`.
+//! With the feature `s3-offload` the body of a message above 1 MiB is stored in an S3 bucket, and the queue gets a pointer to it, in
+//! the format of the Amazon SQS Extended Client Libraries, with which consumers receive it like any other message. It needs the
+//! permissions `s3:PutObject` and `s3:DeleteObject`.
 //!
 //! ```no_run
 //! # #[cfg(feature = "s3-offload")]
@@ -96,12 +97,12 @@
 //! # }
 //! ```
 //!
-//! A body is uploaded once, however often its message is sent. When the message is handed back, it has its body, and the object
-//! is removed, unless SQS may have the message all the same.
+//! A body is uploaded once, however often its message is sent. A message that is handed back has its body again, and the object is
+//! deleted, unless SQS may have the message.
 //!
 //! # In a web service
-//! A handler waits for the entry that it sends, and its client waits for the handler. So the producer of a web service gives
-//! up sooner than a load, and its end has a bound:
+//! A handler waits for its entry, and the client waits for the handler. So the producer of a web service gives up sooner than a
+//! bulk load, and its shutdown is limited in time:
 //!
 //! ```no_run
 //! # #[cfg(feature = "sqs")]
@@ -112,7 +113,7 @@
 //! use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 //! use tokio::time::timeout;
 //!
-//! /// At the start. Each handler gets a clone.
+//! /// At startup. Each handler gets a clone.
 //! fn producer(sqs: aws_sdk_sqs::Client, queue_url: &str) -> Producer<SendMessageBatchRequestEntry> {
 //!     let options = DeliveryOptions::default()
 //!         .give_up_after(Duration::from_secs(10))
@@ -132,7 +133,7 @@
 //!     }
 //! }
 //!
-//! /// At the end, when the process has 30 s until it is killed.
+//! /// At shutdown, when the process is killed 30 s later.
 //! async fn end(producer: Producer<SendMessageBatchRequestEntry>) {
 //!     if let Err(error) = producer.close_within(Duration::from_secs(20)).await {
 //!         eprintln!("{error}");
@@ -144,38 +145,38 @@
 //! - [`give_up_after`](crate::DeliveryOptions::give_up_after) is 1 minute for a producer and 15 minutes for a batch or a
 //!   stream. The time begins with the first attempt. An attempt may take 30 s by default, so a shorter time needs a shorter
 //!   [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout).
-//! - When the service takes nothing, entries pile up: first the calls, then the
-//!   [`buffer`](crate::DeliveryOptions::buffer) of 1,000. An entry that waits for room has not begun its time, which is what
-//!   the `timeout` is for. If that ends while it waits for room, the entry is not sent. Use
-//!   [`try_send`](crate::Producer::try_send) to turn it away at once.
-//! - [`close_within`](crate::Producer::close_within) delivers what it can in the time that there is, and hands back the rest.
-//!   [`close`](crate::Producer::close) has no bound but that of each entry.
-//! - The [log](crate::events) warns after 5 s without an accepted entry.
+//! - When the service accepts nothing, entries accumulate: first in the calls, then in the
+//!   [`buffer`](crate::DeliveryOptions::buffer) of 1,000. The time of an entry does not run while it waits for room in the buffer;
+//!   the `timeout` limits that wait. If it ends before the entry is in the buffer, the entry is not sent. Use
+//!   [`try_send`](crate::Producer::try_send) to get an error at once instead.
+//! - [`close_within`](crate::Producer::close_within) delivers as much as possible in the given time, and hands back the rest.
+//!   [`close`](crate::Producer::close) is limited only by the time of each entry.
+//! - The [log](crate::events) has a warning after 5 s without an accepted entry.
 //!
 //! # When to choose what
-//! - **`Adaptive`**, the default: bulk loads, queues, anything that is limited by what the service takes.
-//! - **`FullJitter`**, `EqualJitter`, `DecorrelatedJitter`: a few entries now and then, where a failure is an accident and
-//!   callers that failed together should not come back together.
-//! - **`Responsive`**: when the pace has to be a single number that is easy to show and explain, or when you want the published
+//! - **`Adaptive`**, the default: bulk loads, queues, everything that is limited by the capacity of the service.
+//! - **`FullJitter`**, `EqualJitter`, `DecorrelatedJitter`: occasional entries, where failures are rare and callers that failed
+//!   together should not retry together.
+//! - **`Responsive`**: when the pace must be a single number that is easy to show and explain, or when you want the published
 //!   algorithm.
-//! - **`Schedule`**: when you know how long the service takes to come back.
-//! - **`Linear`, `Quadratic`, `Exponential`, `Delays`, a closure**: to keep what another program does.
+//! - **`Schedule`**: when you know how long the service takes to recover.
+//! - **`Linear`, `Quadratic`, `Exponential`, `Delays`, a closure**: to keep the behaviour of another program.
 //!
 //! # What `Responsive` does
-//! By default all workers share one interval between their calls. A share of rejected entries above what is rejected at any pace
-//! makes it longer by half, a smaller one shorter by a tenth.
+//! By default all workers share one interval between their calls. When the share of rejected entries is above the share that is
+//! rejected at any pace, the interval becomes longer by half; otherwise it becomes shorter by a tenth.
 //!
 //! [`Responsive::published`](crate::backoff::Responsive::published) is the algorithm as it was published: each failure makes the
-//! interval longer by half, and ten successes make it shorter by a tenth. This is its published picture, with five successes and
-//! 0.6: requests fail until the delay has reached 291.9 ms, and later whenever it is not above 60 ms.
+//! interval longer by half, and ten successes make it shorter by a tenth. This is the published picture, with five successes and a
+//! factor of 0.6: requests fail until the delay has reached 291.9 ms, and later whenever it is 60 ms or less.
 #![doc = include_str!("../docs/pictures/responsive.svg")]
 //!
 //! # Testing
-//! [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator) is an AWS in the process of the test, with outages and refusals by
-//! script: see the example `testing_with_simulator`.
+//! [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator) is a simulated AWS in the process of the test, with scripted outages
+//! and refusals: see the example `testing_with_simulator`.
 //!
-//! A client that is mocked with `aws_smithy_mocks` panics at every call that it has no rule for. A delivery to a table asks
-//! for the table's key by `DescribeTable` before its first write: give the key, or a rule for that call as well.
+//! A client that is mocked with `aws_smithy_mocks` panics at every call without a rule. A delivery to a table calls `DescribeTable`
+//! before its first write to get the key: set the key, or add a rule for that call.
 //!
 //! ```no_run
 //! # use aws_batch_delivery::Delivery;
@@ -188,29 +189,29 @@
 //! # }
 //! ```
 //!
-//! The rule for `BatchWriteItem` answers with `unprocessed_items` set to an empty map, as DynamoDB does. A FIFO queue is asked
-//! by `GetQueueAttributes` unless `content_based_deduplication` gives the answer. When a mock panics, the delivery
-//! [stops](crate::Cause::Stopped): the cause names the method of the target, such as `prepare`, and its source has what the mock
-//! said.
+//! The rule for `BatchWriteItem` must set `unprocessed_items` to an empty map, as DynamoDB does. A delivery to a FIFO queue calls
+//! `GetQueueAttributes` unless `content_based_deduplication` is set. When a mock panics, the delivery
+//! [stops](crate::Cause::Stopped): the cause names the method of the target, such as `prepare`, and its source has the message of the
+//! panic.
 //!
 //! # Cookbook
-//! Whole programs, in `examples/` of the package. All but the last two run without an AWS account, against the simulator:
+//! Whole programs, in `examples/` of the package. All but the last two run against the simulator, without an AWS account:
 //! `cargo run --all-features --example load_with_dead_letters`.
 //!
 //! | example | what it shows |
 //! |---|---|
-//! | `load_with_dead_letters` | a file of JSON lines into a table; lines that the table refuses are kept; Ctrl-C, and where to go on |
-//! | `web_service` | an axum service whose requests share a producer; which status for which cause; a bounded shutdown |
+//! | `load_with_dead_letters` | loads a file of JSON lines into a table; keeps refused lines; Ctrl-C, and where to continue |
+//! | `web_service` | an axum service whose requests share a producer; the status for each cause; a limited shutdown |
 //! | `lambda_handler` | a batch of messages in, `batchItemFailures` out, within the invocation's time |
 //! | `metrics` | live figures at `/metrics` |
-//! | `own_strategy` | a strategy: a fixed number of entries a second, by all workers together |
+//! | `own_strategy` | a strategy: a fixed number of entries a second for all workers together |
 //! | `own_target` | a target on an SDK of AWS: deletes messages by `DeleteMessageBatch` |
 //! | `bulk_index` | a target without an SDK: documents for an index with a `_bulk` API |
-//! | `testing_with_simulator` | tests of a program that delivers: outages, refusals, lost answers, in paused time |
+//! | `testing_with_simulator` | tests of a program: outages, refusals, lost answers, in paused time |
 //! | `from_batch_writer` | moving from boto3's `batch_writer` |
 //! | `from_own_loop` | moving from a hand-written loop around `BatchWriteItem` |
-//! | `quickstart` | many workers, one pace, a live line |
-//! | `dynamo_bulk_writer`, `sqs_batch_producer` | against AWS or an emulator, by the standard environment |
+//! | `quickstart` | many workers that share one pace, with a progress line |
+//! | `dynamo_bulk_writer`, `sqs_batch_producer` | against AWS or an emulator, configured by the standard environment variables |
 
 #[doc = include_str!("../docs/benchmarks.md")]
 pub mod benchmarks {}

@@ -1,11 +1,10 @@
 //! Bulk writes to DynamoDB tables and SQS queues, and the other batch calls of AWS.
 //!
-//! > Every entry that you hand over ends exactly once: **delivered**, or handed back **undelivered** with its cause.
+//! > Every entry has exactly one outcome: it is **delivered**, or handed back **undelivered** with its cause.
 //!
 //! `BatchWriteItem` and `SendMessageBatch` take 25 and 10 entries a call, and may accept only some of them. This crate splits
-//! your entries into batches AWS accepts, sends them concurrently, and retries only what was rejected. A
-//! [backoff strategy](backoff) that all workers share paces the calls: it slows down as they are throttled and speeds up as
-//! they succeed.
+//! your entries into batches that AWS accepts, sends them concurrently, and retries only what was rejected. All workers share a
+//! [backoff strategy](backoff) that paces the calls: slower when they are throttled, faster when they succeed.
 //!
 //! ```no_run
 //! use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
@@ -24,8 +23,8 @@
 //! # }
 //! ```
 //!
-//! `Ok` means that everything was delivered. An error carries every entry that was not, so that `?` loses none in silence
-//! and the entries can go elsewhere or be tried again:
+//! `Ok` means that everything was delivered. An error carries every undelivered entry, so that the entries can be stored or sent
+//! again:
 //!
 //! ```no_run
 //! # use aws_batch_delivery::{Delivery, DeliveryOptions, backoff::FullJitter};
@@ -43,36 +42,36 @@
 //!
 //! # One pace for all workers
 //! Clone the [`DeliveryOptions`] into every worker that sends to the same table or queue: clones share one strategy.
-//! Options that were made apart know nothing of each other.
+//! Options that were created separately share nothing.
 //!
 //! # Order
-//! Writes of one primary key and messages of one FIFO group arrive in the order of the input, through throttles, retries and
-//! concurrency; all others pass each other. See [`DynamoTable`] and [`SqsQueue`].
+//! Writes of one primary key and messages of one FIFO group arrive in the order of the input, also after throttles and retries and
+//! with concurrency. Other entries may arrive in any order. See [`DynamoTable`] and [`SqsQueue`].
 //!
 //! # Calls that are refused as a whole
-//! Such a call is halved until the entries at fault are alone: they are handed back, and the others are delivered. Each of
-//! them costs at most 2·log2(n) + 2 calls more than it takes to deliver the others, for calls of n entries, and every eight of
-//! them one more for each call in flight. Only entries that must not pass another one wait meanwhile.
+//! Such a call is halved until the entries at fault are alone: they are handed back, and the others are delivered. For calls of n
+//! entries, each entry at fault costs at most 2·log2(n) + 2 additional calls, and every eight of them one more for each call in
+//! flight. Meanwhile only entries that must not pass another one wait.
 //!
-//! A reason that all entries share is not searched for. After eight in a row that were refused alone, each entry goes alone,
-//! until the service accepts one: so the entries at fault cost one call each, and a valid one among them is delivered. When 1,000
-//! in a row are refused that way and the delivery has delivered nothing at all, it [stops](Cause::Stopped).
+//! If all entries share the reason, halving does not help. After eight entries in a row were refused alone, each entry is sent
+//! alone until the service accepts one: then an entry at fault costs one call, and a valid one is delivered. When 1,000 in a row
+//! were refused alone and the delivery has delivered nothing, it [stops](Cause::Stopped).
 //!
 //! # Where things are
-//! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one call of a function.
+//! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one function call.
 //! - `deliver_batch_to_kinesis`, `deliver_batch_to_firehose`, `deliver_batch_to_sns`, `deliver_batch_to_eventbridge`: the same for
-//!   other services, each behind its feature.
+//!   other services, each with its feature.
 //! - `delete_batch_from_sqs`, `change_visibility_batch_in_sqs`: for consumers of a queue. `get_batch_from_dynamo`: items by their keys.
-//! - [`Delivery`]: the same, reusable, and for any [target](targets); from a stream, too.
-//! - [`TypedDelivery`]: values of your own, which come back as such: `put_items`, `delete_keys`, `texts`, `json`.
-//! - [`Producer`]: single entries of many tasks; [`Receipt`], [`Fate`]: what becomes of one of them.
-//! - [`DeliveryOptions`]: pace, concurrency and patience.
-//! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: what it came to.
+//! - [`Delivery`]: reusable, for any [target](targets), and for streams.
+//! - [`TypedDelivery`]: values of your own types, which are handed back as such: `put_items`, `delete_keys`, `texts`, `json`.
+//! - [`Producer`]: single entries from many tasks; [`Receipt`], [`Fate`]: the result of one of them.
+//! - [`DeliveryOptions`]: pace, concurrency and time limits.
+//! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: the result of a delivery.
 //! - [`Progress`]: live figures.
-//! - [`events`]: what is logged, such as a warning when nothing is accepted any more.
-//! - [`backoff`]: the strategies, and the trait for your own; [`guide`] tells how the pacing works.
-//! - [`targets`]: DynamoDB, SQS and the others, and the trait for services of your own, with a kit to test them by, `conformance`.
-//! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a crate of its own: an in-process AWS with real capacity,
+//! - [`events`]: what is logged, such as a warning when nothing is accepted.
+//! - [`backoff`]: the strategies, and the trait for your own; [`guide`] explains the pacing.
+//! - [`targets`]: DynamoDB, SQS and the others, the trait for your own, and a kit to test it, `conformance`.
+//! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a separate crate: an in-process AWS with real capacity,
 //!   throttling and faults, for your tests.
 //!
 //! # Features
@@ -80,17 +79,17 @@
 //! |---|---|---|
 //! | `dynamodb` | yes | [`deliver_batch_to_dynamo`] |
 //! | `sqs` | yes | [`deliver_batch_to_sqs`] |
-//! | `aws` | with these two | `targets::classify`, for targets of your own on other SDKs of AWS |
-//! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from anything that serializes |
-//! | `sqs-serde` | no | `Delivery::json`: messages from anything that serializes |
-//! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `deliver_batch_to_kinesis` and its like for the other three |
+//! | `aws` | with these two | `targets::classify`, for targets of your own on other AWS SDKs |
+//! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from values that implement `Serialize` |
+//! | `sqs-serde` | no | `Delivery::json`: messages from values that implement `Serialize` |
+//! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `deliver_batch_to_kinesis`, and the same for the other three |
 //! | `conformance` | no | `conformance`: tests for targets of your own |
-//! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS go through S3 |
+//! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS are sent through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
 //!
-// What belongs to a feature that is off is documented on docs.rs alone.
+// Items of a disabled feature are documented only on docs.rs.
 #![cfg_attr(
     feature = "dynamodb",
     doc = "[`deliver_batch_to_dynamo`]: crate::deliver_batch_to_dynamo",
@@ -113,7 +112,7 @@
 )]
 // Items show which feature they need.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// A test may unwrap.
+// Tests may unwrap.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod backoff;
@@ -161,7 +160,7 @@ pub use progress::{Progress, Snapshot};
 pub use report::{Cause, DeliveryError, Report, ThrottledCalls, Undelivered};
 pub use typed::TypedDelivery;
 
-/// Its programs compile, and those that need no AWS run.
+/// Compiles the programs in the README, and runs those that need no AWS.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
