@@ -1,8 +1,9 @@
 //! A custom target without an SDK: documents for an index with a `_bulk` API, such as Elasticsearch's.
 //!
-//! A target defines what fits into a call, checks and measures an entry, and makes one call. The delivery does the rest: splitting,
-//! pace, retries and order. The index is a small server of this program on the loopback interface: it rejects a document with 429
-//! now and then, as a full write queue does, and refuses one whose field does not fit the mapping.
+//! A target defines the limits of a call, checks and measures an entry, and makes one call. The delivery does everything
+//! else: splitting, pace, retries and order. The index is a small server of this program on the loopback interface: it
+//! rejects some documents with 429, as a full write queue does, and refuses those with a field that does not fit the
+//! mapping.
 //!
 //! The test below runs the target through the conformance kit, over real connections.
 //!
@@ -35,7 +36,7 @@ struct Document {
     source: Value,
 }
 
-/// An index that is written to by `_bulk`.
+/// An index that is written to with `_bulk`.
 struct BulkIndex {
     client: Client<HttpConnector, Full<Bytes>>,
     url: String,
@@ -83,7 +84,7 @@ impl BatchTarget for BulkIndex {
         Ok(actual)
     }
 
-    /// A document that is written twice ends as it was written last.
+    /// A document that is written twice has the content of the last write.
     fn lane(&self, document: &Document) -> Option<Lane> {
         Some(Lane::exclusive(&document.id))
     }
@@ -97,7 +98,7 @@ impl BatchTarget for BulkIndex {
             }
         };
         match answer["items"].as_array() {
-            // Items are told by their places: of a list of another length nothing can be told.
+            // The items of an answer have no ids, so a list of another length tells nothing.
             Some(items) if items.len() == chunk.len() => {
                 Answer::Each(items.iter().map(|item| verdict(&item["index"])).collect())
             }
@@ -108,8 +109,8 @@ impl BatchTarget for BulkIndex {
     }
 }
 
-/// What the answer says of a document or of the whole call. The reason may quote the document: it is the source of the fault, which
-/// no message shows.
+/// The verdict on a document or on the whole call. The reason may quote the document, so it is the source of the fault,
+/// which no message shows.
 fn verdict(answer: &Value) -> Verdict {
     let code = answer["error"]["type"].as_str().unwrap_or("no answer").to_owned();
     let fault = Fault::new(code).caused_by(answer["error"]["reason"].as_str().unwrap_or_default());
@@ -125,10 +126,10 @@ fn lines(document: &Document) -> String {
     format!("{}\n{}\n", json!({"index": {"_id": document.id}}), document.source)
 }
 
-/// The documents of the index by their ids, and how many writes it was asked for.
+/// The documents of the index by their ids, and the number of writes.
 type Stored = Arc<Mutex<(HashMap<String, Value>, usize)>>;
 
-/// Actions and sources, in turns.
+/// Alternating actions and sources.
 fn parsed(body: &str) -> Vec<(Value, Value)> {
     let lines = body.lines().map(|line| serde_json::from_str(line).unwrap_or_default());
     let lines: Vec<Value> = lines.collect();
@@ -203,7 +204,7 @@ mod tests {
 
     struct Index;
 
-    /// What the index says of a document or of a call.
+    /// The result for a document or for a call.
     fn told(said: Said) -> Value {
         let (status, code) = match said {
             Said::Accepted => return json!({"status": 201}),
@@ -238,7 +239,7 @@ mod tests {
     impl Fixture for Index {
         type Target = BulkIndex;
 
-        /// The server has a thread of its own, so that it is there at once.
+        /// The server has a thread of its own, so that it accepts connections at once.
         fn target(&self, service: Service, limits: Option<Limits>) -> BulkIndex {
             let routes = Router::new().route("/orders/_bulk", post(answer)).with_state(service);
             let (sender, receiver) = std::sync::mpsc::channel();

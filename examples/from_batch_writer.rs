@@ -1,4 +1,4 @@
-//! Moving from boto3's `batch_writer`, by which most Python programs write to a table:
+//! Moving from boto3's `batch_writer`, which most Python programs use to write to a table:
 //!
 //! ```python
 //! with table.batch_writer(overwrite_by_pkeys=["id"]) as batch:

@@ -1,9 +1,9 @@
-//! Moving from a hand-written loop around `BatchWriteItem`: first the loop, as many programs have it, then its replacement, against
-//! the same simulated table.
+//! Moving from a hand-written loop around `BatchWriteItem`: first a typical loop, then its replacement, with the same
+//! simulated table.
 //!
-//! What the loop does not handle: items of more than 16 MB together, the same key twice in a call, calls that fail as a whole, lost
-//! answers, one bad item among 24 good ones, other workers that write to the same table. And when it returns an error, the caller
-//! does not know which items were written.
+//! The loop does not handle: items of more than 16 MB together, the same key twice in a call, calls that fail as a whole,
+//! lost answers, one bad item among 24 good ones, other workers that write to the same table. And when it returns an error,
+//! the caller does not know which items were written.
 //!
 //! ```text
 //! cargo run --example from_own_loop

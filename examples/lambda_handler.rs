@@ -50,10 +50,10 @@ struct BatchItemFailure {
     item_identifier: String,
 }
 
-/// The part of the invocation's time that is kept for the response.
+/// The part of the invocation's time that is reserved for the response.
 const RESERVE: Duration = Duration::from_millis(500);
 
-/// `left` is the time that the invocation has left. `table` and `options` are created once, outside the handler, so that all
+/// `left` is the remaining time of the invocation. `table` and `options` are created once, outside the handler, so that all
 /// invocations share a pace.
 async fn handle(
     event: SqsEvent,
@@ -82,7 +82,7 @@ async fn handle(
     }
 }
 
-/// The delivery is one of messages, so that a message is handed back when its order was not written.
+/// A delivery of messages, so that a message is handed back when its order was not written.
 fn put_of(record: &Record) -> Result<WriteRequest> {
     let order: Order = serde_json::from_str(&record.body)?;
     let put = PutRequest::builder()

@@ -1,7 +1,7 @@
-//! Loads a file of JSON lines into a table, keeps the lines that the table refuses, and goes on where Ctrl-C stopped it.
+//! Loads a file of JSON lines into a table, keeps refused lines, and continues where Ctrl-C stopped it.
 //!
-//! Without a file it makes one of 20,000 orders. The table is simulated and takes 1,000 writes/s; press Ctrl-C and start it
-//! again.
+//! Without a file it generates one of 20,000 orders. The table is simulated and accepts 1,000 writes/s; press Ctrl-C and
+//! start it again.
 //!
 //! ```text
 //! cargo run --example load_with_dead_letters -- target/orders.jsonl
@@ -47,7 +47,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Loads the lines from where the last run has ended, and stores where this one has.
+/// Loads the lines from where the last run ended, and stores where this one ended.
 async fn load(client: Client, file: &str, cancellation: CancellationToken) -> Result<Report> {
     let (position_file, dead_letters) = (format!("{file}.position"), format!("{file}.dead"));
     let start: u64 = match fs::read_to_string(&position_file) {
@@ -73,8 +73,8 @@ async fn load(client: Client, file: &str, cancellation: CancellationToken) -> Re
         .take_undelivered()
         .into_iter()
         .partition(|undelivered| undelivered.cause.is_permanent());
-    // The next run starts at the first order that may be delivered another time; to put the orders behind it twice does no harm.
-    // Dead letters behind it are found again by then.
+    // The next run starts at the first order that may be delivered later. Writing the orders after it twice does no harm,
+    // and dead letters after it are found again.
     let position = alive
         .first()
         .map_or(error.report.next_position(), |undelivered| undelivered.position);

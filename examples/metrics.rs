@@ -42,7 +42,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Counters rather than rates: Prometheus computes these by its `rate()`, and several may scrape.
+/// Counters instead of rates: Prometheus computes rates with `rate()`, and several scrapers may read them.
 async fn metrics(State(progress): State<Progress>) -> String {
     let now = progress.snapshot();
     let mut text = String::new();

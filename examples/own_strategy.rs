@@ -1,8 +1,8 @@
 //! A custom strategy: at most a fixed number of entries a second, however many workers share it, and a delay of one second for
 //! each rejected entry.
 //!
-//! One method makes a strategy, `delay`; the pace for all workers is its second part. It has no clock and does no I/O: the
-//! delivery passes it the time. This one paces writes to a simulated table that accepts 1,000 a second.
+//! A strategy needs one method, `delay`; the pace for all workers is its optional second part. It has no clock and does no
+//! I/O: the delivery passes it the time. This one paces writes to a simulated table that accepts 1,000 a second.
 //!
 //! ```text
 //! cargo run --example own_strategy
@@ -45,7 +45,7 @@ impl BackoffStrategy for FixedRate {
 }
 
 impl Pace for FixedRate {
-    /// For the worker that has waited longest, and again at the time that the answer names.
+    /// Called for the worker that has waited longest, and again at the returned time.
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
         match *self.next_at.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(next_at) if next_at > now => Admission::WaitUntil(next_at),
@@ -53,7 +53,7 @@ impl Pace for FixedRate {
         }
     }
 
-    /// The entries that leave use up their share of the rate, so the next call waits for as long.
+    /// The entries that leave use their share of the rate, so the next call waits that long.
     fn depart(&self, now: Instant, entries: usize) {
         let entries = u32::try_from(entries).unwrap_or(u32::MAX);
         *self.next_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(now + self.interval * entries);

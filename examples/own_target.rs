@@ -1,8 +1,8 @@
-//! A custom target: deletes received messages from an SQS queue by `DeleteMessageBatch`.
+//! A custom target: deletes received messages from an SQS queue with `DeleteMessageBatch`.
 //!
-//! Three methods make a target: how much a call takes, a check of one entry, and one call. The delivery does the rest: splitting,
-//! pace, retries. This one is on an SDK of AWS, so that [`classify`] knows what its errors mean. It is given the queue's name, and
-//! looks its URL up before the first call.
+//! A target needs three methods: the limits of a call, a check of one entry, and one call. The delivery does everything
+//! else: splitting, pace, retries. This one uses an AWS SDK, so [`classify`] can interpret its errors. It gets the queue's
+//! name, and looks up its URL before the first call.
 //!
 //! ```text
 //! cargo run --example own_target
@@ -24,7 +24,7 @@ use aws_sdk_sqs::types::DeleteMessageBatchRequestEntry;
 /// A queue from which messages are deleted by their receipt handles.
 struct Deletions {
     client: Client,
-    /// What each call changes in the client's configuration: the delivery retries, not the SDK.
+    /// The changes to the client's configuration for each call: the delivery retries, not the SDK.
     once: Builder,
     queue: String,
     url: Lookup<String>,
@@ -53,7 +53,7 @@ impl Deletions {
 impl BatchTarget for Deletions {
     type Entry = String;
 
-    /// Of `DeleteMessageBatch`: 10 entries, and 1 MiB as any request to SQS.
+    /// Limits of `DeleteMessageBatch`: 10 entries, and 1 MiB as for any request to SQS.
     fn limits(&self) -> Limits {
         Limits::new(10, 1 << 20)
     }
@@ -87,10 +87,10 @@ impl BatchTarget for Deletions {
         }
     }
 
-    // These two are not necessary: they look the URL up, and tell why that takes long.
+    // These two are optional: they look up the URL, and report why that takes long.
 
     async fn prepare(&self) {
-        // What went wrong shows in the answer to the first call.
+        // A failure shows in the answer to the first call.
         let _ = self.url.ask(|| self.look_up()).await;
     }
 
@@ -99,7 +99,7 @@ impl BatchTarget for Deletions {
     }
 }
 
-/// What the answer says of the entry at a place of the chunk.
+/// The verdict on the entry at a place of the chunk.
 fn verdict(output: &DeleteMessageBatchOutput, place: usize) -> Verdict {
     let id = place.to_string();
     if output.successful().iter().any(|successful| successful.id() == id) {

@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     match Delivery::to_sqs(client, queue_url).texts().deliver(messages).await {
         Ok(report) => println!("{report}"),
         Err(error) => {
-            // Each of them is here, to be tried again or kept elsewhere.
+            // Each of them is here, to be sent again or stored elsewhere.
             for undelivered in error.undelivered() {
                 eprintln!("{}: {}", undelivered.entry, undelivered.cause);
             }

@@ -1,7 +1,7 @@
-//! How to test a program that delivers: against the simulator, in paused time, with the failures of AWS.
+//! How to test a program that delivers: with the simulator, in paused time, with the failures of AWS.
 //!
-//! The simulator takes the place of the SDK's HTTP client, so the program under test uses its ordinary SDK client. An hour of
-//! throttling passes in an instant.
+//! The simulator replaces the SDK's HTTP client, so the program under test uses its usual SDK client. An hour of throttling
+//! passes in an instant.
 //!
 //! ```text
 //! cargo test --example testing_with_simulator

@@ -28,10 +28,10 @@ struct Event {
 /// How long an event is tried while its request waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long one call may take, so that there is time for a second one.
+/// How long one call may take; short enough for a second one.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the service goes on delivering after it was told to stop.
+/// How long the service continues to deliver after it was told to stop.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
 #[tokio::main]
@@ -61,7 +61,7 @@ async fn main() -> Result<()> {
 
 /// Answers when the event is in the queue, or will not be.
 async fn accept(State(events): State<Producer<Event>>, Json(event): Json<Event>) -> (StatusCode, String) {
-    // When the buffer is full, `try_send` refuses at once, and the client can come back later.
+    // When the buffer is full, `try_send` fails at once, and the client can retry later.
     let sent = match events.try_send(event) {
         Ok(receipt) => receipt.await,
         Err(refused) => Err(refused),

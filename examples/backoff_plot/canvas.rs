@@ -35,7 +35,7 @@ impl Chart {
         let svg = into.join(name).with_extension("svg");
         let mut picture = String::new();
         self.draw(&SVGBackend::with_string(&mut picture, SIZE).into_drawing_area())?;
-        // A page scales it by its `viewBox`.
+        // A page scales it with its `viewBox`.
         let size = format!(r#"width="{}" height="{}""#, SIZE.0, SIZE.1);
         fs::write(&svg, picture.replacen(&size, r#"width="100%""#, 1))?;
         println!("{}", svg.display());

@@ -5,9 +5,9 @@
 //! cargo run --release --example backoff_plot -- timeline --capacity 0:1000,20:500,40:2000 --seconds 60
 //! ```
 //!
-//! `responsive` draws the published picture of responsive exponential backoff: the delay against the number of the request.
-//! `timeline` loads a simulated table whose capacity changes, and draws what was accepted, what was rejected, and what the
-//! strategy took the capacity to be. It takes a second or two: the clock is paused.
+//! `responsive` draws the published picture of responsive exponential backoff: the delay over the number of the request.
+//! `timeline` loads a simulated table whose capacity changes, and draws what was accepted, what was rejected, and the
+//! strategy's estimate of the capacity. It takes a second or two: the clock is paused.
 
 mod canvas;
 mod responsive;

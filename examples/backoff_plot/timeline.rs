@@ -52,7 +52,7 @@ impl FromStr for Change {
     }
 }
 
-/// What was seen at one moment.
+/// The figures at one moment.
 struct Sample {
     second: f64,
     capacity: f64,
@@ -98,7 +98,7 @@ fn per_second(count: u64) -> f64 {
     count as f64 / STEP.as_secs_f64()
 }
 
-/// Loads the table for as long as the scenario goes on, and looks at it now and then.
+/// Loads the table for the duration of the scenario, and records the figures regularly.
 async fn watch(scenario: &Scenario) -> Result<Vec<Sample>, Failure> {
     let simulator = Simulator::new(42);
     simulator.set_latency(Latency::lognormal(Duration::from_millis(8), 0.4).slow(0.005, 8.0));
@@ -148,7 +148,7 @@ fn change_at(scenario: &Scenario, passed: Duration) -> Option<f64> {
 }
 
 fn set_capacity(table: &Table, per_second: f64) {
-    // A bucket that saves up nothing shows best how the strategy follows.
+    // A bucket that saves nothing shows best how the strategy follows.
     table.set_capacity(Capacity::per_second(per_second).burst(per_second / 10.0));
 }
 

@@ -1,4 +1,4 @@
-//! The items: generated, or the objects of a file, one JSON object a line.
+//! The items: generated, or read from a file with one JSON object a line.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::{Failure, Item};
 
-/// What U+FEFF is in UTF-8: some editors put it at the start of a file.
+/// U+FEFF in UTF-8: some editors write it at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Items, and where they come from.
+/// Items, and their source.
 pub(crate) struct Items {
     all: Vec<Item>,
     file: Option<PathBuf>,
@@ -30,7 +30,7 @@ impl Items {
         self.all.iter()
     }
 
-    /// Where the item with this number comes from, such as `films.jsonl:4`.
+    /// The source of the item with this number, such as `films.jsonl:4`.
     pub(crate) fn place(&self, number: usize) -> String {
         match (&self.file, self.lines.get(number)) {
             (Some(file), Some(line)) => format!("{}:{line}", file.display()),
@@ -38,7 +38,7 @@ impl Items {
         }
     }
 
-    /// Where all of them come from.
+    /// The source of all items.
     pub(crate) fn source(&self) -> String {
         let file = self.file.as_ref().map(|file| file.display().to_string());
         file.unwrap_or_else(|| "the orders".to_owned())
@@ -132,7 +132,7 @@ fn parse(line: &[u8], is_first: bool, path: &Path) -> Result<Option<Item>, Strin
     Err(format!("{kind} where a JSON object is needed"))
 }
 
-/// What to do with a file whose first line is not that of JSON Lines.
+/// What the user can do about a file whose first line is not JSON Lines.
 fn other_format(first_line: &str, path: &Path) -> Option<String> {
     let from = quoted(path);
     let to = quoted(&path.with_extension("jsonl"));
@@ -170,7 +170,7 @@ fn not_json(error: &serde_json::Error, path: &Path) -> String {
     format!("this is not JSON: {what} at column {}", error.column())
 }
 
-/// The path as a shell takes it.
+/// The path in the syntax of a shell.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |character: char| character.is_alphanumeric() || "/._-".contains(character);
@@ -185,7 +185,7 @@ fn quoted(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// What comes of a file with this name and content.
+    /// The result for a file with this name and content.
     fn read_file(name: &str, content: impl AsRef<[u8]>) -> Result<Items, String> {
         read_lines(content.as_ref(), Path::new(name)).map_err(|failure| failure.to_string())
     }

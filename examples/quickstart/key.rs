@@ -1,4 +1,4 @@
-//! The key of the items: one attribute or two, that all of them have and that tells them apart.
+//! The key of the items: one attribute or two that all items have and that identify an item.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -42,7 +42,7 @@ impl Key {
         }
     }
 
-    /// What tells an item of this key from others.
+    /// The values that identify an item of this key.
     pub(crate) fn value(&self, item: &Item) -> Vec<String> {
         let value = |(name, _): &(String, KeyType)| comparable(item.get(name));
         self.attributes.iter().map(value).collect()
@@ -53,7 +53,7 @@ impl Key {
         names.join(",")
     }
 
-    /// DynamoDB keeps only the last item of a key, which is not what a load is for.
+    /// DynamoDB keeps only the last item of a key, which a load does not expect.
     fn check_unique(&self, items: &Items) -> Result<(), Failure> {
         let mut first_with = HashMap::with_capacity(items.len());
         let mut repeated = None;
@@ -85,7 +85,7 @@ impl Key {
         .into())
     }
 
-    /// This key and one attribute more, if that is unique.
+    /// This key and one more attribute, if that is unique.
     fn unique_with_another(&self, items: &Items) -> Option<Self> {
         let [partition] = &self.attributes[..] else {
             return None;
@@ -139,7 +139,7 @@ fn names_of(item: &Item) -> String {
     }
 }
 
-/// A value as it compares: 1.0 and 1e0 are the number 1.
+/// A value for comparison: 1.0 and 1e0 are the number 1.
 fn comparable(value: Option<&AttributeValue>) -> String {
     match value {
         Some(AttributeValue::N(number)) if number.contains(['.', 'e', 'E']) => match number.parse::<f64>() {

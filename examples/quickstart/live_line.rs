@@ -1,4 +1,4 @@
-//! The line that shows how a load goes on, on a terminal.
+//! The line that shows the progress of a load on a terminal.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// How often the line is drawn again.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Columns of a terminal from which on there is room for a long bar.
+/// The number of columns from which the terminal has room for a long bar.
 const WIDE: u16 = 100;
 
-/// Awaits the work, and shows its figures meanwhile. The line is gone when this returns, so that a report may follow.
+/// Awaits the work, and shows its figures meanwhile. The line is removed when this returns, so that a report may follow.
 pub(crate) async fn beside<R>(work: impl Future<Output = R>, progress: &Progress, total: usize) -> R {
     let line = ProgressBar::new(total as u64).with_style(style());
     let mut work = pin!(work);
@@ -27,7 +27,7 @@ pub(crate) async fn beside<R>(work: impl Future<Output = R>, progress: &Progress
     result
 }
 
-/// The message takes the room that is left, and is cut where the terminal ends.
+/// The message takes the remaining width, and is cut at the end of the terminal.
 fn style() -> ProgressStyle {
     let (_, columns) = console::Term::stderr().size();
     let bar = if columns < WIDE { 8 } else { 24 };
@@ -41,7 +41,7 @@ fn draw(line: &ProgressBar, progress: &Progress) {
     line.set_message(told(&figures));
 }
 
-/// What matters most comes first, since a narrow terminal cuts the rest off.
+/// The most important figures come first, because a narrow terminal cuts off the others.
 fn told(figures: &Snapshot) -> String {
     let rate = with_thousands(figures.rate);
     let (mut state, mut capacity) = (String::new(), String::new());

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::{Failure, live_line};
 
-/// What is loaded, and by how many.
+/// What is loaded, and by how many workers.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     /// How many entries there are.
@@ -18,11 +18,11 @@ pub(crate) struct Plan {
     pub(crate) workers: usize,
 }
 
-/// What a load came to.
+/// The result of a load.
 pub(crate) struct Loaded {
     pub(crate) figures: Snapshot,
     pub(crate) took: Duration,
-    /// The number of each entry that was not delivered, and why it was not.
+    /// The number of each undelivered entry, and its cause.
     pub(crate) undelivered: Vec<(usize, String)>,
 }
 
@@ -36,7 +36,7 @@ impl Plan {
         self.total.div_ceil(self.chunk)
     }
 
-    /// How many entries each worker gets: full calls, but for the last of all.
+    /// How many entries each worker gets: full calls, except for the last worker.
     fn shares(self) -> impl Iterator<Item = usize> {
         let (each, more) = (self.fewest_calls() / self.busy(), self.fewest_calls() % self.busy());
         let mut left = self.total;
@@ -48,7 +48,7 @@ impl Plan {
     }
 }
 
-/// Shares the entries out to workers, and shows a live line while they deliver.
+/// Distributes the entries among the workers, and shows a live line while they deliver.
 pub(crate) async fn share<E, D, F>(entries: Vec<E>, plan: Plan, deliver: D) -> Result<Loaded, Failure>
 where
     E: Send + Sync + 'static,

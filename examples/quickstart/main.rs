@@ -1,5 +1,5 @@
-//! 64 workers share one pace: they load a table that takes 1,000 writes/s, and then send as many messages to a queue that
-//! rejects some now and then. Everything runs in this process, against the simulator.
+//! 64 workers share one pace: they load a table that accepts 1,000 writes/s, and then send as many messages to a queue that
+//! rejects some of them. Everything runs in this process, against the simulator.
 //!
 //! ```text
 //! cargo run --release --example quickstart
@@ -57,7 +57,7 @@ struct Arguments {
 async fn main() -> ExitCode {
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads the report has read enough, as `head` does.
+        // The reader of the report may close the pipe early, as `head` does.
         Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("error: {}", in_words(&*failure));
@@ -79,7 +79,7 @@ async fn run(arguments: Arguments) -> Result<(), Failure> {
     queue::fill(&simulator, items.len(), workers).await
 }
 
-/// The failure and its sources on one line, without what was said already.
+/// The failure and its sources on one line, without repetitions.
 fn in_words(failure: &(dyn Error + 'static)) -> String {
     let mut words = failure.to_string();
     let mut source = failure.source();

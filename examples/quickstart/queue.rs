@@ -1,4 +1,4 @@
-//! The second half: messages into a queue that rejects some.
+//! The second part: messages into a queue that rejects some.
 
 use aws_batch_delivery::deliver_batch_to_sqs;
 use aws_batch_delivery::targets::sqs::MAX_MESSAGES;
@@ -8,7 +8,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use crate::load::{Plan, share};
 use crate::{Failure, report};
 
-/// Sends messages to a queue that rejects some now and then, for the reasons that SQS has.
+/// Sends messages to a queue that rejects some of them, for the reasons that SQS has.
 pub(crate) async fn fill(simulator: &Simulator, count: usize, workers: usize) -> Result<(), Failure> {
     let queue = simulator.queue("orders", QueueOptions::default());
     queue.set_faults(

@@ -1,11 +1,11 @@
-//! What is said of a load.
+//! The report of a load.
 
 use std::io::{self, Write, stdout};
 
 use crate::Failure;
 use crate::load::{Loaded, Plan};
 
-/// How many reasons a failure tells; the rest is counted.
+/// How many reasons a failure names; the others are counted.
 const REASONS: usize = 3;
 
 pub(crate) fn title(what: &str, plan: &Plan) -> io::Result<()> {
@@ -17,7 +17,7 @@ pub(crate) fn title(what: &str, plan: &Plan) -> io::Result<()> {
     writeln!(stdout(), "{} {what}, by {workers}", plan.total)
 }
 
-/// The figures, and `least` of the time that it takes at least.
+/// The figures, and `least`, the minimal time.
 #[expect(clippy::cast_precision_loss, reason = "figures for the eye")]
 pub(crate) fn figures(loaded: &Loaded, plan: &Plan, least: Option<String>) -> io::Result<()> {
     let (figures, seconds) = (&loaded.figures, loaded.took.as_secs_f64());
@@ -52,7 +52,7 @@ pub(crate) fn blank() -> io::Result<()> {
     writeln!(stdout())
 }
 
-/// One failure for all entries that were not delivered, if there are any: each reason with its first entry.
+/// One failure for all undelivered entries, if there are any: each reason with its first entry.
 pub(crate) fn failure(
     loaded: &Loaded,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! The first half: items into a table of limited capacity.
+//! The first part: items into a table of limited capacity.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::key::Key;
 use crate::load::{Loaded, Plan, share};
 use crate::{Failure, Item, report};
 
-/// Write units a second that the table takes, and how many it saves up while nothing is written.
+/// Write units a second that the table accepts, and how many it saves while nothing is written.
 const CAPACITY: f64 = 1_000.0;
 const BURST: f64 = 100.0;
 
@@ -49,7 +49,7 @@ fn writes(items: &Items) -> Result<Vec<WriteRequest>, Failure> {
     items.iter().map(write).collect()
 }
 
-/// The time that the table takes at least for the items that were delivered.
+/// The minimal time of the table for the delivered items.
 #[expect(clippy::cast_precision_loss, reason = "figures for the eye")]
 fn least(items: &Items, loaded: &Loaded) -> String {
     let undelivered: HashSet<usize> = loaded.undelivered.iter().map(|(number, _)| *number).collect();
@@ -66,7 +66,7 @@ fn least(items: &Items, loaded: &Loaded) -> String {
     }
 }
 
-/// Reads the table, and compares it with the items. Returns how many there are.
+/// Reads the table and compares it with the items. Returns their number.
 async fn read_back(client: &Client, items: &Items, key: &Key) -> Result<usize, Failure> {
     let mut pages = client.scan().table_name("orders").into_paginator().items().send();
     let mut found = HashMap::new();
