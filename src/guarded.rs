@@ -5,19 +5,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::targets::{BatchTarget, Fault};
 
-/// Runs code of `whose` and turns a panic into a fault, so that the delivery can end properly and hand back its entries.
-pub(crate) fn guarded<R>(whose: &'static str, run: impl FnOnce() -> R) -> Result<R, Fault> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| panicked(whose, &*panic))
+/// Runs code of `owner` and turns a panic into a fault, so that the delivery can end properly and hand back its entries.
+pub(crate) fn guarded<R>(owner: &'static str, run: impl FnOnce() -> R) -> Result<R, Fault> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| panicked(owner, &*panic))
 }
 
-/// The fault for a panic in code of `whose`.
-pub(crate) fn panicked(whose: &'static str, panic: &(dyn Any + Send)) -> Fault {
+/// The fault for a panic in code of `owner`.
+pub(crate) fn panicked(owner: &'static str, panic: &(dyn Any + Send)) -> Fault {
     let message = panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned());
-    Fault::new(format!("{whose} panicked")).caused_by(Panicked(message))
+    Fault::new(format!("{owner} panicked")).caused_by(Panicked(message))
 }
 
 /// The name of the target in the log.

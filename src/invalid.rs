@@ -68,7 +68,7 @@ pub enum InvalidEntry {
     },
     /// A value could not be converted into an entry. The error may quote the value, so it is the source and not part of the
     /// message.
-    #[error("{type_name} could not be made into an entry")]
+    #[error("{type_name} could not be converted into an entry")]
     Unconvertible {
         /// The type of the value, with its path: `shop::Order`.
         type_name: &'static str,

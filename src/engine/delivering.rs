@@ -131,7 +131,7 @@ where
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
             }
-            self.supply.heed_hot_keys();
+            self.supply.update_hot_keys();
             self.supply.backlog.wake(now, &options);
             self.supply.give_up_expired(now, &mut self.ledger);
             let refilled = self.supply.refill(now, &mut self.ledger);
@@ -298,8 +298,8 @@ where
             self.hand_back(settled, &ending);
             return Some(ending);
         }
-        let rest = self.supply.settle(settled, now, &mut self.ledger);
-        self.slots.put(Slot::after_call(now, rest));
+        let delay = self.supply.settle(settled, now, &mut self.ledger);
+        self.slots.put(Slot::after_call(now, delay));
         None
     }
 
@@ -351,8 +351,8 @@ where
             };
             self.ledger.hand_back(entry, cause);
         }
-        let disputed = settled.disputed.into_iter().flat_map(Chunk::into_tracked);
-        for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(disputed) {
+        let refused = settled.refused_chunk.into_iter().flat_map(Chunk::into_tracked);
+        for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(refused) {
             self.give_back(entry, ending);
         }
         for entry in settled.bisection.into_iter().flat_map(Bisection::into_entries) {
@@ -376,12 +376,12 @@ where
     }
 
     fn give_back_waiting(&mut self, entry: TrackedEntry<T::Entry>, ending: &Ending) {
-        self.ledger.waits_no_more(&entry.state);
+        self.ledger.no_longer_waits(&entry.state);
         self.give_back(entry, ending);
     }
 
     fn give_back(&mut self, mut entry: TrackedEntry<T::Entry>, ending: &Ending) {
-        if self.supply.is_outdated(&entry) {
+        if self.supply.is_superseded(&entry) {
             return self.ledger.superseded(entry);
         }
         let last = entry.state.take_fault();

@@ -80,7 +80,7 @@ where
     /// How many entries were read and are in no call, and their bytes.
     pub(super) fn read_ahead(&self) -> (usize, usize) {
         let entries = self.backlog.len() + self.fresh.len();
-        let bytes = self.backlog.bytes() + self.fresh.bytes() + self.fresh.let_out_bytes();
+        let bytes = self.backlog.bytes() + self.fresh.bytes() + self.fresh.released_bytes();
         (entries, bytes)
     }
 
@@ -118,7 +118,7 @@ where
         let lanes = self.backlog.lanes_mut();
         if self.options.last_write_wins {
             for older in lanes.supersede(newest, lane, overwrites(&*self.target, &self.fault)) {
-                ledger.waits_no_more(&older.state);
+                ledger.no_longer_waits(&older.state);
                 ledger.superseded(older);
             }
         }
@@ -131,31 +131,31 @@ where
             && !is_held
             && let Some(newest) = self.fresh.pop_newest()
         {
-            self.let_out(newest);
+            self.release(newest);
         }
     }
 
-    fn let_out(&mut self, entry: TrackedEntry<T::Entry>) {
-        if let Some(fresh) = self.backlog.let_out(entry) {
-            self.fresh.let_out(fresh);
+    fn release(&mut self, entry: TrackedEntry<T::Entry>) {
+        if let Some(fresh) = self.backlog.release(entry) {
+            self.fresh.push_released(fresh);
         }
     }
 
     /// Once a key is hot, sendable entries wait by their key. When another key has become hot, its entries move to the line
     /// of that key.
-    pub(super) fn heed_hot_keys(&mut self) {
+    pub(super) fn update_hot_keys(&mut self) {
         if !self.paces_keys || !self.backlog.has_new_hot_key() {
             return;
         }
-        let rejected = self.backlog.heed_hot_keys();
+        let rejected = self.backlog.update_hot_keys();
         let may_go: Vec<_> = self.fresh.take_all().chain(rejected).collect();
         for entry in may_go {
-            self.let_out(entry);
+            self.release(entry);
         }
     }
 
     /// Whether an entry that its lane has released is superseded by one that the lane holds.
-    pub(super) fn is_outdated(&self, entry: &TrackedEntry<T::Entry>) -> bool {
+    pub(super) fn is_superseded(&self, entry: &TrackedEntry<T::Entry>) -> bool {
         let overwrites = overwrites(&*self.target, &self.fault);
         self.options.last_write_wins && self.backlog.lanes().is_superseded(entry, overwrites)
     }
@@ -163,7 +163,7 @@ where
     /// The fate of an entry is known: the next one of its lane becomes sendable.
     pub(super) fn leave(&mut self, lane: Option<Lane>) {
         if let Some(fresh) = self.backlog.leave(lane) {
-            self.fresh.let_out(fresh);
+            self.fresh.push_released(fresh);
         }
     }
 
@@ -176,7 +176,7 @@ where
         ledger: &mut Ledger<T::Entry>,
     ) -> Duration {
         if !settled.left.is_empty() && !settled.rejected.is_empty() {
-            self.backlog.lanes_mut().be_wary();
+            self.backlog.lanes_mut().stop_sharing();
         }
         if self.emptied.len() < KEPT {
             self.emptied.extend(settled.emptied.take());
@@ -191,14 +191,16 @@ where
         let options = Arc::clone(&self.options);
         let mut retries = Retries::of_call(&options, now);
         let again = self.decide(&mut retries, settled.rejected, ledger);
-        let rest = retries.rest_of_slot(&settled.outcome);
-        ledger.wait(again.len() + settled.disputed.as_ref().map_or(0, Chunk::len));
-        match (settled.disputed, settled.bisection) {
-            (Some(chunk), bisection) => self.backlog.dispute(chunk, bisection),
-            (None, Some(bisection)) => self.backlog.go_on(bisection, again, settled.outcome.accepted > 0),
-            (None, None) => self.backlog.rest(again),
+        let delay = retries.slot_delay(&settled.outcome);
+        ledger.wait(again.len() + settled.refused_chunk.as_ref().map_or(0, Chunk::len));
+        match (settled.refused_chunk, settled.bisection) {
+            (Some(chunk), bisection) => self.backlog.bisect(chunk, bisection),
+            (None, Some(bisection)) => self
+                .backlog
+                .continue_bisection(bisection, again, settled.outcome.accepted > 0),
+            (None, None) => self.backlog.retry_later(again),
         }
-        rest
+        delay
     }
 
     /// Decides for each rejected entry. Returns those that are sent again, each with the moment of its retry.
@@ -211,7 +213,7 @@ where
         let mut again = Vec::with_capacity(rejected.len());
         for (mut entry, rejection) in rejected {
             let decision = retries.decide(&mut entry.state, rejection);
-            if self.is_outdated(&entry) {
+            if self.is_superseded(&entry) {
                 self.leave(entry.state.lane);
                 ledger.superseded(entry);
                 continue;
@@ -231,10 +233,10 @@ where
     pub(super) fn give_up_expired(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>) {
         let mut expired = self.backlog.take_expired(now, &self.options);
         while let Some(mut entry) = expired.pop() {
-            ledger.waits_no_more(&entry.state);
-            let is_outdated = self.is_outdated(&entry);
+            ledger.no_longer_waits(&entry.state);
+            let is_superseded = self.is_superseded(&entry);
             self.leave(entry.state.lane);
-            if is_outdated {
+            if is_superseded {
                 ledger.superseded(entry);
             } else {
                 let fault = entry.state.take_fault().unwrap_or_else(|| Fault::new("not sent again"));
@@ -291,21 +293,21 @@ where
             self.backlog
                 .lanes_mut()
                 .join(&mut chunk, |next| space.take(&next.state));
-            let may_be_outdated = self.options.last_write_wins && self.backlog.lanes().held() > 0;
-            if !may_be_outdated || !self.drop_outdated(&mut chunk, ledger) {
+            let may_be_superseded = self.options.last_write_wins && self.backlog.lanes().held() > 0;
+            if !may_be_superseded || !self.drop_superseded(&mut chunk, ledger) {
                 return chunk;
             }
         }
     }
 
     /// Drops superseded entries. Returns whether there were any.
-    fn drop_outdated(&mut self, chunk: &mut Chunk<T::Entry>, ledger: &mut Ledger<T::Entry>) -> bool {
+    fn drop_superseded(&mut self, chunk: &mut Chunk<T::Entry>, ledger: &mut Ledger<T::Entry>) -> bool {
         let packed = chunk.len();
         let taken = std::mem::replace(chunk, Chunk::with_capacity(packed));
         for entry in taken.into_tracked() {
-            if self.is_outdated(&entry) {
+            if self.is_superseded(&entry) {
                 let lane = entry.state.lane;
-                ledger.waits_no_more(&entry.state);
+                ledger.no_longer_waits(&entry.state);
                 ledger.superseded(entry);
                 self.leave(lane);
             } else {

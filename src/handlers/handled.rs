@@ -30,7 +30,7 @@ impl<I: Input> Handled<I> {
 }
 
 impl<I: Input<Entry: Send + 'static>> Handled<I> {
-    fn told(&mut self, incoming: Incoming<I::Entry>) -> Incoming<I::Entry> {
+    fn with_notice(&mut self, incoming: Incoming<I::Entry>) -> Incoming<I::Entry> {
         let Some(handling) = &self.handling else {
             return incoming;
         };
@@ -53,11 +53,13 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<I::Entry>>> {
         self.input
             .poll_next(context)
-            .map(|next| next.map(|incoming| self.told(incoming)))
+            .map(|next| next.map(|incoming| self.with_notice(incoming)))
     }
 
     fn unread(&mut self) -> Poll<Option<Incoming<I::Entry>>> {
-        self.input.unread().map(|next| next.map(|incoming| self.told(incoming)))
+        self.input
+            .unread()
+            .map(|next| next.map(|incoming| self.with_notice(incoming)))
     }
 
     fn known(&self) -> usize {
@@ -81,20 +83,20 @@ struct Notice<E> {
 }
 
 impl<E: Send + 'static> Confirms<E> for Notice<E> {
-    fn good(self: Box<Self>, fate: Fate) {
-        self.handling.good(self.position, &fate);
+    fn resolve(self: Box<Self>, fate: Fate) {
+        self.handling.resolve(self.position, &fate);
         if let Some(receipt) = self.receipt {
-            receipt.good(fate);
+            receipt.resolve(fate);
         }
     }
 
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>> {
         async move {
-            let unheard = match self.receipt {
+            let unclaimed = match self.receipt {
                 Some(receipt) => receipt.hand_back(undelivered).await?,
                 None => undelivered,
             };
-            self.handling.hand_back(unheard).await
+            self.handling.hand_back(unclaimed).await
         }
         .boxed()
     }

@@ -42,7 +42,7 @@ impl<E> Handling<E> {
     }
 
     /// Reports that an entry was delivered or superseded.
-    pub(super) fn good(&self, position: u64, fate: &Fate) {
+    pub(super) fn resolve(&self, position: u64, fate: &Fate) {
         if let Some(delivered) = &self.handlers.delivered
             && !self.delivered_panicked.load(Relaxed)
         {

@@ -34,7 +34,7 @@ impl Gate {
     }
 
     /// How many entries the call with this number in the queue may carry, if it may leave; otherwise until when it waits at
-    /// most. The permit must be used or [returned](Self::permit_is_back) before another call asks.
+    /// most. The permit must be used or [returned](Self::return_permit) before another call asks.
     pub(super) fn admit(&self, number: u64, waiter: &Waiter, waker: &Waker) -> Result<usize, Instant> {
         let now = Instant::now();
         let mut queue = self.queue();
@@ -59,7 +59,7 @@ impl Gate {
     fn ask(&self, queue: &mut Queue, now: Instant, waiter: &Waiter) -> Result<usize, Instant> {
         match self.strategy.admit(now, waiter) {
             Admission::Go(entries) => {
-                queue.permit_is_out = true;
+                queue.permit_in_use = true;
                 Ok(entries.max(1))
             }
             // A wait until a moment in the past would never end.
@@ -79,25 +79,25 @@ impl Gate {
     }
 
     /// A permit was used or dropped.
-    pub(super) fn permit_is_back(&self) {
-        self.queue().permit_is_out = false;
-        self.call_next();
+    pub(super) fn return_permit(&self) {
+        self.queue().permit_in_use = false;
+        self.wake_next();
     }
 
     /// A call has ended.
     pub(super) fn observe(&self, outcome: &Outcome) {
         self.strategy.observe(outcome);
-        self.call_next();
+        self.wake_next();
     }
 
     /// The service is known to be back: waiting entries leave at once, and the strategy forgets what it has measured.
     pub(crate) fn reset(&self) {
         self.strategy.reset();
-        self.call_next();
+        self.wake_next();
     }
 
-    fn call_next(&self) {
-        let wakers = self.queue().call(Instant::now());
+    fn wake_next(&self) {
+        let wakers = self.queue().next_wakers(Instant::now());
         // After the lock is released, because a woken task may take it at once.
         wakers.into_iter().for_each(Waker::wake);
     }

@@ -87,7 +87,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.gate.permit_is_back();
+        self.gate.return_permit();
     }
 }
 

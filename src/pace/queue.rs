@@ -18,7 +18,7 @@ pub(crate) struct Queue {
     places: BTreeMap<u64, Place>,
     next_number: u64,
     /// A permit is in use; the strategy is not asked meanwhile.
-    pub(crate) permit_is_out: bool,
+    pub(crate) permit_in_use: bool,
 }
 
 struct Place {
@@ -32,7 +32,7 @@ impl Queue {
         Self {
             places: BTreeMap::new(),
             next_number: 0,
-            permit_is_out: false,
+            permit_in_use: false,
         }
     }
 
@@ -54,12 +54,15 @@ impl Queue {
 
     /// Removes the place. Returns the wakers to wake.
     pub(crate) fn leave(&mut self, number: u64, now: Instant) -> Vec<Waker> {
-        self.places.remove(&number).map(|_| self.call(now)).unwrap_or_default()
+        self.places
+            .remove(&number)
+            .map(|_| self.next_wakers(now))
+            .unwrap_or_default()
     }
 
     /// Until when the place waits for those before it; `None` when it is first.
     pub(crate) fn blocked_until(&self, number: u64, now: Instant) -> Option<Instant> {
-        if self.permit_is_out {
+        if self.permit_in_use {
             return Some(now + PATIENCE);
         }
         let before = self.places.range(..number).rev();
@@ -70,7 +73,7 @@ impl Queue {
 
     /// Returns the wakers of the first place that is not overdue and of the one behind it, which has to know until when it
     /// waits.
-    pub(crate) fn call(&mut self, now: Instant) -> Vec<Waker> {
+    pub(crate) fn next_wakers(&mut self, now: Instant) -> Vec<Waker> {
         let mut awake = self.places.values_mut().filter(|place| place.due + PATIENCE > now);
         let Some(first) = awake.next() else {
             return Vec::new();
@@ -112,10 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn no_waiter_is_asked_while_a_permit_is_out() {
+    fn no_waiter_is_asked_while_a_permit_in_use() {
         let now = Instant::now();
         let mut queue = queue(&[now]);
-        queue.permit_is_out = true;
+        queue.permit_in_use = true;
         assert!(queue.blocked_until(1, now).is_some());
     }
 
@@ -126,7 +129,7 @@ mod tests {
         let late = start + PATIENCE;
         assert!(queue.blocked_until(2, late - MOMENT).is_some());
         assert_eq!(queue.blocked_until(2, late), None);
-        assert_eq!(queue.call(late).len(), 1, "the second one is called");
+        assert_eq!(queue.next_wakers(late).len(), 1, "the second one is called");
         queue.wait(1, late, Waker::noop());
         assert!(queue.blocked_until(2, late).is_some());
     }
@@ -136,7 +139,7 @@ mod tests {
         let start = Instant::now();
         let far = start + Duration::from_hours(1);
         let mut queue = queue(&[far, far]);
-        queue.call(start);
+        queue.next_wakers(start);
         assert_eq!(queue.blocked_until(2, start), Some(start + PATIENCE));
         assert_eq!(queue.blocked_until(2, start + PATIENCE), None);
     }

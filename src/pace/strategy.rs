@@ -13,7 +13,7 @@ use crate::guarded::guarded;
 use crate::targets::Fault;
 
 /// How long to wait when the strategy panicked and gave no deadline. The deliveries notice the panic and end.
-const BROKEN: Duration = Duration::from_secs(1);
+const AFTER_PANIC: Duration = Duration::from_secs(1);
 
 /// The shortest wait. A wait until a moment in the past would never end.
 pub(super) const SHORTEST_WAIT: Duration = Duration::from_micros(100);
@@ -52,7 +52,7 @@ impl SharedStrategy {
         }
         guarded("the backoff strategy", || question(&*self.strategy)).unwrap_or_else(|fault| {
             self.fault.get_or_init(|| fault);
-            self.tell_all();
+            self.wake_all();
             fallback
         })
     }
@@ -65,15 +65,15 @@ impl SharedStrategy {
         self.ask(fallback, |strategy| strategy.pace().map_or(fallback, question))
     }
 
-    pub(crate) fn rest(&self, retry: Retry) -> Duration {
+    pub(crate) fn delay(&self, retry: Retry) -> Duration {
         self.ask(Duration::ZERO, |strategy| strategy.delay(retry))
     }
 
-    pub(crate) fn hold(&self, now: Instant) -> Duration {
+    pub(crate) fn extra_delay(&self, now: Instant) -> Duration {
         self.ask_pace(Duration::ZERO, |pace| pace.extra_delay(now.into_std()))
     }
 
-    pub(crate) fn pause(&self) -> Duration {
+    pub(crate) fn cooldown(&self) -> Duration {
         self.ask_pace(Duration::ZERO, |pace| pace.cooldown())
     }
 
@@ -104,7 +104,7 @@ impl SharedStrategy {
             entries: scaled(waiter.entries, charge).max(1),
             ..*waiter
         };
-        let later = Admission::WaitUntil((now + BROKEN).into_std());
+        let later = Admission::WaitUntil((now + AFTER_PANIC).into_std());
         let admission = self.ask(later, |strategy| match strategy.pace() {
             Some(pace) => pace.admit(now.into_std(), &waiter),
             None => Admission::Go(waiter.entries),
@@ -190,11 +190,11 @@ impl SharedStrategy {
     /// The service is known to be back: waiting entries leave at once, and the strategy forgets what it has measured.
     pub(super) fn reset(&self) {
         self.ask_pace((), |pace| pace.reset());
-        self.tell_all();
+        self.wake_all();
     }
 
     /// Wakes all deliveries.
-    fn tell_all(&self) {
+    fn wake_all(&self) {
         self.resets.send_modify(|count| *count = count.wrapping_add(1));
     }
 

@@ -56,13 +56,13 @@ impl<E> Line<E> {
         while let Some(Incoming { entry, confirmation }) = poll_fn(|context| self.poll_entry(context)).await {
             let undelivered = Undelivered::unsent(entry, self.read - 1, cause.clone());
             outcome.report.undelivered += 1;
-            let unheard = match confirmation {
+            let unclaimed = match confirmation {
                 Some(confirmation) => confirmation.hand_back(undelivered).await,
                 None => Some(undelivered),
             };
-            outcome.undelivered.extend(match (unheard, handling) {
-                (Some(unheard), Some(handling)) => handling.hand_back(unheard).await,
-                (unheard, _) => unheard,
+            outcome.undelivered.extend(match (unclaimed, handling) {
+                (Some(unclaimed), Some(handling)) => handling.hand_back(unclaimed).await,
+                (unclaimed, _) => unclaimed,
             });
         }
     }

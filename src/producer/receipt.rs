@@ -51,12 +51,12 @@ impl<E: Send + Sync + 'static> Promise<E> {
 }
 
 impl<E: Send + Sync + 'static> Confirms<E> for Promise<E> {
-    fn good(self: Box<Self>, fate: Fate) {
+    fn resolve(self: Box<Self>, fate: Fate) {
         let _ = self.fate.send(Ok(fate));
     }
 
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>> {
-        let unheard = self.fate.send(Err(undelivered)).err().and_then(Result::err);
-        ready(unheard).boxed()
+        let unclaimed = self.fate.send(Err(undelivered)).err().and_then(Result::err);
+        ready(unclaimed).boxed()
     }
 }

@@ -162,7 +162,7 @@ impl<E> fmt::Display for DeliveryError<E> {
         match self.stream_error {
             // `report` has already told how many entries there were.
             Some(_) => Ok(()),
-            None => self.report.write_where_it_goes_on(f),
+            None => self.report.write_continuation(f),
         }
     }
 }

@@ -96,13 +96,13 @@ impl Report {
 
 impl Report {
     /// Adds a note when the input was not read to its end.
-    fn write_where_it_goes_on(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_continuation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.finished {
             return Ok(());
         }
         write!(
             f,
-            "; the input was not read to its end, it goes on at position {}",
+            "; the input was not read to its end, continue at position {}",
             self.next_position()
         )
     }
@@ -121,7 +121,7 @@ impl fmt::Display for Report {
             self.resubmitted,
             self.elapsed.as_secs_f64()
         )?;
-        self.write_where_it_goes_on(f)
+        self.write_continuation(f)
     }
 }
 

@@ -24,13 +24,13 @@ pub(super) fn by_id(
     failed: impl IntoIterator<Item = (impl AsRef<str>, Verdict)>,
 ) -> Answer {
     let mut verdicts: Vec<Option<Verdict>> = vec![None; sent];
-    let mut strangers = 0_usize;
+    let mut unknown = 0_usize;
     for (id, failure) in failed {
         match place(id.as_ref(), sent) {
             Some(place) => {
                 verdicts[place].get_or_insert(failure);
             }
-            None => strangers += 1,
+            None => unknown += 1,
         }
     }
     for (id, acceptance) in accepted {
@@ -43,11 +43,11 @@ pub(super) fn by_id(
                     acceptance
                 });
             }
-            None => strangers += 1,
+            None => unknown += 1,
         }
     }
-    if strangers > 0 {
-        warn!(target: ANSWER, entries = strangers, service, "an answer speaks of entries that were not sent");
+    if unknown > 0 {
+        warn!(target: ANSWER, entries = unknown, service, "an answer speaks of entries that were not sent");
     }
     let verdicts = verdicts.into_iter();
     Answer::Each(
@@ -67,8 +67,8 @@ pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactS
         return Answer::Each(verdicts.collect());
     }
     if answered > sent {
-        let strangers = answered - sent;
-        warn!(target: ANSWER, entries = strangers, service, "an answer speaks of entries that were not sent");
+        let unknown = answered - sent;
+        warn!(target: ANSWER, entries = unknown, service, "an answer speaks of entries that were not sent");
     }
     Answer::Whole(unanswered("another number of answers than entries"))
 }

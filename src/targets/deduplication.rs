@@ -47,11 +47,10 @@ impl Deduplication {
             return;
         };
         let advice = match LookupError::advice(&fault) {
-            Advice::Permit => format!("allow {permission}, or say it by `content_based_deduplication`"),
-            Advice::DoWithout => "say it by `content_based_deduplication`".to_owned(),
+            Advice::Permit => format!("allow {permission}, or set `content_based_deduplication`"),
+            Advice::DoWithout => "set `content_based_deduplication`".to_owned(),
             Advice::Wait => {
-                "the next delivery asks again; what is said by `content_based_deduplication` is not asked for"
-                    .to_owned()
+                "the next delivery asks again; set `content_based_deduplication` to avoid the call".to_owned()
             }
         };
         warn!(

@@ -110,7 +110,7 @@ impl BatchTarget for EventBus {
             target: LOOKUP,
             destination = &*self.name(),
             code = fault.code(),
-            advice = "allow events:DescribeEventBus, or see to it that the bus exists",
+            advice = "allow events:DescribeEventBus, or make sure that the bus exists",
             "it is not known whether the event bus exists: events to one that does not are lost"
         );
     }

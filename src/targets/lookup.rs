@@ -17,10 +17,10 @@ use crate::events::LOOKUP;
 const TRIES: u32 = 4;
 
 /// The delay after the first call, doubled after each further one: 0.7 s in all.
-const REST: Duration = Duration::from_millis(100);
+const DELAY: Duration = Duration::from_millis(100);
 
 /// The longest delay while no call can be made.
-const LONGEST_REST: Duration = Duration::from_secs(3);
+const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
 /// How long one call may take. It usually takes some 10 ms.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -93,7 +93,7 @@ struct State<T> {
     /// The answer of the service. The inner `None`: asking is pointless.
     answer: OnceCell<Option<T>>,
     /// When a lookup failed last, and why.
-    in_vain: Mutex<Option<(Instant, Fault)>>,
+    last_failure: Mutex<Option<(Instant, Fault)>>,
     /// Why the last call failed, while more calls follow.
     failing: Mutex<Option<Fault>>,
 }
@@ -134,7 +134,7 @@ impl<T> Lookup<T> {
     fn new(answer: OnceCell<Option<T>>) -> Self {
         Self(Arc::new(State {
             answer,
-            in_vain: Mutex::default(),
+            last_failure: Mutex::default(),
             failing: Mutex::default(),
         }))
     }
@@ -162,7 +162,7 @@ impl<T> Lookup<T> {
                 return Err(fault);
             }
             *lock(&state.failing) = None;
-            match state.ask_patiently(call).await {
+            match state.ask_repeatedly(call).await {
                 Ok(answer) => Ok(Some(answer)),
                 Err(LookupError::Never(fault)) => {
                     *found_useless = Some(fault);
@@ -170,7 +170,7 @@ impl<T> Lookup<T> {
                 }
                 Err(LookupError::NotNow(fault)) => Err(fault),
                 Err(LookupError::Unsent(fault) | LookupError::Transient(fault)) => {
-                    *lock(&state.in_vain) = Some((Instant::now(), fault.clone()));
+                    *lock(&state.last_failure) = Some((Instant::now(), fault.clone()));
                     Err(fault)
                 }
             }
@@ -189,29 +189,29 @@ impl<T> Lookup<T> {
 impl<T> State<T> {
     /// Why the last lookup failed, if that was recently.
     fn quiet(&self) -> Option<Fault> {
-        let in_vain = lock(&self.in_vain);
-        let (at, fault) = in_vain.as_ref()?;
+        let last_failure = lock(&self.last_failure);
+        let (at, fault) = last_failure.as_ref()?;
         (at.elapsed() < QUIET).then(|| fault.clone())
     }
 
     /// Asks a few times, or until calls can be made again: meanwhile nothing could be delivered either, and entries that
     /// are delivered without the answer may lose their order.
-    async fn ask_patiently<F>(&self, call: impl Fn() -> F) -> Result<T, LookupError>
+    async fn ask_repeatedly<F>(&self, call: impl Fn() -> F) -> Result<T, LookupError>
     where
         F: Future<Output = Result<T, LookupError>>,
     {
         let mut tries = 1..TRIES;
-        let mut rest = REST;
+        let mut delay = DELAY;
         loop {
             let fault = match in_time(call()).await {
                 Err(LookupError::Unsent(fault)) => fault,
                 Err(LookupError::Transient(fault)) if tries.next().is_some() => fault,
                 settled => return settled,
             };
-            debug!(target: LOOKUP, code = fault.code(), "asked in vain, and asks again");
+            debug!(target: LOOKUP, code = fault.code(), "the lookup failed and is repeated");
             *lock(&self.failing) = Some(fault);
-            sleep(rest).await;
-            rest = (2 * rest).min(LONGEST_REST);
+            sleep(delay).await;
+            delay = (2 * delay).min(LONGEST_DELAY);
         }
     }
 }
@@ -316,7 +316,7 @@ mod tests {
             ready(if is_over { Ok(7) } else { Err(unsent()) })
         };
         assert!(lookup.ask(call).await.is_ok());
-        assert!(started.elapsed() <= outage + LONGEST_REST);
+        assert!(started.elapsed() <= outage + LONGEST_DELAY);
         assert_eq!(lookup.get(), Some(&7));
     }
 

@@ -228,9 +228,9 @@ impl<V> Beside<V> {
 }
 
 impl<V: Send + Sync + 'static, E> Confirms<E> for Beside<V> {
-    fn good(self: Box<Self>, fate: Fate) {
+    fn resolve(self: Box<Self>, fate: Fate) {
         if let Some(confirmation) = self.confirmation {
-            confirmation.good(fate);
+            confirmation.resolve(fate);
         }
     }
 

@@ -40,7 +40,7 @@ impl KeyCounts {
         if self.0.is_empty() {
             return;
         }
-        if settled.disputed.is_some() || settled.stop.is_some() {
+        if settled.refused_chunk.is_some() || settled.stop.is_some() {
             self.0.clear();
             return;
         }

@@ -89,7 +89,7 @@ impl<T: BatchTarget> CallPool<T> {
         while self.in_flight > 0 {
             tokio::select! {
                 biased;
-                Some(settled) = self.ended.recv() => return Some(self.heard(settled)),
+                Some(settled) = self.ended.recv() => return Some(self.count_ended(settled)),
                 // A task that was told to end, or that ended together with its call.
                 Some(task) = self.tasks.join_next() => task.unwrap_or_else(lost),
             }
@@ -100,11 +100,11 @@ impl<T: BatchTarget> CallPool<T> {
     /// The result of another call that has already ended, if any.
     pub(crate) fn next_ended(&mut self) -> Option<Settled<T::Entry>> {
         let settled = self.ended.try_recv().ok()?;
-        Some(self.heard(settled))
+        Some(self.count_ended(settled))
     }
 
     /// Counts a call that has ended.
-    fn heard(&mut self, settled: Settled<T::Entry>) -> Settled<T::Entry> {
+    fn count_ended(&mut self, settled: Settled<T::Entry>) -> Settled<T::Entry> {
         self.in_flight -= 1;
         if self.staying > self.in_flight + KEPT {
             self.staying -= 1;
@@ -227,18 +227,18 @@ mod tests {
     }
 
     fn counting() -> (Arc<Gate>, Arc<AtomicUsize>) {
-        let heard = Arc::new(AtomicUsize::new(0));
-        (Arc::new(Gate::new(Counting(Arc::clone(&heard)))), heard)
+        let observed = Arc::new(AtomicUsize::new(0));
+        (Arc::new(Gate::new(Counting(Arc::clone(&observed)))), observed)
     }
 
     #[tokio::test]
     async fn calls_that_no_task_has_taken_are_over_when_the_delivery_is_dropped() {
-        let (gate, heard) = counting();
+        let (gate, observed) = counting();
         let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
         (0..3).for_each(|_| calls.start(call(&gate)));
         // The tasks have not run, and end only when the runtime polls them.
         drop(calls);
-        assert_eq!(heard.load(Relaxed), 3);
+        assert_eq!(observed.load(Relaxed), 3);
     }
 
     #[tokio::test]
@@ -262,22 +262,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_thousand_calls_that_end_at_once_leave_time_for_others() {
-        let (gate, heard) = counting();
+        let (gate, observed) = counting();
         let call_queue = Arc::new(CallQueue::new(1));
         (0..1_000).for_each(|_| call_queue.push(Queued::Call(call(&gate))));
         let (end, _ended) = mpsc::unbounded_channel();
         let task = tokio::spawn(work(caller(), call_queue, end));
-        while heard.load(Relaxed) == 0 {
+        while observed.load(Relaxed) == 0 {
             yield_now().await;
         }
-        assert!(heard.load(Relaxed) < 1_000);
+        assert!(observed.load(Relaxed) < 1_000);
         task.abort();
     }
 
     #[tokio::test]
     async fn what_waits_for_capacity_goes_before_the_calls_that_are_left() {
         const THREADS: usize = 4;
-        let (gate, heard) = counting();
+        let (gate, observed) = counting();
         let call_queue = Arc::new(CallQueue::new(THREADS));
         while call_queue.has_capacity() {
             call_queue.push(Queued::Call(call(&gate)));
@@ -285,7 +285,7 @@ mod tests {
         let signal = call_queue.capacity_signal();
         let waits = tokio::spawn(async move {
             signal.freed().await;
-            heard.load(Relaxed)
+            observed.load(Relaxed)
         });
         yield_now().await;
         let (end, _ended) = mpsc::unbounded_channel();

@@ -28,7 +28,7 @@ pub(crate) struct Settled<E> {
     /// The lanes of the accepted entries, once for each entry.
     pub(crate) left: Vec<Lane>,
     /// The whole chunk, if it was refused and the answer does not say because of which entries.
-    pub(crate) disputed: Option<Chunk<E>>,
+    pub(crate) refused_chunk: Option<Chunk<E>>,
     /// The bisection that the chunk belongs to, if it is a part of a refused call.
     pub(crate) bisection: Option<Bisection<E>>,
     /// The empty chunk, if all of its entries were accepted.
@@ -47,12 +47,12 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
         refused_alone: None,
         stop: None,
         left: Vec::with_capacity(if has_lanes { chunk.len() } else { 0 }),
-        disputed: None,
+        refused_chunk: None,
         bisection: None,
         emptied: None,
     };
     match answer {
-        Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.dispute(chunk, sent_at, &fault),
+        Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.refuse_all(chunk, sent_at, &fault),
         Answer::Whole(verdict) if verdict.is_accepted() => settled.accept_all(chunk, repeat(verdict)),
         Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(Verdict::is_accepted) => {
             settled.accept_all(chunk, verdicts);
@@ -135,7 +135,7 @@ impl<E> Settled<E> {
                 Verdict::Acknowledged(acknowledgement) => acknowledgement,
                 _ => Acknowledgement::default(),
             };
-            confirmation.good(Fate::Delivered(acknowledgement));
+            confirmation.resolve(Fate::Delivered(acknowledgement));
         }
         self.left.extend(state.lane);
     }
@@ -156,13 +156,13 @@ impl<E> Settled<E> {
     }
 
     /// The call was refused as a whole, which is no rejection of any single entry.
-    fn dispute(&mut self, mut chunk: Chunk<E>, sent_at: Instant, fault: &Fault) {
+    fn refuse_all(&mut self, mut chunk: Chunk<E>, sent_at: Instant, fault: &Fault) {
         self.outcome = self.outcome.with_refused(chunk.len());
         self.cost = self.cost.with_refused(chunk.cost);
         for state in &mut chunk.states {
             state.failed(sent_at, fault.clone());
         }
-        self.disputed = Some(chunk);
+        self.refused_chunk = Some(chunk);
     }
 
     /// The reasons for which its entries were throttled, each once.
@@ -200,7 +200,7 @@ impl<E> Settled<E> {
     fn fault(&self) -> Option<&Fault> {
         let of_all = self.stop.as_ref().or(self.refused_alone.as_ref());
         let of_dispute = || {
-            let state = self.disputed.as_ref()?.states.first()?;
+            let state = self.refused_chunk.as_ref()?.states.first()?;
             state.history.as_ref()?.fault.as_ref()
         };
         of_all
@@ -241,7 +241,7 @@ mod tests {
         let settled = settle(chunk, refused, now, now);
         assert_eq!((settled.outcome.refused, settled.refused.len()), (2, 0));
 
-        let half = settled.disputed.unwrap();
+        let half = settled.refused_chunk.unwrap();
         let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
         let settled = settle(half, Answer::Each(vec![Verdict::Accepted, throttled]), now, now);
         assert_eq!((settled.outcome.fresh.sent, settled.outcome.fresh.throttled), (2, 1));

@@ -21,10 +21,10 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The slot of a call that was answered at `answered_at`, which stays empty for `rest`.
-    pub(crate) fn after_call(answered_at: Instant, rest: Duration) -> Self {
+    /// The slot of a call that was answered at `answered_at`, which stays empty for `delay`.
+    pub(crate) fn after_call(answered_at: Instant, delay: Duration) -> Self {
         Self {
-            free_at: (!rest.is_zero()).then(|| later(answered_at, rest)),
+            free_at: (!delay.is_zero()).then(|| later(answered_at, delay)),
             idle_since: Some(answered_at),
         }
     }
@@ -48,8 +48,8 @@ impl Slots {
 
     /// Whether any slot may be used at `now`.
     pub(crate) fn has_free(&self, now: Instant) -> bool {
-        let rested = |Reverse(slot): &Reverse<Slot>| slot.free_at.is_none_or(|free_at| free_at <= now);
-        self.idle.peek().is_some_and(rested)
+        let is_free = |Reverse(slot): &Reverse<Slot>| slot.free_at.is_none_or(|free_at| free_at <= now);
+        self.idle.peek().is_some_and(is_free)
     }
 
     /// Takes the next free slot for a call.

@@ -15,7 +15,7 @@ pub(crate) struct Confirmation<E>(Box<dyn Confirms<E>>);
 /// The receiver of an entry's fate.
 pub(crate) trait Confirms<E>: Send + Sync {
     /// The entry was delivered or superseded.
-    fn good(self: Box<Self>, fate: Fate);
+    fn resolve(self: Box<Self>, fate: Fate);
 
     /// Hands the entry back. Returns it if nothing waits for it any more.
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>>;
@@ -27,8 +27,8 @@ impl<E> Confirmation<E> {
     }
 
     /// Tells that the entry was delivered or superseded.
-    pub(crate) fn good(self, fate: Fate) {
-        self.0.good(fate);
+    pub(crate) fn resolve(self, fate: Fate) {
+        self.0.resolve(fate);
     }
 
     /// Hands the entry back. Returns it if nothing waits for it any more.

@@ -8,12 +8,12 @@ use crate::targets::Fault;
 /// A bisection pays while few entries are at fault: it costs up to ten calls for each, where a call with one entry costs
 /// one. After eight refusals in a row the next entry is at fault with a probability of nine in ten (Laplace's rule of
 /// succession); if it is not, one call was small.
-const SUSPICIOUS: u32 = 8;
+const REFUSED_BEFORE_SINGLE: u32 = 8;
 
 /// Entries refused alone, in a row, after which a delivery that has delivered nothing stops. The entries are not the reason
 /// then: the table name is malformed, say, or the queue requires ids that all entries lack. The number is large enough to
 /// be sure and small compared with a large input.
-const HOPELESS: u32 = 1_000;
+const REFUSED_BEFORE_STOP: u32 = 1_000;
 
 /// Counts the entries that were refused alone since the last accepted one.
 #[derive(Debug, Default)]
@@ -42,12 +42,16 @@ impl Refusals {
     /// A call with one entry was refused. Returns whether the delivery should stop.
     fn refused_alone(&mut self) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(1);
-        !self.any_accepted && self.in_a_row >= HOPELESS
+        !self.any_accepted && self.in_a_row >= REFUSED_BEFORE_STOP
     }
 
     /// How many entries the next call may carry at most.
     pub(crate) fn most(&self) -> usize {
-        if self.in_a_row < SUSPICIOUS { usize::MAX } else { 1 }
+        if self.in_a_row < REFUSED_BEFORE_SINGLE {
+            usize::MAX
+        } else {
+            1
+        }
     }
 }
 
@@ -56,14 +60,14 @@ mod tests {
     use super::*;
 
     /// The number of refusals in a row after which the delivery stops.
-    fn until_hopeless(refusals: &mut Refusals) -> Option<u32> {
-        (1..=10 * HOPELESS).find(|_| refusals.refused_alone())
+    fn refused_until_stop(refusals: &mut Refusals) -> Option<u32> {
+        (1..=10 * REFUSED_BEFORE_STOP).find(|_| refusals.refused_alone())
     }
 
     #[test]
     fn after_eight_in_a_row_each_goes_alone_until_one_is_accepted() {
         let mut refusals = Refusals::default();
-        for _ in 0..SUSPICIOUS {
+        for _ in 0..REFUSED_BEFORE_SINGLE {
             assert_eq!(refusals.most(), usize::MAX);
             refusals.refused_alone();
         }
@@ -73,11 +77,11 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_in_a_row_are_hopeless_unless_anything_was_ever_accepted() {
+    fn a_thousand_in_a_row_stop_the_delivery_unless_anything_was_ever_accepted() {
         let mut refusals = Refusals::default();
-        assert_eq!(until_hopeless(&mut refusals), Some(1_000));
+        assert_eq!(refused_until_stop(&mut refusals), Some(1_000));
         refusals = Refusals::default();
         refusals.accepted();
-        assert_eq!(until_hopeless(&mut refusals), None);
+        assert_eq!(refused_until_stop(&mut refusals), None);
     }
 }

@@ -161,7 +161,7 @@ impl Watch {
             until = until(options, now),
             state = pace.map(|pace| field::display(pace.state)),
             reason = pace.map(|pace| field::display(pace.reason)),
-            "nothing is accepted: the delivery goes on trying"
+            "nothing is accepted: the delivery keeps trying"
         );
     }
 }

@@ -29,9 +29,9 @@ pub(crate) struct Fresh<I: Input> {
     /// moved.
     checked: Chunk<I::Entry>,
     /// Entries that a lane held and has released, by position: they go in the order of the input.
-    let_out: BTreeMap<u64, TrackedEntry<I::Entry>>,
+    released: BTreeMap<u64, TrackedEntry<I::Entry>>,
     /// The memory that these take, in bytes.
-    let_out_bytes: usize,
+    released_bytes: usize,
 }
 
 /// The result of reading an entry.
@@ -54,8 +54,8 @@ impl<I: Input> Fresh<I> {
             fault: None,
             next: None,
             checked: Chunk::with_capacity(0),
-            let_out: BTreeMap::new(),
-            let_out_bytes: 0,
+            released: BTreeMap::new(),
+            released_bytes: 0,
         }
     }
 
@@ -173,14 +173,14 @@ impl<I: Input> Fresh<I> {
     }
 
     /// Adds an entry that its lane has released.
-    pub(crate) fn let_out(&mut self, entry: TrackedEntry<I::Entry>) {
-        self.let_out_bytes = self.let_out_bytes.saturating_add(entry.state.weight);
-        self.let_out.insert(entry.state.position, entry);
+    pub(crate) fn push_released(&mut self, entry: TrackedEntry<I::Entry>) {
+        self.released_bytes = self.released_bytes.saturating_add(entry.state.weight);
+        self.released.insert(entry.state.position, entry);
     }
 
     /// How many entries are sendable.
     pub(crate) fn len(&self) -> usize {
-        self.checked.len() + self.let_out.len()
+        self.checked.len() + self.released.len()
     }
 
     /// How many bytes of a call the sendable entries need, without those that a lane has released.
@@ -189,13 +189,13 @@ impl<I: Input> Fresh<I> {
     }
 
     /// How much memory the entries that a lane has released take.
-    pub(crate) fn let_out_bytes(&self) -> usize {
-        self.let_out_bytes
+    pub(crate) fn released_bytes(&self) -> usize {
+        self.released_bytes
     }
 
     /// The states of the sendable entries, nearly in their order.
     pub(crate) fn states(&self) -> impl Iterator<Item = &EntryState<I::Entry>> {
-        self.let_out
+        self.released
             .values()
             .map(|entry| &entry.state)
             .chain(&self.checked.states)
@@ -203,7 +203,7 @@ impl<I: Input> Fresh<I> {
 
     /// Moves the next sendable entries into the chunk while there is space.
     pub(crate) fn fill(&mut self, chunk: &mut Chunk<I::Entry>, space: &mut Space) {
-        while let Some(entry) = self.let_out.first_entry() {
+        while let Some(entry) = self.released.first_entry() {
             let position = *entry.key();
             let came_before = |state: &&EntryState<I::Entry>| state.position < position;
             let before = self.checked.states.iter().take_while(came_before).count();
@@ -213,7 +213,7 @@ impl<I: Input> Fresh<I> {
                 return;
             }
             let entry = entry.remove();
-            self.let_out_bytes = self.let_out_bytes.saturating_sub(entry.state.weight);
+            self.released_bytes = self.released_bytes.saturating_sub(entry.state.weight);
             chunk.push(entry);
         }
         let taken = space.take_all(&self.checked.states);
@@ -222,9 +222,9 @@ impl<I: Input> Fresh<I> {
 
     /// The state of the next sendable entry.
     fn next_state(&self) -> Option<&EntryState<I::Entry>> {
-        let let_out = self.let_out.first_key_value().map(|(_, entry)| &entry.state);
+        let released = self.released.first_key_value().map(|(_, entry)| &entry.state);
         let checked = self.checked.states.first();
-        let_out.into_iter().chain(checked).min_by_key(|state| state.position)
+        released.into_iter().chain(checked).min_by_key(|state| state.position)
     }
 
     /// Until when the next sendable entry may wait for others that could share its call.
@@ -239,9 +239,9 @@ impl<I: Input> Fresh<I> {
     /// All sendable entries, to be handed back.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<I::Entry>> + use<I> {
         let checked = std::mem::replace(&mut self.checked, Chunk::with_capacity(0));
-        let let_out = std::mem::take(&mut self.let_out).into_values();
-        self.let_out_bytes = 0;
-        let_out.chain(checked.into_tracked())
+        let released = std::mem::take(&mut self.released).into_values();
+        self.released_bytes = 0;
+        released.chain(checked.into_tracked())
     }
 
     /// The next entry of the input, to be handed back.
@@ -337,15 +337,15 @@ mod tests {
         ) {
             let mut fresh = Fresh::new(Batch(sizes.iter().copied()));
             let now = Instant::now();
-            let mut let_out = Vec::new();
+            let mut released = Vec::new();
             while let Some(read) = fresh.read(&BySize, &LIMITS, true, false, now) {
                 prop_assert!(matches!(read, Read::Checked));
                 if held.contains(&(fresh.next_position - 1)) {
-                    let_out.extend(fresh.pop_newest());
+                    released.extend(fresh.pop_newest());
                 }
             }
-            for entry in let_out {
-                fresh.let_out(entry);
+            for entry in released {
+                fresh.push_released(entry);
             }
 
             let mut left = Vec::new();
@@ -364,7 +364,7 @@ mod tests {
                 left.extend(chunk.into_tracked().map(|left| (left.state.position, left.entry)));
             }
             prop_assert_eq!(left, (0..).zip(sizes.iter().copied()).collect::<Vec<_>>());
-            prop_assert_eq!((fresh.len(), fresh.bytes(), fresh.let_out_bytes()), (0, 0, 0));
+            prop_assert_eq!((fresh.len(), fresh.bytes(), fresh.released_bytes()), (0, 0, 0));
         }
     }
 }

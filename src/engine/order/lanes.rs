@@ -12,7 +12,7 @@ use crate::targets::Lane;
 ///
 /// In such a call, accepted entries may have passed rejected ones of their lane. A service that accepts one call in a
 /// thousand in part never shares calls; one that does so in one call in ten thousand loses a tenth of the sharing.
-const WARY_CALLS: u32 = 1_000;
+const UNSHARED_CALLS: u32 = 1_000;
 
 /// Which entries of each lane are out, and which are held behind them.
 ///
@@ -28,7 +28,7 @@ pub(crate) struct Lanes<E> {
     /// Held entries that may join the next call of the entry before them.
     joinable: usize,
     /// For how many more calls entries of one lane do not share a call.
-    wary: u32,
+    unshared_calls: u32,
 }
 
 /// The state of one lane.
@@ -47,7 +47,7 @@ impl<E> Lanes<E> {
             held: 0,
             bytes: 0,
             joinable: 0,
-            wary: 0,
+            unshared_calls: 0,
         }
     }
 
@@ -63,12 +63,12 @@ impl<E> Lanes<E> {
 
     /// How many held entries may leave with the next call, together with the one that they are held behind.
     pub(crate) fn joinable(&self) -> usize {
-        if self.wary > 0 { 0 } else { self.joinable }
+        if self.unshared_calls > 0 { 0 } else { self.joinable }
     }
 
     /// A call was accepted in part: for some calls, no entries of one lane share a call.
-    pub(crate) fn be_wary(&mut self) {
-        self.wary = WARY_CALLS;
+    pub(crate) fn stop_sharing(&mut self) {
+        self.unshared_calls = UNSHARED_CALLS;
     }
 
     /// An entry was read. If its lane is free, the entry occupies it and stays where it is; otherwise `take` moves it here
@@ -112,13 +112,13 @@ impl<E> Lanes<E> {
         let Some(state) = state.filter(|state| state.held.len() > 0) else {
             return Vec::new();
         };
-        let outdated = state.held.take_if(|older| supersedes(newer, &older.entry));
-        self.held -= outdated.len();
-        self.bytes -= outdated.iter().map(|older| older.state.weight).sum::<usize>();
+        let superseded = state.held.take_if(|older| supersedes(newer, &older.entry));
+        self.held -= superseded.len();
+        self.bytes -= superseded.iter().map(|older| older.state.weight).sum::<usize>();
         if state.is_open && lane.is_some_and(Lane::shares_calls) {
-            self.joinable -= outdated.len();
+            self.joinable -= superseded.len();
         }
-        outdated
+        superseded
     }
 
     /// Whether a held entry supersedes `older`, which is out.
@@ -151,7 +151,7 @@ impl<E> Lanes<E> {
 
     /// Lets the held entries that fit join the chunk, which is about to leave; after that no more may join.
     pub(crate) fn join(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&TrackedEntry<E>) -> bool) {
-        let shared = self.wary == 0;
+        let shared = self.unshared_calls == 0;
         for place in 0..chunk.len() {
             let Some(hash) = chunk.states[place]
                 .lane
@@ -172,7 +172,7 @@ impl<E> Lanes<E> {
                 chunk.push(joined);
             }
         }
-        self.wary = self.wary.saturating_sub(1);
+        self.unshared_calls = self.unshared_calls.saturating_sub(1);
     }
 
     /// Puts a rejected entry in front of the held ones if an earlier entry of the lane is still out; returns it otherwise.
@@ -344,10 +344,10 @@ mod tests {
     fn no_held_entry_joins_for_a_while_after_a_call_was_accepted_in_part() {
         let mut lanes = Lanes::new();
         let lane = Lane::ordered("a");
-        lanes.be_wary();
-        for call in 0..=WARY_CALLS {
+        lanes.stop_sharing();
+        for call in 0..=UNSHARED_CALLS {
             let mut leaving = chunk((0..3).filter_map(|position| enter(&mut lanes, entry(lane, position))));
-            let trusted = call == WARY_CALLS;
+            let trusted = call == UNSHARED_CALLS;
             assert_eq!(lanes.joinable(), if trusted { 2 } else { 0 });
             lanes.join(&mut leaving, |_| true);
             assert_eq!(leaving.len(), if trusted { 3 } else { 1 });

@@ -36,13 +36,13 @@ pub(crate) struct HandBacks<E> {
     /// Entries that are being handed back, and their bytes.
     underway: (usize, usize),
     /// Entries whose receipt or handler was gone.
-    unheard: Vec<Undelivered<E>>,
+    unclaimed: Vec<Undelivered<E>>,
 }
 
 /// The result of a task that hands entries back.
 struct HandedBack<E> {
     /// Entries whose receipt or handler was gone.
-    unheard: Vec<Undelivered<E>>,
+    unclaimed: Vec<Undelivered<E>>,
     entries: usize,
     bytes: usize,
 }
@@ -75,7 +75,7 @@ impl<E: Send + 'static> HandBacks<E> {
             tasks: JoinSet::new(),
             hurry: CancellationToken::new(),
             underway: (0, 0),
-            unheard: Vec::new(),
+            unclaimed: Vec::new(),
         }
     }
 
@@ -99,9 +99,9 @@ impl<E: Send + 'static> HandBacks<E> {
             let told = stream::iter(undelivered.into_iter().zip(confirmations))
                 .map(|(undelivered, confirmation)| confirmation.hand_back(undelivered))
                 .buffer_unordered(HANDLED_AT_ONCE);
-            let unheard = told.filter_map(ready).collect().await;
+            let unclaimed = told.filter_map(ready).collect().await;
             HandedBack {
-                unheard,
+                unclaimed,
                 entries,
                 bytes,
             }
@@ -119,7 +119,7 @@ impl<E: Send + 'static> HandBacks<E> {
         let handed_back = joined(ended);
         self.underway.0 -= handed_back.entries;
         self.underway.1 -= handed_back.bytes;
-        self.unheard.extend(handed_back.unheard);
+        self.unclaimed.extend(handed_back.unclaimed);
         Some(())
     }
 
@@ -131,7 +131,7 @@ impl<E: Send + 'static> HandBacks<E> {
             tokio::select! {
                 biased;
                 handed_back = self.next() => if handed_back.is_none() {
-                    return std::mem::take(&mut self.unheard);
+                    return std::mem::take(&mut self.unclaimed);
                 },
                 () = &mut patience, if !self.hurry.is_cancelled() => self.hurry.cancel(),
             }
@@ -151,8 +151,8 @@ pub(crate) async fn clean_up<T: BatchTarget>(
     let taking = AssertUnwindSafe(target.clean_up(undelivered)).catch_unwind();
     let failure = match timeout(patience, taking).await {
         Ok(Ok(())) => return,
-        Ok(Err(_)) => "the target panicked as it took entries back",
-        Err(_) => "there was no time to clean up all that was done for undelivered entries",
+        Ok(Err(_)) => "the target panicked while it cleaned up after undelivered entries",
+        Err(_) => "the target had no time left to clean up after undelivered entries",
     };
     warn!(target: CLEANUP, destination = destination(target), "{failure}");
 }

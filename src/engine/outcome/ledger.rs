@@ -90,7 +90,7 @@ impl<E: Send + 'static> Ledger<E> {
             throttled_by = in_words(reasons.iter().copied()),
             "call answered"
         );
-        if let Some(chunk) = &settled.disputed {
+        if let Some(chunk) = &settled.refused_chunk {
             debug!(target: CALL, destination, entries = chunk.len(), "call refused as a whole: halved");
         }
         for reason in reasons {
@@ -119,7 +119,7 @@ impl<E: Send + 'static> Ledger<E> {
     }
 
     /// An entry will not be sent; if it was sent before, it no longer counts as waiting.
-    pub(crate) fn waits_no_more(&mut self, state: &EntryState<E>) {
+    pub(crate) fn no_longer_waits(&mut self, state: &EntryState<E>) {
         if state.history.is_some() {
             self.waiting -= 1;
             self.progress.figures().waiting.fetch_sub(1, Relaxed);
@@ -131,7 +131,7 @@ impl<E: Send + 'static> Ledger<E> {
         self.report.superseded += 1;
         self.progress.figures().superseded.fetch_add(1, Relaxed);
         if let Some(confirmation) = older.state.confirmation {
-            confirmation.good(Fate::Superseded);
+            confirmation.resolve(Fate::Superseded);
         }
     }
 

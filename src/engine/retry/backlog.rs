@@ -85,24 +85,24 @@ impl<E> Backlog<E> {
         self.gate.strategy.hot_keys_seen() != self.hot_keys_seen
     }
 
-    /// Updates which lines are hot. Returns the rejected entries whose key is hot, for [`let_out`](Self::let_out).
-    pub(crate) fn heed_hot_keys(&mut self) -> Vec<TrackedEntry<E>> {
+    /// Updates which lines are hot. Returns the rejected entries whose key is hot, for [`release`](Self::release).
+    pub(crate) fn update_hot_keys(&mut self) -> Vec<TrackedEntry<E>> {
         let strategy = &self.gate.strategy;
         self.hot_keys_seen = strategy.hot_keys_seen();
-        self.key_lines.sort(|key| strategy.is_hot(key));
+        self.key_lines.update_hot(|key| strategy.is_hot(key));
         self.retry_queue
             .take_if(|state| state.key.is_some_and(|key| strategy.is_hot(key)))
     }
 
     /// Makes an entry sendable: in the line of its key, or among the rejected ones. Returns it if it belongs to the fresh
     /// ones.
-    pub(crate) fn let_out(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
+    pub(crate) fn release(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
         let is_fresh = entry.state.history.is_none();
         let key = entry.state.key.filter(|_| self.is_by_key());
         match key.map(|key| (key, self.gate.strategy.is_hot(key))) {
             Some((key, is_hot)) if is_hot || is_fresh => self.key_lines.push(key, is_hot, entry),
             _ if is_fresh => return Some(entry),
-            _ => self.retry_queue.let_out(entry),
+            _ => self.retry_queue.push_ready(entry),
         }
         None
     }
@@ -110,21 +110,21 @@ impl<E> Backlog<E> {
     /// The fate of an entry is known: makes the next one of its lane sendable. Returns it if it belongs to the fresh ones.
     pub(crate) fn leave(&mut self, lane: Option<Lane>) -> Option<TrackedEntry<E>> {
         let next = lane.and_then(|lane| self.lanes.leave(lane))?;
-        self.let_out(next)
+        self.release(next)
     }
 
     /// Keeps rejected entries until their retries. Of a lane only the first one waits for its retry; the others are held
     /// behind it.
-    pub(crate) fn rest(&mut self, rejected: Vec<Rejected<E>>) {
+    pub(crate) fn retry_later(&mut self, rejected: Vec<Rejected<E>>) {
         for (until, entry) in rejected.into_iter().rev() {
             let Some(first) = self.lanes.put_back(entry) else {
                 continue;
             };
-            let rests = until > Instant::now();
-            let is_hot = |key: &u64| !rests && self.gate.strategy.is_hot(*key);
+            let is_delayed = until > Instant::now();
+            let is_hot = |key: &u64| !is_delayed && self.gate.strategy.is_hot(*key);
             match first.state.key.filter(is_hot) {
                 Some(key) => self.key_lines.push(key, true, first),
-                None => self.retry_queue.rest(until, first),
+                None => self.retry_queue.push(until, first),
             }
         }
     }
@@ -134,7 +134,12 @@ impl<E> Backlog<E> {
     /// If some entries of the part were accepted, the rejected ones are not at fault and leave the bisection. If none was
     /// accepted, it is not known whether the part would be refused. So it must not share a call with other entries, and
     /// entries that must not pass it wait behind it.
-    pub(crate) fn go_on(&mut self, mut bisection: Bisection<E>, rejected: Vec<Rejected<E>>, accepted: bool) {
+    pub(crate) fn continue_bisection(
+        &mut self,
+        mut bisection: Bisection<E>,
+        rejected: Vec<Rejected<E>>,
+        accepted: bool,
+    ) {
         let is_free = |entry: &TrackedEntry<E>| accepted && !bisection.has_behind(&entry.state);
         let (free, bound): (Vec<_>, Vec<_>) = rejected.into_iter().partition(|(_, entry)| is_free(entry));
         let until = bound.iter().map(|(until, _)| *until).max();
@@ -143,14 +148,14 @@ impl<E> Backlog<E> {
             first.push(entry);
         }
         let mut behind = bisection.take_behind(&first);
-        behind.again(first);
+        behind.push(first);
         self.bisections.put(behind, until);
         self.bisections.put(bisection, None);
-        self.rest(free);
+        self.retry_later(free);
     }
 
     /// A call was refused as a whole: starts or continues the search for the entries at fault.
-    pub(crate) fn dispute(&mut self, chunk: Chunk<E>, bisection: Option<Bisection<E>>) {
+    pub(crate) fn bisect(&mut self, chunk: Chunk<E>, bisection: Option<Bisection<E>>) {
         let mut bisection = bisection.unwrap_or_else(Bisection::new);
         bisection.halve(chunk);
         self.bisections.put(bisection, None);
@@ -160,16 +165,16 @@ impl<E> Backlog<E> {
     /// time.
     pub(crate) fn wake(&mut self, now: Instant, options: &DeliveryOptions) {
         let strategy = &self.gate.strategy;
-        let hold = |state: &EntryState<E>| {
-            let until = later(now, strategy.hold(now));
+        let delayed_until = |state: &EntryState<E>| {
+            let until = later(now, strategy.extra_delay(now));
             let expiry = state.expiry(options.patience());
             expiry.map_or(until, |expiry| expiry.min(until))
         };
-        for entry in self.retry_queue.take_rested(now, hold) {
+        for entry in self.retry_queue.take_due(now, delayed_until) {
             self.lanes.open(entry.state.lane);
             match entry.state.key.filter(|key| strategy.is_hot(*key)) {
                 Some(key) => self.key_lines.push(key, true, entry),
-                None => self.retry_queue.let_out(entry),
+                None => self.retry_queue.push_ready(entry),
             }
         }
         self.bisections.wake(now);
@@ -267,7 +272,7 @@ impl<E> Backlog<E> {
             |entry| chunk.push(entry),
         );
         self.key_lines
-            .take_turns(|next| space.take(&next.state), |entry| chunk.push(entry));
+            .take_drawn(|next| space.take(&next.state), |entry| chunk.push(entry));
     }
 
     /// All entries that wait.

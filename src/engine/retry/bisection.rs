@@ -41,12 +41,12 @@ impl<E> Bisection<E> {
     /// The chunk was refused: its halves are sent next.
     pub(crate) fn halve(&mut self, mut chunk: Chunk<E>) {
         let second = chunk.split_off(chunk.len().div_ceil(2));
-        self.again(second);
-        self.again(chunk);
+        self.push(second);
+        self.push(chunk);
     }
 
     /// The chunk is sent next.
-    pub(crate) fn again(&mut self, chunk: Chunk<E>) {
+    pub(crate) fn push(&mut self, chunk: Chunk<E>) {
         if chunk.len() > 0 {
             self.open.push(chunk);
         }
@@ -70,8 +70,8 @@ impl<E> Bisection<E> {
                 let waits = first.states.iter().any(|state| is_behind(&entry.state, state));
                 if waits { &mut held } else { &mut free }.push(entry);
             }
-            self.again(free);
-            behind.again(held);
+            self.push(free);
+            behind.push(held);
         }
         behind
     }
@@ -97,7 +97,7 @@ fn is_behind<E>(later: &EntryState<E>, earlier: &EntryState<E>) -> bool {
 
 /// The bisections of which nothing is in flight.
 pub(crate) struct Bisections<E> {
-    resting: Vec<(Instant, Bisection<E>)>,
+    waiting: Vec<(Instant, Bisection<E>)>,
     ready: VecDeque<Bisection<E>>,
     /// Entries in all of them, and their bytes.
     len: usize,
@@ -107,7 +107,7 @@ pub(crate) struct Bisections<E> {
 impl<E> Bisections<E> {
     pub(crate) fn new() -> Self {
         Self {
-            resting: Vec::new(),
+            waiting: Vec::new(),
             ready: VecDeque::new(),
             len: 0,
             bytes: 0,
@@ -115,7 +115,7 @@ impl<E> Bisections<E> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.resting.is_empty() && self.ready.is_empty()
+        self.waiting.is_empty() && self.ready.is_empty()
     }
 
     /// Entries in all bisections.
@@ -129,28 +129,28 @@ impl<E> Bisections<E> {
     }
 
     /// Continues the bisection, at once or after a delay.
-    pub(crate) fn put(&mut self, bisection: Bisection<E>, rest_until: Option<Instant>) {
+    pub(crate) fn put(&mut self, bisection: Bisection<E>, until: Option<Instant>) {
         if bisection.is_empty() {
             return;
         }
         self.len += bisection.len();
         self.bytes = self.bytes.saturating_add(bisection.bytes());
-        match rest_until {
-            Some(until) => self.resting.push((until, bisection)),
+        match until {
+            Some(until) => self.waiting.push((until, bisection)),
             None => self.ready.push_back(bisection),
         }
     }
 
     /// Makes the bisections ready whose delay is over.
     pub(crate) fn wake(&mut self, now: Instant) {
-        let rested = self.resting.extract_if(.., |(until, _)| *until <= now);
-        self.ready.extend(rested.map(|(_, bisection)| bisection));
+        let due = self.waiting.extract_if(.., |(until, _)| *until <= now);
+        self.ready.extend(due.map(|(_, bisection)| bisection));
     }
 
     /// Makes all bisections ready at once, and starts the retries of their entries from 1.
     pub(crate) fn wake_all(&mut self) {
         self.ready
-            .extend(self.resting.drain(..).map(|(_, bisection)| bisection));
+            .extend(self.waiting.drain(..).map(|(_, bisection)| bisection));
         let chunks = self.ready.iter_mut().flat_map(|bisection| &mut bisection.open);
         let states = chunks.flat_map(|chunk| &mut chunk.states);
         states.for_each(EntryState::start_over);
@@ -158,7 +158,7 @@ impl<E> Bisections<E> {
 
     /// When the next delay is over.
     pub(crate) fn next_wake(&self) -> Option<Instant> {
-        self.resting.iter().map(|(until, _)| *until).min()
+        self.waiting.iter().map(|(until, _)| *until).min()
     }
 
     /// How many entries the next chunk has; `None` when no bisection is ready.
@@ -189,7 +189,7 @@ impl<E> Bisections<E> {
                             kept.push(entry);
                         }
                     }
-                    bisection.again(kept);
+                    bisection.push(kept);
                 }
             }
             self.ready.retain(|bisection| !bisection.is_empty());
@@ -208,10 +208,10 @@ impl<E> Bisections<E> {
     /// All entries, ready or not.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         (self.len, self.bytes) = (0, 0);
-        let resting = std::mem::take(&mut self.resting)
+        let waiting = std::mem::take(&mut self.waiting)
             .into_iter()
             .map(|(_, bisection)| bisection);
         let ready = std::mem::take(&mut self.ready);
-        ready.into_iter().chain(resting).flat_map(Bisection::into_entries)
+        ready.into_iter().chain(waiting).flat_map(Bisection::into_entries)
     }
 }

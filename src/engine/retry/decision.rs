@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::rests::Rests;
+use super::delays::SharedDelays;
 use crate::backoff::Outcome;
 use crate::engine::entry::EntryState;
 use crate::engine::later::later;
@@ -24,23 +24,23 @@ pub(crate) enum Decision {
 pub(crate) struct Retries<'a> {
     options: &'a DeliveryOptions,
     now: Instant,
-    rests: Rests,
+    delays: SharedDelays,
 }
 
 impl<'a> Retries<'a> {
     pub(crate) fn of_call(options: &'a DeliveryOptions, now: Instant) -> Self {
-        let rests = Rests::default();
-        Self { options, now, rests }
+        let delays = SharedDelays::default();
+        Self { options, now, delays }
     }
 
     pub(crate) fn decide<E>(&mut self, state: &mut EntryState<E>, rejection: Rejection) -> Decision {
-        let rest = self.rest(state, rejection);
-        let until = later(self.now, rest.unwrap_or_default());
+        let delay = self.delay(state, rejection);
+        let until = later(self.now, delay.unwrap_or_default());
         let out_of_retries = self.options.retries.is_some_and(|retries| state.rejections() > retries);
         let expiry = state.expiry(self.options.patience());
         if !out_of_retries && expiry.is_none_or(|expiry| until < expiry) {
-            if let Some((history, rest)) = state.history.as_mut().zip(rest) {
-                history.retry = history.retry.after(rest);
+            if let Some((history, delay)) = state.history.as_mut().zip(delay) {
+                history.retry = history.retry.after(delay);
             }
             return Decision::Again(until);
         }
@@ -53,22 +53,26 @@ impl<'a> Retries<'a> {
     }
 
     /// The delay that the strategy sets before the retry; `None` if something else decides when the entry leaves.
-    fn rest<E>(&mut self, state: &EntryState<E>, rejection: Rejection) -> Option<Duration> {
+    fn delay<E>(&mut self, state: &EntryState<E>, rejection: Rejection) -> Option<Duration> {
         let strategy = &self.options.gate.strategy;
         let is_hot = rejection.is_throttle() && state.key.is_some_and(|key| strategy.is_hot(key));
         if rejection.is_unsent() || is_hot {
             // It waits for the next probe, as all entries do, or in the line of its hot key.
             return None;
         }
-        Some(self.rests.before(state.retry(), |retry| strategy.rest(retry)))
+        Some(self.delays.before(state.retry(), |retry| strategy.delay(retry)))
     }
 
     /// How long the slot of the call stays empty.
-    pub(crate) fn rest_of_slot(&self, outcome: &Outcome) -> Duration {
+    pub(crate) fn slot_delay(&self, outcome: &Outcome) -> Duration {
         // Does not apply when few entries of a call are rejected: one hot key must not stop a slot for all others.
-        let rests = outcome.accepted == 0 || outcome.throttled * 2 >= outcome.sent;
-        let rest = if rests { self.rests.shortest() } else { Duration::ZERO };
-        rest.max(self.options.gate.strategy.pause())
+        let applies = outcome.accepted == 0 || outcome.throttled * 2 >= outcome.sent;
+        let delay = if applies {
+            self.delays.shortest()
+        } else {
+            Duration::ZERO
+        };
+        delay.max(self.options.gate.strategy.cooldown())
     }
 }
 

@@ -137,7 +137,7 @@ impl<E> KeyLines<E> {
     }
 
     /// Updates which lines are hot.
-    pub(crate) fn sort(&mut self, is_hot: impl Fn(u64) -> bool) {
+    pub(crate) fn update_hot(&mut self, is_hot: impl Fn(u64) -> bool) {
         let mut has_changed = false;
         for (key, line) in &mut self.lines {
             let hot = is_hot(*key);
@@ -229,7 +229,7 @@ impl<E> KeyLines<E> {
     }
 
     /// Draws entries of the other keys, while they fit.
-    pub(crate) fn take_turns(
+    pub(crate) fn take_drawn(
         &mut self,
         mut fits: impl FnMut(&TrackedEntry<E>) -> bool,
         mut take: impl FnMut(TrackedEntry<E>),

@@ -1,6 +1,6 @@
 //! The entries that wait, and when a rejected one is sent again.
 //!
-//! - `decision`: whether and when a rejected entry is sent again; `rests`: rejected entries of one call share a delay.
+//! - `decision`: whether and when a rejected entry is sent again; `delays`: rejected entries of one call share a delay.
 //! - `queue`: rejected entries, before and after the moment of their retry.
 //! - `bisection`: refused calls, halved until the entries at fault are alone.
 //! - `key_lines`: entries that wait by partition key.
@@ -9,9 +9,9 @@
 mod backlog;
 mod bisection;
 mod decision;
+mod delays;
 mod key_lines;
 mod queue;
-mod rests;
 
 pub(crate) use backlog::Backlog;
 pub(crate) use bisection::Bisection;

@@ -12,7 +12,7 @@ use crate::targets::Lane;
 /// Both lists are sorted. The ready one is sorted by the first attempt: the entry that has been tried longest goes first,
 /// and its time is used up first. Positions make the keys unique.
 pub(crate) struct RetryQueue<E> {
-    resting: BTreeMap<(Instant, u64), TrackedEntry<E>>,
+    waiting: BTreeMap<(Instant, u64), TrackedEntry<E>>,
     ready: BTreeMap<(Option<Instant>, u64), TrackedEntry<E>>,
     bytes: usize,
 }
@@ -20,14 +20,14 @@ pub(crate) struct RetryQueue<E> {
 impl<E> RetryQueue<E> {
     pub(crate) fn new() -> Self {
         Self {
-            resting: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             ready: BTreeMap::new(),
             bytes: 0,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.resting.len() + self.ready.len()
+        self.waiting.len() + self.ready.len()
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -38,46 +38,46 @@ impl<E> RetryQueue<E> {
         self.ready.len()
     }
 
-    pub(crate) fn rest(&mut self, until: Instant, entry: TrackedEntry<E>) {
+    pub(crate) fn push(&mut self, until: Instant, entry: TrackedEntry<E>) {
         self.bytes = self.bytes.saturating_add(entry.state.weight);
-        self.resting.insert((until, entry.state.position), entry);
+        self.waiting.insert((until, entry.state.position), entry);
     }
 
     /// Adds an entry that was rejected before and may be sent again at once.
-    pub(crate) fn let_out(&mut self, entry: TrackedEntry<E>) {
+    pub(crate) fn push_ready(&mut self, entry: TrackedEntry<E>) {
         self.bytes = self.bytes.saturating_add(entry.state.weight);
         self.make_ready(entry);
     }
 
     /// Removes the entries whose delay is over, unless `hold` extends it.
-    pub(crate) fn take_rested(
+    pub(crate) fn take_due(
         &mut self,
         now: Instant,
         mut hold: impl FnMut(&EntryState<E>) -> Instant,
     ) -> Vec<TrackedEntry<E>> {
-        let mut rested = Vec::new();
-        while let Some(first) = self.resting.first_entry() {
+        let mut due = Vec::new();
+        while let Some(first) = self.waiting.first_entry() {
             if first.key().0 > now {
                 break;
             }
             let entry = first.remove();
             let until = hold(&entry.state);
             if until > now {
-                self.resting.insert((until, entry.state.position), entry);
+                self.waiting.insert((until, entry.state.position), entry);
             } else {
                 self.bytes = self.bytes.saturating_sub(entry.state.weight);
-                rested.push(entry);
+                due.push(entry);
             }
         }
-        rested
+        due
     }
 
     /// Makes all entries ready at once, and starts their retries from 1.
     pub(crate) fn wake_all(&mut self, mut open_lane: impl FnMut(Option<Lane>)) {
-        for entry in self.resting.values_mut().chain(self.ready.values_mut()) {
+        for entry in self.waiting.values_mut().chain(self.ready.values_mut()) {
             entry.state.start_over();
         }
-        for (_, entry) in std::mem::take(&mut self.resting) {
+        for (_, entry) in std::mem::take(&mut self.waiting) {
             open_lane(entry.state.lane);
             self.make_ready(entry);
         }
@@ -91,7 +91,7 @@ impl<E> RetryQueue<E> {
 
     /// When the next delay is over.
     pub(crate) fn next_wake(&self) -> Option<Instant> {
-        self.resting.first_key_value().map(|((until, _), _)| *until)
+        self.waiting.first_key_value().map(|((until, _), _)| *until)
     }
 
     /// The next ready entry.
@@ -112,11 +112,11 @@ impl<E> RetryQueue<E> {
 
     /// Removes the entries for which `goes` is true, ready or not.
     pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
-        let resting = self
-            .resting
+        let waiting = self
+            .waiting
             .extract_if(.., |_, entry| goes(&entry.state))
             .map(|(_, entry)| entry);
-        let mut taken: Vec<_> = resting.collect();
+        let mut taken: Vec<_> = waiting.collect();
         taken.extend(
             self.ready
                 .extract_if(.., |_, entry| goes(&entry.state))
@@ -131,8 +131,8 @@ impl<E> RetryQueue<E> {
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         self.bytes = 0;
         let ready = std::mem::take(&mut self.ready);
-        let resting = std::mem::take(&mut self.resting);
-        ready.into_values().chain(resting.into_values())
+        let waiting = std::mem::take(&mut self.waiting);
+        ready.into_values().chain(waiting.into_values())
     }
 }
 
@@ -148,13 +148,13 @@ mod tests {
         let later = now + Duration::from_secs(1);
         let mut waiting = RetryQueue::new();
         let state = EntryState::new(0, 1);
-        waiting.rest(now, TrackedEntry { entry: (), state });
-        assert!(waiting.take_rested(now, |_| later).is_empty());
+        waiting.push(now, TrackedEntry { entry: (), state });
+        assert!(waiting.take_due(now, |_| later).is_empty());
         assert_eq!(
             (waiting.len(), waiting.bytes(), waiting.next_wake()),
             (1, 1, Some(later))
         );
-        assert_eq!(waiting.take_rested(later, |_| later).len(), 1);
+        assert_eq!(waiting.take_due(later, |_| later).len(), 1);
         assert_eq!((waiting.len(), waiting.bytes(), waiting.next_wake()), (0, 0, None));
     }
 }

@@ -81,11 +81,11 @@ fn of_table(sent: &[&WriteRequest], mut unmatched: Vec<&WriteRequest>) -> Vec<Ve
     // The remaining ones may be named twice.
     unmatched.retain(|request| !sent.iter().any(|sent| same_request(sent, request)));
 
-    let strangers = unmatched.len();
-    if strangers > 0 {
-        warn!(target: ANSWER, entries = strangers, "DynamoDB returned unprocessed writes that were not sent");
+    let unknown = unmatched.len();
+    if unknown > 0 {
+        warn!(target: ANSWER, entries = unknown, "DynamoDB returned unprocessed writes that were not sent");
     }
-    let verdict = |returned: bool| match (returned, strangers) {
+    let verdict = |returned: bool| match (returned, unknown) {
         (true, _) => Verdict::Rejected(Rejection::Unprocessed, Fault::new("UnprocessedItems")),
         (false, 0) => Verdict::Accepted,
         (false, _) => unanswered("unknown UnprocessedItems"),

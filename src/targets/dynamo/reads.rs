@@ -187,7 +187,7 @@ fn verdicts(reads: &[KeyRead], output: BatchGetItemOutput) -> Answer {
         .map(String::as_str)
         .collect();
     let mut verdicts = vec![None; reads.len()];
-    let (mut strangers, mut bytes) = (0_usize, 0);
+    let (mut unknown, mut bytes) = (0_usize, 0);
     for item in responses.into_values().flatten() {
         bytes += item_size(&item);
         let place = of_names(&item, names.clone()).and_then(|identity| places.get(&identity).copied());
@@ -196,7 +196,7 @@ fn verdicts(reads: &[KeyRead], output: BatchGetItemOutput) -> Answer {
                 reads[place].put_item(item);
                 verdicts[place] = Some(Verdict::Accepted);
             }
-            None => strangers += 1,
+            None => unknown += 1,
         }
     }
     // A full answer omits keys just as a throttled one does, but a slower pace does not help.
@@ -211,13 +211,13 @@ fn verdicts(reads: &[KeyRead], output: BatchGetItemOutput) -> Answer {
                 };
                 verdicts[place] = Some(Verdict::Rejected(rejection, Fault::new("UnprocessedKeys")));
             }
-            None => strangers += 1,
+            None => unknown += 1,
         }
     }
-    if strangers > 0 {
-        warn!(target: ANSWER, entries = strangers, "DynamoDB returned items or keys that were not asked for");
+    if unknown > 0 {
+        warn!(target: ANSWER, entries = unknown, "DynamoDB returned items or keys that were not asked for");
     }
-    let verdict = |verdict: Option<Verdict>| match (verdict, strangers) {
+    let verdict = |verdict: Option<Verdict>| match (verdict, unknown) {
         (Some(verdict), _) => verdict,
         (None, 0) => Verdict::Accepted,
         (None, _) => unanswered("items of other keys"),

@@ -115,7 +115,7 @@ impl BatchTarget for DynamoTables {
     fn check(&self, entry: &TableWrite) -> Result<usize, InvalidEntry> {
         let table = self.table(&entry.table).ok_or(InvalidEntry::Malformed {
             part: "table",
-            rule: "one that the delivery was told of",
+            rule: "one of the tables of the delivery",
         })?;
         table.measure(&entry.request, self.request_bytes())
     }
@@ -232,7 +232,7 @@ mod tests {
         );
         assert_eq!(
             refusal("others").as_deref(),
-            Some("the table must be one that the delivery was told of")
+            Some("the table must be one of the tables of the delivery")
         );
     }
 

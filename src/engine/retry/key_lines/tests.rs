@@ -13,10 +13,10 @@ fn lines(entries: impl IntoIterator<Item = (u64, bool)>) -> KeyLines<u64> {
     lines
 }
 
-fn take_turns(lines: &mut KeyLines<u64>, most: usize) -> Vec<(u64, u64)> {
+fn take_drawn(lines: &mut KeyLines<u64>, most: usize) -> Vec<(u64, u64)> {
     let (mut left, mut taken) = (most, Vec::new());
     let fits = |_: &TrackedEntry<u64>| left.checked_sub(1).inspect(|rest| left = *rest).is_some();
-    lines.take_turns(fits, |entry| taken.push((entry.entry, entry.state.position)));
+    lines.take_drawn(fits, |entry| taken.push((entry.entry, entry.state.position)));
     taken
 }
 
@@ -24,7 +24,7 @@ fn take_turns(lines: &mut KeyLines<u64>, most: usize) -> Vec<(u64, u64)> {
 fn turns_are_in_proportion_to_what_waits_and_in_order_within_a_key() {
     // Sorted input: 300 entries of one key, and then 100 of another.
     let mut lines = lines((0..400).map(|position| (position / 300, false)));
-    let taken = take_turns(&mut lines, 40);
+    let taken = take_drawn(&mut lines, 40);
     let first = taken.iter().filter(|(key, _)| *key == 0).count();
     assert!((27..=33).contains(&first), "{first} of 40");
     for key in [0, 1] {
@@ -36,7 +36,7 @@ fn turns_are_in_proportion_to_what_waits_and_in_order_within_a_key() {
         assert!(positions.is_sorted(), "{positions:?}");
     }
     assert_eq!(lines.len(), 360);
-    assert_eq!(take_turns(&mut lines, usize::MAX).len(), 360);
+    assert_eq!(take_drawn(&mut lines, usize::MAX).len(), 360);
     assert_eq!((lines.len(), lines.bytes()), (0, 0));
 }
 
@@ -67,11 +67,11 @@ fn a_hot_key_goes_as_far_as_its_pace_lets_it_and_is_asked_again_when_it_says() {
 #[test]
 fn a_key_that_becomes_hot_is_not_drawn_any_more_and_one_that_cools_is_again() {
     let mut lines = lines((0..100).map(|position| (position % 2, false)));
-    lines.sort(|key| key == 0);
-    let taken = take_turns(&mut lines, 30);
+    lines.update_hot(|key| key == 0);
+    let taken = take_drawn(&mut lines, 30);
     assert!(taken.iter().all(|(key, _)| *key == 1), "{taken:?}");
-    lines.sort(|_| false);
-    assert_eq!(take_turns(&mut lines, usize::MAX).len(), 70);
+    lines.update_hot(|_| false);
+    assert_eq!(take_drawn(&mut lines, usize::MAX).len(), 70);
 }
 
 #[test]
@@ -93,10 +93,10 @@ fn what_was_rejected_expires_whether_its_key_is_hot_or_has_cooled() {
         lines.push(key, true, TrackedEntry { entry: key, state });
     }
     assert_eq!(lines.first_sent(), Some(now));
-    lines.sort(|key| key == 9);
+    lines.update_hot(|key| key == 9);
     assert_eq!(lines.take_expired(|entry| entry.state.position != 2).len(), 2);
     assert_eq!((lines.first_sent(), lines.len()), (Some(now), 2));
     assert_eq!(lines.take_expired(|_| true).len(), 1);
     assert_eq!((lines.first_sent(), lines.len(), lines.bytes()), (None, 1, 1));
-    assert_eq!(take_turns(&mut lines, usize::MAX), [(8, 0)]);
+    assert_eq!(take_drawn(&mut lines, usize::MAX), [(8, 0)]);
 }

@@ -8,23 +8,23 @@ use crate::backoff::Retry;
 ///
 /// Entries with the same history get the same delay, so that they can leave together in one call.
 #[derive(Default)]
-pub(crate) struct Rests {
+pub(crate) struct SharedDelays {
     drawn: Vec<(Retry, Duration)>,
 }
 
-impl Rests {
+impl SharedDelays {
     /// The delay before that retry.
     pub(crate) fn before(&mut self, retry: Retry, draw: impl FnOnce(Retry) -> Duration) -> Duration {
-        if let Some((_, rest)) = self.drawn.iter().find(|(drawn, _)| *drawn == retry) {
-            return *rest;
+        if let Some((_, delay)) = self.drawn.iter().find(|(drawn, _)| *drawn == retry) {
+            return *delay;
         }
-        let rest = draw(retry);
-        self.drawn.push((retry, rest));
-        rest
+        let delay = draw(retry);
+        self.drawn.push((retry, delay));
+        delay
     }
 
     /// The shortest delay, or zero.
     pub(crate) fn shortest(&self) -> Duration {
-        self.drawn.iter().map(|(_, rest)| *rest).min().unwrap_or_default()
+        self.drawn.iter().map(|(_, delay)| *delay).min().unwrap_or_default()
     }
 }
