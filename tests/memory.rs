@@ -1,4 +1,5 @@
-//! Neither retries nor long streams cost memory. A binary of its own, since it counts what the whole process allocates.
+//! Neither retries nor long streams need memory. A separate test binary, because it counts the allocations of the whole
+//! process.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicUsize;
@@ -14,15 +15,15 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// One test at a time, since each counts what the whole process allocates.
+/// One test at a time, because each counts the allocations of the whole process.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 const ROUNDS: usize = 100_001;
 
-/// What was allocated in each round.
+/// The allocations of each round.
 static ALLOCATED_BY_ROUND: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Takes nothing before the last round.
+/// Rejects everything before the last round.
 struct Stubborn;
 
 impl BatchTarget for Stubborn {
@@ -66,7 +67,7 @@ async fn a_hundred_thousand_resubmissions_cost_no_memory() {
     );
 }
 
-/// Takes everything, and notes the most that was allocated while the first tenth of a stream was delivered.
+/// Accepts everything, and records the peak while the first tenth of a stream was delivered.
 struct Greedy;
 
 impl BatchTarget for Greedy {
@@ -87,7 +88,7 @@ impl BatchTarget for Greedy {
 
 const ENTRIES: usize = 1_000_000;
 
-/// The most that was allocated in the first tenth of a stream, and in all of it.
+/// The peak in the first tenth of a stream, and in all of it.
 async fn peaks<F: Future<Output = Report>>(
     deliver: impl FnOnce(Box<dyn Iterator<Item = Vec<u8>>>) -> F,
 ) -> (usize, usize) {

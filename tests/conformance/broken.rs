@@ -1,4 +1,4 @@
-//! The kit finds what is wrong with a target.
+//! The kit finds the bugs of a target.
 
 use aws_batch_delivery::InvalidEntry;
 use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
@@ -6,19 +6,19 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection,
 
 use crate::{number, text};
 
-/// What is wrong with a target.
+/// The bug of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
-    /// It takes a throttled entry for an accepted one.
+    /// It treats a throttled entry as accepted.
     Loses,
-    /// It takes a call of which one entry was rejected for a rejected call.
+    /// It treats a call with one rejected entry as a rejected call.
     SendsAllAgain,
-    /// It does not tell that a failed entry may have been applied.
+    /// It does not report that a failed entry may have been applied.
     HidesDoubt,
-    /// It sends what is refused again.
+    /// It sends refused entries again.
     NeverGivesUp,
-    /// It does not measure what it sends.
+    /// It does not measure its entries.
     DoesNotMeasure,
 }
 

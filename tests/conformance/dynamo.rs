@@ -116,7 +116,7 @@ impl Fixture for Reads {
         limits.into_iter().fold(reads, DynamoReads::limits)
     }
 
-    /// A key with a sort key that is as long as it is to be, but for what no key can be.
+    /// A key with a sort key that fills up the given length.
     fn entry(&self, number: usize, bytes: usize) -> KeyRead {
         let mut key = HashMap::from([("id".to_owned(), AttributeValue::N(number.to_string()))]);
         let length = if bytes > 4_000_000 {

@@ -23,7 +23,7 @@ fn client(service: Service) -> Client {
         match service.call(&numbers) {
             Reply::Each { said, strangers } => {
                 let entries = by_place(&said, strangers, &json!({"EventId": "e"}), "ThrottlingException");
-                // The counter is wrong, and is not to be read.
+                // The counter is wrong, and must be ignored.
                 (200, json!({"Entries": entries, "FailedEntryCount": 0}).to_string())
             }
             Reply::Whole(said) => of_the_call(said, "ThrottlingException", "ValidationException"),

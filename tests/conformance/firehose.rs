@@ -30,7 +30,7 @@ fn client(service: Service) -> Client {
                     &json!({"RecordId": "r"}),
                     "ServiceUnavailableException",
                 );
-                // The counter is wrong, and is not to be read.
+                // The counter is wrong, and must be ignored.
                 (
                     200,
                     json!({"RequestResponses": records, "FailedPutCount": 0}).to_string(),

@@ -25,7 +25,7 @@ fn client(service: Service) -> Client {
             Reply::Each { said, strangers } => {
                 let accepted = json!({"SequenceNumber": "1", "ShardId": "shardId-000000000000"});
                 let records = by_place(&said, strangers, &accepted, "ProvisionedThroughputExceededException");
-                // The counter is wrong, and is not to be read.
+                // The counter is wrong, and must be ignored.
                 (200, json!({"Records": records, "FailedRecordCount": 0}).to_string())
             }
             Reply::Whole(said) => of_the_call(

@@ -1,6 +1,6 @@
 //! Every target of the crate keeps the contract of a target, whatever its service answers.
 //!
-//! `CONFORMANCE_CASES` is the number of random deliveries for each target; 200 unless it is set.
+//! `CONFORMANCE_CASES` is the number of random deliveries for each target. Default: 200.
 
 mod broken;
 mod dynamo;
@@ -20,7 +20,7 @@ fn cases() -> u64 {
     set.map_or(200, |cases| cases.parse().expect("CONFORMANCE_CASES is a number"))
 }
 
-/// The text of an entry: its number, and as many letters as it is to have bytes.
+/// The text of an entry: its number, and `bytes` letters.
 fn text(number: usize, bytes: usize) -> String {
     format!("{number} {}", "x".repeat(bytes))
 }

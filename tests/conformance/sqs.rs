@@ -23,7 +23,7 @@ const SAID: &[Said] = &[
     Said::Nothing,
 ];
 
-/// A client whose entries have their numbers in the member of this name.
+/// A client whose entries have their numbers in the member with this name.
 fn client(service: Service, member: &'static str) -> Client {
     let wire = Wire::of_json(move |request| {
         let entries = request["Entries"].as_array().expect("a batch has entries");

@@ -1,4 +1,4 @@
-//! An HTTP client whose requests are answered by a function, and the answers that services of AWS share.
+//! An HTTP client that answers requests with a function, and the answers that AWS services share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl HttpClient for Wire {
     }
 }
 
-/// A configuration of one service's SDK, whose requests go to the wire.
+/// A configuration of one service's SDK with this HTTP client.
 macro_rules! config {
     ($sdk:ident, $wire:expr) => {
         $sdk::Config::builder()
@@ -68,7 +68,7 @@ macro_rules! config {
 
 pub(crate) use config;
 
-/// What a service with JSON says of a whole call, with its own codes for a throttle and for a call that is not valid.
+/// The answer of a JSON service for a whole call, with its own codes for a throttle and for an invalid call.
 pub(crate) fn of_the_call(said: Said, throttled: &str, refused: &str) -> Response {
     let error = |status, code: &str| (status, json!({"__type": format!("com.amazonaws#{code}")}).to_string());
     match said {
@@ -79,7 +79,7 @@ pub(crate) fn of_the_call(said: Said, throttled: &str, refused: &str) -> Respons
     }
 }
 
-/// What a service says of each entry by its place: `accepted`, or an error code. An answer that says nothing of an entry is too short.
+/// The answers for each entry by its place: `accepted`, or an error code. If an entry is left out, the list is too short.
 #[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
 pub(crate) fn by_place(said: &[Said], strangers: usize, accepted: &Value, throttled: &str) -> Vec<Value> {
     let told = |said: &Said| match said {

@@ -1,4 +1,4 @@
-//! What a target does for entries that are handed back.
+//! How a target cleans up after entries that are handed back.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry, Undelivered};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, accept, no_rest, throttle};
+use crate::numbers::{LIMITS, accept, no_delay, throttle};
 
 #[derive(Clone, Copy)]
 enum End {
@@ -17,7 +17,7 @@ enum End {
     Hangs,
 }
 
-/// Marks the entries that it completes, and takes the marks off. It never accepts the entry 3.
+/// Marks the entries that it completes, and removes the marks when it cleans up. It never accepts the entry 3.
 #[derive(Clone)]
 struct Marking {
     end: End,
@@ -76,7 +76,7 @@ impl BatchTarget for Marking {
 #[tokio::test(start_paused = true)]
 async fn what_is_handed_back_is_cleaned_up_once_and_nothing_else_is() {
     let target = Marking::new(End::Returns);
-    let delivery = Delivery::new(target.clone()).options(no_rest().retries(2));
+    let delivery = Delivery::new(target.clone()).options(no_delay().retries(2));
     delivery.deliver([1]).await.unwrap();
     assert!(target.cleaned_up.lock().unwrap().is_empty());
     let error = delivery.deliver([5, 3]).await.unwrap_err();
@@ -96,7 +96,7 @@ async fn what_is_handed_back_is_cleaned_up_once_and_nothing_else_is() {
 async fn a_target_that_panics_or_hangs_as_it_takes_back_loses_no_entry() {
     for end in [End::Panics, End::Hangs] {
         let started = Instant::now();
-        let options = no_rest().retries(2).attempt_timeout(Duration::from_secs(7));
+        let options = no_delay().retries(2).attempt_timeout(Duration::from_secs(7));
         let error = Delivery::new(Marking::new(end))
             .options(options)
             .deliver([3, 5])
@@ -111,7 +111,7 @@ async fn a_target_that_panics_or_hangs_as_it_takes_back_loses_no_entry() {
 async fn after_an_early_end_it_has_the_grace() {
     const GRACE: Duration = Duration::from_millis(300);
     let started = Instant::now();
-    let options = no_rest().grace(GRACE).deadline(started);
+    let options = no_delay().grace(GRACE).deadline(started);
     let error = Delivery::new(Marking::new(End::Hangs))
         .options(options)
         .deliver([3, 5])
@@ -123,10 +123,10 @@ async fn after_an_early_end_it_has_the_grace() {
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_for_an_entry_gets_it_as_it_was() {
     let target = Marking::new(End::Returns);
-    let producer = Delivery::new(target.clone()).options(no_rest().retries(2)).producer();
+    let producer = Delivery::new(target.clone()).options(no_delay().retries(2)).producer();
     let undelivered = producer.send(3).await.unwrap_err();
     assert_eq!((*undelivered.entry, undelivered.attempts), (3, 3));
-    // Nothing waits for this one.
+    // No receipt waits for this one.
     drop(producer.enqueue(3).await.unwrap());
     let error = producer.close().await.unwrap_err();
     assert_eq!(*error.undelivered()[0].entry, 3);

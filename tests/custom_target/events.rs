@@ -1,4 +1,4 @@
-//! What a delivery logs: that it stalls, that it goes on, and what it came to.
+//! What a delivery logs: stalls, the end of a stall, and the result.
 
 use std::future::pending;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Level;
 
 use crate::log::{Log, Logged};
-use crate::numbers::{LIMITS, Numbers, accept, no_rest, throttle};
+use crate::numbers::{LIMITS, accept, no_delay, numbers, throttle};
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -32,7 +32,7 @@ fn patient() -> DeliveryOptions {
     DeliveryOptions::default().backoff(|_: u32| seconds(1))
 }
 
-/// The seconds that each warning of a stall tells.
+/// The seconds in each warning of a stall.
 fn warned_at(log: &Log) -> Vec<u64> {
     let warnings = log.of(STALLED).into_iter().filter(|event| event.level == Level::WARN);
     warnings.map(|event| event.field("seconds").parse().unwrap()).collect()
@@ -43,7 +43,7 @@ fn only(events: Vec<Logged>) -> Logged {
     event
 }
 
-/// Prepares itself for as long, and never answers a call.
+/// Takes long to prepare, and never answers a call.
 struct Slow(Duration);
 
 impl BatchTarget for Slow {
@@ -73,7 +73,7 @@ impl BatchTarget for Slow {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_is_not_reached_is_warned_of_ever_more_rarely_down_to_once_a_minute() {
     let log = Log::start();
-    let (target, _) = Numbers::answering(|_, _| unreachable());
+    let (target, _) = numbers(|_, _| unreachable());
     let options = patient().deadline(Instant::now() + seconds(300));
     let error = Delivery::new(target)
         .options(options)
@@ -106,7 +106,7 @@ async fn a_service_that_is_not_reached_is_warned_of_ever_more_rarely_down_to_onc
 async fn a_service_that_throttles_everything_and_then_nothing_is_warned_of_until_it_answers() {
     let log = Log::start();
     let started = Instant::now();
-    let (target, _) = Numbers::answering(move |_, chunk| {
+    let (target, _) = numbers(move |_, chunk| {
         if started.elapsed() < seconds(12) {
             Answer::Whole(throttle())
         } else {
@@ -132,7 +132,7 @@ async fn a_service_that_throttles_everything_and_then_nothing_is_warned_of_until
 #[tokio::test(start_paused = true)]
 async fn a_call_and_a_preparation_without_an_answer_are_warned_of() {
     let log = Log::start();
-    let options = no_rest().retries(0).give_up_after(Duration::MAX);
+    let options = no_delay().retries(0).give_up_after(Duration::MAX);
     let delivery = Delivery::new(Slow(seconds(12))).options(options);
     delivery.deliver([1]).await.unwrap_err();
     // The call has its 30 s after the preparation.
@@ -155,12 +155,12 @@ async fn a_call_and_a_preparation_without_an_answer_are_warned_of() {
 #[tokio::test(start_paused = true)]
 async fn entries_that_are_handed_back_at_once_are_no_progress() {
     let log = Log::start();
-    let (target, _) = Numbers::answering(|_, _| unreachable());
+    let (target, _) = numbers(|_, _| unreachable());
     let entries = stream::unfold((), |()| async {
         sleep(Duration::from_millis(50)).await;
         Some((1, ()))
     });
-    let options = no_rest().retries(0).linger(Duration::ZERO);
+    let options = no_delay().retries(0).linger(Duration::ZERO);
     let delivery = Delivery::new(target).options(options);
     delivery.deliver_stream(entries.take(220)).await.unwrap_err();
     assert_eq!(warned_at(&log), [5, 10]);
@@ -169,12 +169,12 @@ async fn entries_that_are_handed_back_at_once_are_no_progress() {
 #[tokio::test(start_paused = true)]
 async fn a_delivery_that_waits_for_its_input_or_for_its_pace_or_goes_on_slowly_is_not_stalled() {
     let log = Log::start();
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let entries = stream::iter([0, 3_600, 20, 4]).then(|pause| async move {
         sleep(seconds(pause)).await;
         1
     });
-    let options = no_rest().linger(seconds(60));
+    let options = no_delay().linger(seconds(60));
     let report = Delivery::new(target)
         .options(options)
         .deliver_stream(entries)
@@ -183,7 +183,7 @@ async fn a_delivery_that_waits_for_its_input_or_for_its_pace_or_goes_on_slowly_i
     assert_eq!((report.delivered, report.finished), (4, true));
 
     // One of two calls is rejected, and each is made ten seconds after the one before.
-    let (target, _) = Numbers::answering(|number, chunk| {
+    let (target, _) = numbers(|number, chunk| {
         let verdict = |place: usize| {
             if place < number % 4 {
                 Verdict::Accepted
@@ -205,12 +205,12 @@ async fn a_delivery_that_waits_for_its_input_or_for_its_pace_or_goes_on_slowly_i
 #[tokio::test(start_paused = true)]
 async fn an_old_failure_does_not_make_a_fresh_start_a_stall() {
     let log = Log::start();
-    let (target, _) = Numbers::answering(|number, chunk| if number == 1 { unreachable() } else { accept(chunk) });
+    let (target, _) = numbers(|number, chunk| if number == 1 { unreachable() } else { accept(chunk) });
     let entries = stream::iter([0, 600]).then(|pause| async move {
         sleep(seconds(pause)).await;
         1
     });
-    let options = no_rest().retries(0).linger(Duration::ZERO);
+    let options = no_delay().retries(0).linger(Duration::ZERO);
     Delivery::new(target)
         .options(options)
         .deliver_stream(entries)
@@ -224,7 +224,7 @@ async fn deliveries_that_share_a_pace_warn_as_one() {
     let log = Log::start();
     let options = patient().deadline(Instant::now() + seconds(30));
     let deliver = |_| {
-        let (target, _) = Numbers::answering(|_, _| unreachable());
+        let (target, _) = numbers(|_, _| unreachable());
         let delivery = Delivery::new(target).options(options.clone());
         async move { delivery.deliver(vec![1; 10]).await.unwrap_err().report.undelivered }
     };
@@ -236,9 +236,9 @@ async fn deliveries_that_share_a_pace_warn_as_one() {
 #[tokio::test(start_paused = true)]
 async fn a_producer_that_is_stopped_again_and_again_says_so_once_a_minute() {
     let log = Log::start();
-    let (target, _) = Numbers::answering(|_, _| Answer::Stop(Fault::new("AccessDenied")));
+    let (target, _) = numbers(|_, _| Answer::Stop(Fault::new("AccessDenied")));
     let producer = Delivery::new(target)
-        .options(no_rest().linger(Duration::ZERO))
+        .options(no_delay().linger(Duration::ZERO))
         .producer();
     for _ in 0..100 {
         producer.send(1).await.unwrap_err();
@@ -260,10 +260,10 @@ async fn a_producer_that_is_stopped_again_and_again_says_so_once_a_minute() {
 #[tokio::test(start_paused = true)]
 async fn a_delivery_without_an_entry_logs_nothing() {
     let log = Log::start();
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let cancellation = CancellationToken::new();
     cancellation.cancel();
-    let delivery = Delivery::new(target).options(no_rest().cancellation(cancellation));
+    let delivery = Delivery::new(target).options(no_delay().cancellation(cancellation));
     delivery.deliver([]).await.unwrap();
     delivery.deliver_stream(stream::pending()).await.unwrap();
     assert_eq!(log.events().len(), 0, "{:?}", log.events());
@@ -272,7 +272,7 @@ async fn a_delivery_without_an_entry_logs_nothing() {
 #[tokio::test(start_paused = true)]
 async fn the_calls_of_any_target_are_spans_in_the_delivery() {
     let log = Log::start();
-    let (numbers, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (numbers, _) = numbers(|_, chunk| accept(chunk));
     Delivery::new(numbers).options(patient()).deliver(0..3).await.unwrap();
     let spans = log.spans();
     assert_eq!(spans[0].target, DELIVERY);

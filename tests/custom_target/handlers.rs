@@ -1,4 +1,4 @@
-//! What is called with each entry when its fate is known.
+//! Handlers, which are called with each entry when its fate is known.
 
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{Numbers, accept, no_rest, one_at_a_time};
+use crate::numbers::{accept, no_delay, numbers, one_at_a_time};
+use crate::paused::paused;
 
 /// Collects what a handler is given.
 struct Collected<T>(Arc<Mutex<Vec<T>>>);
@@ -32,7 +33,7 @@ fn refuse(chunk: &[usize]) -> Answer {
     Answer::Each(vec![Verdict::Refused(Fault::new("Refused")); chunk.len()])
 }
 
-/// Accepts odd numbers, refuses those that four divides, and throttles the others once in a while.
+/// Accepts odd numbers, refuses multiples of four, and throttles some of the others.
 fn by_number(call: usize, chunk: &[usize]) -> Answer {
     let verdict = |number: &usize| match number % 4 {
         0 => Verdict::Refused(Fault::new("Refused")),
@@ -47,17 +48,16 @@ proptest! {
 
     #[test]
     fn each_entry_comes_to_one_handler_once(
-        numbers in prop::collection::vec(1_usize..90, 0..120),
+        input in prop::collection::vec(1_usize..90, 0..120),
         retries in 0_u32..4,
         cancelled_after in prop::option::of(0_usize..120),
         typed: bool,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(async {
+        paused(async {
             let (delivered, of_delivered) = Collected::new();
             let (undelivered, of_undelivered) = Collected::new();
             let stop = CancellationToken::new();
-            let (target, _) = Numbers::answering(by_number);
+            let (target, _) = numbers(by_number);
             let on_delivered = {
                 let stop = stop.clone();
                 move |position: u64, _: &Fate| {
@@ -71,23 +71,23 @@ proptest! {
                 undelivered.push((one.position, *one.entry));
                 ready(())
             };
-            let options = no_rest().retries(retries).cancellation(stop);
+            let options = no_delay().retries(retries).cancellation(stop);
             let delivery = Delivery::new(target).options(options);
             let result = if typed {
-                // A number that eleven divides becomes no entry.
+                // Multiples of eleven cannot be converted.
                 let typed = delivery.entries_from(|number: &usize| match number % 11 {
                     0 => Err("eleven"),
                     _ => Ok(*number),
                 });
                 let typed: TypedDelivery<_, usize> = typed.on_delivered(on_delivered).on_undelivered(on_undelivered);
-                typed.deliver(numbers.clone()).await
+                typed.deliver(input.clone()).await
             } else {
-                delivery.on_delivered(on_delivered).on_undelivered(on_undelivered).deliver(numbers.clone()).await
+                delivery.on_delivered(on_delivered).on_undelivered(on_undelivered).deliver(input.clone()).await
             };
             let (delivered, undelivered) = (of_delivered.lock().unwrap().clone(), of_undelivered.lock().unwrap().clone());
             for (position, number) in &undelivered {
                 let position = usize::try_from(*position).unwrap();
-                assert_eq!(numbers[position], *number);
+                assert_eq!(input[position], *number);
             }
             let report = match result {
                 Ok(report) => {
@@ -103,15 +103,15 @@ proptest! {
             assert_eq!((report.delivered, report.undelivered), (delivered.len() as u64, undelivered.len() as u64));
             let mut positions: Vec<_> = delivered.into_iter().chain(undelivered.into_iter().map(|(position, _)| position)).collect();
             positions.sort_unstable();
-            assert_eq!(positions, (0..numbers.len() as u64).collect::<Vec<_>>());
+            assert_eq!(positions, (0..input.len() as u64).collect::<Vec<_>>());
         });
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_error_tells_why_entries_came_to_the_handler() {
-    let (target, _) = Numbers::answering(|_, chunk| refuse(chunk));
-    let delivery = Delivery::new(target).options(no_rest()).on_undelivered(|_| ready(()));
+    let (target, _) = numbers(|_, chunk| refuse(chunk));
+    let delivery = Delivery::new(target).options(no_delay()).on_undelivered(|_| ready(()));
     let error = delivery.deliver([1, 2, 1_000]).await.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -123,7 +123,7 @@ async fn the_error_tells_why_entries_came_to_the_handler() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_handler_slows_the_reading_down() {
     const READ_AHEAD: usize = 50;
-    let (target, _) = Numbers::answering(|_, chunk| refuse(chunk));
+    let (target, _) = numbers(|_, chunk| refuse(chunk));
     let allowed = Arc::new(Semaphore::new(0));
     let handler = {
         let allowed = Arc::clone(&allowed);
@@ -142,16 +142,16 @@ async fn a_slow_handler_slows_the_reading_down() {
     let delivery = Delivery::new(target).options(options).on_undelivered(handler);
     let delivering = tokio::spawn(async move { delivery.deliver_stream(numbers).await });
     tokio::time::sleep(Duration::from_mins(1)).await;
-    // What a chunk has is in no handler yet.
+    // The entries of a chunk are not in a handler yet.
     assert!((READ_AHEAD..READ_AHEAD + 20).contains(&read.load(Relaxed)), "{read:?}");
     allowed.add_permits(1_000);
     assert_eq!(delivering.await.unwrap().unwrap_err().report.undelivered, 1_000);
     assert_eq!(allowed.available_permits(), 0);
 }
 
-/// How many of the numbers are read within a minute while the handler deals with none.
+/// How many of the numbers are read within a minute while the handler does not finish.
 async fn read_while_the_handler_hangs(number: usize, options: DeliveryOptions) -> usize {
-    let (target, _) = Numbers::answering(|_, chunk| refuse(chunk));
+    let (target, _) = numbers(|_, chunk| refuse(chunk));
     let read = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&read);
     let numbers = stream::iter(0..20_000).map(move |_| {
@@ -170,16 +170,16 @@ async fn read_while_the_handler_hangs(number: usize, options: DeliveryOptions) -
 #[tokio::test(start_paused = true)]
 async fn entries_that_were_never_sent_count_for_the_read_ahead_too() {
     const TOO_LARGE: usize = 1_000;
-    let by_number = read_while_the_handler_hangs(TOO_LARGE, no_rest().read_ahead(50)).await;
+    let by_number = read_while_the_handler_hangs(TOO_LARGE, no_delay().read_ahead(50)).await;
     assert!((50..60).contains(&by_number), "{by_number}");
-    let by_bytes = read_while_the_handler_hangs(TOO_LARGE, no_rest().read_ahead_bytes(100 * TOO_LARGE)).await;
+    let by_bytes = read_while_the_handler_hangs(TOO_LARGE, no_delay().read_ahead_bytes(100 * TOO_LARGE)).await;
     assert!((100..110).contains(&by_bytes), "{by_bytes}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_an_input_is_handed_back_no_faster_than_the_handler_takes_it() {
     const READ_AHEAD: usize = 3_000;
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let underway = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
     let handler = {
@@ -209,7 +209,7 @@ async fn the_rest_of_an_input_is_handed_back_no_faster_than_the_handler_takes_it
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_after_a_panic_of_the_handler_is_in_the_error() {
-    let (target, _) = Numbers::answering(|_, chunk| refuse(chunk));
+    let (target, _) = numbers(|_, chunk| refuse(chunk));
     let called = Arc::new(AtomicUsize::new(0));
     let handler = {
         let called = Arc::clone(&called);
@@ -232,7 +232,7 @@ async fn what_comes_after_a_panic_of_the_handler_is_in_the_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_over_a_delivered_entry_does_not_reach_the_delivery() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let called = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&called);
     let delivery = Delivery::new(target).on_delivered(move |_, _| {
@@ -245,7 +245,7 @@ async fn a_panic_over_a_delivered_entry_does_not_reach_the_delivery() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_of_one_handler_leaves_the_other_in_place() {
-    let (target, _) = Numbers::answering(|_, chunk| match chunk {
+    let (target, _) = numbers(|_, chunk| match chunk {
         [1, ..] => accept(chunk),
         _ => refuse(chunk),
     });
@@ -264,10 +264,10 @@ async fn a_panic_of_one_handler_leaves_the_other_in_place() {
 
 #[tokio::test(start_paused = true)]
 async fn the_handler_of_a_producer_gets_what_no_receipt_waits_for() {
-    let (target, _) = Numbers::answering(|_, chunk| refuse(chunk));
+    let (target, _) = numbers(|_, chunk| refuse(chunk));
     let (undelivered, handled) = Collected::new();
     let producer = Delivery::new(target)
-        .options(no_rest())
+        .options(no_delay())
         .on_undelivered(move |one| {
             undelivered.push(*one.entry);
             ready(())
@@ -284,11 +284,11 @@ async fn the_handler_of_a_producer_gets_what_no_receipt_waits_for() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_closed_line_had_comes_to_the_handler() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let (undelivered, handled) = Collected::new();
     let stop = CancellationToken::new();
     let delivery = Delivery::new(target)
-        .options(no_rest().cancellation(stop.clone()))
+        .options(no_delay().cancellation(stop.clone()))
         .on_undelivered(move |one: Undelivered<usize>| {
             undelivered.push(*one.entry);
             ready(())
@@ -303,7 +303,7 @@ async fn what_a_closed_line_had_comes_to_the_handler() {
 
 #[tokio::test(start_paused = true)]
 async fn values_that_become_no_entry_wait_for_the_handler_as_well() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let (undelivered, handled) = Collected::new();
     let delivery = Delivery::new(target)
         .entries_from(|_: &usize| Err::<usize, _>("never"))

@@ -1,22 +1,28 @@
-//! A target made outside the crate, and what the loop does with its answers.
+//! A target made outside the crate, and how the engine treats its answers.
 
-mod abreast;
 mod cleaning_up;
+mod concurrent;
 mod events;
 mod handlers;
 #[path = "../support/log.rs"]
 mod log;
-mod mishaps;
 mod numbers;
 mod on_an_sdk;
+#[path = "../support/options.rs"]
+mod options;
 mod pace;
 mod packing;
 mod panics;
 mod patience;
+#[path = "../support/paused.rs"]
+mod paused;
 mod preparation;
 mod producer;
+#[path = "../support/scripted.rs"]
+mod scripted;
 mod shutdown;
-mod standing_still;
 mod streams;
+mod unanswered;
+mod unpolled;
 
 mod units;

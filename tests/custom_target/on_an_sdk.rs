@@ -1,4 +1,4 @@
-//! A target on an SDK of AWS, made of `classify`, `classify_entry`, `Transmission` and `Lookup`.
+//! A target on an AWS SDK, made with `classify`, `classify_entry`, `Transmission` and `Lookup`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -15,7 +15,7 @@ use aws_sdk_sqs::config::retry::RetryConfig;
 use aws_sdk_sqs::config::{Builder, Config};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::numbers::no_rest;
+use crate::numbers::no_delay;
 
 /// Sends numbers to a queue of that name.
 #[derive(Clone)]
@@ -89,7 +89,7 @@ impl BatchTarget for Numbers {
 
 /// One attempt for each entry.
 fn once() -> DeliveryOptions {
-    no_rest().retries(0).concurrency(1)
+    no_delay().retries(0).concurrency(1)
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +102,7 @@ async fn what_a_service_rejects_is_sent_again_and_what_it_refuses_is_handed_back
         InjectedFault::failed(3, "InternalError", false),
         InjectedFault::failed(2, "InvalidMessageContents", true),
     ]);
-    let delivery = Delivery::new(Numbers::to("numbers", simulator.sqs_client())).options(no_rest());
+    let delivery = Delivery::new(Numbers::to("numbers", simulator.sqs_client())).options(no_delay());
     let error = delivery.deliver(0..100).await.unwrap_err();
     assert_eq!((error.undelivered().len(), queue.len()), (2, 98));
     for undelivered in error.undelivered() {

@@ -1,4 +1,4 @@
-//! What the pace of a delivery shows to the outside.
+//! What a delivery reports about its pace.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use aws_batch_delivery::{Delivery, DeliveryOptions, Progress};
 use tokio::time::Instant;
 
 use crate::log::Log;
-use crate::numbers::{Numbers, accept, throttle};
+use crate::numbers::{accept, numbers, throttle};
 
 #[tokio::test(start_paused = true)]
 async fn progress_shows_the_pace_as_long_as_the_options_are_kept() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let progress = Progress::default();
     let strategy = Arc::new(Adaptive::default());
     let options = DeliveryOptions::default()
@@ -32,7 +32,7 @@ async fn progress_shows_the_pace_as_long_as_the_options_are_kept() {
     assert_eq!(progress.snapshot().pace, None);
 }
 
-/// A strategy that tells what it does.
+/// A strategy that reports its state.
 struct Halting;
 
 impl BackoffStrategy for Halting {
@@ -58,7 +58,7 @@ async fn a_strategy_of_ones_own_tells_its_pace_and_one_without_states_tells_none
     let shared: Arc<dyn BackoffStrategy> = Arc::new(Halting);
     let rate = |options: DeliveryOptions| async move {
         let progress = Progress::default();
-        let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+        let (target, _) = numbers(|_, chunk| accept(chunk));
         let delivery = Delivery::new(target).options(options.progress(&progress));
         delivery.deliver([1]).await.unwrap();
         progress.snapshot().pace.map(|pace| pace.rate)
@@ -74,7 +74,7 @@ async fn a_strategy_of_ones_own_tells_its_pace_and_one_without_states_tells_none
 async fn a_stall_and_the_summary_tell_the_state_of_the_pace_and_its_reason() {
     let log = Log::start();
     let started = Instant::now();
-    let (target, _) = Numbers::answering(move |_, chunk| {
+    let (target, _) = numbers(move |_, chunk| {
         if started.elapsed() < Duration::from_secs(6) {
             Answer::Whole(throttle())
         } else {
@@ -101,7 +101,7 @@ async fn a_stall_and_the_summary_tell_the_state_of_the_pace_and_its_reason() {
 #[tokio::test(start_paused = true)]
 async fn a_strategy_without_states_leaves_them_out_of_the_log() {
     let log = Log::start();
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let options = DeliveryOptions::default().backoff(|_| Duration::ZERO);
     Delivery::new(target).options(options).deliver([1]).await.unwrap();
     let [summary] = &log.of(SUMMARY)[..] else {

@@ -9,11 +9,11 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, Numbers, accept, no_rest, one_at_a_time, throttle};
+use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time, throttle};
 
 #[tokio::test(start_paused = true)]
 async fn chunks_keep_the_count_and_the_bytes() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let report = Delivery::new(target)
         .options(one_at_a_time())
         .deliver([50, 50, 1, 99, 1, 1, 1, 1, 1, 1])
@@ -28,7 +28,7 @@ async fn chunks_keep_the_count_and_the_bytes() {
 
 #[tokio::test(start_paused = true)]
 async fn leftovers_go_first_and_are_topped_up_with_fresh_entries() {
-    let (target, calls) = Numbers::answering(|number, chunk| {
+    let (target, calls) = numbers(|number, chunk| {
         let mut verdicts = vec![Verdict::Accepted; chunk.len()];
         if number == 1 {
             verdicts[1] = throttle();
@@ -45,7 +45,7 @@ async fn leftovers_go_first_and_are_topped_up_with_fresh_entries() {
     assert_eq!((report.calls, report.resubmitted, report.throttled), (3, 2, 2));
 }
 
-/// Lets two calls go at once, and then one a second.
+/// Permits two calls at once, and then one a second.
 struct OneCallPerSecond(Mutex<Vec<std::time::Instant>>);
 
 impl BackoffStrategy for OneCallPerSecond {
@@ -74,7 +74,7 @@ impl Pace for OneCallPerSecond {
 
 #[tokio::test(start_paused = true)]
 async fn what_becomes_ready_while_a_call_waits_for_its_turn_leaves_with_it() {
-    let (target, calls) = Numbers::answering(|number, chunk| match number {
+    let (target, calls) = numbers(|number, chunk| match number {
         1 => Answer::Each([throttle()].into_iter().chain(vec![Verdict::Accepted; 3]).collect()),
         2 => Answer::Each([Verdict::Accepted].into_iter().chain(vec![throttle(); 3]).collect()),
         _ => accept(chunk),
@@ -88,7 +88,7 @@ async fn what_becomes_ready_while_a_call_waits_for_its_turn_leaves_with_it() {
 
 #[tokio::test(start_paused = true)]
 async fn an_entry_without_a_verdict_is_sent_again() {
-    let (target, calls) = Numbers::answering(|number, chunk| {
+    let (target, calls) = numbers(|number, chunk| {
         if number == 1 {
             Answer::Each(vec![Verdict::Accepted])
         } else {
@@ -105,7 +105,7 @@ async fn an_entry_without_a_verdict_is_sent_again() {
 
 #[tokio::test(start_paused = true)]
 async fn an_entry_larger_than_a_call_is_handed_back_unsent() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let error = Delivery::new(target).deliver([1, 101, 2]).await.unwrap_err();
     assert_eq!((error.report.delivered, error.report.undelivered), (2, 1));
     let undelivered = &error.undelivered()[0];
@@ -146,7 +146,7 @@ async fn at_most_as_many_calls_are_in_flight_as_the_options_say() {
     let in_flight = InFlight::default();
     let started = Instant::now();
     Delivery::new(in_flight.clone())
-        .options(no_rest().concurrency(5))
+        .options(no_delay().concurrency(5))
         .deliver(0..100)
         .await
         .unwrap();

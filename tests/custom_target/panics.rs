@@ -1,4 +1,4 @@
-//! Code that is not the crate's and panics: nothing is lost, and the panic is reported.
+//! Panics of code outside the crate: nothing is lost, and the panic is reported.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions, Invali
 use futures::{StreamExt, stream};
 use tokio::time::timeout;
 
-use crate::numbers::{LIMITS, Numbers, accept, no_rest, one_at_a_time, throttle};
+use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time, throttle};
 
 /// Where a target or a strategy panics.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -32,7 +32,7 @@ impl Place {
     }
 }
 
-/// Panics in some place over the entry 7.
+/// Panics in one place, for the entry 7.
 struct Clumsy(Place);
 
 impl BatchTarget for Clumsy {
@@ -107,7 +107,7 @@ impl Pace for Nervous {
     }
 }
 
-/// All of 0..100 is accounted for, and what stopped the delivery is told.
+/// Checks that all of 0..100 is accounted for, and that the error has the reason of the stop.
 fn assert_nothing_is_lost(error: &DeliveryError<usize>, whose: &str) {
     let handed_back = error.undelivered().len() as u64;
     assert_eq!(error.report.undelivered, handed_back);
@@ -129,7 +129,7 @@ async fn a_target_may_panic_anywhere() {
         Place::Lane,
         Place::Supersedes,
     ] {
-        let delivery = Delivery::new(Clumsy(place)).options(no_rest().last_write_wins());
+        let delivery = Delivery::new(Clumsy(place)).options(no_delay().last_write_wins());
         let error = delivery.deliver(0..100).await.unwrap_err();
         let method = match place {
             Place::Limits => "the target's `limits`",
@@ -143,7 +143,7 @@ async fn a_target_may_panic_anywhere() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_over_the_only_entry_ends_the_delivery_too() {
     for place in [Place::Check, Place::Complete, Place::Lane] {
-        let delivery = Delivery::new(Clumsy(place)).options(no_rest());
+        let delivery = Delivery::new(Clumsy(place)).options(no_delay());
         let delivered = timeout(Duration::from_mins(1), delivery.deliver([7])).await;
         assert_eq!(*delivered.unwrap().unwrap_err().undelivered()[0].entry, 7);
 
@@ -157,7 +157,7 @@ async fn a_panic_over_the_only_entry_ends_the_delivery_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_whose_strategy_panicked_can_be_closed() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let options = DeliveryOptions::default().backoff(Nervous(Place::Admit));
     let producer = Delivery::new(target).options(options).producer();
     producer.send(1).await.unwrap_err();
@@ -174,7 +174,7 @@ async fn a_strategy_may_panic_anywhere() {
         Place::Observe,
         Place::Cooldown,
     ] {
-        let (target, _) = Numbers::answering(|number, chunk| {
+        let (target, _) = numbers(|number, chunk| {
             if number == 1 {
                 Answer::Whole(throttle())
             } else {
@@ -191,10 +191,10 @@ async fn a_strategy_may_panic_anywhere() {
 #[tokio::test(start_paused = true)]
 async fn a_strategy_that_panicked_ends_every_delivery_that_shares_it() {
     let options = DeliveryOptions::default().backoff(Nervous(Place::Delay));
-    let (patient, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (patient, _) = numbers(|_, chunk| accept(chunk));
     let others = Delivery::new(patient).options(options.clone());
     let waiting = tokio::spawn(async move { others.deliver_stream(stream::iter(0..5).chain(stream::pending())).await });
-    let (target, _) = Numbers::answering(|_, _| Answer::Whole(throttle()));
+    let (target, _) = numbers(|_, _| Answer::Whole(throttle()));
     Delivery::new(target).options(options).deliver(0..10).await.unwrap_err();
     let error = waiting.await.unwrap().unwrap_err();
     assert_eq!(error.stopped.unwrap().code(), "the backoff strategy panicked");
@@ -202,7 +202,7 @@ async fn a_strategy_that_panicked_ends_every_delivery_that_shares_it() {
 
 #[tokio::test(start_paused = true)]
 async fn what_an_input_yielded_before_it_panicked_is_delivered() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let input = (0..).inspect(|number| assert!(*number < 100, "out of ink"));
     let delivery = Delivery::new(target).options(one_at_a_time());
     let error = delivery.deliver(input).await.unwrap_err();

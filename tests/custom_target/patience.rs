@@ -1,4 +1,4 @@
-//! How long entries rest, wait and are tried.
+//! How long entries wait for a retry, and how long they are tried.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, Progress};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, Numbers, accept, no_rest, throttle};
+use crate::numbers::{LIMITS, accept, no_delay, numbers, throttle};
 
 #[tokio::test(start_paused = true)]
 async fn an_entry_is_given_up_when_its_time_is_used_up() {
-    let (target, _) = Numbers::answering(|_, _| Answer::Whole(throttle()));
+    let (target, _) = numbers(|_, _| Answer::Whole(throttle()));
     let started = Instant::now();
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::from_secs(3))
@@ -47,7 +47,7 @@ impl BatchTarget for OneLane {
     }
 }
 
-/// Lets no call leave between two moments, and names one until which it has to wait.
+/// Permits no call between two moments, and returns the second one as the time to wait for.
 struct Closed {
     between: Range<Instant>,
     named: Instant,
@@ -95,7 +95,7 @@ async fn entries_behind_one_whose_time_is_used_up_are_not_sent_once_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_moment_that_has_passed_is_not_waited_for_without_end() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let start = Instant::now();
     let options = DeliveryOptions::default().backoff(Closed {
         between: start..start + Duration::from_secs(1),
@@ -106,7 +106,7 @@ async fn a_moment_that_has_passed_is_not_waited_for_without_end() {
 
 #[tokio::test(start_paused = true)]
 async fn fresh_entries_do_not_hammer_while_leftovers_rest() {
-    let (target, calls) = Numbers::answering(|_, _| Answer::Whole(throttle()));
+    let (target, calls) = numbers(|_, _| Answer::Whole(throttle()));
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::from_secs(1))
         .retries(4)
@@ -120,7 +120,7 @@ async fn fresh_entries_do_not_hammer_while_leftovers_rest() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reset_wakes_what_rests() {
-    let (target, calls) = Numbers::answering(|number, chunk| {
+    let (target, calls) = numbers(|number, chunk| {
         if number < 3 {
             Answer::Whole(throttle())
         } else {
@@ -134,14 +134,14 @@ async fn a_reset_wakes_what_rests() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     options.reset_backoff();
     delivering.await.unwrap().unwrap();
-    // The first retry leaves at the reset instead of at 100 s; the delays start over, so that the second rests 100 s.
+    // The first retry leaves at the reset instead of at 100 s. The delays start over, so the second retry waits for 100 s.
     assert_eq!(calls.lock().unwrap().len(), 3);
     assert_eq!(started.elapsed(), Duration::from_millis(105_016));
 }
 
 #[tokio::test(start_paused = true)]
 async fn progress_tells_what_waits_and_forgets_a_dropped_delivery() {
-    let (target, _) = Numbers::answering(|number, chunk| {
+    let (target, _) = numbers(|number, chunk| {
         if number == 1 {
             accept(chunk)
         } else {
@@ -169,14 +169,14 @@ async fn progress_tells_what_waits_and_forgets_a_dropped_delivery() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hundred_thousand_rounds_of_one_entry_cost_no_stack() {
-    let (target, calls) = Numbers::answering(|number, chunk| {
+    let (target, calls) = numbers(|number, chunk| {
         if number <= 100_000 {
             Answer::Whole(throttle())
         } else {
             accept(chunk)
         }
     });
-    let options = no_rest().give_up_after(Duration::MAX);
+    let options = no_delay().give_up_after(Duration::MAX);
     let report = Delivery::new(target).options(options).deliver([1]).await.unwrap();
     assert_eq!(report.resubmitted, 100_000);
     assert_eq!(calls.lock().unwrap().len(), 100_001);

@@ -8,9 +8,9 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Cause, Delivery, InvalidEntry};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, accept, no_rest, one_at_a_time, throttle};
+use crate::numbers::{LIMITS, accept, no_delay, one_at_a_time, throttle};
 
-/// Is prepared in a second, and does with the entries what it is told.
+/// Takes a second to prepare.
 #[derive(Clone)]
 struct Prepared {
     preparations: Arc<AtomicUsize>,
@@ -63,7 +63,7 @@ impl BatchTarget for Prepared {
 #[tokio::test(start_paused = true)]
 async fn a_target_is_prepared_once_a_delivery_if_there_is_an_entry() {
     let target = Prepared::new(false);
-    let delivery = Delivery::new(target.clone()).options(no_rest());
+    let delivery = Delivery::new(target.clone()).options(no_delay());
     delivery.deliver([]).await.unwrap();
     assert_eq!(target.preparations.load(Relaxed), 0);
     let started = Instant::now();
@@ -76,7 +76,7 @@ async fn a_target_is_prepared_once_a_delivery_if_there_is_an_entry() {
 async fn a_delivery_that_ends_while_its_target_is_prepared_hands_everything_back() {
     let target = Prepared::new(false);
     let started = Instant::now();
-    let options = no_rest().deadline(started + Duration::from_millis(500));
+    let options = no_delay().deadline(started + Duration::from_millis(500));
     let error = Delivery::new(target.clone())
         .options(options)
         .deliver(0..10)

@@ -10,14 +10,14 @@ use futures::future::join_all;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{LIMITS, Numbers, accept, no_rest, throttle};
+use crate::numbers::{LIMITS, accept, no_delay, numbers, throttle};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
 fn lingering() -> DeliveryOptions {
-    no_rest().linger(ms(100))
+    no_delay().linger(ms(100))
 }
 
 /// Refuses odd numbers.
@@ -35,7 +35,7 @@ fn refuse_odd(chunk: &[usize]) -> Answer {
 #[tokio::test(start_paused = true)]
 async fn closing_sends_what_is_buffered_in_as_few_calls_as_possible() {
     for (buffered, calls) in [(0, 0), (3, 1), (4, 1), (6, 2)] {
-        let (target, made) = Numbers::answering(|_, chunk| accept(chunk));
+        let (target, made) = numbers(|_, chunk| accept(chunk));
         let producer = Delivery::new(target).options(lingering()).producer();
         let started = Instant::now();
         for _ in 0..buffered {
@@ -50,7 +50,7 @@ async fn closing_sends_what_is_buffered_in_as_few_calls_as_possible() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_again_does_nothing_and_tells_the_same() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let producer = Delivery::new(target).options(lingering()).producer();
     producer.send(1).await.unwrap();
     let (first, second) = tokio::join!(producer.close(), producer.close());
@@ -60,7 +60,7 @@ async fn closing_again_does_nothing_and_tells_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn sending_after_the_close_hands_the_entry_back() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let producer = Delivery::new(target).producer();
     let other = producer.clone();
     producer.close().await.unwrap();
@@ -77,7 +77,7 @@ async fn sending_after_the_close_hands_the_entry_back() {
 
 #[tokio::test(start_paused = true)]
 async fn each_caller_learns_the_fate_of_its_own_entry() {
-    let (target, _) = Numbers::answering(|_, chunk| refuse_odd(chunk));
+    let (target, _) = numbers(|_, chunk| refuse_odd(chunk));
     let producer = Delivery::new(target).options(lingering()).producer();
     let send = |number| {
         let producer = producer.clone();
@@ -99,7 +99,7 @@ async fn each_caller_learns_the_fate_of_its_own_entry() {
 
 #[tokio::test(start_paused = true)]
 async fn what_nobody_waits_for_is_handed_back_at_the_close() {
-    let (target, _) = Numbers::answering(|_, chunk| refuse_odd(chunk));
+    let (target, _) = numbers(|_, chunk| refuse_odd(chunk));
     let producer = Delivery::new(target).producer();
     for number in 0..10 {
         drop(producer.enqueue(number).await.unwrap());
@@ -118,7 +118,7 @@ async fn what_nobody_waits_for_is_handed_back_at_the_close() {
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_goes_away_cancels_nothing() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let producer = Delivery::new(target).options(lingering()).producer();
     let patient = producer.send(2);
     {
@@ -131,9 +131,9 @@ async fn a_caller_that_goes_away_cancels_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_flush_lingers_for_nobody_and_waits_for_all_before_it() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let producer = Delivery::new(target)
-        .options(no_rest().linger(Duration::from_hours(1)))
+        .options(no_delay().linger(Duration::from_hours(1)))
         .producer();
     let started = Instant::now();
     let receipts = [producer.enqueue(1).await.unwrap(), producer.enqueue(2).await.unwrap()];
@@ -157,8 +157,8 @@ async fn a_flush_lingers_for_nobody_and_waits_for_all_before_it() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_sends_more_than_there_is_room_for_waits() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
-    let options = no_rest().concurrency(1).buffer(5);
+    let (target, _) = numbers(|_, chunk| accept(chunk));
+    let options = no_delay().concurrency(1).buffer(5);
     let producer = Delivery::new(target).options(options).producer();
     let mut taken = 0;
     let refused = loop {
@@ -177,7 +177,7 @@ async fn whoever_sends_more_than_there_is_room_for_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_goes_on_after_a_fault_that_stopped_its_delivery() {
-    let (target, _) = Numbers::answering(|number, chunk| {
+    let (target, _) = numbers(|number, chunk| {
         if number == 1 {
             Answer::Stop(Fault::new("AccessDenied"))
         } else {
@@ -198,9 +198,9 @@ async fn a_producer_goes_on_after_a_fault_that_stopped_its_delivery() {
 #[tokio::test(start_paused = true)]
 async fn a_cancellation_closes_the_producer_and_hands_everything_back() {
     let cancellation = CancellationToken::new();
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let progress = Progress::default();
-    let options = no_rest().concurrency(1).buffer(50).progress(&progress);
+    let options = no_delay().concurrency(1).buffer(50).progress(&progress);
     let producer = Delivery::new(target)
         .options(options.cancellation(cancellation.clone()))
         .producer();
@@ -229,7 +229,7 @@ async fn a_cancellation_closes_the_producer_and_hands_everything_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_without_handles_delivers_what_it_has() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let producer = Delivery::new(target).options(lingering()).producer();
     drop(producer.enqueue(1).await.unwrap());
     drop(producer);
@@ -237,7 +237,7 @@ async fn a_producer_without_handles_delivers_what_it_has() {
     assert_eq!(*calls.lock().unwrap(), [vec![1]]);
 }
 
-/// Never takes anything.
+/// Throttles everything.
 fn throttled(_: usize, _: &[usize]) -> Answer {
     Answer::Whole(throttle())
 }
@@ -248,7 +248,7 @@ async fn an_entry_of_a_producer_is_tried_for_a_minute_unless_the_options_say_oth
         (DeliveryOptions::default(), 1),
         (DeliveryOptions::default().give_up_after(Duration::from_mins(3)), 3),
     ] {
-        let (target, _) = Numbers::answering(throttled);
+        let (target, _) = numbers(throttled);
         let options = options.backoff(|_: u32| Duration::from_secs(1));
         let producer = Delivery::new(target).options(options).producer();
         let started = Instant::now();
@@ -260,7 +260,7 @@ async fn an_entry_of_a_producer_is_tried_for_a_minute_unless_the_options_say_oth
 
 #[tokio::test(start_paused = true)]
 async fn a_close_within_a_time_hands_back_what_is_not_delivered_by_then() {
-    let (target, _) = Numbers::answering(throttled);
+    let (target, _) = numbers(throttled);
     let options = DeliveryOptions::default().backoff(|_: u32| ms(100)).buffer(50);
     let producer = Delivery::new(target).options(options).producer();
     let waited_for = producer.enqueue(0).await.unwrap();
@@ -288,7 +288,7 @@ async fn a_close_within_a_time_hands_back_what_is_not_delivered_by_then() {
 
 #[tokio::test(start_paused = true)]
 async fn a_close_within_a_time_gives_a_call_that_hangs_no_more_than_the_grace() {
-    let options = no_rest().grace(ms(500)).buffer(5);
+    let options = no_delay().grace(ms(500)).buffer(5);
     let producer = Delivery::new(Hung).options(options).producer();
     while let Ok(receipt) = producer.try_send(1) {
         drop(receipt);
@@ -309,8 +309,8 @@ async fn a_close_within_a_time_gives_a_call_that_hangs_no_more_than_the_grace() 
 #[tokio::test(start_paused = true)]
 async fn a_close_within_a_time_is_a_close_where_the_time_suffices() {
     let cancellation = CancellationToken::new();
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
-    let options = no_rest().cancellation(cancellation.clone());
+    let (target, _) = numbers(|_, chunk| accept(chunk));
+    let options = no_delay().cancellation(cancellation.clone());
     let producer = Delivery::new(target).options(options).producer();
     drop(producer.enqueue(1).await.unwrap());
     let report = producer.close_within(Duration::from_secs(20)).await.unwrap();

@@ -8,9 +8,9 @@ use std::thread;
 use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry};
 
-use crate::numbers::{LIMITS, Numbers, accept, no_rest, one_at_a_time};
+use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time};
 
-/// Says that a call has come, and never answers.
+/// Signals that a call has arrived, and never answers.
 struct Silent(Sender<()>);
 
 impl BatchTarget for Silent {
@@ -50,8 +50,8 @@ fn who_awaits_a_delivery_from_outside_hears_that_the_runtime_is_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_holds_the_target_when_a_delivery_is_over() {
-    let (numbers, calls) = Numbers::answering(|_, chunk| accept(chunk));
-    let delivery = Delivery::new(numbers).options(no_rest());
+    let (numbers, calls) = numbers(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(numbers).options(no_delay());
     delivery.deliver(vec![1; 1_000]).await.unwrap();
     drop(delivery);
     assert_eq!(Arc::strong_count(&calls), 1);

@@ -1,4 +1,4 @@
-//! Entries that come with time.
+//! Entries that arrive over time.
 
 use std::error::Error;
 use std::io;
@@ -11,14 +11,14 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{Numbers, accept, no_rest, one_at_a_time};
+use crate::numbers::{accept, no_delay, numbers, one_at_a_time};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
 fn lingering(linger: Duration) -> DeliveryOptions {
-    no_rest().linger(linger)
+    no_delay().linger(linger)
 }
 
 /// A number after each of the delays.
@@ -31,7 +31,7 @@ fn numbers_after(delays: impl IntoIterator<Item = u64>) -> impl Stream<Item = us
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_is_delivered_like_a_batch() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let report = Delivery::new(target)
         .deliver_stream(stream::iter(vec![1; 101]))
         .await
@@ -42,14 +42,14 @@ async fn a_stream_is_delivered_like_a_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_without_entries_makes_no_call() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let report = Delivery::new(target).deliver_stream(stream::empty()).await.unwrap();
     assert_eq!((report.delivered, calls.lock().unwrap().len()), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_partly_filled_chunk_leaves_after_the_linger_time() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target).options(lingering(ms(100)));
     // Three at once, and then nothing for an hour.
     let stream = numbers_after([0, 0, 0, 3_600_000]);
@@ -69,7 +69,7 @@ async fn a_partly_filled_chunk_leaves_after_the_linger_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_chunk_lingers_for_nobody() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target).options(lingering(ms(100)));
     let mut delivering = Box::pin(delivery.deliver_stream(stream::iter([1; 4]).chain(stream::pending())));
     tokio::select! {
@@ -81,7 +81,7 @@ async fn a_full_chunk_lingers_for_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn a_chunk_that_is_full_by_its_bytes_lingers_for_nobody() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target).options(lingering(ms(100)));
     // Each number is as many bytes, and a call has room for 100.
     let mut delivering = Box::pin(delivery.deliver_stream(stream::iter([50, 50]).chain(stream::pending())));
@@ -94,7 +94,7 @@ async fn a_chunk_that_is_full_by_its_bytes_lingers_for_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_left_at_the_end_of_the_stream_leaves_at_once() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let started = Instant::now();
     let delivery = Delivery::new(target).options(lingering(ms(100)));
     delivery.deliver_stream(numbers_after([0, 10, 10])).await.unwrap();
@@ -104,7 +104,7 @@ async fn what_is_left_at_the_end_of_the_stream_leaves_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_to_linger_begins_with_the_first_of_a_chunk() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target).options(lingering(ms(100)));
     // The second one comes when the first has waited for 60 ms, the third is too late.
     delivery.deliver_stream(numbers_after([0, 60, 60])).await.unwrap();
@@ -113,7 +113,7 @@ async fn the_time_to_linger_begins_with_the_first_of_a_chunk() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_read_before_the_stream_failed_is_delivered_and_reported() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let stream = stream::iter([Ok(1), Ok(2), Ok(3), Err("torn"), Ok(4)]);
     let error = Delivery::new(target).try_deliver_stream(stream).await.unwrap_err();
     assert_eq!(error.to_string(), "the stream failed after 3 entries");
@@ -124,7 +124,7 @@ async fn what_was_read_before_the_stream_failed_is_delivered_and_reported() {
 
 #[tokio::test(start_paused = true)]
 async fn what_could_not_be_delivered_is_handed_back_also_when_the_stream_fails() {
-    let (target, _) = Numbers::answering(|_, chunk| {
+    let (target, _) = numbers(|_, chunk| {
         let verdict = |number: &usize| match number {
             2 => Verdict::Refused(Fault::new("never")),
             _ => Verdict::Accepted,
@@ -165,7 +165,7 @@ async fn a_streams_error_of_any_kind_goes_through_the_question_mark() {
             .await?;
         Ok(())
     }
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target);
     let error = with_anyhow(&delivery).await.unwrap_err();
     assert_eq!(format!("{error:#}"), "the stream failed after 1 entry: line 2: torn");
@@ -182,7 +182,7 @@ async fn a_streams_error_of_any_kind_goes_through_the_question_mark() {
 async fn a_cancelled_delivery_leaves_the_rest_to_the_stream() {
     let cancellation = CancellationToken::new();
     let token = cancellation.clone();
-    let (target, _) = Numbers::answering(move |number, chunk| {
+    let (target, _) = numbers(move |number, chunk| {
         if number == 1 {
             token.cancel();
         }
@@ -210,8 +210,8 @@ async fn a_cancelled_delivery_leaves_the_rest_to_the_stream() {
 #[tokio::test(start_paused = true)]
 async fn a_delivery_can_be_cancelled_while_it_waits_for_the_first_entry() {
     let cancellation = CancellationToken::new();
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
-    let delivery = Delivery::new(target).options(no_rest().cancellation(cancellation.clone()));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target).options(no_delay().cancellation(cancellation.clone()));
     let mut delivering = Box::pin(delivery.deliver_stream(stream::pending()));
     assert!(delivering.as_mut().now_or_never().is_none());
     cancellation.cancel();
@@ -220,7 +220,7 @@ async fn a_delivery_can_be_cancelled_while_it_waits_for_the_first_entry() {
 
 #[tokio::test(start_paused = true)]
 async fn a_source_is_read_no_faster_than_the_service_takes() {
-    let (target, calls) = Numbers::answering(|_, chunk| accept(chunk));
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let (sender, mut receiver) = mpsc::channel(1);
     let stream = stream::poll_fn(move |context| receiver.poll_recv(context));
     let delivery = Delivery::new(target).options(one_at_a_time());
@@ -236,6 +236,6 @@ async fn a_source_is_read_no_faster_than_the_service_takes() {
     };
     let (report, most_ahead) = tokio::join!(delivery.deliver_stream(stream), feed);
     assert_eq!(report.unwrap().delivered, 1_000);
-    // A chunk that is ready, one entry in the channel and one in each hand.
+    // A chunk that is ready, one entry in the channel, and one held by each end.
     assert!(most_ahead <= 7, "{most_ahead}");
 }

@@ -10,8 +10,9 @@ use proptest::prelude::*;
 use tokio::time::Instant;
 
 use crate::numbers::{LIMITS, accept, throttle};
+use crate::paused::paused;
 
-/// Takes numbers that cost as many units as they say, and charges a multiple of that.
+/// Takes numbers that cost as many units as their value, and charges a multiple of that.
 struct Priced {
     charge: f64,
     /// The places in a call that are throttled, each only in the first call.
@@ -69,7 +70,7 @@ impl BatchTarget for Priced {
     }
 }
 
-/// Lets so many units go with each call, and remembers what it was told.
+/// Permits a fixed number of units for each call, and records the outcomes.
 struct Told {
     most: usize,
     counts_units: bool,
@@ -172,9 +173,8 @@ proptest! {
         charge in 0.1..10.0,
         throttled in prop::collection::vec(0_usize..4, 0..4),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let told = Told::new(most);
-        runtime.block_on(async {
+        paused(async {
             let started = Instant::now();
             let delivery = Delivery::new(Priced::new(charge, &throttled)).options(one_call_at_a_time(&told));
             delivery.deliver(entries).await.unwrap();

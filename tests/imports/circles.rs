@@ -1,10 +1,10 @@
-//! Circles among the modules.
+//! Cycles among the modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::Modules;
 
-/// Which modules each module imports something of.
+/// Which modules each module imports from.
 pub(crate) type Graph = BTreeMap<String, BTreeSet<String>>;
 
 pub(crate) fn graph(modules: &Modules) -> Graph {
@@ -15,7 +15,7 @@ pub(crate) fn graph(modules: &Modules) -> Graph {
     modules.iter().map(edges).collect()
 }
 
-/// The module in which something is defined, wherever it is passed on.
+/// The module in which an item is defined, wherever it is re-exported.
 fn origin(modules: &Modules, import: &str) -> Option<String> {
     let mut path = import;
     let mut below = "";
@@ -30,7 +30,7 @@ fn origin(modules: &Modules, import: &str) -> Option<String> {
     }
 }
 
-/// A circle as the list of its modules, the first one again at the end; `None` if there is none.
+/// A cycle as the list of its modules, with the first one again at the end; `None` if there is none.
 pub(crate) fn circle(graph: &Graph) -> Option<Vec<String>> {
     let mut done = BTreeSet::new();
     graph

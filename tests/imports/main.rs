@@ -1,4 +1,4 @@
-//! What may import what, as `ARCHITECTURE.md` says it. Code that only tests see may import anything.
+//! The import rules of `ARCHITECTURE.md`. Code that only tests compile may import anything.
 
 mod circles;
 mod source;
@@ -9,11 +9,11 @@ use std::path::Path;
 use circles::{circle, graph};
 use source::modules;
 
-/// An import that a rule forbids and that is there all the same: the module, the path, and why.
+/// A forbidden import that exists nevertheless: the module, the path, and the reason.
 type Exception = (&'static str, &'static str, &'static str);
 
-/// Panics if a module of the place names something that begins like one of the paths, but for the exceptions. An exception
-/// that is no longer needed has to go.
+/// Panics if a module of the place names something that begins with one of the paths, unless it is an exception. Also
+/// panics if an exception is no longer needed.
 fn assert_imports_none(place: &str, paths: &[&str], exceptions: &[Exception]) {
     let modules = modules();
     let of_place = modules.iter().filter(|(path, _)| is_below(path, place));

@@ -1,15 +1,15 @@
-//! The modules of the crate and what they import, without what only tests see.
+//! The modules of the crate and their imports, without code that only tests compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A module: where it is in the crate, and what it names of other modules and crates.
+/// A module: its place in the crate, and the names of other modules and crates in it.
 #[derive(Debug, Default)]
 pub(crate) struct Module {
     /// Full paths, such as `crate::targets::Fault` or `tokio::time::sleep`.
     pub(crate) imports: BTreeSet<String>,
-    /// Names that it passes on from modules below it, and where they come from.
+    /// Names that it re-exports from modules below it, and their origin.
     pub(crate) passed_on: BTreeMap<String, String>,
 }
 
@@ -39,14 +39,14 @@ fn read(path: &str, file: &Path, folder: &Path, modules: &mut Modules) {
     }
 }
 
-/// The text without its comments, and without what is compiled for tests alone.
+/// The text without its comments, and without code that only tests compile.
 fn without_tests_and_comments(text: &str) -> String {
     let mut kept = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let code = line.trim_start();
         if code.starts_with("#[cfg(test)]") || code.starts_with("#[cfg(all(test") {
-            // What follows ends at its own indentation, with its statement or its block.
+            // The skipped code ends at its own indentation, with its statement or its block.
             let indent = &line[..line.len() - code.len()];
             let is_end = |line: &&str| {
                 let item = line
@@ -137,7 +137,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// Reads one tree of a `use`, from the token `at` on. Returns where it ends.
+/// Reads one tree of a `use`, from the token `at` on. Returns the position after it.
 fn tree(prefix: &str, tokens: &[String], mut at: usize, imports: &mut Vec<String>) -> usize {
     let mut path = prefix.to_owned();
     while let Some(token) = tokens.get(at) {

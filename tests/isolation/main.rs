@@ -1,6 +1,12 @@
-//! Calls that are refused as a whole: the guilty entries are found, and the innocent ones are delivered.
+//! Calls that are refused as a whole: the entries at fault are found, and the others are delivered.
 
-mod innocent;
-mod picky;
+mod all_or_nothing;
+#[path = "../support/options.rs"]
+mod options;
+#[path = "../support/paused.rs"]
+mod paused;
+mod rejected;
+#[path = "../support/scripted.rs"]
+mod scripted;
 mod search;
 mod shared_reason;

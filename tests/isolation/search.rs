@@ -1,4 +1,4 @@
-//! How the guilty entries are found.
+//! How the entries at fault are found.
 
 use std::collections::HashSet;
 use std::error::Error;
@@ -11,13 +11,16 @@ use proptest::collection::hash_set;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::picky::{ENTRIES, Picky, allowed, handed_back, no_mishap, no_rest, throttled};
+use crate::all_or_nothing::{ENTRIES, all_or_nothing, allowed, handed_back, no_fault};
+use crate::options::{no_delay, one_at_a_time};
+use crate::paused::paused;
+use crate::scripted::throttle;
 
 #[tokio::test(start_paused = true)]
 async fn one_poisoned_entry_among_five_thousand_is_handed_back_alone() {
-    let (target, _) = Picky::new([1_234], no_mishap);
+    let (target, _) = all_or_nothing([1_234], no_fault);
     let error = Delivery::new(target)
-        .options(no_rest())
+        .options(no_delay())
         .deliver(0..5_000)
         .await
         .unwrap_err();
@@ -37,10 +40,9 @@ async fn one_poisoned_entry_among_five_thousand_is_handed_back_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn halves_are_sent_by_themselves_one_after_the_other() {
-    let (target, calls) = Picky::new([2], no_mishap);
-    let one_at_a_time = no_rest().concurrency(1);
+    let (target, calls) = all_or_nothing([2], no_fault);
     Delivery::new(target)
-        .options(one_at_a_time)
+        .options(one_at_a_time())
         .deliver(0..50)
         .await
         .unwrap_err();
@@ -63,10 +65,9 @@ async fn halves_are_sent_by_themselves_one_after_the_other() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_stops_the_delivery_is_not_halved() {
     let stop = |_: usize, _: &[usize]| Some(Answer::Stop(Fault::new("ResourceNotFoundException")));
-    let (target, calls) = Picky::new([], stop);
-    let one_at_a_time = no_rest().concurrency(1);
+    let (target, calls) = all_or_nothing([], stop);
     let error = Delivery::new(target)
-        .options(one_at_a_time)
+        .options(one_at_a_time())
         .deliver(0..100)
         .await
         .unwrap_err();
@@ -76,13 +77,13 @@ async fn a_call_that_stops_the_delivery_is_not_halved() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_innocent_entry_keeps_all_its_retries() {
+async fn a_valid_entry_keeps_all_its_retries() {
     // The first call is refused for 7, and each later one with 3 in it is throttled.
     let throttle_three =
-        |number: usize, chunk: &[usize]| (number > 1 && chunk.contains(&3)).then(|| Answer::Whole(throttled()));
-    let (target, _) = Picky::new([7], throttle_three);
+        |number: usize, chunk: &[usize]| (number > 1 && chunk.contains(&3)).then(|| Answer::Whole(throttle()));
+    let (target, _) = all_or_nothing([7], throttle_three);
     let error = Delivery::new(target)
-        .options(no_rest().retries(4))
+        .options(no_delay().retries(4))
         .deliver(0..8)
         .await
         .unwrap_err();
@@ -103,10 +104,10 @@ async fn an_innocent_entry_keeps_all_its_retries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_retries_the_innocent_ones_are_delivered_too() {
-    let (target, _) = Picky::new([7], no_mishap);
+async fn without_retries_the_valid_entries_are_delivered_too() {
+    let (target, _) = all_or_nothing([7], no_fault);
     let error = Delivery::new(target)
-        .options(no_rest().retries(0))
+        .options(no_delay().retries(0))
         .deliver(0..25)
         .await
         .unwrap_err();
@@ -115,10 +116,10 @@ async fn without_retries_the_innocent_ones_are_delivered_too() {
 
 #[tokio::test(start_paused = true)]
 async fn the_same_entry_twice_is_delivered_one_after_the_other() {
-    // Only the service knows of the duplicate.
-    let (target, calls) = Picky::new([], no_mishap);
+    // The target does not know that the two are duplicates.
+    let (target, calls) = all_or_nothing([], no_fault);
     let input: Vec<usize> = (0..20).chain([7, 7]).collect();
-    let report = Delivery::new(target).options(no_rest()).deliver(input).await.unwrap();
+    let report = Delivery::new(target).options(no_delay()).deliver(input).await.unwrap();
     assert_eq!((report.delivered, report.undelivered), (22, 0));
     let in_a_call = |call: &Vec<usize>| call.iter().filter(|entry| **entry == 7).count();
     let calls = calls.lock().unwrap();
@@ -131,9 +132,9 @@ async fn a_part_that_is_throttled_stays_together() {
     let throttled_before = AtomicBool::new(false);
     let throttle_once = move |_: usize, chunk: &[usize]| {
         let is_half = chunk.contains(&0) && chunk.len() < ENTRIES;
-        (is_half && !throttled_before.swap(true, Relaxed)).then(|| Answer::Whole(throttled()))
+        (is_half && !throttled_before.swap(true, Relaxed)).then(|| Answer::Whole(throttle()))
     };
-    let (target, calls) = Picky::new([0], throttle_once);
+    let (target, calls) = all_or_nothing([0], throttle_once);
     let options = DeliveryOptions::default().backoff(|_: u32| Duration::from_secs(1));
     let started = Instant::now();
     let error = Delivery::new(target)
@@ -151,10 +152,10 @@ async fn a_part_that_is_throttled_stays_together() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_call_at_the_end_of_the_time_is_handed_back_and_not_lost() {
-    let (target, _) = Picky::new([0], no_mishap);
+    let (target, _) = all_or_nothing([0], no_fault);
     let progress = Progress::default();
     let deadline = Instant::now() + Duration::from_millis(20);
-    let options = no_rest().concurrency(1).deadline(deadline).progress(&progress);
+    let options = one_at_a_time().deadline(deadline).progress(&progress);
     let error = Delivery::new(target)
         .options(options)
         .deliver(0..100)
@@ -172,8 +173,8 @@ async fn a_refused_call_at_the_end_of_the_time_is_handed_back_and_not_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_found_in_time_is_given_up() {
-    let throttle_halves = |number: usize, _: &[usize]| (number > 1).then(|| Answer::Whole(throttled()));
-    let (target, _) = Picky::new([0], throttle_halves);
+    let throttle_halves = |number: usize, _: &[usize]| (number > 1).then(|| Answer::Whole(throttle()));
+    let (target, _) = all_or_nothing([0], throttle_halves);
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::from_secs(1))
         .give_up_after(Duration::from_secs(10));
@@ -189,24 +190,24 @@ async fn what_is_not_found_in_time_is_given_up() {
     assert!(started.elapsed() <= Duration::from_secs(10));
 }
 
-/// Calls that so many guilty entries may cost beyond those that deliver the others.
+/// The additional calls that this many poisoned entries may cost.
 ///
-/// A call that is refused is halved: a guilty one costs two calls a level, on each of five levels for 25 entries, and the call
-/// that was refused first counts among those that deliver the others. When eight in a row were refused alone, the next ones
-/// go alone, until one is accepted. Of those that go alone each guilty one costs a call, which is less than a search for it;
-/// each innocent one leaves its neighbours to another call. The first of the innocent ones that is answered ends it, and by
-/// then as many have left as calls may be in flight, at most. So each eight guilty entries cost that many calls more, at most.
-fn allowed_for(guilty: usize, concurrency: usize) -> u64 {
-    guilty as u64 * allowed(ENTRIES) + (guilty / 8 * concurrency) as u64
+/// A refused call is halved. A poisoned entry costs two calls on each of the five levels for 25 entries; the call that was
+/// refused first counts among those that deliver the others. After eight refusals of single entries in a row the next entries
+/// are sent alone, until one is accepted. Then a poisoned entry costs one call, less than a search for it, and a valid one
+/// leaves the rest of its call to another one. The first valid entry that is accepted ends it; by then at most as many single
+/// entries have left as calls may be in flight. So each eight poisoned entries cost at most that many calls more.
+fn allowed_for(poisoned: usize, concurrency: usize) -> u64 {
+    poisoned as u64 * allowed(ENTRIES) + (poisoned / 8 * concurrency) as u64
 }
 
-/// Eleven guilty entries, each in a call of its own, are found at the same time: eight are refused alone one after the other,
-/// and then a pair is sent as two calls.
+/// Eleven poisoned entries, each in a call of its own, are found at the same time: eight are refused alone one after the
+/// other, and then a pair is sent as two calls.
 #[tokio::test(start_paused = true)]
 async fn eight_that_are_refused_alone_in_a_row_make_others_go_alone() {
     let poisoned = [0, 13, 175, 241, 603, 628, 816, 862, 919, 1064, 1285];
-    let (target, _) = Picky::new(poisoned, no_mishap);
-    let delivery = Delivery::new(target).options(no_rest().concurrency(52));
+    let (target, _) = all_or_nothing(poisoned, no_fault);
+    let delivery = Delivery::new(target).options(no_delay().concurrency(52));
     let error = delivery.deliver(0..1_293).await.unwrap_err();
     assert_eq!(handed_back(&error), poisoned);
     let calls = error.report.calls;
@@ -221,29 +222,28 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_guilty_entry_costs_few_calls(
+    fn each_poisoned_entry_costs_few_calls(
         poisoned in hash_set(0..2_000_usize, 0..20),
         entries in 1..2_000_usize,
         concurrency in 1..64_usize,
         ordered in any::<bool>(),
     ) {
-        let guilty = poisoned.iter().filter(|entry| **entry < entries).count();
-        let (mut target, calls) = Picky::new(poisoned.clone(), no_mishap);
+        let at_fault = poisoned.iter().filter(|entry| **entry < entries).count();
+        let (mut target, calls) = all_or_nothing(poisoned.clone(), no_fault);
         if ordered {
             target.lane = |entry| Some(Lane::ordered(&(entry % 3)));
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let options = no_rest().concurrency(concurrency);
-        let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {
+        let options = no_delay().concurrency(concurrency);
+        let (report, undelivered) = match paused(Delivery::new(target).options(options).deliver(0..entries)) {
             Ok(report) => (report, Vec::new()),
             Err(error) => (error.report.clone(), error.into_undelivered()),
         };
-        prop_assert_eq!(undelivered.len(), guilty);
-        prop_assert_eq!(report.delivered, (entries - guilty) as u64);
+        prop_assert_eq!(undelivered.len(), at_fault);
+        prop_assert_eq!(report.delivered, (entries - at_fault) as u64);
         prop_assert!(undelivered.iter().all(|undelivered| poisoned.contains(&undelivered.entry)));
         let least = entries.div_ceil(ENTRIES) as u64;
-        // A lane lets one call go at a time, so that calls of three lanes may be small ones.
-        prop_assert!(ordered || report.calls <= least + allowed_for(guilty, concurrency));
+        // A lane has one call in flight, so calls of three lanes may be small.
+        prop_assert!(ordered || report.calls <= least + allowed_for(at_fault, concurrency));
         if ordered {
             let sent: Vec<usize> = calls.lock().unwrap().concat();
             for lane in 0..3 {

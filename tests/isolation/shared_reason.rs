@@ -1,35 +1,35 @@
-//! A reason that all entries share: it is not searched for in each call, and every entry that may be good is tried.
-
-use std::time::Duration;
+//! A reason that all entries share: no search in each call, and every entry that may be valid is tried.
 
 use aws_batch_delivery::targets::Lane;
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
+use aws_batch_delivery::{Cause, Delivery};
 use proptest::prelude::*;
 
-use crate::picky::{ENTRIES, Picky, allowed, handed_back, no_mishap, no_rest};
+use crate::all_or_nothing::{ENTRIES, all_or_nothing, allowed, handed_back, no_fault};
+use crate::options::{no_delay, one_at_a_time};
+use crate::paused::paused;
 
 /// Entries refused alone, in a row, after which each goes alone.
-const SUSPICIOUS: u64 = 8;
+const REFUSED_BEFORE_SINGLE: u64 = 8;
 
 /// Entries refused alone, in a row, after which a delivery that has delivered nothing stops.
-const HOPELESS: u64 = 1_000;
+const REFUSED_BEFORE_STOP: u64 = 1_000;
 
-/// Calls beyond one an entry: the searches that are under way when the reason is suspected.
+/// Calls beyond one for each entry: the bisections that have begun before entries are sent alone.
 fn searched(concurrency: u64) -> u64 {
-    (SUSPICIOUS + concurrency) * allowed(ENTRIES)
+    (REFUSED_BEFORE_SINGLE + concurrency) * allowed(ENTRIES)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_delivery_of_which_every_entry_is_refused_stops() {
-    let (target, calls) = Picky::new(0..100_000, no_mishap);
+    let (target, calls) = all_or_nothing(0..100_000, no_fault);
     let error = Delivery::new(target)
-        .options(no_rest())
+        .options(no_delay())
         .deliver(0..100_000)
         .await
         .unwrap_err();
     assert_eq!(error.undelivered().len(), 100_000);
     assert!(
-        error.report.calls <= HOPELESS + 16 + searched(16),
+        error.report.calls <= REFUSED_BEFORE_STOP + 16 + searched(16),
         "{} calls",
         error.report.calls
     );
@@ -38,16 +38,19 @@ async fn a_delivery_of_which_every_entry_is_refused_stops() {
     let causes = || error.undelivered().iter().map(|undelivered| &undelivered.cause);
     assert!(causes().all(|cause| refused(cause) || stopped(cause)));
     let tried = causes().filter(|cause| refused(cause)).count() as u64;
-    assert!((HOPELESS..=HOPELESS + 16).contains(&tried), "{tried} tried");
+    assert!(
+        (REFUSED_BEFORE_STOP..=REFUSED_BEFORE_STOP + 16).contains(&tried),
+        "{tried} tried"
+    );
     let last = calls.lock().unwrap().iter().flatten().max().copied();
     assert!(last < Some(1_500), "{last:?} was sent");
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_all_are_guilty_each_costs_one_call() {
-    let (target, _) = Picky::new(0..500, no_mishap);
+async fn if_all_are_poisoned_each_costs_one_call() {
+    let (target, _) = all_or_nothing(0..500, no_fault);
     let error = Delivery::new(target)
-        .options(no_rest())
+        .options(no_delay())
         .deliver(0..500)
         .await
         .unwrap_err();
@@ -62,23 +65,23 @@ async fn where_all_are_guilty_each_costs_one_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_good_entry_after_a_call_of_bad_ones_is_delivered() {
-    for good in [25, 300, 990] {
-        let (target, _) = Picky::new((0..1_200).filter(|entry| *entry != good), no_mishap);
+async fn a_valid_entry_after_a_call_of_poisoned_ones_is_delivered() {
+    for valid in [25, 300, 990] {
+        let (target, _) = all_or_nothing((0..1_200).filter(|entry| *entry != valid), no_fault);
         let error = Delivery::new(target)
-            .options(no_rest())
-            .deliver(0..=good)
+            .options(no_delay())
+            .deliver(0..=valid)
             .await
             .unwrap_err();
-        assert_eq!((error.report.delivered, error.undelivered().len()), (1, good));
+        assert_eq!((error.report.delivered, error.undelivered().len()), (1, valid));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_delivery_that_has_delivered_something_is_not_stopped() {
-    let (target, _) = Picky::new(25..5_025, no_mishap);
+    let (target, _) = all_or_nothing(25..5_025, no_fault);
     let error = Delivery::new(target)
-        .options(no_rest())
+        .options(no_delay())
         .deliver(0..5_050)
         .await
         .unwrap_err();
@@ -97,11 +100,10 @@ async fn a_delivery_that_has_delivered_something_is_not_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_are_full_again_after_the_first_good_entry() {
-    let (target, calls) = Picky::new(0..50, no_mishap);
-    let one_at_a_time = no_rest().concurrency(1);
+async fn calls_are_full_again_after_the_first_valid_entry() {
+    let (target, calls) = all_or_nothing(0..50, no_fault);
     let error = Delivery::new(target)
-        .options(one_at_a_time)
+        .options(one_at_a_time())
         .deliver(0..501)
         .await
         .unwrap_err();
@@ -116,31 +118,30 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn runs_of_guilty_entries_cost_few_calls_and_take_no_innocent_one_down(
+    fn runs_of_poisoned_entries_cost_few_calls_and_no_valid_entry_is_refused(
         runs in prop::collection::vec((0..60_usize, 1..60_usize), 1..12),
         concurrency in 1..32_usize,
         ordered in any::<bool>(),
     ) {
-        // So many guilty ones, then so many innocent ones.
+        // Poisoned entries, then valid ones.
         let mut poisoned = Vec::new();
         let mut entries = 0;
-        for (guilty, innocent) in runs {
-            poisoned.extend(entries..entries + guilty);
-            entries += guilty + innocent;
+        for (bad, valid) in runs {
+            poisoned.extend(entries..entries + bad);
+            entries += bad + valid;
         }
-        let (mut target, _) = Picky::new(poisoned.clone(), no_mishap);
+        let (mut target, _) = all_or_nothing(poisoned.clone(), no_fault);
         if ordered {
             target.lane = |entry| Some(Lane::ordered(&(entry % 40)));
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let options = DeliveryOptions::default().backoff(|_: u32| Duration::ZERO).concurrency(concurrency);
-        let (report, undelivered) = match runtime.block_on(Delivery::new(target).options(options).deliver(0..entries)) {
+        let options = no_delay().concurrency(concurrency);
+        let (report, undelivered) = match paused(Delivery::new(target).options(options).deliver(0..entries)) {
             Ok(report) => (report, Vec::new()),
             Err(error) => (error.report.clone(), handed_back(&error)),
         };
         prop_assert_eq!(report.delivered, (entries - poisoned.len()) as u64);
-        let (least, guilty) = (entries.div_ceil(ENTRIES) as u64, poisoned.len() as u64);
+        let (least, at_fault) = (entries.div_ceil(ENTRIES) as u64, poisoned.len() as u64);
         prop_assert_eq!(undelivered, poisoned);
-        prop_assert!(ordered || report.calls <= least + guilty * allowed(ENTRIES), "{} calls", report.calls);
+        prop_assert!(ordered || report.calls <= least + at_fault * allowed(ENTRIES), "{} calls", report.calls);
     }
 }

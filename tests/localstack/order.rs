@@ -1,43 +1,20 @@
-//! Order, duplicates and poison, as the emulators judge them.
+//! Order, duplicates and poisoned entries, tested with the emulators.
 
 use std::collections::HashMap;
 use std::error::Error;
 
 use aws_batch_delivery::targets::dynamo::{DynamoTable, TableWrite};
-use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
-use aws_batch_delivery::{Cause, Delivery, InvalidEntry, deliver_batch_to_dynamo};
+use aws_batch_delivery::{Cause, Delivery, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, ScalarAttributeType, WriteRequest};
 
 use crate::emulators::Emulators;
+use crate::key_unknown::KeyUnknown;
 use crate::limits::options;
 use crate::queue::{Queue, message};
 use crate::table::{Item, Table, delete, numbered, put, put_item, puts, text};
 
 fn number(number: &str) -> AttributeValue {
     AttributeValue::N(number.to_owned())
-}
-
-/// A table whose key is not known, so that the service finds what is wrong.
-struct KeyUnknown(DynamoTable);
-
-impl BatchTarget for KeyUnknown {
-    type Entry = WriteRequest;
-
-    fn limits(&self) -> Limits {
-        BatchTarget::limits(&self.0)
-    }
-
-    fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
-        self.0.check(entry)
-    }
-
-    fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
-        self.0.lane(entry)
-    }
-
-    async fn send(&self, chunk: &[WriteRequest]) -> Answer {
-        self.0.send(chunk).await
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,12 +136,12 @@ async fn one_poisoned_put_is_handed_back_alone_with_the_words_of_the_service() {
         .unwrap_err();
     assert_eq!(error.report.delivered, 500);
     assert!(error.report.calls <= 21 + 11, "{} calls", error.report.calls);
-    let [guilty] = error.undelivered() else {
+    let [undelivered] = error.undelivered() else {
         panic!("{error:?}")
     };
-    assert_eq!(guilty.position, 234);
-    let Cause::Refused(fault) = &guilty.cause else {
-        panic!("{guilty:?}")
+    assert_eq!(undelivered.position, 234);
+    let Cause::Refused(fault) = &undelivered.cause else {
+        panic!("{undelivered:?}")
     };
     assert_eq!(fault.code(), "ValidationException");
     assert!(fault.source().is_some());

@@ -1,4 +1,4 @@
-//! Whatever goes wrong with S3 or SQS, every message ends exactly once, and no message points to nothing.
+//! Whatever fails in S3 or SQS, every message has one outcome, and no pointer lacks its object.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,8 @@ use aws_batch_delivery::DeliveryError;
 use aws_batch_simulator::{Faults, InjectedFault, QueueOptions};
 use proptest::prelude::*;
 
-use crate::entries::{Services, key, mixed, one_by_one};
+use crate::entries::{Services, key, mixed, one_at_a_time};
+use crate::paused::paused;
 
 fn fault() -> impl Strategy<Value = InjectedFault> {
     prop_oneof![
@@ -32,8 +33,7 @@ proptest! {
         concurrency in 1..6_usize,
         retries in prop::option::of(0..3_u32),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(async {
+        paused(async {
             let services = Services::seeded(seed, "orders", QueueOptions::default());
             services.bucket.script(uploads);
             services.queue.set_faults(
@@ -44,7 +44,7 @@ proptest! {
                     .calls(shares[3], InjectedFault::Omitted { entries: 3, applied })
                     .calls(shares[4], InjectedFault::failed(2, "InvalidMessageContents", true)),
             );
-            let options = one_by_one().concurrency(concurrency);
+            let options = one_at_a_time().concurrency(concurrency);
             let options = match retries {
                 Some(retries) => options.retries(retries),
                 None => options,
@@ -56,7 +56,7 @@ proptest! {
                 assert_eq!(*undelivered.entry, entries[usize::try_from(undelivered.position).unwrap()]);
             }
 
-            // Panics where a pointer has no object.
+            // Panics if a pointer has no object.
             let arrived: HashSet<String> = services.received().into_iter().collect();
             let handed_back = |certain: bool| {
                 let those = undelivered.iter().filter(move |one| !(certain && one.may_have_been_delivered));
@@ -65,7 +65,7 @@ proptest! {
             assert!(arrived.is_disjoint(&handed_back(true)));
             assert_eq!(arrived.union(&handed_back(false)).count(), count);
 
-            // Without a message are only objects whose message may be there, and those whose removal failed.
+            // Objects without a message are only those whose message may be in the queue, and those whose removal failed.
             let pointed_to: HashSet<String> = services.queue.messages().iter().filter_map(key).collect();
             let in_doubt = undelivered.iter().filter(|one| one.may_have_been_delivered).count();
             let orphans = services.bucket.objects().into_keys().filter(|key| !pointed_to.contains(key)).count();

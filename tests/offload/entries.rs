@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use aws_batch_delivery::Delivery;
 use aws_batch_delivery::targets::sqs::{Offload, SqsQueue};
-use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_batch_simulator::{Bucket, Latency, Message, Queue, QueueOptions, Simulator};
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde_json::Value;
 
+pub(crate) use crate::options::one_at_a_time;
+
 /// The round trip of every call.
 const ROUND_TRIP: Duration = Duration::from_millis(8);
 
-/// What is larger is offloaded in most of the tests.
+/// Larger messages are offloaded in most of the tests.
 pub(crate) const THRESHOLD: usize = 1_000;
 
 pub(crate) struct Services {
@@ -42,7 +44,7 @@ impl Services {
         }
     }
 
-    /// To the bucket, by a client without retries, so that every upload can be foretold.
+    /// To the bucket, with a client without retries, so that every upload can be predicted.
     pub(crate) fn offload(&self) -> Offload {
         self.offload_to("large")
     }
@@ -56,10 +58,10 @@ impl Services {
     pub(crate) fn delivery(&self, offload: Offload) -> Delivery<SqsQueue> {
         Delivery::to_sqs(self.simulator.sqs_client(), self.queue.url())
             .oversize(offload)
-            .options(one_by_one())
+            .options(one_at_a_time())
     }
 
-    /// What a receiver reads of the messages in the queue, one that resolves pointers.
+    /// The messages in the queue as a consumer reads them, with pointers resolved.
     pub(crate) fn received(&self) -> Vec<String> {
         let messages = self.queue.messages();
         messages.iter().map(|message| self.resolved(message)).collect()
@@ -87,24 +89,17 @@ pub(crate) fn key(message: &Message) -> Option<String> {
     Some(pointer[1]["s3Key"].as_str().unwrap().to_owned())
 }
 
-/// No rest between attempts, one call at a time.
-pub(crate) fn one_by_one() -> DeliveryOptions {
-    DeliveryOptions::default()
-        .backoff(|_: u32| Duration::ZERO)
-        .concurrency(1)
-}
-
 pub(crate) fn message(body: impl Into<String>) -> SendMessageBatchRequestEntry {
     let entry = SendMessageBatchRequestEntry::builder().id("the caller's own");
     entry.message_body(body).build().unwrap()
 }
 
-/// A body of its own that stays in the message.
+/// A distinct body that stays in the message.
 pub(crate) fn small(number: usize) -> String {
     format!("{number:04}")
 }
 
-/// A body of its own that does not.
+/// A distinct body that is offloaded.
 pub(crate) fn large(number: usize) -> String {
     format!("{number:04} {}", "ü".repeat(THRESHOLD))
 }

@@ -6,7 +6,8 @@ use aws_batch_simulator::{InjectedFault, QueueOptions};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;
 
-use crate::entries::{Services, large, message, mixed_body, one_by_one};
+use crate::entries::{Services, large, message, mixed_body, one_at_a_time};
+use crate::paused::paused;
 
 fn in_group(body: String, group: &impl ToString) -> SendMessageBatchRequestEntry {
     let mut entry = message(body);
@@ -38,7 +39,7 @@ async fn a_queue_that_deduplicates_by_content_still_looks_at_the_content() {
     services.delivery(services.offload()).deliver(entries).await.unwrap();
     assert_eq!(services.received(), [large(0), large(1)]);
 
-    // The same id that the queue makes of a body that it sees.
+    // The id that the queue would derive from the original body.
     let plain = Services::with_options("orders.fifo", by_content());
     let entries = [0, 1].map(|number| in_group(large(number), &"g"));
     plain
@@ -83,12 +84,11 @@ proptest! {
         groups in prop::collection::vec(0..4_u8, 0..60),
         concurrency in 1..6_usize,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(async {
+        paused(async {
             let services = Services::new("orders.fifo");
             services.bucket.script(faults);
             let entries = groups.iter().enumerate().map(|(number, group)| in_group(mixed_body(number), group));
-            let options = one_by_one().concurrency(concurrency);
+            let options = one_at_a_time().concurrency(concurrency);
             services.delivery(services.offload()).options(options).deliver(entries).await.unwrap();
             let mut arrived: HashMap<String, Vec<String>> = HashMap::new();
             for (message, body) in services.queue.messages().into_iter().zip(services.received()) {

@@ -6,7 +6,7 @@ use aws_batch_delivery::targets::sqs::{MAX_MESSAGE_BYTES, Offload};
 use aws_batch_delivery::{Cause, Delivery};
 use aws_sdk_sqs::types::MessageAttributeValue;
 
-use crate::entries::{Services, key, large, message, mixed, mixed_body, one_by_one, small};
+use crate::entries::{Services, key, large, message, mixed, mixed_body, one_at_a_time, small};
 
 #[tokio::test(start_paused = true)]
 async fn large_messages_arrive_as_pointers_and_small_ones_as_they_are() {
@@ -82,7 +82,7 @@ async fn the_queues_own_limit_decides_what_is_large() {
         .limits(aws_batch_delivery::targets::Limits::new(10, 1_048_576).with_entry_bytes(1_024));
     let entries = [message("x".repeat(1_024)), message("x".repeat(1_025))];
     Delivery::new(queue)
-        .options(one_by_one())
+        .options(one_at_a_time())
         .deliver(entries)
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! What becomes of the object when its message is handed back.
+//! The fate of the object when its message is handed back.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use aws_batch_simulator::{InjectedFault, Latency};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::entries::{Services, key, large, message, mixed, one_by_one};
+use crate::entries::{Services, key, large, message, mixed, one_at_a_time};
 
 #[tokio::test(start_paused = true)]
 async fn the_object_of_a_refused_message_is_removed_and_the_message_comes_back_as_it_was() {
@@ -41,7 +41,7 @@ async fn the_object_stays_when_its_message_may_have_been_delivered() {
         let entry = message(large(0));
         let error = services
             .delivery(services.offload())
-            .options(one_by_one().retries(0))
+            .options(one_at_a_time().retries(0))
             .deliver([entry.clone()])
             .await
             .unwrap_err();
@@ -61,7 +61,7 @@ async fn an_upload_that_may_have_arrived_is_removed_too() {
     services.bucket.script([InjectedFault::Dropped { applied: true }]);
     let error = services
         .delivery(services.offload())
-        .options(one_by_one().retries(0))
+        .options(one_at_a_time().retries(0))
         .deliver([message(large(0))])
         .await
         .unwrap_err();
@@ -118,7 +118,7 @@ async fn what_was_not_sent_when_the_delivery_ended_is_as_it_was_and_leaves_nothi
     // Uploads are done, and nothing is accepted.
     services.queue.reject_while(|_| true);
     let token = CancellationToken::new();
-    let options = one_by_one().concurrency(4).grace(GRACE).cancellation(token.clone());
+    let options = one_at_a_time().concurrency(4).grace(GRACE).cancellation(token.clone());
     let entries = mixed(500);
     let delivery = services.delivery(services.offload()).options(options);
     let delivering = delivery.deliver(entries.clone());
@@ -154,7 +154,7 @@ async fn a_removal_takes_no_longer_than_the_grace_when_the_delivery_was_stopped(
     let entry = message(large(0));
     let error = services
         .delivery(services.offload())
-        .options(one_by_one().grace(GRACE))
+        .options(one_at_a_time().grace(GRACE))
         .deliver([entry.clone()])
         .await
         .unwrap_err();

@@ -10,7 +10,7 @@ use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::operation::put_object::PutObjectError;
 use tokio::time::{Instant, timeout};
 
-use crate::entries::{Services, key, large, message, mixed, mixed_body, one_by_one};
+use crate::entries::{Services, key, large, message, mixed, mixed_body, one_at_a_time};
 
 fn bodies(count: usize) -> Vec<String> {
     (0..count).map(mixed_body).collect()
@@ -90,7 +90,7 @@ async fn an_upload_without_an_end_is_given_up_before_the_attempt_is() {
     let started = Instant::now();
     let error = services
         .delivery(offload)
-        .options(one_by_one().retries(0))
+        .options(one_at_a_time().retries(0))
         .deliver(mixed(10))
         .await
         .unwrap_err();
@@ -106,7 +106,7 @@ async fn retries_are_counted_for_uploads_too() {
     services.bucket.script(vec![InjectedFault::Throttle; 4]);
     let error = services
         .delivery(services.offload())
-        .options(one_by_one().retries(3))
+        .options(one_at_a_time().retries(3))
         .deliver(vec![message(large(0))])
         .await
         .unwrap_err();
@@ -170,7 +170,7 @@ async fn bodies_that_wait_do_not_pile_up_in_memory() {
         message("x".repeat(BODY))
     });
     let hours = |_: u32| Duration::from_hours(2);
-    let options = one_by_one().backoff(hours).give_up_after(Duration::MAX);
+    let options = one_at_a_time().backoff(hours).give_up_after(Duration::MAX);
     let delivery = services.delivery(services.offload()).options(options);
     assert!(
         timeout(Duration::from_hours(1), delivery.deliver(entries))

@@ -15,8 +15,7 @@ use crate::service::options;
 /// The versions of each call.
 type Calls = Arc<Mutex<Vec<Vec<String>>>>;
 
-/// A table with the keys of a real one, and without a type that its key must have. It throttles the first call with this
-/// version.
+/// A table with the keys of a real one, but without a type for its key. It throttles the first call with this version.
 struct AnyType {
     table: DynamoTable,
     throttled: Mutex<Option<&'static str>>,

@@ -1,4 +1,4 @@
-//! What is held, for whom, and until when.
+//! Which entries are held, behind which, and until when.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -97,7 +97,7 @@ async fn a_failure_holds_what_follows_it_in_its_group_only() {
         .unwrap();
     let seen = seen.lock().unwrap();
     let log = numbers(std::slice::from_ref(&seen.log)).remove(0);
-    // Group 1 is held for the second that its first message rests; groups 2 and 3 are through by then.
+    // Group 1 is held for the second that its first message waits; groups 2 and 3 are delivered by then.
     assert_eq!(log, [1, 3, 4, 6, 0, 2, 5]);
     assert_eq!(seen.violations, [""; 0]);
 }
@@ -164,7 +164,7 @@ async fn no_group_shares_a_call_after_one_was_accepted_in_part() {
         .unwrap();
     let calls = numbers(&seen.lock().unwrap().calls);
     assert_eq!(calls[..4], [vec![0, 1, 2, 3], vec![1], vec![3], vec![4]]);
-    // After a thousand calls it is given another chance.
+    // After a thousand calls it may share calls again.
     assert_eq!(calls[1_000], [1_001]);
     assert_eq!(calls[1_001], [1_002, 1_003, 1_004, 1_005]);
 }
@@ -266,7 +266,7 @@ async fn few_large_entries_of_one_lane_are_read_ahead() {
 async fn the_last_write_wins_where_that_is_wanted() {
     let (service, seen) = Service::new(Order::Exclusive, 2, throttling_once(&[0]));
     let progress = Progress::default();
-    // 0 rests, 1 is out, and 2 to 7 come one after the other. The last of each key is left.
+    // 0 waits for its retry, 1 is out, and 2 to 7 arrive one after the other. The last of each key remains.
     let report = Delivery::new(service)
         .options(options(1_000).concurrency(2).progress(&progress).last_write_wins())
         .deliver(writes([1, 2, 1, 1, 3, 1, 2, 1]))

@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use crate::scenario::{Input, Scenario, any_scenario};
 use crate::service::{Order, Seen, Write};
 
-/// Delivers a random input through random faults, and compares what arrived with a sequential delivery.
+/// Delivers a random input with random faults, and compares the result with a sequential delivery.
 fn is_delivered_in_order(scenario: &Scenario) -> Result<(), TestCaseError> {
     arrives_in_order(scenario, 1)
 }
 
-/// The same with the input dealt out to so many inputs, which are read in turn.
+/// The same with the input split into several inputs, which are read in turn.
 fn arrives_in_order(scenario: &Scenario, inputs: usize) -> Result<(), TestCaseError> {
     let input = scenario.input();
     let service = scenario.service(&input);
@@ -58,7 +58,7 @@ fn arrives_in_order(scenario: &Scenario, inputs: usize) -> Result<(), TestCaseEr
     Ok(())
 }
 
-/// Whether the entry was handed back for a reason that there is.
+/// Whether the scenario explains the cause of a handed back entry.
 fn has_its_cause(scenario: &Scenario, input: &Input, undelivered: &Undelivered<Write>) -> Result<(), TestCaseError> {
     let write = &undelivered.entry;
     match &undelivered.cause {
@@ -77,7 +77,7 @@ fn has_its_cause(scenario: &Scenario, input: &Input, undelivered: &Undelivered<W
     Ok(())
 }
 
-/// Compares what arrived of one key with its part of the input.
+/// Compares the arrived entries of one key with its part of the input.
 fn arrived_in_order(
     input: &Input,
     key: u8,
@@ -91,7 +91,7 @@ fn arrived_in_order(
     };
     let (sent, arrived) = (of_key(&input.writes), of_key(&seen.log));
     let arrived = without_repeats(&arrived, |number| seen.ambiguous.contains(&Write { key, number }))?;
-    // What was handed back may be there only if that is said.
+    // An entry that was handed back may only have arrived if it is marked so.
     for number in &arrived {
         let is_told = handed_back
             .get(number)
@@ -105,7 +105,7 @@ fn arrived_in_order(
         let delivered: Vec<&usize> = sent.iter().filter(is_delivered).collect();
         prop_assert_eq!(arrived, delivered);
     } else if last.0.is_some_and(|last| is_delivered(&last)) {
-        // Where the last write was handed back, those before it may have been dropped for it.
+        // If the last write was handed back, those before it may have been superseded by it.
         prop_assert_eq!(last.0, last.1, "the last write of key {} does not stand", key);
     }
     Ok(())
@@ -152,7 +152,7 @@ proptest! {
         scenario in any_scenario(Order::Unknown),
     ) {
         let scenario = scenario.in_one_call();
-        // Otherwise no call is refused on account of its keys, and the order is not asked for.
+        // Otherwise no call is refused because of its keys, and the order does not matter.
         let keys: HashSet<u8> = scenario.input().writes.iter().map(|write| write.key).collect();
         prop_assume!(keys.len() < scenario.input().writes.len());
         is_delivered_in_order(&scenario)?;

@@ -1,4 +1,4 @@
-//! Random deliveries: what is delivered, what goes wrong, and how patient the delivery is.
+//! Random deliveries: the entries, the faults, and the limits of the delivery.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,6 +14,7 @@ use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::paused::paused;
 use crate::service::{Fate, Order, Service, Write, refused, throttled, writes};
 
 /// Bytes of a call, and so the most that an entry may have.
@@ -35,11 +36,11 @@ pub(crate) struct Scenario {
     give_up_after: Option<Duration>,
     pub(crate) end: Option<End>,
     grace: Duration,
-    /// When the strategy is told to forget.
+    /// When the strategy is reset.
     resets: Vec<Duration>,
 }
 
-/// How often something goes wrong, in percent.
+/// How often something fails, in percent.
 #[derive(Debug, Clone)]
 struct Faults {
     /// Of calls: all of it is throttled.
@@ -64,7 +65,7 @@ enum Pace {
     Adaptive,
 }
 
-/// How the delivery is ended from outside.
+/// How the delivery is ended early.
 #[derive(Debug, Clone)]
 pub(crate) enum End {
     Cancelled(Duration),
@@ -85,7 +86,7 @@ prop_compose! {
         whole in percent(1..30),
         lost in percent(1..30),
         single in percent(1..40),
-        // Nearly all of them, once in a while.
+        // Occasionally nearly all of them.
         poisoned in prop_oneof![5 => Just(0), 5 => 1..10_u32, 1 => 90..101_u32],
         large in percent(1..50),
     ) -> Faults {
@@ -130,7 +131,7 @@ prop_compose! {
     }
 }
 
-/// What there is to deliver, and what is wrong with it.
+/// The entries, and what is wrong with them.
 pub(crate) struct Input {
     pub(crate) writes: Vec<Write>,
     /// Those that the service refuses.
@@ -140,24 +141,24 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Whether it can be in no call.
+    /// Whether no call can carry it.
     pub(crate) fn is_too_large(&self, write: &Write) -> bool {
         self.bytes[write.number] > CALL_BYTES
     }
 }
 
 impl Scenario {
-    /// The same with all entries in one call, one after the other, and lanes that are not known.
+    /// The same with all entries in one call, one after the other, and unknown lanes.
     pub(crate) fn in_one_call(mut self) -> Self {
         self.keys = self.keys.min(5);
         self.entries = self.entries.min(self.per_call);
         self.faults.large = 0;
-        // The others may want the first call to be a small one.
+        // Other strategies may start with a small call.
         self.pace = Pace::Closure(self.seed % 40);
         self
     }
 
-    /// Whether an entry can be handed back though the service would take it.
+    /// Whether an entry can be handed back although the service would accept it.
     pub(crate) fn is_impatient(&self) -> bool {
         self.retries.is_some() || self.give_up_after.is_some() || self.end.is_some()
     }
@@ -181,7 +182,7 @@ impl Scenario {
         }
     }
 
-    /// What becomes of the calls.
+    /// The fate of each call.
     fn fates(&self, poisoned: HashSet<usize>) -> impl Fn(usize, &[Write]) -> Fate + use<> {
         let (order, faults) = (self.order, self.faults.clone());
         let random = Mutex::new(SmallRng::seed_from_u64(!self.seed));
@@ -234,17 +235,12 @@ impl Scenario {
         options
     }
 
-    /// Runs the delivery under a paused clock, and does to it what the scenario says.
+    /// Runs the delivery on a paused clock, with the events of the scenario.
     pub(crate) fn run<D>(&self, delivery: impl FnOnce(DeliveryOptions) -> D) -> Result<Report, DeliveryError<Write>>
     where
         D: Future<Output = Result<Report, DeliveryError<Write>>>,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        runtime.block_on(async {
+        paused(async {
             let mut options = self.options();
             match self.end {
                 Some(End::Deadline(after)) => options = options.deadline(Instant::now() + after),
@@ -274,8 +270,8 @@ fn lost() -> Verdict {
     Verdict::Rejected(Rejection::Connection, Fault::new("lost").may_have_been_applied())
 }
 
-/// Some entries fail. A queue that fails a message takes nothing after it in its group: if it does, the order is lost
-/// before anybody hears of it.
+/// Some entries fail. A queue that fails a message accepts nothing after it in its group; otherwise the order would be lost
+/// at the service.
 fn verdicts(order: Order, chunk: &[Write], mut fails: impl FnMut() -> bool) -> Answer {
     let mut failed = HashSet::new();
     let verdict = |write: &Write| {

@@ -1,4 +1,4 @@
-//! A service that sees everything, and answers as it is told.
+//! A service that records everything, with scripted answers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,24 +19,24 @@ pub(crate) fn writes(keys: impl IntoIterator<Item = u8>) -> Vec<Write> {
     numbered.map(|(number, key)| Write { key, number }).collect()
 }
 
-/// How the keys make lanes.
+/// How lanes are made from the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// One write of a key at a time, as a table wants it. A call with two is refused.
+    /// One write of a key at a time, as a table needs it. A call with two is refused.
     Exclusive,
-    /// One call with messages of a group at a time, as a FIFO queue wants it.
+    /// One call with messages of a group at a time, as a FIFO queue needs it.
     Ordered,
-    /// As the table wants it, but the keys are not known.
+    /// As for a table, but the keys are not known.
     Unknown,
 }
 
-/// What the service saw.
+/// What the service has recorded.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) calls: Vec<Vec<Write>>,
     /// What was applied, in this order.
     pub(crate) log: Vec<Write>,
-    /// Writes that were applied though the answer did not say so.
+    /// Writes that were applied although the answer did not say so.
     pub(crate) ambiguous: HashSet<Write>,
     /// How many writes of each key are in flight.
     in_flight: HashMap<u8, usize>,
@@ -58,7 +58,7 @@ impl Seen {
         }
     }
 
-    /// A FIFO queue knows a message again by its deduplication id; a table takes a write twice.
+    /// A FIFO queue recognizes a message by its deduplication id; a table applies a write twice.
     fn applies(&mut self, write: Write, order: Order) {
         if self.applied.insert(write) || order != Order::Ordered {
             self.log.push(write);
@@ -75,7 +75,7 @@ impl Seen {
     }
 }
 
-/// A service that takes writes, `fate` deciding on each call.
+/// A service that takes writes; `fate` decides on each call.
 pub(crate) struct Service<F> {
     order: Order,
     entries: usize,
@@ -86,11 +86,11 @@ pub(crate) struct Service<F> {
     fate: F,
 }
 
-/// What becomes of a call.
+/// The fate of a call.
 pub(crate) struct Fate {
     pub(crate) latency: Duration,
     pub(crate) answer: Answer,
-    /// Applies what the answer leaves open.
+    /// Applies the writes that the answer leaves in doubt.
     pub(crate) applied: bool,
 }
 
@@ -121,13 +121,13 @@ where
         (service, seen)
     }
 
-    /// Takes calls of at most so many bytes. Each write has its own.
+    /// Limits the bytes of a call. `bytes` are those of each write.
     pub(crate) fn with_bytes(mut self, call_bytes: usize, bytes: Vec<usize>) -> Self {
         (self.call_bytes, self.bytes) = (call_bytes, bytes);
         self
     }
 
-    /// What it will have seen.
+    /// The record of the service.
     pub(crate) fn seen(&self) -> Arc<Mutex<Seen>> {
         Arc::clone(&self.seen)
     }
@@ -137,7 +137,7 @@ where
     }
 }
 
-/// Tells the service when a call is over, also one that is given up.
+/// Records the end of a call, also if it is dropped.
 pub(crate) struct InFlight<'a> {
     seen: &'a Mutex<Seen>,
     chunk: &'a [Write],
@@ -168,7 +168,7 @@ where
 
     fn lane(&self, write: &Write) -> Option<Lane> {
         match self.order {
-            // A few keys fall together, as hashes may.
+            // A few keys have equal hashes.
             Order::Exclusive => Some(Lane::exclusive(&(write.key % 30))),
             Order::Ordered => Some(Lane::ordered(&write.key)),
             Order::Unknown => Some(Lane::unknown()),

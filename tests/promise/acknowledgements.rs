@@ -1,4 +1,4 @@
-//! A receipt tells what the service told of the entry.
+//! A receipt has what the service returned for the entry.
 
 use aws_batch_delivery::targets::Acknowledgement;
 use aws_batch_delivery::{Delivery, Fate};

@@ -1,8 +1,8 @@
-//! Answers of all kinds, and what may be told of an entry that gets one.
+//! Answers of all kinds, and the allowed outcomes of an entry that gets one.
 
 use crate::raw::{Does, Then};
 
-/// What is told of an entry.
+/// The outcome of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     Delivered,
@@ -20,11 +20,11 @@ const YES: &[Told] = &[Told::Delivered];
 const DOUBT: &[Told] = &[Told::InDoubt];
 /// The service has the entry, and a lenient reading of the answer says so.
 const YES_OR_DOUBT: &[Told] = &[Told::Delivered, Told::InDoubt];
-/// The service does not have the entry, and says so.
+/// The service does not have the entry, and the answer says so.
 const NO: &[Told] = &[Told::Refused];
 const NOT_NOW: &[Told] = &[Told::NotDelivered];
 
-/// The answer of either service that accepts so many entries.
+/// The answer of either service that accepts `count` entries.
 pub(crate) fn everything(messages: usize) -> String {
     let sent = (0..messages).map(|id| format!(r#"{{"Id":"{id}","MessageId":"m","MD5OfMessageBody":"d"}}"#));
     let sent: Vec<String> = sent.collect();
@@ -40,7 +40,7 @@ pub(crate) fn ok() -> Does {
     answer("200 OK", &everything(1))
 }
 
-/// What something before the service answers.
+/// An answer of something between the client and the service.
 pub(crate) fn html(status: &str) -> Does {
     with(status, "content-type: text/html\r\n", "<html><body>Sorry</body></html>")
 }
@@ -57,7 +57,7 @@ fn with(status: &str, headers: &str, body: &str) -> Does {
     then(Then::Keeps, &(head + body))
 }
 
-/// An answer that accepts the entry, and has these headers and no other.
+/// An answer that accepts the entry, with exactly these headers.
 fn accepting(headers: &str) -> Does {
     raw(format!("HTTP/1.1 200 OK\r\n{headers}\r\n{}", everything(1)))
 }
@@ -81,10 +81,10 @@ fn then(then: Then, bytes: &str) -> Does {
     }
 }
 
-/// The head of an answer whose body has more bytes than come.
+/// The head of an answer that promises a longer body than follows.
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n";
 
-/// An answer with its name, and what may be told of an entry that gets it.
+/// An answer with its name, and the allowed outcomes of an entry that gets it.
 type Case = (&'static str, Does, &'static [Told]);
 
 /// All answers. Except for the [`refusals`] the service has the entry.
@@ -173,7 +173,7 @@ fn malformed() -> Vec<Case> {
     ]
 }
 
-/// Other ways to say that all is well, and answers that say nothing of it.
+/// Other kinds of success, and answers that do not confirm it.
 fn statuses() -> Vec<Case> {
     vec![
         ("100", raw("HTTP/1.1 100 Continue\r\n\r\n"), DOUBT),
@@ -229,7 +229,7 @@ fn statuses() -> Vec<Case> {
     ]
 }
 
-/// Answers of something between: redirects and refusals that are not of the service.
+/// Answers of something in between: redirects and refusals that are not from the service.
 fn strangers() -> Vec<Case> {
     vec![
         (
@@ -260,7 +260,7 @@ fn strangers() -> Vec<Case> {
     ]
 }
 
-/// Failures of the service, and what says so in its name.
+/// Failures of the service, with matching error codes.
 fn failures() -> Vec<Case> {
     vec![
         ("500 with HTML", html("500 Internal Server Error"), DOUBT),
@@ -316,7 +316,7 @@ fn failures() -> Vec<Case> {
     ]
 }
 
-/// Answers that say that the service does not have the entry.
+/// Answers that tell that the service does not have the entry.
 fn refusals() -> Vec<Case> {
     vec![
         ("a refusal", code("400 Bad Request", "ValidationException"), NO),
@@ -332,7 +332,7 @@ fn refusals() -> Vec<Case> {
     ]
 }
 
-/// Answers with much in the head, and with bodies in parts.
+/// Answers with a large head, and with bodies in parts.
 fn oversized() -> Vec<Case> {
     let many = (0..200).fold(String::new(), |headers, number| {
         format!("{headers}x-{number}: {number}\r\n")

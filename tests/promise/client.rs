@@ -1,4 +1,4 @@
-//! The caller's client holds in every call: its configuration, its credentials, its clock.
+//! The caller's client applies to every call: its configuration, its credentials, its clock.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,17 +21,17 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::date_time::Format;
 
-use crate::entries::{messages, no_rest, puts};
+use crate::entries::{messages, no_delay, puts};
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 
-/// What a header of a signature has of the call itself, beside what it has of the client.
+/// The parts of a signature header that belong to the call and not to the client.
 const SIGNATURE: &str = ", Signature=";
 
 /// When all of this happens.
 const NOW: Duration = Duration::from_secs(1_790_000_000);
 
-/// What was sent, but for the body.
+/// A request without its body.
 #[derive(Debug, Clone, PartialEq)]
 struct Sent {
     url: String,
@@ -44,7 +44,7 @@ impl Sent {
         &self.headers[name]
     }
 
-    /// What all calls of a client have alike.
+    /// What all calls of a client have in common.
     fn of_the_client(&self) -> Self {
         let mut sent = self.clone();
         sent.headers.remove("content-length");
@@ -54,11 +54,11 @@ impl Sent {
     }
 }
 
-/// A service that takes everything, and remembers what was sent to it.
+/// A service that accepts everything, and records what was sent.
 #[derive(Debug, Clone, Default)]
 struct Service {
     sent: Arc<Mutex<Vec<Sent>>>,
-    /// What its clock shows, if it says so.
+    /// The time on the service's clock, if it sends one.
     clock: Option<SystemTime>,
 }
 
@@ -91,14 +91,14 @@ impl HttpConnector for Connector {
     }
 }
 
-/// The answer of either service when it took all.
+/// The answer of either service that accepts everything.
 fn everything() -> String {
     let sent = (0..10).map(|id| format!(r#"{{"Id":"{id}","MessageId":"m","MD5OfMessageBody":"d"}}"#));
     let sent: Vec<String> = sent.collect();
     format!(r#"{{"UnprocessedItems":{{}},"Successful":[{}]}}"#, sent.join(","))
 }
 
-/// Credentials that count how often they are asked for, as do their keys: `key-0`, `key-1`, …
+/// Credentials that count how often they are requested; their keys count too: `key-0`, `key-1`, …
 fn counted(expiry: Option<SystemTime>) -> (SharedCredentialsProvider, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
@@ -133,7 +133,7 @@ fn timeouts() -> TimeoutConfig {
     timeouts.read_timeout(Duration::from_secs(11)).build()
 }
 
-/// A configuration of either service with a bit of everything, but for an HTTP client.
+/// A configuration of either service with one setting of each kind, except for an HTTP client.
 macro_rules! config {
     ($sdk:ident) => {
         $sdk::Config::builder()
@@ -149,13 +149,13 @@ macro_rules! config {
 }
 
 async fn deliver_puts(client: &aws_sdk_dynamodb::Client, concurrency: usize) {
-    let options = no_rest().concurrency(concurrency);
+    let options = no_delay().concurrency(concurrency);
     let delivery = Delivery::to_dynamo(client.clone(), "orders").key("id").options(options);
     assert_eq!(delivery.deliver(puts(100)).await.unwrap().delivered, 100);
 }
 
 async fn deliver_messages(client: &aws_sdk_sqs::Client, concurrency: usize) {
-    let options = no_rest().concurrency(concurrency);
+    let options = no_delay().concurrency(concurrency);
     let delivery = Delivery::to_sqs(client.clone(), QUEUE).options(options);
     assert_eq!(delivery.deliver(messages(40)).await.unwrap().delivered, 40);
 }
@@ -239,7 +239,7 @@ fn keys(service: &Service) -> Vec<String> {
     sent.iter().map(key).collect()
 }
 
-/// Credentials that have expired when they arrive are asked for again by each call.
+/// Credentials that are expired when they arrive are requested again by each call.
 fn expired() -> SystemTime {
     SystemTime::UNIX_EPOCH + NOW
 }
@@ -288,7 +288,7 @@ async fn credentials_of_messages_rotate_as_with_the_bare_sdk() {
     assert_eq!(asked.load(Ordering::Relaxed), 4, "each call asks");
 }
 
-/// What a client has learnt of the service's clock, no call has to learn again.
+/// A client learns the clock of the service once; later calls do not learn it again.
 #[tokio::test]
 async fn the_clock_that_the_client_has_set_is_set_in_all_calls() {
     let ahead = Duration::from_mins(20);

@@ -1,4 +1,4 @@
-//! A clock that is wrong, and a service that answers as if there were no permission.
+//! A wrong clock, and a service that answers as if the permission were missing.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -16,22 +16,22 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::date_time::Format;
 
-use crate::entries::{one_by_one, put_with, puts, text};
+use crate::entries::{one_at_a_time, put_with, puts, text};
 
-/// What the client's clock shows: 21 September 2026, 14:13:20.
+/// The time on the client's clock: 21 September 2026, 14:13:20.
 const CLIENT: Duration = Duration::from_secs(1_790_000_000);
 
-/// What the service's clock shows: 20 minutes more.
+/// The time on the service's clock: 20 minutes later.
 const SERVICE: Duration = Duration::from_secs(1_790_001_200);
 
-/// When a request has to be signed, as its header says it.
+/// When a request was signed, from its header.
 const RIGHT: &str = "20260921T1433";
 
-/// Refuses requests that are signed with a wrong time as if there were no permission, or all of them.
+/// Refuses requests with a wrong time as if the permission were missing, or refuses all of them.
 #[derive(Debug, Clone, Default)]
 struct Service {
     refuses_all: bool,
-    /// Each request: what it asks for, and whether it was signed with the right time.
+    /// Each request: its operation, and whether it was signed with the right time.
     requests: Arc<Mutex<Vec<(String, bool)>>>,
 }
 
@@ -98,8 +98,8 @@ async fn a_wrong_clock_is_set_by_the_answer_that_forbids_a_call() {
 #[tokio::test(start_paused = true)]
 async fn a_table_is_asked_for_its_key_again_when_the_clock_is_set() {
     let service = Service::default();
-    let delivery = Delivery::to_dynamo(client(service.config()), "orders").options(one_by_one());
-    // With the key known, both go in two calls, and not in one that would be refused.
+    let delivery = Delivery::to_dynamo(client(service.config()), "orders").options(one_at_a_time());
+    // With a known key, both are sent in two calls instead of one that would be refused.
     let writes = ["1", "2"].map(|version| put_with("same", "version", text(version)));
     assert_eq!(delivery.deliver(writes).await.unwrap().calls, 2);
     let asked: Vec<String> = service.requests().into_iter().map(|(operation, _)| operation).collect();
@@ -119,7 +119,7 @@ async fn a_permission_that_is_missing_stops_the_delivery_once_the_clock_is_no_re
         let config = service.config().disable_clock_skew_correction(!corrects);
         let delivery = Delivery::to_dynamo(client(config), "orders")
             .key("id")
-            .options(one_by_one());
+            .options(one_at_a_time());
         let error = delivery.deliver(puts(100)).await.unwrap_err();
         assert!(
             matches!(&error.undelivered()[99].cause, Cause::Stopped(fault) if fault.code() == "AccessDeniedException")

@@ -7,12 +7,12 @@ use aws_sdk_dynamodb::config::retry::{ReconnectMode, RetryConfig};
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 
 use crate::answers::{answer, everything};
-use crate::entries::{messages, one_by_one, puts};
+use crate::entries::{messages, one_at_a_time, puts};
 use crate::raw::Raw;
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 
-/// A service that takes everything, or fails every second call.
+/// A service that accepts everything, or fails every second call.
 fn service(fails: bool) -> Raw {
     Raw::serving(move |number, _| {
         let is_failure = fails && number % 2 == 1;
@@ -54,7 +54,7 @@ async fn writes_open_as_many_connections_as_calls_of_the_bare_sdk() {
         let client = aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb, delivered, mode));
         _ = client.list_tables().send().await;
         let delivery = Delivery::to_dynamo(client.clone(), "orders").key("id");
-        delivery.options(one_by_one()).deliver(puts(100)).await.unwrap();
+        delivery.options(one_at_a_time()).deliver(puts(100)).await.unwrap();
         _ = client.list_tables().send().await;
 
         let called = service(fails);
@@ -75,7 +75,7 @@ async fn messages_open_as_many_connections_as_calls_of_the_bare_sdk() {
         let client = aws_sdk_sqs::Client::from_conf(config!(aws_sdk_sqs, delivered, mode));
         _ = client.list_queues().send().await;
         let delivery = Delivery::to_sqs(client.clone(), QUEUE);
-        delivery.options(one_by_one()).deliver(messages(40)).await.unwrap();
+        delivery.options(one_at_a_time()).deliver(messages(40)).await.unwrap();
         _ = client.list_queues().send().await;
 
         let called = service(fails);

@@ -1,4 +1,4 @@
-//! Whatever goes wrong, every entry ends exactly once: delivered, or handed back.
+//! Whatever fails, every entry has one outcome: delivered, or handed back.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -14,8 +14,9 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;
 
 use crate::entries::{delete, message, put, put_with};
+use crate::paused::paused;
 
-/// What goes wrong, how patient the delivery is, and how many entries there are.
+/// The faults, the limits of the delivery, and the number of entries.
 #[derive(Debug, Clone)]
 struct Case {
     seed: u64,
@@ -82,7 +83,7 @@ impl Case {
     /// The faults of a table. It never returns a write that was not sent: that would put the whole answer in doubt.
     fn table_faults(&self) -> Faults {
         let [entries, throttle, error, dropped, empty, garbage, omitted, repeated, _] = self.shares;
-        // Some faults strike after the call was applied, some before.
+        // Some faults happen after the call was applied, some before.
         let applied = self.seed.is_multiple_of(2);
         Faults::none()
             .failed(entries, "InternalError", applied)
@@ -107,17 +108,12 @@ impl Case {
         }
     }
 
-    /// Runs a delivery under a paused clock, and cancels it if the case says so.
+    /// Runs a delivery on a paused clock, and cancels it if the case requires it.
     fn run<E, D>(&self, delivery: impl FnOnce(DeliveryOptions) -> D) -> Result<Report, DeliveryError<E>>
     where
         D: Future<Output = Result<Report, DeliveryError<E>>>,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        runtime.block_on(async {
+        paused(async {
             let mut options = self.options();
             if let Some(after) = self.cancelled_after {
                 let token = tokio_util::sync::CancellationToken::new();

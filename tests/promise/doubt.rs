@@ -1,4 +1,4 @@
-//! What is told of an entry is never that it was not delivered when the service has it.
+//! An entry that the service has is never reported as certainly not delivered.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::retry::ErrorKind;
 
 use crate::answers::{Told, all, everything, html, ok};
-use crate::entries::{message, no_rest, put};
+use crate::entries::{message, no_delay, put};
 use crate::raw::{Does, Raw, Then};
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
@@ -29,15 +29,15 @@ macro_rules! client {
     };
 }
 
-/// How long an answer is waited for that does not come.
+/// How long to wait for an answer that does not arrive.
 const HANGS: Duration = Duration::from_millis(500);
 
-/// No retries, so that what one answer comes to is told.
+/// No retries, so that the outcome depends on one answer.
 fn once() -> DeliveryOptions {
-    no_rest().retries(0)
+    no_delay().retries(0)
 }
 
-/// What is told of the only entry of a delivery.
+/// The outcome of the only entry of a delivery.
 fn told<E>(outcome: Result<aws_batch_delivery::Report, DeliveryError<E>>) -> Told {
     let Err(error) = outcome else {
         return Told::Delivered;
@@ -50,7 +50,7 @@ fn told<E>(outcome: Result<aws_batch_delivery::Report, DeliveryError<E>>) -> Tol
     }
 }
 
-/// Delivers an entry `warm` to a service that takes it, if it is to be `warm`, and then `odd`, whose answer is odd.
+/// If `warm`, first delivers an entry to a service that accepts it; then `odd`, with an odd answer.
 async fn told_of<T: BatchTarget>(delivery: &Delivery<T>, entry: impl Fn(&'static str) -> T::Entry, warm: bool) -> Told {
     if warm {
         let warm = delivery.clone().options(once());
@@ -59,7 +59,7 @@ async fn told_of<T: BatchTarget>(delivery: &Delivery<T>, entry: impl Fn(&'static
     told(delivery.deliver([entry("odd")]).await)
 }
 
-/// What is told of writes and messages, in the first call of a client and in later ones.
+/// The outcomes of writes and messages, in the first call of a client and in later ones.
 async fn all_told(url: &str, options: &DeliveryOptions) -> BTreeMap<&'static str, Told> {
     let dynamo = || aws_sdk_dynamodb::Client::from_conf(client!(aws_sdk_dynamodb).endpoint_url(url).build());
     let sqs = || aws_sdk_sqs::Client::from_conf(client!(aws_sdk_sqs).endpoint_url(url).build());
@@ -137,7 +137,7 @@ async fn whatever_an_http_client_reports_leaves_it_in_doubt() {
     }
 }
 
-/// What is sent again because its answer was odd goes before what comes after it, with the same deduplication id.
+/// An entry that is sent again because of an odd answer is sent before later ones, with the same deduplication id.
 #[tokio::test]
 async fn a_message_in_doubt_keeps_its_place_and_its_id() {
     const MESSAGES: usize = 3;
@@ -146,11 +146,11 @@ async fn a_message_in_doubt_keeps_its_place_and_its_id() {
             if body.contains("ContentBasedDeduplication") {
                 return crate::answers::answer("200 OK", r#"{"Attributes":{"ContentBasedDeduplication":"false"}}"#);
             }
-            // The queue takes the message, and the answer is odd.
+            // The queue accepts the message, and the answer is odd.
             if number == 1 { odd.clone() } else { everything_for(body) }
         });
         let sqs = aws_sdk_sqs::Client::from_conf(client!(aws_sdk_sqs).endpoint_url(&service.url).build());
-        let options = no_rest().give_up_after(Duration::from_secs(5));
+        let options = no_delay().give_up_after(Duration::from_secs(5));
         let queue = Delivery::to_sqs(sqs, format!("{QUEUE}.fifo"))
             .options(options)
             .strict_order();
@@ -171,7 +171,7 @@ async fn a_message_in_doubt_keeps_its_place_and_its_id() {
                 assert_eq!(bodies, ["body 0", "body 0", "body 1", "body 2"]);
                 assert_eq!(sent[0], sent[1], "the queue takes the two for one");
             }
-            // A request that is malformed is not sent again when it has but one entry.
+            // A malformed request is not sent again if it has only one entry.
             Err(error) => {
                 assert_eq!(bodies, ["body 0", "body 1", "body 2"]);
                 assert!(error.undelivered()[0].may_have_been_delivered);
@@ -213,7 +213,7 @@ fn a_connection_that_ends_with_another_runtime_is_a_lost_connection() {
         ok()
     });
     let client = aws_sdk_dynamodb::Client::from_conf(client!(aws_sdk_dynamodb).endpoint_url(&service.url).build());
-    let orders = Delivery::to_dynamo(client, "orders").key("id").options(no_rest());
+    let orders = Delivery::to_dynamo(client, "orders").key("id").options(no_delay());
     let runtime = || {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(1).enable_all().build().unwrap()

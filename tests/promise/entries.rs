@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::DeliveryOptions;
 use aws_batch_simulator::{KeyType, Latency, Queue, QueueOptions, Simulator, Table, TableOptions};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-/// The round trip where a test needs one.
+pub(crate) use crate::options::{no_delay, one_at_a_time};
+
+/// The round trip, if a test needs one.
 pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(8);
 
 /// A simulator with a table `orders`, keyed by `id`, that takes everything.
@@ -64,13 +65,4 @@ pub(crate) fn messages(count: usize) -> Vec<SendMessageBatchRequestEntry> {
     (0..count)
         .map(|number| message(format!("{number}"), format!("body {number}")))
         .collect()
-}
-
-/// No rest between attempts, one call at a time: every call can be foretold.
-pub(crate) fn one_by_one() -> DeliveryOptions {
-    no_rest().concurrency(1)
-}
-
-pub(crate) fn no_rest() -> DeliveryOptions {
-    DeliveryOptions::default().backoff(|_: u32| Duration::ZERO)
 }

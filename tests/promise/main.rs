@@ -1,4 +1,4 @@
-//! What the crate promises, proved against the simulator through the real SDK clients.
+//! The guarantees of the crate, tested with the real SDK clients against the simulator.
 
 mod acknowledgements;
 mod answers;
@@ -8,10 +8,16 @@ mod connections;
 mod conservation;
 mod doubt;
 mod entries;
+#[path = "../support/key_unknown.rs"]
+mod key_unknown;
 #[path = "../support/log.rs"]
 mod log;
 mod mocks;
+#[path = "../support/options.rs"]
+mod options;
 mod order;
+#[path = "../support/paused.rs"]
+mod paused;
 mod permission;
 mod raw;
 mod reading;

@@ -1,5 +1,5 @@
-//! A client that is mocked as `aws_smithy_mocks` does it: by an interceptor that puts the outputs of its rules in place of what is
-//! received, and panics at a call without a rule.
+//! A client that is mocked in the way of `aws_smithy_mocks`: an interceptor replaces each answer with the output of a rule,
+//! and panics at a call without a rule.
 
 use std::collections::{HashMap, VecDeque};
 use std::error::Error;
@@ -23,7 +23,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
 
-use crate::entries::{one_by_one, puts, with_table};
+use crate::entries::{one_at_a_time, puts, with_table};
 use crate::watching::Watcher;
 
 /// Has a rule for every call but `DescribeTable`.
@@ -64,7 +64,7 @@ async fn a_mock_without_a_rule_for_describe_table_needs_the_key() {
     assert_eq!(delivery.key("id").deliver(puts(3)).await.unwrap().delivered, 3);
 }
 
-/// Gives its outputs one after the other.
+/// Returns its outputs one after the other.
 #[derive(Debug)]
 struct Rules(Mutex<VecDeque<BatchWriteItemOutput>>);
 
@@ -85,7 +85,7 @@ impl Intercept for Rules {
     }
 }
 
-/// Answers every request as `aws_smithy_mocks`'s own HTTP client does, whose answers no rule lets pass.
+/// Answers every request as the HTTP client of `aws_smithy_mocks` does, with an answer that a rule must replace.
 #[derive(Debug)]
 struct Teapot;
 
@@ -119,7 +119,7 @@ async fn a_mock_sees_every_write_and_its_outputs_count() {
         .interceptor(watcher.clone())
         .interceptor(Rules(Mutex::new(outputs.into())));
     let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").key("id");
-    let report = delivery.options(one_by_one()).deliver(puts(3)).await.unwrap();
+    let report = delivery.options(one_at_a_time()).deliver(puts(3)).await.unwrap();
     assert_eq!((report.delivered, report.calls), (3, 2));
     assert_eq!(watcher.calls(), [3, 2]);
 }

@@ -3,21 +3,22 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::targets::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
-use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dynamo};
 use aws_batch_simulator::{Faults, InjectedFault, KeyType, Record, Simulator, TableOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::entries::{delete, message, no_rest, put, put_with, text, with_queue, with_table};
+use crate::entries::{delete, message, no_delay, put, put_with, text, with_queue, with_table};
+use crate::key_unknown::KeyUnknown;
 
 fn number(number: impl Into<String>) -> AttributeValue {
     AttributeValue::N(number.into())
 }
 
-/// The versions of what was applied, in order.
+/// The versions of the applied writes, in order.
 fn applied(journal: &[Record]) -> Vec<String> {
     let applied = journal.iter().filter(|record| record.acknowledgement().is_applied());
     applied
@@ -35,7 +36,7 @@ fn versions(count: usize) -> Vec<WriteRequest> {
 async fn the_same_key_twice_is_two_calls_and_the_later_value_stands() {
     let (simulator, table) = with_table();
     table.keep_journal();
-    let report = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", versions(2), &no_rest())
+    let report = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", versions(2), &no_delay())
         .await
         .unwrap();
     assert_eq!((report.calls, table.statistics().refused_calls), (2, 0));
@@ -86,7 +87,7 @@ async fn keys_are_compared_by_type_and_value() {
         write("b", "1", 4),
         delete,
     ];
-    let report = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", writes, &no_rest())
+    let report = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", writes, &no_delay())
         .await
         .unwrap();
     // The second write of `a` and the delete of `b` wait for the first call; no call is refused.
@@ -101,7 +102,7 @@ async fn under_last_write_wins_older_writes_that_wait_are_dropped() {
         &simulator.dynamo_client(),
         "orders",
         versions(100),
-        &no_rest().last_write_wins(),
+        &no_delay().last_write_wins(),
     )
     .await
     .unwrap();
@@ -121,7 +122,7 @@ async fn a_write_without_its_key_is_handed_back_unsent() {
         WriteRequest::builder().put_request(put).build()
     };
     let writes = [put("a"), mistyped, keyless, put("b")];
-    let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", writes, &no_rest())
+    let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", writes, &no_delay())
         .await
         .unwrap_err();
     assert_eq!((table.len(), table.statistics().refused_calls), (2, 0));
@@ -139,29 +140,6 @@ async fn a_write_without_its_key_is_handed_back_unsent() {
     );
 }
 
-/// A table whose key may not be asked for.
-struct KeyUnknown(DynamoTable);
-
-impl BatchTarget for KeyUnknown {
-    type Entry = WriteRequest;
-
-    fn limits(&self) -> Limits {
-        BatchTarget::limits(&self.0)
-    }
-
-    fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
-        self.0.check(entry)
-    }
-
-    fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
-        self.0.lane(entry)
-    }
-
-    async fn send(&self, chunk: &[WriteRequest]) -> Answer {
-        self.0.send(chunk).await
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn duplicates_that_only_the_service_finds_are_written_one_after_the_other() {
     let (simulator, table) = with_table();
@@ -170,7 +148,7 @@ async fn duplicates_that_only_the_service_finds_are_written_one_after_the_other(
     writes.extend(versions(3));
     writes.push(delete("a"));
     let target = KeyUnknown(DynamoTable::new(simulator.dynamo_client(), "orders"));
-    let report = Delivery::new(target).options(no_rest()).deliver(writes).await.unwrap();
+    let report = Delivery::new(target).options(no_delay()).deliver(writes).await.unwrap();
     assert_eq!(report.delivered, 24);
     assert!(table.statistics().refused_calls > 0);
     let of_a: Vec<Record> = table
@@ -187,16 +165,16 @@ async fn one_poisoned_put_among_five_thousand_is_handed_back_alone() {
     let (simulator, table) = with_table();
     table.poison(|item| item["id"]["S"] == "001234");
     let client = simulator.dynamo_client();
-    let error = deliver_batch_to_dynamo(&client, "orders", crate::entries::puts(5_000), &no_rest())
+    let error = deliver_batch_to_dynamo(&client, "orders", crate::entries::puts(5_000), &no_delay())
         .await
         .unwrap_err();
     assert_eq!((error.report.delivered, table.len()), (4_999, 4_999));
     assert!(error.report.calls <= 200 + 11, "{} calls", error.report.calls);
-    let [guilty] = error.undelivered() else {
+    let [undelivered] = error.undelivered() else {
         panic!("{:?}", error.undelivered())
     };
-    assert_eq!(guilty.position, 1_234);
-    assert!(matches!(&guilty.cause, Cause::Refused(fault) if fault.code() == "ValidationException"));
+    assert_eq!(undelivered.position, 1_234);
+    assert!(matches!(&undelivered.cause, Cause::Refused(fault) if fault.code() == "ValidationException"));
 }
 
 fn grouped(group: usize, body: usize) -> SendMessageBatchRequestEntry {
@@ -228,7 +206,7 @@ async fn fifty_groups_keep_their_order_though_a_tenth_of_the_messages_fails() {
                 .failed(0.1, "InternalError", false)
                 .calls(0.05, InjectedFault::Throttle),
         );
-        let mut delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
+        let mut delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay());
         if strict {
             delivery = delivery.strict_order();
         }
@@ -262,7 +240,7 @@ async fn a_call_carries_several_messages_of_a_group_where_there_are_fewer_groups
         let (simulator, queue) = with_queue("orders.fifo");
         queue.keep_journal();
         let messages = (0..60).map(|body| grouped(body % groups, body));
-        let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
+        let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay());
         let report = delivery.deliver(messages).await.unwrap();
         assert_eq!(report.calls, calls, "{groups} groups");
         let carried = groups_of_calls(&queue.journal());
@@ -275,7 +253,7 @@ async fn a_call_carries_several_messages_of_a_group_where_there_are_fewer_groups
         let (simulator, queue) = with_queue("orders.fifo");
         queue.keep_journal();
         let messages = (0..60).map(|body| grouped(body % groups, body));
-        let strict = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
+        let strict = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay());
         strict.strict_order().deliver(messages).await.unwrap();
         let carried = groups_of_calls(&queue.journal());
         assert!(carried.iter().all(|call| call.values().all(|messages| *messages == 1)));
@@ -318,7 +296,7 @@ async fn a_fifo_message_without_an_id_is_in_the_queue_once_though_its_answer_was
         message.build().unwrap()
     });
     let report = Delivery::to_sqs(simulator.sqs_client(), queue.url())
-        .options(no_rest())
+        .options(no_delay())
         .deliver(messages)
         .await
         .unwrap();
@@ -334,7 +312,7 @@ async fn an_undelivered_fifo_message_keeps_the_id_that_it_got() {
         .id("id")
         .message_body("1")
         .message_group_id("g");
-    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest().retries(0));
+    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay().retries(0));
     let error = delivery.deliver([message.build().unwrap()]).await.unwrap_err();
     assert!(error.undelivered()[0].may_have_been_delivered);
     let again = error
@@ -355,7 +333,7 @@ async fn a_call_that_is_too_long_is_halved_and_all_of_it_is_delivered() {
         .map(|number| message("id", format!("{number:02}{}", "x".repeat(150_000))))
         .collect();
     let report = Delivery::new(target)
-        .options(no_rest())
+        .options(no_delay())
         .deliver(messages)
         .await
         .unwrap();
@@ -367,7 +345,7 @@ async fn a_call_that_is_too_long_is_halved_and_all_of_it_is_delivered() {
 async fn a_body_that_sqs_does_not_take_arrives_encoded() {
     let (simulator, queue) = with_queue("orders");
     let body = "bell \u{7}";
-    let plain = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_rest());
+    let plain = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay());
     let refused = plain.deliver([message("id", body)]).await.unwrap_err();
     assert!(matches!(refused.undelivered()[0].cause, Cause::Invalid(_)));
     let encoding = plain.encode_invalid_characters();

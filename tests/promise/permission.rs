@@ -1,4 +1,4 @@
-//! What is delivered without the permission to ask for a table's key or a queue's attributes.
+//! Deliveries without the permission to look up a table's key or a queue's attributes.
 
 use aws_batch_delivery::events::LOOKUP;
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dynamo};
@@ -13,10 +13,10 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use tracing::Level;
 
-use crate::entries::{ROUND_TRIP, delete, no_rest, put, put_with, with_queue, with_table};
+use crate::entries::{ROUND_TRIP, delete, no_delay, put, put_with, with_queue, with_table};
 use crate::log::Log;
 
-/// The service, but for one operation that is denied.
+/// The service, with one operation denied.
 #[derive(Debug, Clone)]
 struct Denying {
     operation: &'static str,
@@ -91,7 +91,7 @@ async fn duplicates_that_the_service_finds_are_written_in_order_and_never_at_the
         &without_describe_table(&simulator),
         "orders",
         with_duplicates(),
-        &no_rest(),
+        &no_delay(),
     )
     .await
     .unwrap();
@@ -153,12 +153,12 @@ async fn messages_without_the_ids_that_the_queue_wants_stop_the_delivery() {
     let (simulator, queue) = with_queue("orders.fifo");
     let messages = (0..20_000).map(|number| grouped(number, None));
     let error = Delivery::to_sqs(without_queue_attributes(&simulator), queue.url())
-        .options(no_rest())
+        .options(no_delay())
         .deliver(messages)
         .await
         .unwrap_err();
     assert_eq!((error.undelivered().len(), queue.len()), (20_000, 0));
-    // A thousand that were tried, and the calls in which the reason was looked for.
+    // A thousand that were tried, and the calls of the bisections.
     assert!(error.report.calls < 1_200, "{} calls", error.report.calls);
     let code = |cause: &Cause| match cause {
         Cause::Refused(fault) | Cause::Stopped(fault) => fault.code().to_owned(),
@@ -175,7 +175,7 @@ async fn messages_with_an_id_are_delivered_whatever_others_lack() {
     let has_id = |number: usize| number >= 500 && number.is_multiple_of(3);
     let messages = (0..1_000).map(|number| grouped(number, has_id(number).then(|| number.to_string())));
     let error = Delivery::to_sqs(without_queue_attributes(&simulator), queue.url())
-        .options(no_rest())
+        .options(no_delay())
         .deliver(messages)
         .await
         .unwrap_err();
@@ -200,7 +200,7 @@ async fn a_call_that_every_table_write_is_refused_for_stops_the_delivery() {
     let (simulator, table) = with_table();
     table.poison(|_| true);
     let client = without_describe_table(&simulator);
-    let error = deliver_batch_to_dynamo(&client, "orders", crate::entries::puts(30_000), &no_rest())
+    let error = deliver_batch_to_dynamo(&client, "orders", crate::entries::puts(30_000), &no_delay())
         .await
         .unwrap_err();
     assert_eq!(error.undelivered().len(), 30_000);
@@ -215,7 +215,7 @@ async fn the_log_says_which_permission_is_missing() {
     let log = Log::start();
     let (simulator, _table) = with_table();
     let client = without_describe_table(&simulator);
-    deliver_batch_to_dynamo(&client, "orders", with_duplicates(), &no_rest())
+    deliver_batch_to_dynamo(&client, "orders", with_duplicates(), &no_delay())
         .await
         .unwrap();
     let [lookup] = &log.of(LOOKUP)[..] else {

@@ -1,4 +1,4 @@
-//! A service on a socket that does with each request what it is told, down to the byte.
+//! A service on a socket with scripted answers, down to the byte.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::tcp::ReadHalf;
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the service does with a request, after it has read it: it answers with some bytes, and then …
+/// What the service does with a request after it was read: it answers with some bytes, and then …
 #[derive(Debug, Clone)]
 pub(crate) struct Does {
     pub(crate) answers: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) enum Then {
     Hangs,
 }
 
-/// The service. It takes every request for good before it answers.
+/// The service. It accepts every request before it answers.
 #[derive(Clone)]
 pub(crate) struct Raw {
     pub(crate) url: String,
@@ -34,8 +34,8 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// What it does with a request is chosen by the request's number, from 0, and its body. It runs in a thread of its own, so
-    /// that it outlasts any runtime of its clients.
+    /// The function gets the number of the request, from 0, and its body. The service runs in a thread of its own, so that
+    /// it outlives the runtimes of its clients.
     pub(crate) fn serving(chosen: impl Fn(usize, &str) -> Does + Send + Sync + 'static) -> Self {
         Self::serving_at("127.0.0.1:0".parse().unwrap(), chosen)
     }
@@ -69,7 +69,7 @@ impl Raw {
         service
     }
 
-    /// The bodies of all requests that it has taken.
+    /// The bodies of all requests that it has accepted.
     pub(crate) fn taken(&self) -> Vec<String> {
         self.taken.lock().unwrap().clone()
     }
@@ -95,7 +95,7 @@ where
                 taken.len() - 1
             };
             let Does { answers, then } = chosen(number, &body);
-            // The client may be gone already.
+            // The client may have closed the connection.
             _ = writer.write_all(&answers).await;
             _ = writer.flush().await;
             match then {

@@ -1,4 +1,4 @@
-//! Items read by their keys, and messages that a consumer is done with.
+//! Items that are read by their keys, and messages that a consumer deletes or hides.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -45,7 +45,7 @@ async fn items_come_in_the_order_of_their_keys_whatever_goes_wrong() {
     table.set_read_capacity(Capacity::per_second(500.0));
     let lost = InjectedFault::Dropped { applied: true };
     table.set_read_faults(Faults::none().unprocessed(0.1).calls(0.05, lost).throttled_calls(0.05));
-    // Some are asked for twice, and some are not there.
+    // Some keys occur twice, and some have no item.
     let asked: Vec<usize> = (0..2_500).map(|number| number * 7 % 1_100).collect();
     let keys = || asked.iter().map(|id| key(*id));
     let expected: Vec<Option<Item>> = asked.iter().map(|id| (*id < 1_000).then(|| item(*id))).collect();
@@ -72,7 +72,7 @@ async fn a_key_that_cannot_be_read_is_handed_back_and_the_others_are_read() {
     let simulator = Simulator::new(1);
     filled(&simulator, 10).await;
     let mut keys: Vec<Item> = (0..10).map(key).collect();
-    // The service refuses the call for it, so that it has to be found.
+    // The service refuses the call because of it, so a bisection has to find it.
     keys[3] = HashMap::from([("id".to_owned(), AttributeValue::S("3".to_owned()))]);
     let reads = Delivery::reading_from_dynamo(simulator.dynamo_client(), "orders");
     let error = reads.get(keys).await.unwrap_err();
@@ -90,7 +90,7 @@ async fn a_key_that_cannot_be_read_is_handed_back_and_the_others_are_read() {
     assert!(!shown.contains("item "), "{shown}");
 }
 
-/// Receipt handles of so many messages.
+/// Receipt handles of `count` messages.
 async fn received(simulator: &Simulator, url: &str, messages: usize) -> Vec<String> {
     let client = simulator.sqs_client();
     let entries = (0..messages).map(|number| {
@@ -130,7 +130,7 @@ async fn messages_are_hidden_for_as_long_as_was_said_last() {
     let simulator = Simulator::new(1);
     let queue = simulator.queue("orders", QueueOptions::default());
     let handles = received(&simulator, &queue.url(), 25).await;
-    // Each is hidden for a while, and then shown: the other way round none would be there.
+    // Each is hidden for a while and then visible; in the other order none would be visible.
     let timeouts = [Duration::from_secs(3_600), Duration::ZERO];
     let changes = timeouts.map(|timeout| handles.iter().map(move |handle| VisibilityChange::new(handle, timeout)));
     let client = simulator.sqs_client();

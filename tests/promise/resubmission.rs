@@ -1,4 +1,4 @@
-//! Only what was not accepted is sent again.
+//! Only entries that were not accepted are sent again.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -7,9 +7,9 @@ use aws_batch_delivery::{Cause, DeliveryOptions, Progress, deliver_batch_to_dyna
 use aws_batch_simulator::{Acknowledgement, Action, Capacity, InjectedFault, Record, Simulator};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::entries::{delete, message, messages, no_rest, one_by_one, put, puts, with_queue, with_table};
+use crate::entries::{delete, message, messages, no_delay, one_at_a_time, put, puts, with_queue, with_table};
 
-/// The entries of a call, in words that do not depend on their order.
+/// The entries of a call, independent of their order.
 fn sent_in(records: &[Record], call: u64) -> Vec<(Action, String)> {
     let of_call = records.iter().filter(|record| record.call == call);
     let mut sent: Vec<_> = of_call.map(|record| (record.action, record.key.to_string())).collect();
@@ -23,7 +23,7 @@ async fn leftovers_are_topped_up_with_fresh_writes() {
     table.keep_journal();
     table.script([InjectedFault::Unprocessed(6)]);
     let client = simulator.dynamo_client();
-    let report = deliver_batch_to_dynamo(&client, "orders", puts(80), &one_by_one())
+    let report = deliver_batch_to_dynamo(&client, "orders", puts(80), &one_at_a_time())
         .await
         .unwrap();
     assert_eq!((report.calls, report.resubmitted, report.throttled), (4, 6, 6));
@@ -42,7 +42,7 @@ async fn exactly_what_failed_is_sent_again_puts_as_puts_and_deletes_as_deletes()
     table.script([InjectedFault::Unprocessed(2)]);
     let writes = [put("a"), delete("b"), put("c"), delete("d")];
     let client = simulator.dynamo_client();
-    deliver_batch_to_dynamo(&client, "orders", writes, &one_by_one())
+    deliver_batch_to_dynamo(&client, "orders", writes, &one_at_a_time())
         .await
         .unwrap();
     let journal = table.journal();
@@ -60,7 +60,7 @@ async fn ten_retries_are_eleven_attempts() {
     let (simulator, table) = with_table();
     table.set_capacity(Capacity::none());
     let client = simulator.dynamo_client();
-    let error = deliver_batch_to_dynamo(&client, "orders", puts(25), &no_rest().retries(10))
+    let error = deliver_batch_to_dynamo(&client, "orders", puts(25), &no_delay().retries(10))
         .await
         .unwrap_err();
     assert_eq!((table.statistics().calls, error.undelivered().len()), (11, 25));
@@ -84,7 +84,7 @@ async fn an_entry_that_tops_up_a_chunk_has_its_full_count_of_retries() {
         InjectedFault::None,
     ]);
     let client = simulator.dynamo_client();
-    let error = deliver_batch_to_dynamo(&client, "orders", puts(49), &one_by_one().retries(2))
+    let error = deliver_batch_to_dynamo(&client, "orders", puts(49), &one_at_a_time().retries(2))
         .await
         .unwrap_err();
     assert_eq!((error.undelivered().len(), error.undelivered()[0].attempts), (1, 3));
@@ -96,7 +96,7 @@ async fn a_throttled_call_is_sent_again_as_a_whole() {
     let (simulator, table) = with_table();
     table.script([InjectedFault::Throttle]);
     let client = simulator.dynamo_client();
-    let report = deliver_batch_to_dynamo(&client, "orders", puts(25), &no_rest())
+    let report = deliver_batch_to_dynamo(&client, "orders", puts(25), &no_delay())
         .await
         .unwrap();
     assert_eq!((report.calls, report.resubmitted, table.len()), (2, 25, 25));
@@ -110,7 +110,7 @@ async fn a_missing_permission_stops_the_delivery_and_what_was_delivered_stays_de
         InjectedFault::error(400, "AccessDeniedException", false),
     ]);
     let client = simulator.dynamo_client();
-    let error = deliver_batch_to_dynamo(&client, "orders", puts(100), &one_by_one())
+    let error = deliver_batch_to_dynamo(&client, "orders", puts(100), &one_at_a_time())
         .await
         .unwrap_err();
     assert_eq!((error.report.delivered, error.report.undelivered), (25, 75));
@@ -151,24 +151,24 @@ async fn a_code_decides_and_not_whom_the_service_blames() {
     let (simulator, queue) = with_queue("orders");
     queue.script([InjectedFault::failed(3, "RequestThrottled", true)]);
     let client = simulator.sqs_client();
-    let report = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest())
+    let report = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_delay())
         .await
         .unwrap();
     assert_eq!((report.calls, report.resubmitted, report.throttled), (2, 3, 3));
 
     queue.script([InjectedFault::failed(3, "InvalidMessageContents", false)]);
-    let error = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest())
+    let error = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_delay())
         .await
         .unwrap_err();
     assert_eq!((error.report.calls, error.undelivered().len()), (1, 3));
     assert!(matches!(&error.undelivered()[0].cause, Cause::Refused(fault) if fault.code() == "InvalidMessageContents"));
 }
 
-/// Sends ten messages of which the first call meets the fault. Returns how many were sent again.
+/// Sends ten messages with this fault in the first call. Returns how many were sent again.
 async fn resubmitted_after(fault: InjectedFault) -> u64 {
     let (simulator, queue) = with_queue("orders");
     queue.script([fault]);
-    let report = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), messages(10), &no_rest())
+    let report = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), messages(10), &no_delay())
         .await
         .unwrap();
     let bodies: std::collections::HashSet<_> = queue.messages().into_iter().map(|message| message.body).collect();
@@ -197,7 +197,7 @@ async fn an_answer_that_cannot_be_read_leaves_its_entries_marked() {
     let (simulator, queue) = with_queue("orders");
     queue.script([InjectedFault::Garbage { applied: true }]);
     let client = simulator.sqs_client();
-    let error = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest().retries(0))
+    let error = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_delay().retries(0))
         .await
         .unwrap_err();
     assert_eq!(error.undelivered().len(), 10);
@@ -216,7 +216,7 @@ async fn callers_ids_may_repeat_or_be_invalid_and_come_back_as_they_were() {
     let ids = ["same", "same", "", "with space", "ö", "same", "x", "y", "z", "same"];
     let entries: Vec<_> = ids.iter().map(|id| message(*id, format!("body of {id}"))).collect();
     let client = simulator.sqs_client();
-    let error = deliver_batch_to_sqs(&client, queue.url(), entries.clone(), &no_rest())
+    let error = deliver_batch_to_sqs(&client, queue.url(), entries.clone(), &no_delay())
         .await
         .unwrap_err();
     let handed_back: Vec<_> = error
@@ -226,7 +226,7 @@ async fn callers_ids_may_repeat_or_be_invalid_and_come_back_as_they_were() {
         .collect();
     assert_eq!(handed_back, entries);
 
-    deliver_batch_to_sqs(&client, queue.url(), handed_back, &no_rest())
+    deliver_batch_to_sqs(&client, queue.url(), handed_back, &no_delay())
         .await
         .unwrap();
     assert_eq!(queue.messages().len(), 10);
@@ -248,7 +248,7 @@ async fn a_write_whose_answer_was_lost_is_sent_again_and_the_table_ends_the_same
         let (simulator, table) = with_table();
         table.script([fault]);
         let client = simulator.dynamo_client();
-        let report = deliver_batch_to_dynamo(&client, "orders", puts(25), &no_rest())
+        let report = deliver_batch_to_dynamo(&client, "orders", puts(25), &no_delay())
             .await
             .unwrap();
         assert_eq!((report.calls, report.resubmitted, table.len()), (2, 25, 25));
@@ -266,7 +266,7 @@ async fn a_fifo_message_whose_answer_was_lost_is_in_the_queue_once() {
             .message_group_id("g")
             .message_deduplication_id("d");
         let client = simulator.sqs_client();
-        let report = deliver_batch_to_sqs(&client, queue.url(), [entry.build().unwrap()], &no_rest())
+        let report = deliver_batch_to_sqs(&client, queue.url(), [entry.build().unwrap()], &no_delay())
             .await
             .unwrap();
         assert_eq!((report.calls, queue.messages().len()), (2, 1));
@@ -278,7 +278,7 @@ async fn without_retries_each_chunk_is_sent_once() {
     let (simulator, table) = with_table();
     table.set_capacity(Capacity::none());
     let client = simulator.dynamo_client();
-    let error = deliver_batch_to_dynamo(&client, "orders", puts(100), &no_rest().retries(0))
+    let error = deliver_batch_to_dynamo(&client, "orders", puts(100), &no_delay().retries(0))
         .await
         .unwrap_err();
     assert_eq!((table.statistics().calls, error.undelivered().len()), (4, 100));
@@ -292,7 +292,7 @@ async fn codes_in_the_older_spelling_mean_the_same() {
         simulator.set_query_errors(older);
         queue.script([InjectedFault::error(403, "RequestThrottled", false)]);
         let client = simulator.sqs_client();
-        let report = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_rest())
+        let report = deliver_batch_to_sqs(&client, queue.url(), messages(10), &no_delay())
             .await
             .unwrap();
         assert_eq!((report.calls, report.throttled), (2, 10));

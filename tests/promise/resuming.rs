@@ -1,4 +1,4 @@
-//! A load that was interrupted goes on where its report says.
+//! An interrupted load continues where its report says.
 
 use std::time::Duration;
 
@@ -8,24 +8,25 @@ use futures::{StreamExt, stream};
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::entries::{ROUND_TRIP, no_rest, put_with, with_table};
+use crate::entries::{ROUND_TRIP, no_delay, put_with, with_table};
+use crate::paused::paused;
 
 const WRITES: u64 = 400;
 
-/// Version after version of a few keys.
+/// Several versions of a few keys.
 fn write(number: u64, keys: u64) -> WriteRequest {
     let version = AttributeValue::N(number.to_string());
     put_with(format!("{}", number % keys), "version", version)
 }
 
-/// Delivers a stream, for the time of a few calls at once, and goes on where each report says.
+/// Delivers a stream, a few calls at a time, and continues where each report says.
 async fn interrupted(keys: u64, round_trips: u32, last_write_wins: bool) -> Report {
     let (simulator, table) = with_table();
     table.keep_journal();
     let (mut position, mut handed_back) = (0, Vec::<WriteRequest>::new());
     let mut total = Report::default();
     loop {
-        let options = no_rest()
+        let options = no_delay()
             .concurrency(2)
             .deadline(Instant::now() + ROUND_TRIP * round_trips);
         let options = if last_write_wins {
@@ -41,7 +42,7 @@ async fn interrupted(keys: u64, round_trips: u32, last_write_wins: bool) -> Repo
             read += 1;
             write(number, keys)
         }));
-        // What was handed back is older, so it goes first.
+        // The entries that were handed back are older, so they go first.
         let again = handed_back.len() as u64;
         let entries = stream::iter(std::mem::take(&mut handed_back)).chain(rest);
         let report = match delivery.deliver_stream(entries).await {
@@ -80,8 +81,7 @@ proptest! {
 
     #[test]
     fn a_stream_that_is_interrupted_again_and_again_is_delivered_once(keys in 1_u64..60, round_trips in 2_u32..6, wins: bool) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        let total = runtime.block_on(interrupted(keys, round_trips, wins));
+        let total = paused(interrupted(keys, round_trips, wins));
         prop_assert_eq!(total.superseded > 0, wins);
     }
 }
@@ -90,7 +90,7 @@ proptest! {
 async fn a_batch_is_finished_however_early_it_ends() {
     let (simulator, _table) = with_table();
     for wins in [false, true] {
-        let options = no_rest().concurrency(1).deadline(Instant::now() + ROUND_TRIP * 2);
+        let options = no_delay().concurrency(1).deadline(Instant::now() + ROUND_TRIP * 2);
         let options = if wins { options.last_write_wins() } else { options };
         let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
             .options(options)
@@ -108,7 +108,7 @@ async fn a_report_of_an_interrupted_stream_says_where_to_go_on() {
     let (simulator, _table) = with_table();
     let deadline = Instant::now() + Duration::from_secs(1);
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
-        .options(no_rest().deadline(deadline))
+        .options(no_delay().deadline(deadline))
         .key("id");
     // All that was read is delivered when the deadline comes.
     let writes = stream::iter((0..50).map(|number| write(number, 50))).chain(stream::pending());
@@ -119,7 +119,7 @@ async fn a_report_of_an_interrupted_stream_says_where_to_go_on() {
     );
     let said = report.to_string();
     assert!(
-        said.ends_with("; the input was not read to its end, it goes on at position 50"),
+        said.ends_with("; the input was not read to its end, continue at position 50"),
         "{said}"
     );
 }

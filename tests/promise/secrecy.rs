@@ -1,4 +1,4 @@
-//! No message of this crate shows what is in an entry, and no event, span or target an account id.
+//! No message of this crate shows the content of an entry, and no event, span or target shows an account id.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::Instant;
 
-use crate::entries::{message, no_rest, put_with, with_queue, with_table};
+use crate::entries::{message, no_delay, put_with, with_queue, with_table};
 use crate::log::Log;
 
 const SECRET: &str = "hunter2";
 
-/// Everything that the error says of itself, `Display` and `Debug`.
+/// Everything that the error shows: `Display` and `Debug`.
 fn said<E>(error: &DeliveryError<E>) -> String {
     let causes = error
         .undelivered()
@@ -36,7 +36,7 @@ async fn errors_do_not_show_what_is_in_an_entry() {
         put_with("a", "password", AttributeValue::S(SECRET.into())),
         put_with("b", "password", AttributeValue::N(SECRET.into())),
     ];
-    let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", writes, &no_rest())
+    let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", writes, &no_delay())
         .await
         .unwrap_err();
     assert_eq!(error.undelivered().len(), 2);
@@ -45,7 +45,7 @@ async fn errors_do_not_show_what_is_in_an_entry() {
     let (simulator, queue) = with_queue("orders");
     queue.script([InjectedFault::failed(1, "InvalidMessageContents", true)]);
     let entries = [message("a", SECRET), message("b", format!("{SECRET}\u{7}"))];
-    let error = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), entries, &no_rest())
+    let error = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), entries, &no_delay())
         .await
         .unwrap_err();
     assert_eq!(error.undelivered().len(), 2);
@@ -72,7 +72,7 @@ fn what_shows_a_target_does_not_show_its_account() {
 fn logged(log: &Log) -> String {
     let mut spans = log.spans();
     for span in &mut spans {
-        // The simulator's first one has as many zeros in a row as its account id.
+        // The first id of the simulator has as many zeros in a row as its account id.
         span.fields.remove("aws.request_id");
     }
     assert!(
@@ -99,7 +99,7 @@ async fn events_and_spans_show_neither_what_is_in_an_entry_nor_an_account_id() {
         .unwrap_err();
     assert_eq!(log.of(STALLED)[0].field("destination"), "dynamodb/orders");
     assert!(!log.of(STALLED)[0].field("code").is_empty());
-    // Not there under this name, or there: either way its account is not logged.
+    // Whether it exists or not under this name: its account is not logged.
     _ = deliver_batch_to_dynamo(&simulator.dynamo_client(), arn, writes, &options).await;
 
     let (simulator, queue) = with_queue("orders.fifo");

@@ -1,4 +1,5 @@
-//! Calls that cannot be made: a delivery waits for as long as its entries have time, and stops for what never passes.
+//! Calls that cannot be made: a delivery waits as long as its entries may be tried, and stops at once for permanent
+//! reasons.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -17,14 +18,14 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use tokio::time::Instant;
 
 use crate::answers::ok;
-use crate::entries::{ROUND_TRIP, no_rest, put, puts, with_table};
+use crate::entries::{ROUND_TRIP, no_delay, put, puts, with_table};
 use crate::raw::{Does, Raw, Then};
 
 fn credentials() -> Credentials {
     Credentials::new("key", "secret", None, None, "test")
 }
 
-/// Credentials that cannot be fetched for a while, and how often that was tried meanwhile.
+/// Credentials that cannot be fetched for a while, and the number of attempts meanwhile.
 fn away(from: Instant, hiccup: Duration) -> (SharedCredentialsProvider, Arc<AtomicUsize>) {
     let tried = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&tried);
@@ -41,8 +42,8 @@ fn away(from: Instant, hiccup: Duration) -> (SharedCredentialsProvider, Arc<Atom
     (SharedCredentialsProvider::new(provider), tried)
 }
 
-/// How long it takes to deliver some seconds of writes with so many calls in flight, when credentials are away after a while
-/// for some time; and how often they were asked for in vain.
+/// The duration of a delivery of some seconds when the credentials become unavailable for some time, and the number of
+/// failed attempts to fetch them.
 async fn taken(calls: usize, starts: Duration, hiccup: Duration) -> (Duration, usize) {
     const WRITES: usize = 4_000;
     let simulator = Simulator::new(42);
@@ -74,7 +75,7 @@ async fn credentials_that_are_away_for_a_while_cost_that_while() {
                 let shown = format!("{calls} calls, {hiccup:?} away after {starts:?}: {took:?}, {tried} tries");
                 assert!(took <= clean + hiccup + Duration::from_secs(5), "{shown}");
                 assert!(tried > 0, "{shown}");
-                // All that are in flight, and then a probe now and then.
+                // All calls in flight, and then single probes.
                 let probes = 8 + usize::try_from(hiccup.as_secs()).unwrap();
                 assert!(tried <= calls + probes, "{shown}");
             }
@@ -159,7 +160,7 @@ async fn credentials_that_are_gone_do_not_stop_a_delivery_that_had_some() {
         .region(Region::new("eu-central-1"))
         .identity_cache(IdentityCache::no_cache())
         .credentials_provider(provider);
-    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").options(no_rest().concurrency(2));
+    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").options(no_delay().concurrency(2));
     assert_eq!(delivery.deliver(puts(500)).await.unwrap().delivered, 500);
     assert_eq!(table.items().len(), 500);
 }
@@ -201,7 +202,7 @@ async fn a_service_that_is_not_up_yet_is_waited_for() {
     let address = reserved.local_addr().unwrap();
     drop(reserved);
     let client = client_of(&format!("http://{address}"));
-    let delivery = Delivery::to_dynamo(client, "orders").key("id").options(no_rest());
+    let delivery = Delivery::to_dynamo(client, "orders").key("id").options(no_delay());
     let outcome = tokio::spawn(async move { delivery.deliver([put("a")]).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
     let service = Raw::serving_at(address, |_, _| ok());

@@ -31,7 +31,7 @@ async fn one_wave_of_throttles_is_one_increase() {
     }
 }
 
-/// Two deliveries of 1,000 puts to a table that is out of order for 10 s. Returns how many calls the table had to turn away.
+/// Two deliveries of 1,000 puts to a table that fails for 10 s. Returns how many calls the table rejected.
 async fn calls_turned_away(first: DeliveryOptions, second: DeliveryOptions) -> u64 {
     let (simulator, table) = with_table();
     table.set_capacity(Capacity::none());
@@ -64,7 +64,7 @@ async fn two_deliveries_with_one_strategy_are_paced_together_and_with_two_they_a
     assert_eq!(turned_away.await, 20);
 }
 
-/// Lets one call a second go, whichever worker asks.
+/// Permits one call a second, whichever worker asks.
 #[derive(Default)]
 struct OneCallPerSecond {
     last: Mutex<Option<Instant>>,

@@ -1,15 +1,13 @@
 //! A delivery, its calls and their requests as spans.
 
-use std::time::Duration;
-
 use aws_batch_delivery::events::{CALL, DELIVERY, REQUEST};
-use aws_batch_delivery::{Delivery, deliver_batch_to_dynamo, deliver_batch_to_sqs};
-use aws_batch_simulator::{IndexOptions, InjectedFault, KeyType, Simulator, TableOptions, Throughput};
+use aws_batch_delivery::{deliver_batch_to_dynamo, deliver_batch_to_sqs};
+use aws_batch_simulator::InjectedFault;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use tokio::time::sleep;
 
-use crate::entries::{messages, one_by_one, put_with, puts, text, with_queue, with_table};
+use crate::entries::{messages, one_at_a_time, puts, with_queue, with_table};
 use crate::log::{Log, Traced};
+use crate::throttling::overload;
 
 const REASON: &str = "IndexWriteProvisionedThroughputExceeded on table/orders/index/by_customer";
 const CODE: &str = "ProvisionedThroughputExceededException";
@@ -33,7 +31,7 @@ fn of<'a>(spans: &'a [Traced], target: &str) -> Vec<(&'a Traced, Option<&'a Trac
 async fn a_delivery_its_calls_and_their_requests_are_spans_in_each_other() {
     let log = Log::start();
     let (simulator, _table) = with_table();
-    deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", puts(30), &one_by_one())
+    deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", puts(30), &one_at_a_time())
         .await
         .unwrap();
     let spans = log.spans();
@@ -87,17 +85,7 @@ async fn a_delivery_its_calls_and_their_requests_are_spans_in_each_other() {
 #[tokio::test(start_paused = true)]
 async fn the_spans_of_a_throttled_load_name_the_index_at_fault() {
     let log = Log::start();
-    let simulator = Simulator::new(42);
-    let index = IndexOptions::key("customer", KeyType::S).throughput(Throughput::provisioned(10.0));
-    simulator.table(
-        "orders",
-        TableOptions::key("id", KeyType::S).index("by_customer", index),
-    );
-    sleep(Duration::from_secs(1)).await;
-    let items = (0..30).map(|id| put_with(format!("{id}"), "customer", text("c")));
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").key("id");
-    let options = one_by_one().retries(1);
-    delivery.options(options).deliver(items).await.unwrap_err();
+    overload().await;
 
     let spans = log.spans();
     assert_fields(
@@ -131,7 +119,7 @@ async fn a_request_to_a_queue_has_the_names_of_messaging() {
     let log = Log::start();
     let (simulator, queue) = with_queue("orders");
     queue.script([InjectedFault::error(500, "InternalError", false)]);
-    deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), messages(10), &one_by_one())
+    deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), messages(10), &one_at_a_time())
         .await
         .unwrap();
     let spans = log.spans();
@@ -168,7 +156,7 @@ async fn what_is_asked_before_the_first_call_is_in_the_delivery() {
     let (simulator, queue) = with_queue("orders.fifo");
     let entry = SendMessageBatchRequestEntry::builder().id("a").message_body("a");
     let entry = entry.message_group_id("a").build().unwrap();
-    deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), [entry], &one_by_one())
+    deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), [entry], &one_at_a_time())
         .await
         .unwrap();
     let spans = log.spans();

@@ -1,4 +1,4 @@
-//! What the log says of an endpoint that is dead.
+//! The log of a delivery to a dead endpoint.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn table() -> Delivery<DynamoTable> {
     Delivery::to_dynamo(aws_sdk_dynamodb::Client::from_conf(config.build()), "orders")
 }
 
-/// Delivers for 30 s in vain, and looks at the warnings.
+/// Delivers for 30 s without success, and reads the warnings.
 async fn assert_warned_of_no_connection<T: BatchTarget>(delivery: Delivery<T>, entries: Vec<T::Entry>, name: &str) {
     let log = Log::start();
     let options = DeliveryOptions::default().deadline(Instant::now() + Duration::from_secs(30));
@@ -48,7 +48,7 @@ async fn assert_warned_of_no_connection<T: BatchTarget>(delivery: Delivery<T>, e
         assert_eq!((warning.level, warning.field("destination")), (Level::WARN, name));
         assert_eq!(warning.field("code"), "no connection");
     }
-    // No permission is advised.
+    // The warning does not advise to grant a permission.
     assert!(log.of(LOOKUP).iter().all(|lookup| lookup.level == Level::DEBUG));
 }
 

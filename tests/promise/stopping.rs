@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use aws_batch_simulator::InjectedFault;
 
-use crate::entries::{ROUND_TRIP, no_rest, puts, with_table};
+use crate::entries::{ROUND_TRIP, no_delay, puts, with_table};
 
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -23,7 +23,7 @@ async fn deliver_until(
         InjectedFault::None,
         InjectedFault::Hung { applied: true },
     ]);
-    let options = stop(no_rest().concurrency(4).grace(GRACE));
+    let options = stop(no_delay().concurrency(4).grace(GRACE));
     let started = Instant::now();
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", puts(1_000), &options)
         .await
@@ -32,7 +32,7 @@ async fn deliver_until(
 
     assert_eq!(error.report.delivered + error.report.undelivered, 1_000);
     assert_eq!(error.undelivered().len() as u64, error.report.undelivered);
-    // The hung call was applied, although no answer told so.
+    // The hung call was applied, although no answer confirmed it.
     assert_eq!(table.len() as u64, error.report.delivered + 25);
     (error, took)
 }
@@ -84,7 +84,7 @@ async fn cancelled_before_the_start_it_sends_nothing() {
     let (simulator, table) = with_table();
     let token = CancellationToken::new();
     token.cancel();
-    let options = no_rest().cancellation(token);
+    let options = no_delay().cancellation(token);
     let error = deliver_batch_to_dynamo(&simulator.dynamo_client(), "orders", puts(100), &options)
         .await
         .unwrap_err();

@@ -4,7 +4,7 @@ use aws_batch_delivery::targets::dynamo::TableWrite;
 use aws_batch_delivery::{Cause, Delivery};
 use aws_batch_simulator::{InjectedFault, KeyType, Simulator, TableOptions};
 
-use crate::entries::{delete, no_rest, one_by_one, put, puts};
+use crate::entries::{delete, no_delay, one_at_a_time, put, puts};
 
 #[tokio::test(start_paused = true)]
 async fn calls_mix_tables_and_leftovers_return_to_their_own() {
@@ -18,7 +18,7 @@ async fn calls_mix_tables_and_leftovers_return_to_their_own() {
         .into_iter()
         .flat_map(|put| tables.map(|table| TableWrite::new(table, put.clone())));
     let report = Delivery::to_dynamo_tables(simulator.dynamo_client(), tables)
-        .options(one_by_one())
+        .options(one_at_a_time())
         .deliver(writes)
         .await
         .unwrap();
@@ -37,7 +37,7 @@ async fn a_key_has_its_order_in_each_table() {
         TableWrite::new("orders", delete("a")),
     ];
     let report = Delivery::to_dynamo_tables(simulator.dynamo_client(), ["orders", "customers"])
-        .options(no_rest())
+        .options(no_delay())
         .deliver(writes)
         .await
         .unwrap();
@@ -51,7 +51,7 @@ async fn a_write_to_another_table_is_handed_back_unsent() {
     simulator.table("orders", TableOptions::key("id", KeyType::S));
     let writes = [TableWrite::new("orders", put("a")), TableWrite::new("others", put("a"))];
     let error = Delivery::to_dynamo_tables(simulator.dynamo_client(), ["orders"])
-        .options(no_rest())
+        .options(no_delay())
         .deliver(writes)
         .await
         .unwrap_err();

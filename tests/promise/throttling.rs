@@ -1,4 +1,4 @@
-//! Which limit of a table a delivery has passed, as it is told afterwards.
+//! The limit of a table that a delivery has exceeded, as reported afterwards.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use aws_batch_simulator::{IndexOptions, KeyType, Simulator, TableOptions, Throug
 use aws_sdk_dynamodb::types::WriteRequest;
 use tokio::time::sleep;
 
-use crate::entries::{one_by_one, put_with, text};
+use crate::entries::{one_at_a_time, put_with, text};
 use crate::log::Log;
 
 const REASON: &str = "IndexWriteProvisionedThroughputExceeded";
 const RESOURCE: &str = "table/orders/index/by_customer";
 
-/// Writes 30 items to a table one of whose indexes takes 10 units a second, and tries each twice.
-async fn overload() -> DeliveryError<WriteRequest> {
+/// Writes 30 items to a table of which one index accepts 10 units a second, and tries each twice.
+pub(crate) async fn overload() -> DeliveryError<WriteRequest> {
     let simulator = Simulator::new(42);
     let index = IndexOptions::key("customer", KeyType::S).throughput(Throughput::provisioned(10.0));
     simulator.table(
@@ -25,7 +25,7 @@ async fn overload() -> DeliveryError<WriteRequest> {
     sleep(Duration::from_secs(1)).await;
     let items = (0..30).map(|id| put_with(format!("{id}"), "customer", text("c")));
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").key("id");
-    let options = one_by_one().retries(1);
+    let options = one_at_a_time().retries(1);
     delivery.options(options).deliver(items).await.unwrap_err()
 }
 

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemInput;
 use aws_sdk_sqs::operation::send_message_batch::SendMessageBatchInput;
 
-use crate::entries::{messages, no_rest, puts, with_queue, with_table};
+use crate::entries::{messages, no_delay, puts, with_queue, with_table};
 
 /// Counts the entries of each call that it sees.
 #[derive(Debug, Clone, Default)]
@@ -58,7 +58,7 @@ async fn an_interceptor_sees_the_writes_of_every_call() {
     let client = aws_sdk_dynamodb::Client::from_conf(config.build());
     let delivery = Delivery::to_dynamo(client, "orders")
         .key("id")
-        .options(no_rest().concurrency(1));
+        .options(no_delay().concurrency(1));
     let report = delivery.deliver(puts(60)).await.unwrap();
     assert_eq!((report.delivered, table.len()), (60, 60));
     assert_eq!(watcher.calls(), [25, 25, 10]);
@@ -74,7 +74,7 @@ async fn an_interceptor_sees_the_messages_of_every_call() {
         .to_builder()
         .interceptor(watcher.clone());
     let client = aws_sdk_sqs::Client::from_conf(config.build());
-    let options = no_rest().concurrency(1);
+    let options = no_delay().concurrency(1);
     let report = deliver_batch_to_sqs(&client, queue.url(), messages(25), &options)
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! What is logged, for looking at.
+//! Records the events and spans of a test.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -19,7 +19,7 @@ pub(crate) struct Logged {
 }
 
 impl Logged {
-    /// A field of the event; empty where it has none of that name.
+    /// A field of the event; empty if it has none of this name.
     pub(crate) fn field(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", String::as_str)
     }
@@ -29,13 +29,13 @@ impl Logged {
 #[derive(Debug, Clone)]
 pub(crate) struct Traced {
     pub(crate) target: &'static str,
-    /// The place of the span that it is in.
+    /// The index of the span that it is in.
     pub(crate) parent: Option<usize>,
     pub(crate) fields: BTreeMap<&'static str, String>,
 }
 
 impl Traced {
-    /// A field of the span; empty where nothing was recorded.
+    /// A field of the span; empty if nothing was recorded.
     pub(crate) fn field(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", String::as_str)
     }
@@ -45,16 +45,16 @@ impl Traced {
 struct Seen {
     events: Vec<Logged>,
     spans: Vec<Traced>,
-    /// The places of the spans that the thread is in.
+    /// The indices of the spans that the thread is in.
     entered: Vec<usize>,
     metadata: Vec<&'static Metadata<'static>>,
 }
 
-/// As long as there is only one subscriber, `tracing` asks only that of the thread in which an event or span comes up first,
-/// and another test's thread has none: then it would be off for all.
+/// With a single subscriber, `tracing` asks only the subscriber of the thread in which an event or span occurs first. If
+/// that thread belongs to another test without a subscriber, the event would be disabled for all tests.
 static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
 
-/// The events and spans of this crate that the current thread logs, as long as this is held.
+/// Records the events and spans of this crate on the current thread, until it is dropped.
 pub(crate) struct Log {
     seen: Arc<Mutex<Seen>>,
     _guard: DefaultGuard,

@@ -1,9 +1,11 @@
-//! Values of the caller's own go in, and what is not delivered comes back as such.
+//! Values of the caller are delivered, and handed back as they were.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod messages;
 mod orders;
+#[path = "../support/paused.rs"]
+mod paused;
 mod unserializable;
 
 use std::time::Duration;

@@ -47,7 +47,7 @@ async fn values_become_entries_of_any_kind() {
                 .message_group_id(account.to_string())
                 .build()
         });
-    // Throttled and in doubt: the ids that the messages were given stay theirs.
+    // Throttled and in doubt: the messages keep the ids that they were given.
     queue.script([InjectedFault::Dropped { applied: true }, InjectedFault::Throttle]);
     let sent: Vec<_> = (0..40).map(|number| (number % 4, number)).collect();
     assert_eq!(events.deliver(sent).await.unwrap().delivered, 40);

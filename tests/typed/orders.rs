@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::paused::paused;
 use crate::shop;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,18 +77,12 @@ fn any_orders() -> impl Strategy<Value = Vec<Order>> {
     (0..120_usize).prop_flat_map(|count| (0..count).map(any_order).collect::<Vec<_>>())
 }
 
-/// A run of its own, in paused time.
-fn run<F: Future>(run: F) -> F::Output {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    runtime.enable_all().start_paused(true).build().unwrap().block_on(run)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn every_value_is_read_back_as_it_was_or_handed_back_as_it_was(orders in any_orders(), unprocessed in 0..8_usize) {
-        let (stored, handed_back) = run(async {
+        let (stored, handed_back) = paused(async {
             let (simulator, table, delivery) = shop();
             table.script([InjectedFault::Unprocessed(unprocessed), InjectedFault::Throttle]);
             let ended = delivery.put_items().deliver(orders.clone()).await;

@@ -1,4 +1,4 @@
-//! Values that do not become entries.
+//! Values that cannot be converted into entries.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -27,7 +27,7 @@ impl Serialize for Picky {
     }
 }
 
-/// The even ones are delivered, the odd ones handed back, in their places, by a message that does not quote them.
+/// The even ones are delivered, the odd ones handed back in their positions, with a message that does not quote them.
 fn assert_picked(error: &DeliveryError<Picky>, count: u64) {
     let handed_back: Vec<_> = error
         .undelivered()
@@ -46,7 +46,7 @@ fn assert_picked(error: &DeliveryError<Picky>, count: u64) {
     assert_eq!(
         error.to_string(),
         format!(
-            "{} of {count} entries were not delivered: {} × not sent: typed::unserializable::Picky could not be made into an entry",
+            "{} of {count} entries were not delivered: {} × not sent: typed::unserializable::Picky could not be converted into an entry",
             odd.len(),
             odd.len()
         )
@@ -74,7 +74,7 @@ async fn what_cannot_be_serialized_is_handed_back_alone() {
         12,
     );
     assert_eq!((table.len(), progress.snapshot().undelivered), (6, 12));
-    // None of a long input becomes an entry.
+    // No value of a long input can be converted.
     let odd = std::iter::repeat_n(Picky(1), 1_000);
     let error = orders.deliver_stream(stream::iter(odd)).await.unwrap_err();
     assert_eq!((error.report.calls, error.undelivered().len()), (0, 1_000));
@@ -127,7 +127,7 @@ async fn each_task_of_a_producer_hears_of_its_own_value() {
             }
         }
     }
-    // One whose receipt was dropped waits for the close.
+    // The value whose receipt was dropped is returned by `close`.
     drop(producer.enqueue(Picky(15)).await.unwrap());
     producer.flush().await;
     let error = producer.close().await.unwrap_err();
@@ -153,7 +153,7 @@ async fn a_flush_hurries_what_was_sent_before_it_also_when_some_values_became_no
     }
     producer.flush().await;
     assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
-    // What comes after the flush lingers again.
+    // Entries after the flush linger again.
     assert_eq!(
         producer.send(Picky(20)).await.unwrap(),
         Fate::Delivered(Acknowledgement::default())

@@ -7,11 +7,11 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection,
 use aws_batch_delivery::{Cause, Delivery, InvalidEntry};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, Numbers, accept, no_rest, one_at_a_time};
+use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time};
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_the_target_loses_no_entry_and_is_reported() {
-    let (target, _) = Numbers::answering(|number, chunk| {
+    let (target, _) = numbers(|number, chunk| {
         if number == 2 {
             panic!("out of ink")
         } else {
@@ -58,7 +58,7 @@ async fn a_call_that_takes_too_long_is_made_again() {
     }
     let started = Instant::now();
     let report = Delivery::new(Stuck(AtomicUsize::new(0)))
-        .options(no_rest().attempt_timeout(Duration::from_secs(3)))
+        .options(no_delay().attempt_timeout(Duration::from_secs(3)))
         .deliver(0..4)
         .await
         .unwrap();
@@ -66,7 +66,7 @@ async fn a_call_that_takes_too_long_is_made_again() {
     assert_eq!(started.elapsed(), Duration::from_secs(3));
 }
 
-/// Answers that no call can be made, until that moment.
+/// Answers that no call can be made, until a certain moment.
 fn unmade_until(moment: Instant) -> impl Fn(usize, &[usize]) -> Answer {
     move |_, chunk| {
         if Instant::now() < moment {
@@ -81,9 +81,9 @@ fn unmade_until(moment: Instant) -> impl Fn(usize, &[usize]) -> Answer {
 async fn one_call_with_one_entry_at_a_time_finds_out_whether_calls_can_be_made_again() {
     let hiccup = Duration::from_mins(1);
     let started = Instant::now();
-    let (target, calls) = Numbers::answering(unmade_until(started + hiccup));
+    let (target, calls) = numbers(unmade_until(started + hiccup));
     let report = Delivery::new(target)
-        .options(no_rest().retries(0))
+        .options(no_delay().retries(0))
         .deliver(vec![1; 10_000])
         .await
         .unwrap();
@@ -95,13 +95,13 @@ async fn one_call_with_one_entry_at_a_time_finds_out_whether_calls_can_be_made_a
     assert_eq!(alone, 16, "those in flight together fail together");
     let probes = calls[alone..].iter().take_while(|call| call.len() == 1).count();
     assert!((20..60).contains(&probes), "{probes} probes");
-    // All of that are probes, and then all others.
+    // The calls of that time are probes; then all other entries follow.
     assert_eq!(calls.len(), alone + probes + (10_000 - 1usize).div_ceil(4));
 }
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_cannot_be_made_for_as_long_as_an_entry_has_hand_all_entries_back() {
-    let (target, calls) = Numbers::answering(unmade_until(Instant::now() + Duration::from_hours(1)));
+    let (target, calls) = numbers(unmade_until(Instant::now() + Duration::from_hours(1)));
     let patience = Duration::from_secs(20);
     let started = Instant::now();
     let delivery = Delivery::new(target).options(one_at_a_time().give_up_after(patience));
@@ -119,9 +119,9 @@ async fn calls_that_cannot_be_made_for_as_long_as_an_entry_has_hand_all_entries_
 
 #[tokio::test(start_paused = true)]
 async fn a_deadline_holds_while_calls_cannot_be_made() {
-    let (target, _) = Numbers::answering(unmade_until(Instant::now() + Duration::from_hours(1)));
+    let (target, _) = numbers(unmade_until(Instant::now() + Duration::from_hours(1)));
     let deadline = Instant::now() + Duration::from_secs(7);
-    let delivery = Delivery::new(target).options(no_rest().deadline(deadline));
+    let delivery = Delivery::new(target).options(no_delay().deadline(deadline));
     let error = delivery.deliver(vec![1; 100]).await.unwrap_err();
     assert_eq!(error.undelivered().len(), 100);
     assert!(Instant::now() <= deadline + Duration::from_secs(1));
@@ -133,7 +133,7 @@ async fn a_deadline_holds_while_calls_cannot_be_made() {
 #[tokio::test(start_paused = true)]
 async fn what_no_call_can_be_made_with_stops_a_delivery_that_has_delivered_nothing() {
     let unconfigured = || Answer::Whole(Verdict::Rejected(Rejection::Unconfigured, Fault::new("no region")));
-    let (target, calls) = Numbers::answering(move |_, _| unconfigured());
+    let (target, calls) = numbers(move |_, _| unconfigured());
     let error = Delivery::new(target)
         .options(one_at_a_time())
         .deliver(vec![1; 100])
@@ -142,7 +142,7 @@ async fn what_no_call_can_be_made_with_stops_a_delivery_that_has_delivered_nothi
     assert_eq!((error.undelivered().len(), calls.lock().unwrap().len()), (100, 1));
     assert!(matches!(&error.undelivered()[99].cause, Cause::Stopped(fault) if fault.code() == "no region"));
 
-    let (target, _) = Numbers::answering(move |number, chunk| {
+    let (target, _) = numbers(move |number, chunk| {
         if (2..10).contains(&number) {
             unconfigured()
         } else {
@@ -162,7 +162,7 @@ async fn a_retry_is_counted_when_a_call_that_failed_may_have_arrived() {
         let fault = Fault::new("HTTP 404").may_have_been_applied();
         Answer::Whole(Verdict::Rejected(Rejection::Setup, fault))
     };
-    let (target, _) = Numbers::answering(doubtful);
+    let (target, _) = numbers(doubtful);
     let error = Delivery::new(target)
         .options(one_at_a_time().retries(0))
         .deliver(vec![1; 8])

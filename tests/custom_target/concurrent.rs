@@ -7,9 +7,9 @@ use aws_batch_delivery::{Delivery, InvalidEntry};
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-use crate::numbers::{LIMITS, Numbers, accept, no_rest};
+use crate::numbers::{LIMITS, accept, no_delay, numbers};
 
-const ABREAST: usize = 16;
+const CONCURRENCY: usize = 16;
 
 /// Answers as soon as all calls that may be in flight are.
 struct AllAtOnce(Barrier);
@@ -31,24 +31,24 @@ impl BatchTarget for AllAtOnce {
     }
 }
 
-/// In each delivery there are some moments at which the threads could get out of step.
+/// A delivery has few moments at which the threads could get out of step, so there are many deliveries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_waits_until_another_one_is_answered_as_long_as_more_may_be_in_flight() {
-    let options = no_rest().concurrency(ABREAST);
+    let options = no_delay().concurrency(CONCURRENCY);
     let options = options.attempt_timeout(Duration::from_secs(2));
-    let delivery = Delivery::new(AllAtOnce(Barrier::new(ABREAST))).options(options);
+    let delivery = Delivery::new(AllAtOnce(Barrier::new(CONCURRENCY))).options(options);
     for _ in 0..2_000 {
-        let entries = vec![1; LIMITS.entries * ABREAST];
+        let entries = vec![1; LIMITS.entries * CONCURRENCY];
         let report = delivery.deliver(entries).await.unwrap();
-        assert_eq!((report.calls, report.resubmitted), (ABREAST as u64, 0));
+        assert_eq!((report.calls, report.resubmitted), (CONCURRENCY as u64, 0));
     }
 }
 
-/// The delivery is a task among those that make its calls.
+/// The delivery runs as a task next to those that make its calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_delivery_and_its_calls_share_a_single_thread() {
-    let (target, _) = Numbers::answering(|_, chunk| accept(chunk));
-    let delivery = Delivery::new(target).options(no_rest().concurrency(ABREAST));
+    let (target, _) = numbers(|_, chunk| accept(chunk));
+    let delivery = Delivery::new(target).options(no_delay().concurrency(CONCURRENCY));
     let entries = vec![1; LIMITS.entries * 1_000];
     let delivered = tokio::spawn(async move { delivery.deliver(entries).await.unwrap().delivered });
     let in_time = timeout(Duration::from_secs(10), delivered).await;

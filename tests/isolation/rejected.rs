@@ -1,16 +1,16 @@
-//! Only entries that must not pass it wait for an entry that is rejected while a refused call is searched.
+//! When an entry is rejected during a bisection, only entries that must not pass it wait for it.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use aws_batch_delivery::targets::{Answer, Lane};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use tokio::time::Instant;
 
-use crate::picky::{ENTRIES, Picky, ROUND_TRIP, handed_back, no_mishap, throttled};
+use crate::all_or_nothing::{ENTRIES, all_or_nothing, handed_back, no_fault, with_throttled};
+use crate::scripted::{ROUND_TRIP, throttle};
 
-/// Rejected entries rest far longer than all others take.
-fn resting() -> DeliveryOptions {
+/// Delays far longer than the rest of the delivery takes.
+fn long_delays() -> DeliveryOptions {
     DeliveryOptions::default()
         .backoff(|_: u32| Duration::from_hours(1))
         .give_up_after(Duration::MAX)
@@ -18,18 +18,17 @@ fn resting() -> DeliveryOptions {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_throttled_entry_of_a_refused_call_holds_no_other_up() {
+async fn a_throttled_entry_of_a_refused_call_does_not_delay_others() {
     let lanes: [fn(usize) -> Option<Lane>; 3] = [
         |_| None,
         |entry| Some(Lane::exclusive(&entry)),
         |entry| Some(Lane::ordered(&entry)),
     ];
     for lane in lanes {
-        let (mut target, _) = Picky::new([20], no_mishap);
-        target.hot = HashSet::from([3, 9]);
+        let (mut target, _) = with_throttled([20], [3, 9], no_fault);
         target.lane = lane;
         let error = Delivery::new(target)
-            .options(resting().concurrency(2))
+            .options(long_delays().concurrency(2))
             .deliver(0..200)
             .await
             .unwrap_err();
@@ -41,8 +40,7 @@ async fn a_throttled_entry_of_a_refused_call_holds_no_other_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_throttled_entry_of_a_refused_call_leaves_with_fresh_ones() {
-    let (mut target, calls) = Picky::new([20], |_: usize, _: &[usize]| None);
-    target.hot = HashSet::from([3]);
+    let (target, calls) = with_throttled([20], [3], no_fault);
     let options = DeliveryOptions::default()
         .backoff(|_: u32| Duration::ZERO)
         .concurrency(1)
@@ -52,21 +50,21 @@ async fn a_throttled_entry_of_a_refused_call_leaves_with_fresh_ones() {
     let calls = calls.lock().unwrap();
     let with_three = calls.iter().filter(|call| call.contains(&3));
     let after_its_half = with_three.skip(2).map(Vec::len);
-    // What is left of the input goes along.
+    // The rest of the input tops the call up.
     assert_eq!(after_its_half.collect::<Vec<_>>(), [25, 2, 1][..].to_vec());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_half_that_is_throttled_as_a_whole_holds_the_other_half_up_no_longer() {
+async fn a_half_that_is_throttled_as_a_whole_does_not_delay_the_other_half() {
     let throttle_half =
-        |_: usize, chunk: &[usize]| (chunk.len() < ENTRIES && chunk.contains(&0)).then(|| Answer::Whole(throttled()));
-    let (target, calls) = Picky::new([0], throttle_half);
+        |_: usize, chunk: &[usize]| (chunk.len() < ENTRIES && chunk.contains(&0)).then(|| Answer::Whole(throttle()));
+    let (target, calls) = all_or_nothing([0], throttle_half);
     let error = Delivery::new(target)
-        .options(resting().concurrency(2))
+        .options(long_delays().concurrency(2))
         .deliver(0..100)
         .await
         .unwrap_err();
-    // Which entry of its half is at fault is not known, so that it stays together.
+    // It is not known which entry of the half is at fault, so the half stays together.
     assert_eq!(handed_back(&error), (0..13).collect::<Vec<_>>());
     let with_zero = calls.lock().unwrap().iter().filter(|call| call.contains(&0)).count();
     assert_eq!(with_zero, 2);
@@ -74,11 +72,10 @@ async fn a_half_that_is_throttled_as_a_whole_holds_the_other_half_up_no_longer()
 
 #[tokio::test(start_paused = true)]
 async fn messages_of_its_group_wait_behind_a_throttled_one_and_others_do_not() {
-    let (mut target, calls) = Picky::new([20], no_mishap);
-    target.hot = HashSet::from([1]);
+    let (mut target, calls) = with_throttled([20], [1], no_fault);
     target.lane = |entry| Some(Lane::ordered(&(entry % 5)));
     let error = Delivery::new(target)
-        .options(resting())
+        .options(long_delays())
         .deliver(0..30)
         .await
         .unwrap_err();
@@ -87,7 +84,7 @@ async fn messages_of_its_group_wait_behind_a_throttled_one_and_others_do_not() {
     expected.sort_unstable();
     assert_eq!(handed_back(&error), expected);
     let calls = calls.lock().unwrap();
-    // Refused with the guilty one, or throttled; and nothing of the group is sent after that.
+    // Refused together with the poisoned entry, or throttled; after that, nothing of the group is sent.
     let throttled = calls.iter().position(|call| call.contains(&1) && !call.contains(&20));
     let after = &calls[throttled.unwrap() + 1..];
     assert!(
@@ -98,15 +95,14 @@ async fn messages_of_its_group_wait_behind_a_throttled_one_and_others_do_not() {
 
 #[tokio::test(start_paused = true)]
 async fn where_the_lanes_are_not_known_nothing_passes_a_throttled_entry_of_its_call() {
-    let (mut target, _) = Picky::new([20], no_mishap);
-    target.hot = HashSet::from([3]);
+    let (mut target, _) = with_throttled([20], [3], no_fault);
     target.lane = |_| Some(Lane::unknown());
     let error = Delivery::new(target)
-        .options(resting())
+        .options(long_delays())
         .deliver(0..100)
         .await
         .unwrap_err();
-    // Of the half that it is in the others were accepted; other calls are not concerned.
+    // The entries before it in its half were accepted; other calls are not affected.
     let expected: Vec<usize> = [3].into_iter().chain(13..25).collect();
     assert_eq!(handed_back(&error), expected);
 }

@@ -1,0 +1,73 @@
+//! A target whose entries are numbers and whose answers are scripted.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_batch_delivery::InvalidEntry;
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+
+/// How long a call takes.
+pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(8);
+
+/// The calls that were made, each with its entries.
+pub(crate) type Calls = Arc<Mutex<Vec<Vec<usize>>>>;
+
+/// Records each call, and answers it with a function of its number, from 1, and of its entries.
+pub(crate) struct Scripted<A> {
+    limits: Limits,
+    /// The bytes of an entry.
+    size: fn(usize) -> usize,
+    pub(crate) lane: fn(usize) -> Option<Lane>,
+    calls: Calls,
+    answer: A,
+}
+
+impl<A> Scripted<A>
+where
+    A: Fn(usize, &[usize]) -> Answer,
+{
+    pub(crate) fn new(limits: Limits, size: fn(usize) -> usize, answer: A) -> (Self, Calls) {
+        let calls = Calls::default();
+        let target = Self {
+            limits,
+            size,
+            lane: |_| None,
+            calls: Arc::clone(&calls),
+            answer,
+        };
+        (target, calls)
+    }
+}
+
+impl<A> BatchTarget for Scripted<A>
+where
+    A: Fn(usize, &[usize]) -> Answer + Send + Sync + 'static,
+{
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn check(&self, entry: &usize) -> Result<usize, InvalidEntry> {
+        Ok((self.size)(*entry))
+    }
+
+    fn lane(&self, entry: &usize) -> Option<Lane> {
+        (self.lane)(*entry)
+    }
+
+    async fn send(&self, chunk: &[usize]) -> Answer {
+        let number = {
+            let mut calls = self.calls.lock().unwrap();
+            calls.push(chunk.to_vec());
+            calls.len()
+        };
+        tokio::time::sleep(ROUND_TRIP).await;
+        (self.answer)(number, chunk)
+    }
+}
+
+pub(crate) fn throttle() -> Verdict {
+    Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"))
+}
