@@ -1,13 +1,15 @@
-//! What the crate promises, proved on the wire: against LocalStack and DynamoDB Local, as an application would use it.
+//! The guarantees of the crate, tested against LocalStack and DynamoDB Local, as an application would use it.
 //!
-//! `localstack/test` brings them up and runs these tests, which plain `cargo test` lists as ignored. Run by
-//! `cargo test --test localstack -- --ignored` they use the emulators that the environment points to.
+//! `localstack/test` starts the emulators and runs these tests; a plain `cargo test` leaves them out.
+//! `cargo test --test localstack -- --ignored` runs them with the emulators that the environment names.
 
 mod bucket;
 mod consumers;
 mod emulators;
 mod extended_client;
 mod films;
+#[path = "../support/key_unknown.rs"]
+mod key_unknown;
 mod limits;
 mod messages;
 mod offload;
