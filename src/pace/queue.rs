@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stands_still_is_passed_over_until_it_stirs() {
+    fn a_waiter_that_is_not_polled_is_skipped_until_it_is_polled_again() {
         let start = Instant::now();
         let mut queue = queue(&[start, start + PATIENCE]);
         let late = start + PATIENCE;

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn many_that_ask_in_vain_wait_no_longer_than_one() {
+    async fn concurrent_failing_lookups_wait_no_longer_than_one() {
         let lookup = Lookup::<()>::default();
         let started = Instant::now();
         let all = futures::future::join_all((0..64).map(|_| lookup.ask(pending))).await;

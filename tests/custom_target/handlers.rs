@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn each_entry_comes_to_one_handler_once(
+    fn each_entry_is_given_to_one_handler_once(
         input in prop::collection::vec(1_usize..90, 0..120),
         retries in 0_u32..4,
         cancelled_after in prop::option::of(0_usize..120),
@@ -109,7 +109,7 @@ proptest! {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_error_tells_why_entries_came_to_the_handler() {
+async fn the_error_has_the_causes_of_entries_that_a_handler_took() {
     let (target, _) = numbers(|_, chunk| refuse(chunk));
     let delivery = Delivery::new(target).options(no_delay()).on_undelivered(|_| ready(()));
     let error = delivery.deliver([1, 2, 1_000]).await.unwrap_err();
@@ -208,7 +208,7 @@ async fn the_rest_of_an_input_is_handed_back_no_faster_than_the_handler_takes_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_after_a_panic_of_the_handler_is_in_the_error() {
+async fn entries_after_a_panic_of_the_handler_are_in_the_error() {
     let (target, _) = numbers(|_, chunk| refuse(chunk));
     let called = Arc::new(AtomicUsize::new(0));
     let handler = {
@@ -283,7 +283,7 @@ async fn the_handler_of_a_producer_gets_what_no_receipt_waits_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_closed_line_had_comes_to_the_handler() {
+async fn the_buffer_of_a_closed_producer_is_given_to_the_handler() {
     let (target, _) = numbers(|_, chunk| accept(chunk));
     let (undelivered, handled) = Collected::new();
     let stop = CancellationToken::new();

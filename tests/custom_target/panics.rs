@@ -201,7 +201,7 @@ async fn a_strategy_that_panicked_ends_every_delivery_that_shares_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_input_yielded_before_it_panicked_is_delivered() {
+async fn entries_before_a_panic_of_the_input_are_delivered() {
     let (target, _) = numbers(|_, chunk| accept(chunk));
     let input = (0..).inspect(|number| assert!(*number < 100, "out of ink"));
     let delivery = Delivery::new(target).options(one_at_a_time());

@@ -98,7 +98,7 @@ async fn each_caller_learns_the_fate_of_its_own_entry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_waits_for_is_handed_back_at_the_close() {
+async fn entries_without_receipts_are_handed_back_at_the_close() {
     let (target, _) = numbers(|_, chunk| refuse_odd(chunk));
     let producer = Delivery::new(target).producer();
     for number in 0..10 {
@@ -130,7 +130,7 @@ async fn a_caller_that_goes_away_cancels_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flush_lingers_for_nobody_and_waits_for_all_before_it() {
+async fn a_flush_does_not_linger_and_waits_for_all_entries_before_it() {
     let (target, calls) = numbers(|_, chunk| accept(chunk));
     let producer = Delivery::new(target)
         .options(no_delay().linger(Duration::from_hours(1)))
@@ -176,7 +176,7 @@ async fn whoever_sends_more_than_there_is_room_for_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_producer_goes_on_after_a_fault_that_stopped_its_delivery() {
+async fn a_producer_continues_after_a_fault_that_stopped_its_delivery() {
     let (target, _) = numbers(|number, chunk| {
         if number == 1 {
             Answer::Stop(Fault::new("AccessDenied"))

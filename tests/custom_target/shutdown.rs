@@ -31,7 +31,7 @@ impl BatchTarget for Silent {
 }
 
 #[test]
-fn who_awaits_a_delivery_from_outside_hears_that_the_runtime_is_gone() {
+fn a_delivery_that_is_awaited_outside_its_runtime_panics_when_the_runtime_ends() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

@@ -68,7 +68,7 @@ async fn a_partly_filled_chunk_leaves_after_the_linger_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_chunk_lingers_for_nobody() {
+async fn a_full_chunk_does_not_linger() {
     let (target, calls) = numbers(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target).options(lingering(ms(100)));
     let mut delivering = Box::pin(delivery.deliver_stream(stream::iter([1; 4]).chain(stream::pending())));
@@ -80,7 +80,7 @@ async fn a_full_chunk_lingers_for_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_chunk_that_is_full_by_its_bytes_lingers_for_nobody() {
+async fn a_chunk_that_is_full_by_its_bytes_does_not_linger() {
     let (target, calls) = numbers(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target).options(lingering(ms(100)));
     // Each number is as many bytes, and a call has room for 100.

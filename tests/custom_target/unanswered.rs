@@ -78,7 +78,7 @@ fn unmade_until(moment: Instant) -> impl Fn(usize, &[usize]) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_call_with_one_entry_at_a_time_finds_out_whether_calls_can_be_made_again() {
+async fn single_calls_with_one_entry_test_whether_calls_can_be_made_again() {
     let hiccup = Duration::from_mins(1);
     let started = Instant::now();
     let (target, calls) = numbers(unmade_until(started + hiccup));

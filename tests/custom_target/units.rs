@@ -139,7 +139,7 @@ async fn a_call_carries_the_units_that_it_may_and_one_entry_in_any_case() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_counts_entries_is_told_entries() {
+async fn a_strategy_that_counts_entries_is_told_entries() {
     let target = Priced::new(2.0, &[0]);
     let told = Arc::new(Told {
         counts_units: false,
@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_departs_is_heard_of_again(
+    fn each_departure_is_followed_by_an_outcome(
         entries in prop::collection::vec(0_usize..50, 1..60),
         most in 1_usize..200,
         charge in 0.1..10.0,

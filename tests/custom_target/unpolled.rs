@@ -36,7 +36,7 @@ async fn time_of_others_beside_an_unpolled_one(first_polls: Duration) -> Duratio
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delivery_that_stands_still_holds_up_nobody_who_shares_its_strategy() {
+async fn an_unpolled_delivery_does_not_block_others_with_the_same_strategy() {
     for millis in [1, 20, 100] {
         let took = time_of_others_beside_an_unpolled_one(Duration::from_millis(millis)).await;
         assert!(took < Duration::from_secs(5), "{took:?}");
@@ -44,7 +44,7 @@ async fn a_delivery_that_stands_still_holds_up_nobody_who_shares_its_strategy() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delivery_that_was_polled_once_and_dropped_holds_up_nobody() {
+async fn a_delivery_that_was_polled_once_and_dropped_does_not_block_others() {
     let options = DeliveryOptions::default();
     let (target, _) = numbers(|_, _| Answer::Whole(throttle()));
     let delivery = Delivery::new(target).options(options.clone());

@@ -30,7 +30,7 @@ async fn receive_all(queue: &Queue) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the emulators: localstack/test"]
-async fn received_messages_are_deleted_and_what_is_no_handle_is_handed_back_alone() {
+async fn received_messages_are_deleted_and_an_invalid_handle_is_handed_back_alone() {
     let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "deletions").await;
     let mut handles = receive_all(&queue).await;

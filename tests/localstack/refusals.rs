@@ -128,7 +128,7 @@ async fn every_malformed_message_is_handed_back_unsent_with_its_own_cause_and_th
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the emulators: localstack/test"]
-async fn a_fifo_message_without_a_group_takes_no_neighbour_down_though_the_queue_would_refuse_the_call() {
+async fn a_fifo_message_without_a_group_does_not_fail_the_others_though_the_queue_would_refuse_the_call() {
     let emulators = Emulators::find().await;
     let queue = Queue::create(&emulators, "stray.fifo").await;
     let in_group = |number| {

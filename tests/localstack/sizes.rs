@@ -44,7 +44,7 @@ async fn an_item_of_409_600_bytes_is_delivered_and_one_byte_more_is_refused_what
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the emulators: localstack/test"]
-async fn the_neighbours_of_an_item_that_is_too_large_are_delivered() {
+async fn the_other_items_are_delivered_when_one_is_too_large() {
     let emulators = Emulators::find().await;
     let table = Table::with_id(&emulators, "neighbours").await;
     let mut writes = puts(24);

@@ -54,7 +54,7 @@ async fn a_lost_answer_leads_to_two_pointers_to_one_object() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upload_that_fails_for_a_moment_is_tried_again_and_the_neighbours_are_delivered_meanwhile() {
+async fn a_failed_upload_is_repeated_and_the_other_messages_are_delivered_meanwhile() {
     let faults = [
         InjectedFault::Throttle,
         InjectedFault::internal_error(false),

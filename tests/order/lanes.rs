@@ -38,7 +38,7 @@ async fn a_newer_write_waits_until_the_throttled_older_one_is_settled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_newer_write_goes_on_when_the_older_one_is_handed_back() {
+async fn a_newer_write_is_sent_when_the_older_one_is_handed_back() {
     let fate = |_: usize, chunk: &[Write]| {
         let verdict = |write: &Write| match write.number {
             0 => Verdict::Refused(Fault::new("never")),

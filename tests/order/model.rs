@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn writes_of_a_key_that_nobody_knows_keep_their_order_in_a_call_that_is_refused(
+    fn writes_of_an_unknown_key_keep_their_order_in_a_refused_call(
         scenario in any_scenario(Order::Unknown),
     ) {
         let scenario = scenario.in_one_call();

@@ -78,7 +78,7 @@ async fn all_told(url: &str, options: &DeliveryOptions) -> BTreeMap<&'static str
 }
 
 #[tokio::test]
-async fn no_odd_answer_makes_an_entry_that_the_service_has_undelivered() {
+async fn no_odd_answer_reports_an_accepted_entry_as_not_delivered() {
     let answers = all();
     assert!(answers.len() >= 60, "{} answers", answers.len());
     let mut wrong = Vec::new();

@@ -110,7 +110,7 @@ async fn received(simulator: &Simulator, url: &str, messages: usize) -> Vec<Stri
 }
 
 #[tokio::test(start_paused = true)]
-async fn received_messages_are_deleted_and_what_is_no_handle_is_handed_back_alone() {
+async fn received_messages_are_deleted_and_an_invalid_handle_is_handed_back_alone() {
     let simulator = Simulator::new(1);
     let queue = simulator.queue("orders", QueueOptions::default());
     let mut handles = received(&simulator, &queue.url(), 300).await;

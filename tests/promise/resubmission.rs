@@ -177,7 +177,7 @@ async fn resubmitted_after(fault: InjectedFault) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_answer_does_not_speak_of_is_sent_again() {
+async fn entries_that_the_answer_does_not_name_are_sent_again() {
     assert_eq!(
         resubmitted_after(InjectedFault::Omitted {
             entries: 4,

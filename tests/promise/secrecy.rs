@@ -24,7 +24,7 @@ fn said<E>(error: &DeliveryError<E>) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_do_not_show_what_is_in_an_entry() {
+async fn errors_do_not_show_the_content_of_an_entry() {
     let (simulator, table) = with_table();
     table.script([InjectedFault::Error {
         status: 400,
@@ -85,7 +85,7 @@ fn logged(log: &Log) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_and_spans_show_neither_what_is_in_an_entry_nor_an_account_id() {
+async fn events_and_spans_show_neither_the_content_of_an_entry_nor_an_account_id() {
     const ACCOUNT: &str = "000000000000";
     let log = Log::start();
     let options = DeliveryOptions::default().deadline(Instant::now() + Duration::from_secs(30));

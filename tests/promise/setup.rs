@@ -65,7 +65,7 @@ async fn taken(calls: usize, starts: Duration, hiccup: Duration) -> (Duration, u
 }
 
 #[tokio::test(start_paused = true)]
-async fn credentials_that_are_away_for_a_while_cost_that_while() {
+async fn credentials_that_are_unavailable_for_a_while_delay_the_delivery_by_that_while() {
     for calls in [1, 4, 16, 64] {
         let (clean, _) = taken(calls, Duration::ZERO, Duration::ZERO).await;
         for millis in [500, 2_000, 10_000, 60_000] {
@@ -98,7 +98,7 @@ async fn stopped(config: Builder) -> DeliveryError<WriteRequest> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_never_passes_stops_a_delivery_at_once() {
+async fn a_permanent_failure_stops_a_delivery_at_once() {
     let (simulator, _) = with_table();
     let region = Region::new("eu-central-1");
     let not_loaded = || provide_credentials_fn(|| async { Err(CredentialsError::not_loaded("there are none")) });

@@ -185,7 +185,7 @@ async fn every_malformed_message_is_handed_back_unsent_with_its_own_cause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fifo_message_without_a_group_is_handed_back_and_takes_no_neighbour_down() {
+async fn a_fifo_message_without_a_group_is_handed_back_and_the_others_are_delivered() {
     let (simulator, queue) = with_queue("orders.fifo");
     let in_group = |body: &str| {
         let entry = SendMessageBatchRequestEntry::builder().id("m").message_body(body);

@@ -112,7 +112,7 @@ async fn a_failed_stream_hands_back_values() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_task_of_a_producer_hears_of_its_own_value() {
+async fn each_task_of_a_producer_gets_the_result_of_its_own_value() {
     let (_, table, delivery) = shop();
     let producer = delivery.put_items().producer();
     let sent = (0..12).map(|number| producer.send(Picky(number)));

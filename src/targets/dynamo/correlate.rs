@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_leaves_the_rest_unanswered() {
+    fn a_write_that_was_not_sent_leaves_the_others_unanswered() {
         let sent = [item("a", "1"), item("b", "1"), item("c", "1")];
         let back = returned(vec![item("b", "1"), item("z", "1")]);
         assert_eq!(told(&verdicts(&sent, Some(&back))), "?u?");

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_throttled_is_told_without_its_account() {
+    fn the_throttled_resource_is_named_without_its_account() {
         let arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders/index/by_year";
         assert_eq!(without_account(arn), Some("table/orders/index/by_year"));
         assert_eq!(without_account("123456789012"), None);
