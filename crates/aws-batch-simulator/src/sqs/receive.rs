@@ -7,13 +7,13 @@ use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::digest::{of_attributes, of_body};
 use super::queue::Queue;
 use super::request::check_entries;
 use super::send::{message_id, sequence_number};
 use super::store::Stored;
 use super::{invalid_value, named_queue};
 use crate::Inner;
+use crate::digest::{of_attributes, of_body};
 use crate::wire::Refusal;
 
 /// Seconds that a received message may be hidden: twelve hours.
