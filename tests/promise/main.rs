@@ -12,6 +12,8 @@ mod entries;
 mod log;
 mod mocks;
 mod order;
+#[cfg(all(feature = "kinesis", feature = "firehose", feature = "sns", feature = "eventbridge"))]
+mod other_services;
 mod permission;
 mod raw;
 mod reading;
