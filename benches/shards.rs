@@ -1,28 +1,33 @@
-//! A stream of eight shards, one of which is given ten times as much as the others, in virtual time.
+//! A Kinesis stream of eight shards, one of which is given ten times as much as the others, in virtual time.
 //!
-//! Each shard takes 1,000 records a second and has at most one second's worth saved up; a call has up to 500 records and takes 20 ms.
-//! A load shows how much of their capacity the other shards get while the hot one is throttled, and how long all of it takes
-//! compared with what the hot shard needs. A trickle of single records shows how long those of the other shards take.
+//! Each shard of the simulated stream takes 1,000 records a second and has at most one second's worth saved up; a call has up to 500
+//! records and takes 20 ms. A load shows how much of their capacity the other shards get while the hot one is throttled, and how long
+//! all of it takes compared with what the hot shard needs. A trickle of single records shows how long those of the other shards take.
 //!
 //! ```sh
-//! cargo bench --bench shards
+//! cargo bench --features kinesis --bench shards
 //! ```
 
 #![allow(clippy::cast_precision_loss, reason = "the counts of a simulation are small")]
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
-use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
+use aws_batch_delivery::targets::kinesis::KinesisStream;
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_simulator::{Capacity, Latency, Simulator, Stream, StreamOptions};
+use aws_sdk_kinesis::Client;
+use aws_sdk_kinesis::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_sdk_kinesis::primitives::Blob;
+use aws_sdk_kinesis::types::PutRecordsRequestEntry;
+use aws_smithy_async::rt::sleep::TokioSleep;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 const SHARDS: usize = 8;
 
-/// Records a second that a shard takes. From the quotas of Kinesis.
+/// Records a second that a shard takes, and how many it has saved up at most. From the quotas of Kinesis.
 const RATE: f64 = 1_000.0;
 
 const ROUND_TRIP: Duration = Duration::from_millis(20);
@@ -42,94 +47,48 @@ const TRICKLE: u32 = 300;
 /// How long the trickle lasts.
 const TRICKLE_SECONDS: u32 = 20;
 
-struct Shard {
-    saved: f64,
-    at: Instant,
-    accepted: Vec<Instant>,
+/// A simulated stream, and the target that puts records into it.
+fn stream(seed: u64) -> (Stream, KinesisStream) {
+    let simulator = Simulator::new(seed);
+    simulator.set_latency(Latency::fixed(ROUND_TRIP));
+    let options = StreamOptions::shards(SHARDS).capacity(Capacity::per_second(RATE).burst(RATE).starts_full());
+    let stream = simulator.stream("orders", options);
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("us-east-1"))
+        .credentials_provider(Credentials::new("simulator", "simulator", None, None, "simulator"))
+        .sleep_impl(TokioSleep::new())
+        .http_client(simulator.http_client());
+    (stream, KinesisStream::new(Client::from_conf(config.build()), "orders"))
 }
 
-#[derive(Clone)]
-struct Stream(Arc<Mutex<Vec<Shard>>>);
-
-impl Stream {
-    fn new() -> Self {
-        let shard = || Shard {
-            saved: RATE,
-            at: Instant::now(),
-            accepted: Vec::new(),
-        };
-        Self(Arc::new(Mutex::new((0..SHARDS).map(|_| shard()).collect())))
-    }
-
-    /// When each record of a shard was accepted.
-    fn accepted(&self, shard: usize) -> Vec<Instant> {
-        self.0.lock().expect("no call panicked")[shard].accepted.clone()
-    }
-}
-
-impl BatchTarget for Stream {
-    /// The shard of a record.
-    type Entry = usize;
-
-    fn limits(&self) -> Limits {
-        Limits::new(500, 10 << 20)
-    }
-
-    fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
-        Ok(100)
-    }
-
-    fn partition_key(&self, shard: &usize) -> Option<u64> {
-        Some(
-            u64::try_from(*shard)
-                .expect("a small number")
-                .wrapping_mul(0x9E37_79B9_7F4A_7C15),
-        )
-    }
-
-    async fn send(&self, records: &[usize]) -> Answer {
-        sleep(ROUND_TRIP / 2).await;
-        let verdicts = self.take(records);
-        sleep(ROUND_TRIP / 2).await;
-        Answer::Each(verdicts)
-    }
-}
-
-impl Stream {
-    fn take(&self, records: &[usize]) -> Vec<Verdict> {
-        let now = Instant::now();
-        let mut shards = self.0.lock().expect("no call panicked");
-        let verdict = |record: &usize| {
-            let shard = &mut shards[*record];
-            shard.saved = (shard.saved + RATE * (now - shard.at).as_secs_f64()).min(RATE);
-            shard.at = now;
-            if shard.saved < 1.0 {
-                let fault = Fault::new("ProvisionedThroughputExceededException");
-                return Verdict::Rejected(Rejection::Throttled, fault);
-            }
-            shard.saved -= 1.0;
-            shard.accepted.push(now);
-            Verdict::Accepted
-        };
-        records.iter().map(verdict).collect()
-    }
+/// A record for this shard.
+fn record(shard: usize) -> PutRecordsRequestEntry {
+    let first_hash_key = (u128::MAX / SHARDS as u128 + 1) * shard as u128;
+    let record = PutRecordsRequestEntry::builder()
+        .data(Blob::new("x"))
+        .partition_key("k");
+    let record = record.explicit_hash_key(first_hash_key.to_string());
+    record.build().expect("a record has its data")
 }
 
 async fn load(seed: u64, read_ahead: usize) {
     let mut records = vec![0; HOT];
     records.extend((1..SHARDS).flat_map(|shard| vec![shard; COLD]));
     records.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-    let stream = Stream::new();
+    let (stream, target) = stream(seed);
     let started = Instant::now();
     let options = DeliveryOptions::default().read_ahead(read_ahead);
-    let delivery = Delivery::new(stream.clone()).options(options);
+    let delivery = Delivery::new(target).options(options);
+    let records = records.into_iter().map(record);
     let report = delivery.deliver(records).await.expect("all of it is delivered");
     let taken = started.elapsed().as_secs_f64();
     let fewest = (HOT as f64 - RATE) / RATE;
+    let stored = stream.records();
     let of_cold = |shard: usize| {
-        let accepted = stream.accepted(shard);
-        let taken = (*accepted.last().expect("there are records") - started).as_secs_f64();
-        (accepted.len() as f64 - RATE) / RATE / taken
+        let of_shard = || stored.iter().filter(|record| record.shard == shard);
+        let last = of_shard().next_back().expect("there are records").put_at;
+        (of_shard().count() as f64 - RATE) / RATE / (last - started).as_secs_f64()
     };
     let shares: Vec<f64> = (1..SHARDS).map(of_cold).collect();
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
@@ -148,7 +107,8 @@ async fn load(seed: u64, read_ahead: usize) {
 async fn trickle(seed: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let options = DeliveryOptions::default().read_ahead(READ_AHEAD).buffer(READ_AHEAD);
-    let producer = Delivery::new(Stream::new()).options(options).producer();
+    let (_, target) = stream(seed);
+    let producer = Delivery::new(target).options(options).producer();
     let started = Instant::now();
     let length = f64::from(TRICKLE_SECONDS);
     let mut arrivals: Vec<(f64, usize)> = Vec::new();
@@ -161,7 +121,7 @@ async fn trickle(seed: u64) {
     let mut waiting = Vec::new();
     for (at, shard) in arrivals {
         sleep_until(started + Duration::from_secs_f64(at)).await;
-        let receipt = producer.enqueue(shard).await.expect("the producer is open");
+        let receipt = producer.enqueue(record(shard)).await.expect("the producer is open");
         if shard > 0 {
             let handed_over = Instant::now();
             waiting.push(tokio::spawn(async move {

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::targets::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dynamo};
-use aws_batch_simulator::{Faults, InjectedFault, KeyType, Record, Simulator, TableOptions};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, deliver_batch_to_dynamo};
+use aws_batch_simulator::{Faults, InjectedFault, KeyType, Latency, Record, Simulator, TableOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
@@ -220,6 +220,24 @@ async fn fifty_groups_keep_their_order_though_a_tenth_of_the_messages_fails() {
             assert_eq!(bodies.len(), 200);
             assert!(bodies.is_sorted(), "group {group}, strict: {strict}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_groups_take_at_most_a_fifth_more_calls_though_a_tenth_of_the_messages_fails() {
+    for concurrency in [8, 32] {
+        let (simulator, queue) = with_queue("orders.fifo");
+        simulator.set_latency(Latency::fixed(Duration::from_millis(10)));
+        queue.set_faults(Faults::none().failed(0.1, "InternalError", false));
+        let options = DeliveryOptions::default().concurrency(concurrency);
+        let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(options);
+        let messages = (0..5_000).map(|body| grouped(body % 50, body));
+        let report = delivery.deliver(messages).await.unwrap();
+        let fewest = (report.delivered + report.resubmitted).div_ceil(10);
+        let calls = report.calls;
+        println!("{concurrency} calls at once: {calls} calls, of which {fewest} would do");
+        assert!(calls * 10 <= fewest * 12, "{calls} calls, and {fewest} would do");
+        assert!(by_group(&queue).values().all(|bodies| bodies.is_sorted()));
     }
 }
 

@@ -12,6 +12,7 @@ use aws_batch_simulator::{Capacity, Faults, InjectedFault, KeyType, QueueOptions
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::{StreamExt, stream};
+use tokio::time::sleep;
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -95,7 +96,10 @@ async fn received(simulator: &Simulator, url: &str, messages: usize) -> Vec<Stri
     let client = simulator.sqs_client();
     let entries = (0..messages).map(|number| {
         let entry = SendMessageBatchRequestEntry::builder().id("id");
-        entry.message_body(number.to_string()).build().unwrap()
+        let entry = entry.message_body(number.to_string());
+        // Each in a group of its own, so that none hides another.
+        let group = url.strip_suffix(".fifo").map(|_| number.to_string());
+        entry.set_message_group_id(group).build().unwrap()
     });
     deliver_batch_to_sqs(&client, url, entries, &DeliveryOptions::default())
         .await
@@ -123,6 +127,34 @@ async fn received_messages_are_deleted_and_an_invalid_handle_is_handed_back_alon
     assert_eq!((error.report.delivered, error.undelivered()[0].position), (300, 150));
     assert!(queue.is_empty());
     assert!(!format!("{error} {error:?}").contains("secret"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_receipt_is_refused_alone_and_its_neighbours_are_deleted() {
+    let simulator = Simulator::new(1);
+    let queue = simulator.queue("orders.fifo", QueueOptions::default().content_based_deduplication());
+    let client = simulator.sqs_client();
+    let options = DeliveryOptions::default();
+    let handles = received(&simulator, &queue.url(), 30).await;
+    let expired = [3, 17];
+    let shorten = expired.map(|place: usize| VisibilityChange::new(&handles[place], Duration::from_secs(1)));
+    change_visibility_batch_in_sqs(&client, queue.url(), shorten, &options)
+        .await
+        .unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let error = delete_batch_from_sqs(&client, queue.url(), handles, &options)
+        .await
+        .unwrap_err();
+    let mut refused: Vec<_> = error.undelivered().iter().map(|refused| refused.position).collect();
+    refused.sort_unstable();
+    assert_eq!((error.report.delivered, refused), (28, vec![3, 17]));
+    assert!(
+        error.undelivered()[0]
+            .cause
+            .to_string()
+            .contains("InvalidParameterValue")
+    );
+    assert_eq!(queue.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! How much a table or a queue takes: a token bucket.
+//! How much something takes: a token bucket.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,9 +12,9 @@ const SHALLOWEST_DEFAULT: f64 = 25.0;
 /// Refills are sums of floating-point numbers: a level this close to a unit counts as the unit.
 const ROUNDING: f64 = 1e-6;
 
-/// How much a table or a queue takes a second, and how much unused capacity it banks.
+/// How much something takes a second, and how much unused capacity it banks.
 ///
-/// Tables count write units (one for each started kilobyte of an item), queues count messages. The refill is continuous.
+/// Tables count write units (one for each started kilobyte of an item), all else counts entries or bytes. The refill is continuous.
 /// A plain number is the capacity a second: `.capacity(1_000.0)`.
 ///
 /// # Default

@@ -1,6 +1,14 @@
 //! SDK clients that talk to a simulator.
 
-#![cfg(any(feature = "dynamodb", feature = "s3", feature = "sqs"))]
+#![cfg(any(
+    feature = "dynamodb",
+    feature = "eventbridge",
+    feature = "firehose",
+    feature = "kinesis",
+    feature = "s3",
+    feature = "sns",
+    feature = "sqs"
+))]
 
 use aws_smithy_async::rt::sleep::TokioSleep;
 
@@ -39,5 +47,29 @@ impl Simulator {
     #[cfg(feature = "s3")]
     pub fn s3_client(&self) -> aws_sdk_s3::Client {
         client!(aws_sdk_s3, self)
+    }
+
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "kinesis")]
+    pub fn kinesis_client(&self) -> aws_sdk_kinesis::Client {
+        client!(aws_sdk_kinesis, self)
+    }
+
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "firehose")]
+    pub fn firehose_client(&self) -> aws_sdk_firehose::Client {
+        client!(aws_sdk_firehose, self)
+    }
+
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "sns")]
+    pub fn sns_client(&self) -> aws_sdk_sns::Client {
+        client!(aws_sdk_sns, self)
+    }
+
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "eventbridge")]
+    pub fn eventbridge_client(&self) -> aws_sdk_eventbridge::Client {
+        client!(aws_sdk_eventbridge, self)
     }
 }

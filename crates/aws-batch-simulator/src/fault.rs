@@ -15,10 +15,11 @@ use rand::rngs::SmallRng;
 pub enum InjectedFault {
     /// Nothing goes wrong.
     None,
-    /// So many entries, chosen at random, come back unprocessed; from a queue they come back as
-    /// `Failed` with `InternalError` and `sender_fault = false`.
+    /// So many entries, chosen at random, come back unprocessed; from a queue or topic they come back as
+    /// `Failed` with `InternalError` and `sender_fault = false`, from streams and buses with the code `InternalFailure`.
     Unprocessed(usize),
-    /// So many messages, chosen at random, come back as `Failed`. From a table they come back unprocessed.
+    /// So many messages, chosen at random, come back as `Failed`. From a table they come back unprocessed, from streams and
+    /// buses with the code alone.
     Failed {
         /// How many.
         entries: usize,
@@ -28,10 +29,12 @@ pub enum InjectedFault {
         sender_fault: bool,
     },
     /// The whole call is throttled for lack of capacity: `ProvisionedThroughputExceededException`, of an on-demand table
-    /// `ThrottlingException`, from a queue `RequestThrottled`.
+    /// `ThrottlingException`, from a queue `RequestThrottled`, from a topic `Throttled`, from a stream
+    /// `ProvisionedThroughputExceededException`, from a delivery stream `ServiceUnavailableException`, from a bus
+    /// `ThrottlingException`.
     Throttle,
     /// The whole call is throttled for a limit of the account that others use as well, whatever the pace: `RequestLimitExceeded`
-    /// with the reason `TableWriteAccountLimitExceeded`, or `RequestThrottled`.
+    /// with the reason `TableWriteAccountLimitExceeded` from a table, elsewhere as [`Throttle`](Self::Throttle).
     AccountLimit,
     /// The whole call fails.
     Error {
@@ -49,7 +52,7 @@ pub enum InjectedFault {
         /// Whether the entries were applied before.
         applied: bool,
     },
-    /// The answer is a 200 with `{}`.
+    /// The answer is a 200 with `{}`, or with an empty result.
     Empty {
         /// Whether the entries were applied.
         applied: bool,
@@ -59,7 +62,8 @@ pub enum InjectedFault {
         /// Whether the entries were applied.
         applied: bool,
     },
-    /// So many messages are in neither list of the answer. A table cannot say so: there nothing goes wrong.
+    /// So many messages are in neither list of the answer. Where entries are told by their places, the answer is shorter by so
+    /// many. A table cannot say so: there nothing goes wrong.
     Omitted {
         /// How many.
         entries: usize,
@@ -68,7 +72,8 @@ pub enum InjectedFault {
     },
     /// So many entries come back unprocessed or failed, and each is listed twice.
     Repeated(usize),
-    /// The answer names so many entries that were never sent: a queue in both of its lists, a table as unprocessed.
+    /// The answer names so many entries that were never sent: a queue or topic in both of its lists, a table as unprocessed. Where
+    /// entries are told by their places, the answer is longer by so many.
     Unknown(usize),
     /// The answer takes that much longer.
     Slow(Duration),

@@ -1,4 +1,4 @@
-//! What stands before every table and queue: its capacity, its faults, its counters and its journal.
+//! What stands before everything that takes batches: its capacity, its faults, its counters and its journal.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -51,7 +51,7 @@ pub(crate) struct Strike {
 }
 
 /// The key range that has a limit of its own is used up.
-const HOT: Throttle = Throttle {
+pub(crate) const HOT: Throttle = Throttle {
     index: None,
     limit: ThroughputLimit::KeyRange,
 };
@@ -134,13 +134,33 @@ impl Gate {
 
     /// Decides for each entry of a call, in random order, whether it gets through, and charges for those that do.
     pub(crate) fn sift(&mut self, now: Instant, strike: &Strike, tolls: &[Toll]) -> Vec<Passage> {
-        let mut passages = vec![Passage::Passed; tolls.len()];
-        let mut order: Vec<usize> = (0..tolls.len()).collect();
+        let (order, mut passages) = self.draw(strike, tolls.len());
+        self.charge(now, tolls, &order, &mut passages);
+        self.count(tolls.iter().map(|toll| toll.demand.units), &passages);
+        passages
+    }
+
+    /// The same where the capacity is not the gate's: `charge` is given the order of the entries, and throttles those that
+    /// there is none for. Each entry is one unit.
+    pub(crate) fn sift_by(
+        &mut self,
+        strike: &Strike,
+        entries: usize,
+        charge: impl FnOnce(&[usize], &mut [Passage]),
+    ) -> Vec<Passage> {
+        let (order, mut passages) = self.draw(strike, entries);
+        charge(&order, &mut passages);
+        self.count(std::iter::repeat(1.0), &passages);
+        passages
+    }
+
+    /// A random order of the entries, and those that fail by a fault.
+    fn draw(&mut self, strike: &Strike, entries: usize) -> (Vec<usize>, Vec<Passage>) {
+        let mut passages = vec![Passage::Passed; entries];
+        let mut order: Vec<usize> = (0..entries).collect();
         order.shuffle(&mut self.random);
         self.fail_by_fault(strike, &order, &mut passages);
-        self.charge(now, tolls, &order, &mut passages);
-        self.count(tolls, &passages);
-        passages
+        (order, passages)
     }
 
     fn fail_by_fault(&mut self, strike: &Strike, order: &[usize], passages: &mut [Passage]) {
@@ -218,14 +238,14 @@ impl Gate {
         }
     }
 
-    fn count(&mut self, tolls: &[Toll], passages: &[Passage]) {
+    fn count(&mut self, units: impl Iterator<Item = f64>, passages: &[Passage]) {
         let statistics = &mut self.statistics;
         statistics.entries += passages.len() as u64;
-        for (toll, passage) in tolls.iter().zip(passages) {
+        for (units, passage) in units.zip(passages) {
             match passage {
                 Passage::Passed | Passage::Omitted { applied: true } => {
                     statistics.applied += 1;
-                    statistics.units += toll.demand.units;
+                    statistics.units += units;
                 }
                 Passage::Throttled(_) => statistics.throttled += 1,
                 Passage::Failed { .. } | Passage::Omitted { applied: false } => statistics.failed += 1,

@@ -14,7 +14,7 @@ pub enum Action {
     Put,
     /// An item was deleted.
     Delete,
-    /// A message was sent.
+    /// A message, a record or an event was sent.
     Send,
 }
 
@@ -42,14 +42,14 @@ impl Acknowledgement {
 /// One entry of one call.
 #[derive(Clone)]
 pub struct Record {
-    /// The number of the batch call at its table or queue, from 1.
+    /// The number of the batch call at its table, queue or the like, from 1.
     pub call: u64,
     /// When the call arrived.
     pub at: Instant,
     /// What was asked for.
     pub action: Action,
     /// What orders the entry among others: the primary key in a table (see [`Table::key_of`](super::Table::key_of)), the
-    /// message group in a queue, empty where there is none.
+    /// message group in a queue or topic, the partition key in a stream, empty where there is none.
     pub key: Arc<str>,
     /// Text, because it takes a tenth of the memory that the parsed entry takes.
     entry: Arc<str>,

@@ -6,7 +6,7 @@
 //! | how much is accepted | [`Capacity`], and as real tables do: [`TableOptions`] |
 //! | how long calls take | [`Latency`], [`Simulator::set_latency`] |
 //! | what goes wrong | [`InjectedFault`] by script, [`Faults`] at random |
-//! | what happened | [`Table::items`], [`Queue::messages`], [`Statistics`], [`Record`] |
+//! | what happened | [`Table::items`], [`Queue::messages`], [`Stream::records`], [`Statistics`], [`Record`] |
 //! | over HTTP | [`Simulator::serve`] |
 
 // Items show which feature they need.
@@ -18,23 +18,31 @@ mod admission;
 mod bucket;
 mod clients;
 mod connector;
+mod dedup;
+mod digest;
 mod dynamo;
+mod eventbridge;
 mod fault;
+mod firehose;
 mod gate;
+mod intake;
 mod journal;
+mod kinesis;
 mod latency;
+mod percent;
 mod predicate;
+mod registry;
 mod s3;
 mod server;
+mod sns;
 mod sqs;
 mod statistics;
 mod wire;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use rand::SeedableRng;
@@ -48,16 +56,21 @@ pub use self::admission::{
 };
 pub use self::bucket::Capacity;
 pub use self::dynamo::{IndexOptions, KeyType, Table, TableOptions};
+pub use self::eventbridge::{EventBus, EventBusOptions};
 pub use self::fault::{Faults, InjectedFault};
+pub use self::firehose::{DeliveryStream, DeliveryStreamOptions};
 pub use self::journal::{Acknowledgement, Action, Record};
+pub use self::kinesis::{Stream, StreamOptions, StreamRecord};
 pub use self::latency::Latency;
 pub use self::s3::Bucket;
 pub use self::server::Server;
+pub use self::sns::{Notification, Topic, TopicOptions};
 pub use self::sqs::{Message, Queue, QueueOptions};
 pub use self::statistics::Statistics;
 
 use self::connector::InProcess;
 use self::journal::Heard;
+use self::registry::Registry;
 use self::wire::{Ending, Request};
 
 /// The region that the simulator's clients and resource names speak of.
@@ -76,9 +89,13 @@ pub struct Simulator {
 
 pub(crate) struct Inner {
     seed: u64,
-    tables: RwLock<HashMap<String, Table>>,
-    queues: RwLock<HashMap<String, Queue>>,
-    buckets: RwLock<HashMap<String, Bucket>>,
+    tables: Registry<Table>,
+    queues: Registry<Queue>,
+    streams: Registry<Stream>,
+    delivery_streams: Registry<DeliveryStream>,
+    topics: Registry<Topic>,
+    buses: Registry<EventBus>,
+    buckets: Registry<Bucket>,
     latency: Mutex<(Latency, SmallRng)>,
     query_errors: AtomicBool,
     requests: AtomicU64,
@@ -87,14 +104,18 @@ pub(crate) struct Inner {
 }
 
 impl Simulator {
-    /// An empty one: no tables, no queues, no buckets, no latency.
+    /// An empty one: no tables, queues, streams, topics, buses or buckets, and no latency.
     pub fn new(seed: u64) -> Self {
         Self {
             inner: Arc::new(Inner {
                 seed,
-                tables: RwLock::default(),
-                queues: RwLock::default(),
-                buckets: RwLock::default(),
+                tables: Registry::default(),
+                queues: Registry::default(),
+                streams: Registry::default(),
+                delivery_streams: Registry::default(),
+                topics: Registry::default(),
+                buses: Registry::default(),
+                buckets: Registry::default(),
                 latency: Mutex::new((Latency::none(), SmallRng::seed_from_u64(seed))),
                 query_errors: AtomicBool::new(true),
                 requests: AtomicU64::new(0),
@@ -107,25 +128,42 @@ impl Simulator {
     /// Makes a table. One of the same name is replaced.
     pub fn table(&self, name: &str, options: TableOptions) -> Table {
         let table = Table::new(name, options, self.inner.seed_for("table", name));
-        let mut tables = self.inner.tables.write().unwrap_or_else(PoisonError::into_inner);
-        tables.insert(name.to_owned(), table.clone());
-        table
+        self.inner.tables.add(name, table)
     }
 
     /// Makes a queue. A name that ends in `.fifo` makes a FIFO queue. One of the same name is replaced.
     pub fn queue(&self, name: &str, options: QueueOptions) -> Queue {
         let queue = Queue::new(name, options, self.inner.seed_for("queue", name));
-        let mut queues = self.inner.queues.write().unwrap_or_else(PoisonError::into_inner);
-        queues.insert(name.to_owned(), queue.clone());
-        queue
+        self.inner.queues.add(name, queue)
+    }
+
+    /// Makes a data stream of Kinesis. One of the same name is replaced.
+    pub fn stream(&self, name: &str, options: StreamOptions) -> Stream {
+        let stream = Stream::new(name, options, self.inner.seed_for("stream", name));
+        self.inner.streams.add(name, stream)
+    }
+
+    /// Makes a delivery stream of Firehose. One of the same name is replaced.
+    pub fn delivery_stream(&self, name: &str, options: DeliveryStreamOptions) -> DeliveryStream {
+        let stream = DeliveryStream::new(name, options, self.inner.seed_for("delivery stream", name));
+        self.inner.delivery_streams.add(name, stream)
+    }
+
+    /// Makes a topic of SNS. A name that ends in `.fifo` makes a FIFO topic. One of the same name is replaced.
+    pub fn topic(&self, name: &str, options: TopicOptions) -> Topic {
+        let topic = Topic::new(name, options, self.inner.seed_for("topic", name));
+        self.inner.topics.add(name, topic)
+    }
+
+    /// Makes an event bus of EventBridge. One of the same name is replaced.
+    pub fn event_bus(&self, name: &str, options: EventBusOptions) -> EventBus {
+        let bus = EventBus::new(name, options, self.inner.seed_for("event bus", name));
+        self.inner.buses.add(name, bus)
     }
 
     /// Makes a bucket, which keeps objects: put, get and delete. One of the same name is replaced.
     pub fn bucket(&self, name: &str) -> Bucket {
-        let bucket = Bucket::new(name);
-        let mut buckets = self.inner.buckets.write().unwrap_or_else(PoisonError::into_inner);
-        buckets.insert(name.to_owned(), bucket.clone());
-        bucket
+        self.inner.buckets.add(name, Bucket::new(name))
     }
 
     /// How long calls take, from now on.
@@ -184,21 +222,6 @@ impl fmt::Debug for Simulator {
 }
 
 impl Inner {
-    fn find_table(&self, name: &str) -> Option<Table> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        tables.get(name).cloned()
-    }
-
-    fn find_queue(&self, name: &str) -> Option<Queue> {
-        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
-        queues.get(name).cloned()
-    }
-
-    fn find_bucket(&self, name: &str) -> Option<Bucket> {
-        let buckets = self.buckets.read().unwrap_or_else(PoisonError::into_inner);
-        buckets.get(name).cloned()
-    }
-
     fn sends_query_errors(&self) -> bool {
         self.query_errors.load(Ordering::Relaxed)
     }
@@ -207,7 +230,7 @@ impl Inner {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Tables and queues draw from sequences of their own, so that one does not disturb the other.
+    /// Each table, queue and so on draws from a sequence of its own, so that one does not disturb the other.
     fn seed_for(&self, kind: &str, name: &str) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, kind, name).hash(&mut hasher);

@@ -1,8 +1,8 @@
-//! What arrived at a table or a queue, in numbers.
+//! What arrived, in numbers.
 
-/// What arrived at a table or a queue since it was made, in numbers.
+/// What arrived at a table, a queue, a stream, a topic or a bus since it was made, in numbers.
 ///
-/// Only batch writes and batch sends are counted.
+/// Only batch writes, sends and puts are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -22,6 +22,6 @@ pub struct Statistics {
     pub throttled: u64,
     /// Entries that were not applied for another reason.
     pub failed: u64,
-    /// Capacity used by what was applied: write units of a table, messages of a queue.
+    /// Capacity used by what was applied: write units of a table, and elsewhere one for each entry.
     pub units: f64,
 }

@@ -152,19 +152,8 @@ async fn a_table_is_the_same_whatever_form_its_items_had() {
     }
 }
 
-#[tokio::test]
-#[ignore = "run by localstack/test"]
-async fn every_line_of_a_file_reaches_the_queue() {
-    let client = aws_sdk_sqs::Client::new(&emulators().await);
-    let name = unique("lines");
-    let created = client.create_queue().queue_name(&name).send().await.unwrap();
-    let url = created.queue_url().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let lines: BTreeSet<String> = (0..LINES).map(|number| format!("line {number}")).collect();
-    let text = lines.iter().cloned().collect::<Vec<_>>().join("\n");
-    fs::write(folder.path().join("lines.txt"), text).unwrap();
-    run(folder.path(), &format!("send --queue {name} lines.txt"));
-
+/// Receives all messages of a queue, and deletes them.
+async fn bodies(client: &aws_sdk_sqs::Client, url: &str) -> BTreeSet<String> {
     let mut received = BTreeSet::new();
     loop {
         let receive = client.receive_message().queue_url(url).max_number_of_messages(10);
@@ -194,5 +183,107 @@ async fn every_line_of_a_file_reaches_the_queue() {
         }
         delete.send().await.unwrap();
     }
-    assert_eq!(received, lines);
+    received
+}
+
+#[tokio::test]
+#[ignore = "run by localstack/test"]
+async fn every_line_of_a_file_reaches_the_queue() {
+    let client = aws_sdk_sqs::Client::new(&emulators().await);
+    let name = unique("lines");
+    let created = client.create_queue().queue_name(&name).send().await.unwrap();
+    let url = created.queue_url().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let lines: BTreeSet<String> = (0..LINES).map(|number| format!("line {number}")).collect();
+    let text = lines.iter().cloned().collect::<Vec<_>>().join("\n");
+    fs::write(folder.path().join("lines.txt"), text).unwrap();
+    run(folder.path(), &format!("send --queue {name} lines.txt"));
+
+    assert_eq!(bodies(&client, url).await, lines);
+}
+
+#[cfg(feature = "put")]
+#[tokio::test]
+#[ignore = "run by localstack/test"]
+async fn every_line_of_a_file_is_in_the_stream() {
+    let client = aws_sdk_kinesis::Client::new(&emulators().await);
+    let stream = unique("lines");
+    let create = client.create_stream().stream_name(&stream).shard_count(2);
+    create.send().await.unwrap();
+    let shards = || async {
+        let list = client.list_shards().stream_name(&stream).send().await.unwrap();
+        list.shards.unwrap_or_default()
+    };
+    while shards().await.len() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let lines: BTreeSet<String> = (0..LINES).map(|number| format!("line {number}")).collect();
+    let text = lines.iter().cloned().collect::<Vec<_>>().join("\n");
+    fs::write(folder.path().join("lines.txt"), text).unwrap();
+    run(folder.path(), &format!("put --stream {stream} lines.txt"));
+
+    let mut stored = BTreeSet::new();
+    for shard in shards().await {
+        let call = client
+            .get_shard_iterator()
+            .stream_name(&stream)
+            .shard_id(shard.shard_id());
+        let from_the_first = aws_sdk_kinesis::types::ShardIteratorType::TrimHorizon;
+        let iterator = call.shard_iterator_type(from_the_first).send().await.unwrap();
+        let call = client
+            .get_records()
+            .set_shard_iterator(iterator.shard_iterator)
+            .limit(10_000);
+        let records = call.send().await.unwrap().records;
+        stored.extend(
+            records
+                .into_iter()
+                .map(|record| String::from_utf8(record.data.into_inner()).unwrap()),
+        );
+    }
+    assert_eq!(stored, lines);
+    client.delete_stream().stream_name(stream).send().await.unwrap();
+}
+
+#[cfg(feature = "put")]
+#[tokio::test]
+#[ignore = "run by localstack/test"]
+async fn every_line_of_a_file_goes_through_the_topic() {
+    const MESSAGES: usize = 1_000;
+    let config = emulators().await;
+    let queues = aws_sdk_sqs::Client::new(&config);
+    let topics = aws_sdk_sns::Client::new(&config);
+    let queue = queues
+        .create_queue()
+        .queue_name(unique("subscribed"))
+        .send()
+        .await
+        .unwrap();
+    let url = queue.queue_url().unwrap();
+    let arn = aws_sdk_sqs::types::QueueAttributeName::QueueArn;
+    let call = queues
+        .get_queue_attributes()
+        .queue_url(url)
+        .attribute_names(arn.clone());
+    let attributes = call.send().await.unwrap().attributes.unwrap();
+    let topic = topics.create_topic().name(unique("topic")).send().await.unwrap();
+    let topic = topic.topic_arn().unwrap();
+    let subscribe = topics
+        .subscribe()
+        .topic_arn(topic)
+        .protocol("sqs")
+        .endpoint(&attributes[&arn]);
+    subscribe.attributes("RawMessageDelivery", "true").send().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let messages: BTreeSet<String> = (0..MESSAGES).map(|number| format!("größe {number}")).collect();
+    let line = |message: &String| json!({"message": message, "attributes": {"n": 1}}).to_string() + "\n";
+    fs::write(
+        folder.path().join("lines.jsonl"),
+        messages.iter().map(line).collect::<String>(),
+    )
+    .unwrap();
+    run(folder.path(), &format!("put --topic {topic} --format json lines.jsonl"));
+    assert_eq!(bodies(&queues, url).await, messages);
+    topics.delete_topic().topic_arn(topic).send().await.unwrap();
 }

@@ -50,7 +50,8 @@ fn find_table(simulator: &Inner, name: &str) -> Result<Table, Refusal> {
         .and_then(|arn| arn.split_once(":table/"))
         .map_or(name, |(_, name)| name);
     simulator
-        .find_table(short)
+        .tables
+        .find(short)
         .ok_or_else(|| Refusal::new("ResourceNotFoundException", "Requested resource not found"))
 }
 

@@ -16,7 +16,7 @@ use super::wire::{Ending, Reply, Request, request_id};
 /// Answers one request, and says how much longer than usual the answer takes.
 pub(super) fn answer(simulator: &Inner, request: &Request<'_>) -> (Ending, Duration) {
     let Path { bucket, key } = Path::of(request.host, request.path);
-    let Some(bucket) = simulator.find_bucket(&bucket) else {
+    let Some(bucket) = simulator.buckets.find(&bucket) else {
         return (refuse(simulator, 404, "NoSuchBucket"), Duration::ZERO);
     };
     match request.method {

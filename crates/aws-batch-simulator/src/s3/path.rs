@@ -1,5 +1,7 @@
 //! Bucket and key of a request.
 
+use crate::percent::decoded;
+
 /// What a request speaks of. Percent signs are decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Path {
@@ -20,25 +22,6 @@ impl Path {
             key: decoded(key),
         }
     }
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

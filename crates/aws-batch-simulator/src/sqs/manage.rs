@@ -9,7 +9,7 @@ use crate::wire::Refusal;
 
 pub(super) fn url(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
     let name = body["QueueName"].as_str().ok_or_else(|| missing("QueueName"))?;
-    let queue = simulator.find_queue(name).ok_or_else(no_such_queue)?;
+    let queue = simulator.queues.find(name).ok_or_else(no_such_queue)?;
     Ok(json!({"QueueUrl": queue.url()}))
 }
 

@@ -1,7 +1,5 @@
 //! The part of SQS that takes batches and hands messages out.
 
-mod dedup;
-mod digest;
 mod manage;
 mod options;
 mod queue;
@@ -60,5 +58,5 @@ fn no_such_queue() -> Refusal {
 fn named_queue(simulator: &Inner, body: &Value) -> Result<Queue, Refusal> {
     let url = body["QueueUrl"].as_str().ok_or_else(|| missing("QueueUrl"))?;
     let name = url.rsplit('/').next().unwrap_or_default();
-    simulator.find_queue(name).ok_or_else(no_such_queue)
+    simulator.queues.find(name).ok_or_else(no_such_queue)
 }

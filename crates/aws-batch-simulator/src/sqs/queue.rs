@@ -8,12 +8,12 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::dedup::Dedup;
 use super::options::QueueOptions;
 use super::request::Envelope;
 use super::store::{Store, Stored};
 use crate::admission::{AdmissionControl, Demand, Place};
 use crate::bucket::Capacity;
+use crate::dedup::Dedup;
 use crate::fault::{Faults, InjectedFault};
 use crate::gate::{Gate, Passage, Strike, Toll};
 use crate::journal::{Acknowledgement, Action, CallMark, Heard, Record};

@@ -7,13 +7,13 @@ use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::digest::{of_attributes, of_body};
 use super::queue::Queue;
 use super::request::check_entries;
 use super::send::{message_id, sequence_number};
 use super::store::Stored;
 use super::{invalid_value, named_queue};
 use crate::Inner;
+use crate::digest::{of_attributes, of_body};
 use crate::wire::Refusal;
 
 /// Seconds that a received message may be hidden: twelve hours.
@@ -138,21 +138,26 @@ pub(super) fn delete(simulator: &Inner, body: &Value) -> Result<Value, Refusal> 
     let store = &mut state.store;
     store.settle(Instant::now());
     for entry in entries {
-        match read_handle(&entry["ReceiptHandle"]) {
-            Some((number, receives)) => {
-                // An older receipt handle is answered with success and deletes nothing.
-                if store.get(number).is_some_and(|message| message.receives == receives) {
-                    store.remove(number);
-                }
-                successful.push(json!({"Id": entry["Id"]}));
-            }
-            None => failed.push(json!({
-                "Id": entry["Id"],
-                "Code": "ReceiptHandleIsInvalid",
-                "SenderFault": true,
-                "Message": "The input receipt handle is invalid.",
-            })),
+        let mut fail = |code: &str, message: &str| {
+            failed.push(json!({"Id": entry["Id"], "Code": code, "SenderFault": true, "Message": message}));
+        };
+        let Some((number, receives)) = read_handle(&entry["ReceiptHandle"]) else {
+            fail("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
+            continue;
+        };
+        let message = store.get(number);
+        if queue.is_fifo() && message.is_some() && !store.is_held(number, receives) {
+            fail(
+                "InvalidParameterValue",
+                "Value for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.",
+            );
+            continue;
         }
+        // In a standard queue an older receipt handle is answered with success, and deletes nothing.
+        if message.is_some_and(|message| message.receives == receives) {
+            store.remove(number);
+        }
+        successful.push(json!({"Id": entry["Id"]}));
     }
     Ok(json!({"Successful": successful, "Failed": failed}))
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::digest::{bytes_of, of_attributes, of_body, of_content};
 use super::queue::Queue;
 use super::{invalid_value, missing};
+use crate::digest::{bytes_of, of_attributes, of_body, of_content};
 use crate::wire::Refusal;
 
 /// Entries in one call at most.

@@ -129,6 +129,12 @@ impl Store {
         }
     }
 
+    /// Whether it was received so often, and is still hidden from others.
+    pub(super) fn is_held(&self, number: u64, receives: u32) -> bool {
+        let message = self.messages.get(&number);
+        message.is_some_and(|message| message.receives == receives && matches!(message.place, Place::InFlight(_)))
+    }
+
     /// Hides a message in flight until then. Returns whether it is in flight.
     pub(super) fn hide(&mut self, number: u64, until: Instant) -> bool {
         let Some(message) = self.messages.get_mut(&number) else {

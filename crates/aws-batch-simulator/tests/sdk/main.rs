@@ -3,13 +3,21 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod buckets;
+#[cfg(feature = "eventbridge")]
+mod buses;
 mod capacity;
+#[cfg(feature = "firehose")]
+mod delivery_streams;
 mod faults;
 mod queues;
 mod reads;
 mod server;
+#[cfg(feature = "kinesis")]
+mod streams;
 mod tables;
 mod throughput;
+#[cfg(feature = "sns")]
+mod topics;
 
 use aws_batch_simulator::{KeyType, TableOptions};
 use aws_sdk_dynamodb::Client as Dynamo;

@@ -377,3 +377,34 @@ async fn attributes_of_messages_and_queues_are_shown() {
         "1"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_fifo_queue_refuses_an_expired_receipt_alone() {
+    let simulator = Simulator::new(1);
+    let queue = simulator.queue("orders.fifo", QueueOptions::default());
+    let sqs = simulator.sqs_client();
+    let entries = (0..3).map(|body| ordered(&body.to_string(), body)).collect();
+    send(&sqs, queue.url(), entries).await.unwrap();
+    let received = receive(&sqs, &queue.url()).await;
+    let handle = |message: &Message| message.receipt_handle().unwrap().to_owned();
+    // The first one stays hidden for longer than the others.
+    let entry = ChangeMessageVisibilityBatchRequestEntry::builder()
+        .id("0")
+        .visibility_timeout(60);
+    let entry = entry.receipt_handle(handle(&received[0])).build().unwrap();
+    let call = sqs.change_message_visibility_batch().queue_url(queue.url());
+    call.entries(entry).send().await.unwrap();
+    sleep(Duration::from_secs(30)).await;
+    let entries = received.iter().enumerate().map(|(id, message)| {
+        let entry = DeleteMessageBatchRequestEntry::builder().id(id.to_string());
+        entry.receipt_handle(handle(message)).build().unwrap()
+    });
+    let call = sqs
+        .delete_message_batch()
+        .queue_url(queue.url())
+        .set_entries(Some(entries.collect()));
+    let output = call.send().await.unwrap();
+    let failed: Vec<_> = output.failed().iter().map(|entry| (entry.id(), entry.code())).collect();
+    assert_eq!(failed, [("1", "InvalidParameterValue"), ("2", "InvalidParameterValue")]);
+    assert_eq!((output.successful()[0].id(), queue.len()), ("0", 2));
+}

@@ -5,6 +5,8 @@ mod items;
 mod keeping;
 mod location;
 mod planning;
+#[cfg(feature = "put")]
+mod putting;
 mod service;
 mod telling;
 #[cfg(feature = "distributed")]
@@ -19,6 +21,8 @@ pub(crate) use self::items::Items;
 pub(crate) use self::keeping::Keeping;
 pub(crate) use self::location::Location;
 pub(crate) use self::planning::{Cutting, ToPlan};
+#[cfg(feature = "put")]
+pub(crate) use self::putting::{Destination, Events, ToPut};
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 #[cfg(feature = "distributed")]
@@ -49,6 +53,13 @@ pub(crate) enum Command {
     /// Sends messages to a queue, one a line
     #[command(override_usage = "batch-deliver send --queue URL [OPTIONS] [INPUT]...")]
     Send(ToQueue),
+    /// Puts records into a stream of Kinesis or Firehose, messages into a topic of SNS, or events on a bus of EventBridge
+    #[cfg(feature = "put")]
+    #[command(
+        override_usage = "batch-deliver put (--stream NAME | --delivery-stream NAME | --topic ARN | --bus NAME) \
+                                [OPTIONS] [INPUT]..."
+    )]
+    Put(ToPut),
     /// Writes the shards of inputs as JSON, for workers
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
     Plan(ToPlan),

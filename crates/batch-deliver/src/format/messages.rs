@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 
+use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::primitives::Blob;
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
 use super::{Format, OnePerLine, Parse, Source};
 use crate::flaw::Flaw;
 
@@ -34,9 +34,7 @@ struct Text;
 
 impl Parse<SendMessageBatchRequestEntry> for Text {
     fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
-        let body =
-            str::from_utf8(line).map_err(|error| Flaw::new("this is not UTF-8 text").at(line, error.valid_up_to()))?;
-        built(SendMessageBatchRequestEntry::builder().message_body(body))
+        built(SendMessageBatchRequestEntry::builder().message_body(utf8(line)?))
     }
 }
 
@@ -55,24 +53,13 @@ struct Fields<'a> {
     delay: Option<i32>,
 }
 
-/// An attribute that says its type.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TypedAttribute {
-    r#type: String,
-    value: String,
-}
-
 impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
     fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
-        let fields: Fields<'_> = serde_json::from_slice(line).map_err(|error| unreadable(&error, line))?;
-        let attributes = fields.attributes.into_iter();
-        let attributes: HashMap<_, _> = attributes
-            .map(|(name, value)| Ok((name, attribute(value)?)))
-            .collect::<Result<_, Flaw>>()?;
+        let read = serde_json::from_slice(line);
+        let fields: Fields<'_> = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
         let message = SendMessageBatchRequestEntry::builder()
             .message_body(text(fields.body)?)
-            .set_message_attributes(Some(attributes).filter(|attributes| !attributes.is_empty()))
+            .set_message_attributes(attributes(fields.attributes, attribute)?)
             .set_message_group_id(fields.group_id)
             .set_message_deduplication_id(fields.dedup_id)
             .set_delay_seconds(fields.delay);
@@ -86,50 +73,19 @@ fn built(
     message.id("").build().map_err(|_| Flaw::new("a message needs a body"))
 }
 
-/// A JSON string as its text, and all else as the JSON that it is.
-fn text(value: &RawValue) -> Result<String, Flaw> {
-    match value.get() {
-        text if text.starts_with('"') => serde_json::from_str(text).map_err(|_| Flaw::new("a string cannot be read")),
-        json => Ok(json.to_owned()),
+fn attribute(Attribute { kind, value }: Attribute) -> Result<MessageAttributeValue, BuildError> {
+    let attribute = MessageAttributeValue::builder().data_type(kind);
+    match value {
+        Value::Text(text) => attribute.string_value(text),
+        Value::Binary(bytes) => attribute.binary_value(Blob::new(bytes)),
     }
+    .build()
 }
 
-fn attribute(value: &RawValue) -> Result<MessageAttributeValue, Flaw> {
-    let advice = || Flaw::new("an attribute is a string, a number, or {\"type\":\"Binary\",\"value\":\"…base64…\"}");
-    let (kind, text) = match value.get().as_bytes().first() {
-        Some(b'"') => ("String".to_owned(), text(value)?),
-        Some(b'-' | b'0'..=b'9') => ("Number".to_owned(), value.get().to_owned()),
-        _ => {
-            let typed: TypedAttribute = serde_json::from_str(value.get()).map_err(|_| advice())?;
-            (typed.r#type, typed.value)
-        }
-    };
-    let attribute = MessageAttributeValue::builder();
-    let attribute = if kind.starts_with("Binary") {
-        let bytes = BASE64_STANDARD
-            .decode(text)
-            .map_err(|_| Flaw::new("a binary attribute is not base64"))?;
-        attribute.binary_value(Blob::new(bytes))
-    } else {
-        attribute.string_value(text)
-    };
-    attribute.data_type(kind).build().map_err(|_| advice())
-}
+const DATA: &str = "a message is a JSON object with `body` and maybe `attributes`, `group_id`, `dedup_id` and `delay` (seconds): \
+                    for a message a line of any text, use --format text";
 
-fn unreadable(error: &serde_json::Error, line: &[u8]) -> Flaw {
-    let mut flaw = match error.classify() {
-        // What is wrong with the data may quote it.
-        serde_json::error::Category::Data => Flaw::new(
-            "a message is a JSON object with `body` and maybe `attributes`, `group_id`, `dedup_id` and `delay` (seconds): \
-             for a message a line of any text, use --format text",
-        ),
-        _ => Flaw::new("this is not JSON: for a message a line of any text, use --format text"),
-    };
-    if error.column() > 0 {
-        flaw = flaw.at(line, error.column() - 1);
-    }
-    flaw
-}
+const SYNTAX: &str = "this is not JSON: for a message a line of any text, use --format text";
 
 #[cfg(test)]
 mod tests {

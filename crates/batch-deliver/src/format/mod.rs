@@ -1,9 +1,12 @@
 //! What the inputs consist of: one file per format.
 
+mod attribute;
 pub(crate) mod csv;
 pub(crate) mod items;
 pub(crate) mod json;
 pub(crate) mod messages;
+#[cfg(feature = "put")]
+pub(crate) mod put;
 pub(crate) mod table;
 pub(crate) mod typed;
 

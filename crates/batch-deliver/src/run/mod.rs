@@ -2,6 +2,8 @@
 
 mod dry_run;
 pub(crate) mod load;
+#[cfg(feature = "put")]
+mod put;
 pub(crate) mod send;
 mod simulated;
 mod summary;
@@ -42,6 +44,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Load(load) => load::run(load, false).await,
         Command::Delete(delete) => load::run(delete, true).await,
         Command::Send(send) => Box::pin(send::run(send)).await,
+        #[cfg(feature = "put")]
+        Command::Put(put) => Box::pin(put::run(put)).await,
         Command::Plan(plan) => plan::run(plan).await,
         #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,

@@ -1,6 +1,12 @@
 //! The simulator in the place of a service.
 
+#[cfg(feature = "put")]
+use aws_batch_delivery::targets::kinesis::MAX_RECORD_BYTES;
 use aws_batch_simulator::{Capacity, Queue, QueueOptions, Simulator, Statistics, Table};
+#[cfg(feature = "put")]
+use aws_batch_simulator::{
+    DeliveryStream, DeliveryStreamOptions, EventBus, EventBusOptions, Stream, StreamOptions, Topic, TopicOptions,
+};
 
 use crate::console::grouped;
 use crate::key::Key;
@@ -8,7 +14,11 @@ use crate::key::Key;
 /// Capacity that the simulator saves up for a moment, in seconds of its rate.
 const BURST_SECONDS: f64 = 0.1;
 
-/// A table or a queue of the simulator, which counts what it takes and keeps nothing.
+/// Records a second that a shard of a stream takes at most. From the quotas of Kinesis Data Streams.
+#[cfg(feature = "put")]
+const SHARD: f64 = 1_000.0;
+
+/// A table, a queue or the like of the simulator, which counts what it takes and keeps nothing.
 pub(super) struct Simulated {
     pub(super) simulator: Simulator,
     stored: Stored,
@@ -17,6 +27,14 @@ pub(super) struct Simulated {
 enum Stored {
     Writes(Table),
     Messages(Queue),
+    #[cfg(feature = "put")]
+    Records(Stream),
+    #[cfg(feature = "put")]
+    Delivered(DeliveryStream),
+    #[cfg(feature = "put")]
+    Published(Topic),
+    #[cfg(feature = "put")]
+    Events(EventBus),
 }
 
 impl Simulated {
@@ -41,11 +59,67 @@ impl Simulated {
         (Self { simulator, stored }, url)
     }
 
+    /// A data stream that takes so many records a second, in as many shards as it takes.
+    #[cfg(feature = "put")]
+    pub(super) fn stream(name: &str, rate: f64) -> Self {
+        // At least one, and no more than can be listed at once.
+        let shards = (rate / SHARD).ceil().clamp(1.0, 1_000.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is a small whole number"
+        )]
+        let options = StreamOptions::shards(shards as usize).capacity(capacity(rate / shards));
+        let options = options
+            .byte_capacity(Capacity::unlimited())
+            .maximum_record_size(MAX_RECORD_BYTES);
+        let simulator = Simulator::new(1);
+        let stored = Stored::Records(simulator.stream(last_part(name, ":stream/"), options.forgetful()));
+        Self { simulator, stored }
+    }
+
+    /// A delivery stream that takes so many records a second.
+    #[cfg(feature = "put")]
+    pub(super) fn delivery_stream(name: &str, rate: f64) -> Self {
+        let options = DeliveryStreamOptions::default().capacity(capacity(rate)).forgetful();
+        let simulator = Simulator::new(1);
+        let stored = Stored::Delivered(simulator.delivery_stream(name, options));
+        Self { simulator, stored }
+    }
+
+    /// A topic that takes so many messages a second.
+    #[cfg(feature = "put")]
+    pub(super) fn topic(arn: &str, rate: f64) -> Self {
+        let options = TopicOptions::default()
+            .content_based_deduplication()
+            .capacity(capacity(rate));
+        let simulator = Simulator::new(1);
+        let stored = Stored::Published(simulator.topic(last_part(arn, ":"), options.forgetful()));
+        Self { simulator, stored }
+    }
+
+    /// An event bus that takes so many events a second.
+    #[cfg(feature = "put")]
+    pub(super) fn event_bus(name: &str, rate: f64) -> Self {
+        let options = EventBusOptions::default().capacity(capacity(rate)).forgetful();
+        let simulator = Simulator::new(1);
+        let stored = Stored::Events(simulator.event_bus(last_part(name, ":event-bus/"), options));
+        Self { simulator, stored }
+    }
+
     /// Whether it has what was delivered, in words.
     pub(super) fn compare(&self, delivered: u64) -> String {
         let (what, Statistics { applied, .. }) = match &self.stored {
             Stored::Writes(table) => ("writes", table.statistics()),
             Stored::Messages(queue) => ("messages", queue.statistics()),
+            #[cfg(feature = "put")]
+            Stored::Records(stream) => ("records", stream.statistics()),
+            #[cfg(feature = "put")]
+            Stored::Delivered(stream) => ("records", stream.statistics()),
+            #[cfg(feature = "put")]
+            Stored::Published(topic) => ("messages", topic.statistics()),
+            #[cfg(feature = "put")]
+            Stored::Events(bus) => ("events", bus.statistics()),
         };
         if applied == delivered {
             format!("the simulator stored what was delivered: {} {what}", grouped(applied))
@@ -57,6 +131,12 @@ impl Simulated {
             )
         }
     }
+}
+
+/// The name in an ARN.
+#[cfg(feature = "put")]
+fn last_part<'a>(arn: &'a str, separator: &str) -> &'a str {
+    arn.rsplit(separator).next().unwrap_or(arn)
 }
 
 fn capacity(rate: f64) -> Capacity {

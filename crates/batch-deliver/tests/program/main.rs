@@ -13,6 +13,8 @@ mod lambda;
 #[cfg(feature = "s3")]
 mod objects;
 mod program;
+#[cfg(feature = "put")]
+mod put;
 mod resuming;
 mod served;
 #[cfg(feature = "s3")]

@@ -1,4 +1,4 @@
-//! Which messages of a FIFO queue have been seen lately.
+//! Which messages of a FIFO queue or topic have been seen lately.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use tokio::time::Instant;
 const WINDOW: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Default)]
-pub(super) struct Dedup {
+pub(crate) struct Dedup {
     seen: HashMap<Arc<str>, u64>,
     order: VecDeque<(Instant, Arc<str>)>,
 }
 
 impl Dedup {
     /// The number of the message that was accepted under this id, if it is still remembered.
-    pub(super) fn find(&mut self, id: &str, now: Instant) -> Option<u64> {
+    pub(crate) fn find(&mut self, id: &str, now: Instant) -> Option<u64> {
         while let Some((_, id)) = self.order.pop_front_if(|(at, _)| now.duration_since(*at) >= WINDOW) {
             self.seen.remove(&id);
         }
         self.seen.get(id).copied()
     }
 
-    pub(super) fn remember(&mut self, id: &str, message: u64, now: Instant) {
+    pub(crate) fn remember(&mut self, id: &str, message: u64, now: Instant) {
         let id: Arc<str> = id.into();
         self.seen.insert(Arc::clone(&id), message);
         self.order.push_back((now, id));

@@ -1,4 +1,4 @@
-//! The digests that SQS returns so that senders can check them.
+//! Digests of messages: those that SQS returns so that senders can check them, and deduplication ids.
 
 use std::fmt::Write;
 
@@ -12,17 +12,17 @@ use sha2::Sha256;
 const STRING: u8 = 1;
 const BINARY: u8 = 2;
 
-pub(super) fn of_body(body: &str) -> String {
+pub(crate) fn of_body(body: &str) -> String {
     hex(&Md5::digest(body.as_bytes()))
 }
 
-/// The deduplication id of a queue that makes it from the contents.
-pub(super) fn of_content(body: &str) -> String {
+/// The deduplication id of a queue or topic that makes it from the contents.
+pub(crate) fn of_content(body: &str) -> String {
     hex(&Sha256::digest(body.as_bytes()))
 }
 
 /// Sorted by name: the length and bytes of the name, of the type and of the value, and the encoding before the value.
-pub(super) fn of_attributes(attributes: &Map<String, Value>) -> String {
+pub(crate) fn of_attributes(attributes: &Map<String, Value>) -> String {
     let mut sorted: Vec<_> = attributes.iter().collect();
     sorted.sort_by_key(|(name, _)| name.as_str());
     let mut digest = Md5::new();
@@ -43,7 +43,7 @@ pub(super) fn of_attributes(attributes: &Map<String, Value>) -> String {
     hex(&digest.finalize())
 }
 
-pub(super) fn bytes_of(value: &Value) -> Vec<u8> {
+pub(crate) fn bytes_of(value: &Value) -> Vec<u8> {
     STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default()
 }
 

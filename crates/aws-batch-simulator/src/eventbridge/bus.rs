@@ -1,0 +1,79 @@
+//! An event bus.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::options::EventBusOptions;
+use crate::bucket::Capacity;
+use crate::intake::{Arrival, Intake, Kept, Shard, handles};
+use crate::{ACCOUNT, REGION};
+
+/// An event as it was put.
+pub(super) struct Event(Value);
+
+impl Kept for Event {
+    fn of(arrival: &Arrival, _: u64, _: Instant) -> Self {
+        Self(arrival.entry.clone())
+    }
+}
+
+/// An event bus of the simulator's EventBridge, which keeps its events. Clones are handles to the same one.
+///
+/// As with the service, events for a bus that does not exist are accepted and lost.
+#[derive(Clone)]
+pub struct EventBus {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    intake: Intake<Event>,
+}
+
+handles!(EventBus, "events", "are put");
+
+impl EventBus {
+    /// The ARN.
+    pub fn arn(&self) -> String {
+        format!("arn:aws:events:{REGION}:{ACCOUNT}:event-bus/{}", self.inner.name)
+    }
+
+    /// Changes the events a second. The level of the bucket is kept as far as it fits.
+    pub fn set_capacity(&self, events: impl Into<Capacity>) {
+        let events = events.into();
+        for shard in &mut self.inner.intake.state().shards {
+            shard.set_capacity(events);
+        }
+    }
+
+    /// Events for which this holds fail with `NotAuthorizedForSourceException`.
+    ///
+    /// The event is as it is on the wire: `bus.poison(|event| event["Source"] == "shop")`.
+    pub fn poison(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
+        self.inner.intake.poison.set(predicate);
+    }
+
+    /// All events as they were on the wire, in the order in which the bus took them.
+    pub fn events(&self) -> Vec<Value> {
+        let state = self.inner.intake.state();
+        state.kept.iter().map(|Event(event)| event.clone()).collect()
+    }
+}
+
+impl EventBus {
+    pub(crate) fn new(name: &str, options: EventBusOptions, seed: u64) -> Self {
+        let shard = Shard::new(options.capacity, Capacity::unlimited());
+        Self {
+            inner: Arc::new(Inner {
+                name: name.to_owned(),
+                intake: Intake::new(vec![shard], options.is_forgetful, seed),
+            }),
+        }
+    }
+
+    pub(super) fn intake(&self) -> &Intake<Event> {
+        &self.inner.intake
+    }
+}

@@ -1,0 +1,63 @@
+//! A delivery stream.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::options::DeliveryStreamOptions;
+use crate::bucket::Capacity;
+use crate::intake::{Arrival, Intake, Kept, Shard, data, handles};
+
+/// The data of a record.
+pub(super) struct Data(Vec<u8>);
+
+impl Kept for Data {
+    fn of(arrival: &Arrival, _: u64, _: Instant) -> Self {
+        Self(data(&arrival.entry).unwrap_or_default())
+    }
+}
+
+/// A delivery stream of the simulator's Firehose, which keeps its records. Clones are handles to the same one.
+#[derive(Clone)]
+pub struct DeliveryStream {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    intake: Intake<Data>,
+}
+
+handles!(DeliveryStream, "records", "are put");
+
+impl DeliveryStream {
+    /// Changes the records a second. The level of the bucket is kept as far as it fits.
+    pub fn set_capacity(&self, records: impl Into<Capacity>) {
+        let records = records.into();
+        for shard in &mut self.inner.intake.state().shards {
+            shard.set_capacity(records);
+        }
+    }
+
+    /// The data of all records, in the order in which the stream took them.
+    pub fn records(&self) -> Vec<Vec<u8>> {
+        let state = self.inner.intake.state();
+        state.kept.iter().map(|Data(bytes)| bytes.clone()).collect()
+    }
+}
+
+impl DeliveryStream {
+    pub(crate) fn new(name: &str, options: DeliveryStreamOptions, seed: u64) -> Self {
+        let shard = Shard::new(options.records, options.bytes);
+        Self {
+            inner: Arc::new(Inner {
+                name: name.to_owned(),
+                intake: Intake::new(vec![shard], options.is_forgetful, seed),
+            }),
+        }
+    }
+
+    pub(super) fn intake(&self) -> &Intake<Data> {
+        &self.inner.intake
+    }
+}

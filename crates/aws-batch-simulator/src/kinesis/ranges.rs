@@ -1,0 +1,79 @@
+//! Which hash keys belong to which shard.
+
+use md5::{Digest, Md5};
+use serde_json::Value;
+
+/// The hash keys divided evenly among so many shards.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ranges {
+    count: usize,
+    width: u128,
+}
+
+impl Ranges {
+    pub(super) fn new(count: usize) -> Self {
+        // One shard has all of them, which is one more than the largest number.
+        let width = (u128::MAX / count as u128).saturating_add(1);
+        Self { count, width }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn of(&self, hash_key: u128) -> usize {
+        usize::try_from(hash_key / self.width)
+            .unwrap_or(usize::MAX)
+            .min(self.count - 1)
+    }
+
+    /// The first and the last hash key of a shard.
+    pub(super) fn bounds(&self, shard: usize) -> (u128, u128) {
+        let first = self.width.saturating_mul(shard as u128);
+        let is_last = shard + 1 == self.count;
+        (
+            first,
+            if is_last {
+                u128::MAX
+            } else {
+                first.saturating_add(self.width - 1)
+            },
+        )
+    }
+}
+
+/// The hash key of a record: the one that it is given, or else the MD5 of its partition key, which it has to have.
+pub(super) fn hash_key(record: &Value) -> Option<u128> {
+    let of_key = u128::from_be_bytes(Md5::digest(record["PartitionKey"].as_str()?).into());
+    let explicit = record["ExplicitHashKey"].as_str();
+    Some(explicit.and_then(|key| key.parse().ok()).unwrap_or(of_key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ranges_follow_each_other_and_each_key_is_in_its_own() {
+        for count in [1, 2, 3, 7, 8, 1_000] {
+            let ranges = Ranges::new(count);
+            let mut next = Some(0);
+            for shard in 0..count {
+                let (first, last) = ranges.bounds(shard);
+                assert_eq!(Some(first), next);
+                assert_eq!([ranges.of(first), ranges.of(last)], [shard, shard]);
+                next = last.checked_add(1);
+            }
+            assert_eq!(next, None, "the last one has the largest key");
+        }
+    }
+
+    #[test]
+    fn two_shards_are_cut_where_the_service_cuts_them() {
+        // From the answer of `ListShards` in the API reference, for a stream of two shards.
+        assert_eq!(
+            Ranges::new(2).bounds(0).1.to_string(),
+            "170141183460469231731687303715884105727"
+        );
+    }
+}

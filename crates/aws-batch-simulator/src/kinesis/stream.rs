@@ -1,0 +1,120 @@
+//! A data stream.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::options::StreamOptions;
+use super::ranges::Ranges;
+use crate::bucket::Capacity;
+use crate::intake::{Arrival, Intake, Kept, Shard, data, handles};
+use crate::{ACCOUNT, REGION};
+
+/// A record in a stream.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StreamRecord {
+    /// Its number in the order in which the stream took it.
+    pub sequence: u64,
+    /// When the stream took it.
+    pub put_at: Instant,
+    /// The number of its shard, from 0 in the order of the hash keys.
+    pub shard: usize,
+    /// The partition key, empty where there is none.
+    pub partition_key: String,
+    /// The data.
+    pub data: Vec<u8>,
+}
+
+impl fmt::Debug for StreamRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamRecord")
+            .field("sequence", &self.sequence)
+            .field("put_at", &self.put_at)
+            .field("shard", &self.shard)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Kept for StreamRecord {
+    fn of(arrival: &Arrival, number: u64, at: Instant) -> Self {
+        Self {
+            sequence: number,
+            put_at: at,
+            shard: arrival.shard,
+            partition_key: arrival.key.clone(),
+            data: data(&arrival.entry).unwrap_or_default(),
+        }
+    }
+}
+
+/// A data stream of the simulator's Kinesis. Clones are handles to the same one.
+#[derive(Clone)]
+pub struct Stream {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    options: StreamOptions,
+    ranges: Ranges,
+    intake: Intake<StreamRecord>,
+}
+
+handles!(Stream, "records", "are put");
+
+impl Stream {
+    /// The ARN.
+    pub fn arn(&self) -> String {
+        format!("arn:aws:kinesis:{REGION}:{ACCOUNT}:stream/{}", self.inner.name)
+    }
+
+    /// Changes the records a second of one shard, by its number from 0. The level of its bucket is kept as far as it fits.
+    /// Nothing happens where there is no such shard.
+    pub fn set_capacity(&self, shard: usize, records: impl Into<Capacity>) {
+        if let Some(shard) = self.inner.intake.state().shards.get_mut(shard) {
+            shard.set_capacity(records.into());
+        }
+    }
+
+    /// All records, in the order in which the stream took them.
+    pub fn records(&self) -> Vec<StreamRecord> {
+        self.inner.intake.state().kept.clone()
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(name: &str, options: StreamOptions, seed: u64) -> Self {
+        let shards = (0..options.shards).map(|_| Shard::new(options.records, options.bytes));
+        Self {
+            inner: Arc::new(Inner {
+                name: name.to_owned(),
+                ranges: Ranges::new(options.shards),
+                intake: Intake::new(shards.collect(), options.is_forgetful, seed),
+                options,
+            }),
+        }
+    }
+
+    pub(super) fn options(&self) -> &StreamOptions {
+        &self.inner.options
+    }
+
+    pub(super) fn ranges(&self) -> Ranges {
+        self.inner.ranges
+    }
+
+    pub(super) fn intake(&self) -> &Intake<StreamRecord> {
+        &self.inner.intake
+    }
+}
+
+pub(super) fn shard_id(shard: usize) -> String {
+    format!("shardId-{shard:012}")
+}
+
+/// Of as many digits as the service's have.
+pub(super) fn sequence_number(number: u64) -> String {
+    format!("49{number:054}")
+}

@@ -1,0 +1,24 @@
+//! Percent-encoded text.
+
+/// The text that was encoded. A `%` without two hexadecimal digits stands for itself.
+pub(crate) fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits
+            .filter(|_| *first == b'%')
+            .map(|digits| u8::from_str_radix(digits, 16))
+        {
+            Some(Ok(byte)) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

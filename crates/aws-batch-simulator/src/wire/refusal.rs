@@ -1,0 +1,62 @@
+//! Errors that services answer with.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// An error that the service answers with.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    pub(super) status: u16,
+    pub(super) code: Cow<'static, str>,
+    /// The code in SQS's older protocol, where it is another one.
+    pub(super) query_code: Option<&'static str>,
+    pub(super) message: Cow<'static, str>,
+    pub(super) more: Option<(&'static str, Value)>,
+}
+
+impl Refusal {
+    /// An HTTP 400. A code that contains `#` brings its own namespace.
+    pub(crate) fn new(code: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            status: 400,
+            code: code.into(),
+            query_code: None,
+            message: message.into(),
+            more: None,
+        }
+    }
+
+    pub(crate) fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    pub(crate) fn query_code(mut self, code: &'static str) -> Self {
+        self.query_code = Some(code);
+        self
+    }
+
+    pub(crate) fn with(mut self, member: &'static str, value: Value) -> Self {
+        self.more = Some((member, value));
+        self
+    }
+
+    pub(crate) fn serialization(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new("com.amazon.coral.service#SerializationException", message)
+    }
+
+    /// The code as an entry of a batch answer shows it.
+    pub(crate) fn short_code(&self) -> &str {
+        self.query_code.unwrap_or(&self.code)
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whose fault it is.
+    pub(super) fn blamed(&self) -> &'static str {
+        if self.status < 500 { "Sender" } else { "Receiver" }
+    }
+}

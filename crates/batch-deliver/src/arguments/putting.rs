@@ -1,0 +1,60 @@
+//! What to put, and where to.
+
+use clap::Args;
+
+use super::{Common, QueueFormat};
+
+const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams); message, subject, attributes, group_id, dedup_id \
+                      (topics); detail, detail_type, source, resources, time (buses)";
+
+#[derive(Debug, Args)]
+pub(crate) struct ToPut {
+    #[command(flatten)]
+    pub(crate) destination: Destination,
+    #[arg(long, help = FORMAT, value_enum, default_value_t = QueueFormat::Text)]
+    pub(crate) format: QueueFormat,
+    /// The partition key of records that have none [default: a hash of each]
+    #[arg(long, value_name = "KEY", requires = "stream")]
+    pub(crate) partition_key: Option<String>,
+    #[command(flatten)]
+    pub(crate) events: Events,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// One of the services.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Destination {
+    /// The data stream of Kinesis, by its name or ARN
+    #[arg(long, value_name = "NAME")]
+    pub(crate) stream: Option<String>,
+    /// The delivery stream of Firehose, by its name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) delivery_stream: Option<String>,
+    /// The topic of SNS, by its ARN
+    #[arg(long, value_name = "ARN", value_parser = topic)]
+    pub(crate) topic: Option<String>,
+    /// The event bus of EventBridge, by its name or ARN
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bus: Option<String>,
+}
+
+/// What events have that do not bring it themselves.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Events {
+    /// The source of events that have none
+    #[arg(long, value_name = "NAME", requires = "bus")]
+    pub(crate) source: Option<String>,
+    /// The detail type of events that have none
+    #[arg(long, value_name = "NAME", requires = "bus")]
+    pub(crate) detail_type: Option<String>,
+}
+
+fn topic(text: &str) -> Result<String, String> {
+    if text.starts_with("arn:") {
+        Ok(text.to_owned())
+    } else {
+        Err("an ARN is needed, such as arn:aws:sns:eu-central-1:123456789012:orders".to_owned())
+    }
+}

@@ -1,0 +1,239 @@
+//! Records, messages and events that are put.
+
+use std::time::Duration;
+
+use aws_batch_simulator::{
+    Capacity, DeliveryStream, DeliveryStreamOptions, EventBus, EventBusOptions, InjectedFault, Latency, Server,
+    Simulator, Stream, StreamOptions, Topic, TopicOptions,
+};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::program::Folder;
+
+const TOPIC: &str = "arn:aws:sns:us-east-1:000000000000:orders.fifo";
+
+/// A simulator that the program reaches as it reaches AWS, with one of each.
+struct Services {
+    stream: Stream,
+    delivery_stream: DeliveryStream,
+    topic: Topic,
+    bus: EventBus,
+    server: Server,
+    _runtime: Runtime,
+}
+
+impl Services {
+    fn new() -> Self {
+        let runtime = Runtime::new().unwrap();
+        let simulator = Simulator::new(7);
+        simulator.set_latency(Latency::fixed(Duration::from_millis(5)));
+        let within = runtime.enter();
+        let services = Self {
+            stream: simulator.stream("orders", StreamOptions::shards(4).capacity(Capacity::unlimited())),
+            delivery_stream: simulator.delivery_stream("orders", DeliveryStreamOptions::default()),
+            topic: simulator.topic("orders.fifo", TopicOptions::default()),
+            bus: simulator.event_bus("orders", EventBusOptions::default()),
+            server: runtime.block_on(simulator.serve("127.0.0.1:0")).unwrap(),
+            _runtime: Runtime::new().unwrap(),
+        };
+        drop(within);
+        Self {
+            _runtime: runtime,
+            ..services
+        }
+    }
+
+    fn put(&self, arguments: &str) -> String {
+        format!("put --endpoint-url {} {arguments}", self.server.endpoint())
+    }
+}
+
+fn lines(count: usize) -> String {
+    (0..count).map(|number| format!("line {number}\n")).collect()
+}
+
+#[test]
+fn lines_become_records_of_a_stream_whatever_fails_meanwhile() {
+    let folder = Folder::new();
+    let services = Services::new();
+    services.stream.script([
+        InjectedFault::Unprocessed(5),
+        InjectedFault::Throttle,
+        InjectedFault::internal_error(false),
+    ]);
+    folder.write("a.txt", lines(1_000));
+    folder
+        .run(&services.put("--stream orders a.txt"))
+        .expect(0, "1,000 delivered to orders");
+    let mut stored: Vec<String> = services
+        .stream
+        .records()
+        .into_iter()
+        .map(|record| String::from_utf8(record.data).unwrap() + "\n")
+        .collect();
+    stored.sort_by_key(|line| line.trim()["line ".len()..].parse::<u32>().unwrap());
+    assert_eq!(stored.concat(), lines(1_000));
+    let shards = services.stream.records().into_iter().map(|record| record.shard);
+    assert_eq!(shards.collect::<std::collections::BTreeSet<_>>().len(), 4);
+}
+
+#[test]
+fn records_have_the_partition_keys_that_they_are_given() {
+    let folder = Folder::new();
+    let services = Services::new();
+    folder.write(
+        "a.jsonl",
+        "{\"data\":{\"id\":1},\"partition_key\":\"own\"}\n{\"data\":\"two\"}\n",
+    );
+    folder
+        .run(&services.put("--stream orders --format json --partition-key given a.jsonl"))
+        .expect(0, "2 delivered");
+    let mut records: Vec<_> = services
+        .stream
+        .records()
+        .into_iter()
+        .map(|record| (record.partition_key, String::from_utf8(record.data).unwrap()))
+        .collect();
+    records.sort();
+    let expected = [("given", "two"), ("own", r#"{"id":1}"#)];
+    assert_eq!(records, expected.map(|(key, data)| (key.to_owned(), data.to_owned())));
+}
+
+#[test]
+fn lines_of_a_delivery_stream_keep_their_line_feeds() {
+    let folder = Folder::new();
+    let services = Services::new();
+    folder.write("a.txt", lines(700));
+    folder
+        .run(&services.put("--delivery-stream orders --order file a.txt"))
+        .expect(0, "700 delivered to orders");
+    let mut stored: Vec<String> = services
+        .delivery_stream
+        .records()
+        .into_iter()
+        .map(|record| String::from_utf8(record).unwrap())
+        .collect();
+    stored.sort_by_key(|line| line.trim()["line ".len()..].parse::<u32>().unwrap());
+    assert_eq!(stored.concat(), lines(700));
+}
+
+#[test]
+fn messages_of_a_group_are_published_in_the_order_of_their_lines() {
+    let folder = Folder::new();
+    let services = Services::new();
+    services
+        .topic
+        .script([InjectedFault::Unprocessed(3), InjectedFault::Unprocessed(3)]);
+    let line =
+        |number: usize| json!({"message": number.to_string(), "subject": "s", "group_id": format!("g{}", number % 7)});
+    folder.write(
+        "a.jsonl",
+        (0..200).map(|number| format!("{}\n", line(number))).collect::<String>(),
+    );
+    folder
+        .run(&services.put(&format!("--topic {TOPIC} --format json a.jsonl")))
+        .expect(0, "200 delivered");
+    let messages = services.topic.messages();
+    assert_eq!((messages.len(), messages[0].subject.as_deref()), (200, Some("s")));
+    for group in 0..7 {
+        let of_group = messages
+            .iter()
+            .filter(|message| message.group == Some(format!("g{group}")));
+        let numbers: Vec<usize> = of_group.map(|message| message.message.parse().unwrap()).collect();
+        assert_eq!(
+            numbers,
+            (0..200).filter(|number| number % 7 == group).collect::<Vec<_>>()
+        );
+    }
+    folder.run(&services.put(&format!("--topic {TOPIC} a.jsonl"))).expect(
+        2,
+        "messages of a FIFO topic have a group_id: give them by --format json",
+    );
+    folder
+        .run(&services.put("--topic orders a.jsonl"))
+        .expect(2, "an ARN is needed");
+}
+
+#[test]
+fn events_that_are_refused_are_dead_letters_and_can_be_put_again() {
+    let folder = Folder::new();
+    let services = Services::new();
+    services
+        .bus
+        .poison(|event| event["Detail"].as_str().unwrap().contains("bad"));
+    folder.write("a.jsonl", "{\"id\":1}\n{\"id\":\"bad\"}\n{\"id\":3}\n");
+    let put = services.put("--bus orders --source shop --detail-type order");
+    folder
+        .run(&format!("{put} --dead-letter dead a.jsonl"))
+        .expect(1, "2 delivered to orders")
+        .expect(1, "NotAuthorizedForSourceException")
+        .expect(1, "1 dead letter in dead");
+    assert_eq!(folder.read("dead"), "{\"id\":\"bad\"}\n");
+    services.bus.poison(|_| false);
+    folder.run(&format!("{put} dead")).expect(0, "1 delivered");
+    let events = services.bus.events();
+    assert_eq!(events.len(), 3);
+    assert_eq!(
+        (&events[2]["Source"], &events[2]["DetailType"]),
+        (&Value::from("shop"), &Value::from("order"))
+    );
+    folder
+        .run(&services.put("--bus missing --source shop --detail-type order a.jsonl"))
+        .expect(1, "ResourceNotFoundException");
+}
+
+#[test]
+fn a_put_goes_on_where_it_was_stopped() {
+    let folder = Folder::new();
+    let services = Services::new();
+    folder.write("a.txt", lines(300) + &"x".repeat(1_100_000) + "\n" + &lines(2));
+    let put = services.put("--delivery-stream orders --resume state a.txt");
+    folder.run(&put).expect(1, "302 delivered").expect(1, "a.txt:301: ");
+    folder.run(&put).expect(0, "303 lines are settled by earlier runs");
+    assert_eq!(services.delivery_stream.len(), 302);
+    folder
+        .run(&put.replace("--delivery-stream", "--stream"))
+        .expect(2, "the command was put --delivery-stream, and is put --stream");
+}
+
+#[test]
+fn a_simulated_service_stores_what_is_put() {
+    let folder = Folder::new();
+    folder.write("a.txt", lines(500));
+    folder.write("a.jsonl", "{\"id\":1}\n".repeat(30));
+    for (arguments, words) in [
+        (
+            "--stream arn:aws:kinesis:us-east-1:1:stream/orders a.txt",
+            "500 records",
+        ),
+        ("--delivery-stream orders a.txt", "500 records"),
+        ("--topic arn:aws:sns:us-east-1:1:orders a.txt", "500 messages"),
+        ("--bus orders --source shop --detail-type order a.jsonl", "30 events"),
+    ] {
+        folder
+            .run(&format!("put --simulate 100000 {arguments}"))
+            .expect(0, &format!("the simulator stored what was delivered: {words}"));
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_put_needs_no_account_and_one_destination() {
+    let folder = Folder::new();
+    folder.write("a.txt", lines(1) + &"x".repeat(30_000) + "\n");
+    folder
+        .run("put --stream orders --dry-run a.txt")
+        .expect(0, "2 good lines: ")
+        .expect(0, "3 payload units of 25 KiB; nothing was sent");
+    folder
+        .run("put --bus orders --source shop --detail-type order --dry-run a.txt")
+        .expect(1, "a.txt:1: the detail of an event is a JSON object, and this is none");
+    folder.run("put --bus orders --dry-run a.txt").expect(
+        2,
+        "give the rest by --source and --detail-type, or all of it by --format json",
+    );
+    folder.run("put --dry-run a.txt").expect(2, "--stream <NAME>");
+    folder
+        .run("put --stream orders --bus orders --dry-run a.txt")
+        .expect(2, "cannot be used with");
+}
