@@ -136,8 +136,9 @@ impl Activity {
         }))
     }
 
-    /// Answers with what has become of the shard. Without an answer, it is handed out again after its heartbeat's timeout.
-    pub(super) async fn answer(&self, task: Task, answer: &Answer) {
+    /// Answers with what has become of the shard, and returns whether that has arrived. Without an answer, it is handed out
+    /// again after its heartbeat's timeout.
+    pub(super) async fn answer(&self, task: Task, answer: &Answer) -> bool {
         let failed = match answer {
             Answer::Delivered(counts) => {
                 let success = self.client.send_task_success().task_token(task.token);
@@ -155,9 +156,10 @@ impl Activity {
                 sent.map_err(|error| words(&error)).err()
             }
         };
-        if let Some(words) = failed {
+        if let Some(words) = &failed {
             self.console.warn(&format!("the answer of a shard has failed: {words}"));
         }
+        failed.is_none()
     }
 }
 
