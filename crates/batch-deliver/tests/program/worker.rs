@@ -70,7 +70,7 @@ fn a_worker_that_is_told_to_stop_gives_its_shard_back() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..10_000));
     let activity = Activity::new([shard("a.jsonl", 0, items(0..10_000).len())]);
-    let worker = start(&folder, &activity, 10, "--dead-letters dead");
+    let worker = start(&folder, &activity, 10, "--dead-letters dead --heartbeat 1s");
     activity.wait_for_heartbeat();
     terminate(worker).expect(130, "the shard has failed: Interrupted");
     assert_eq!(activity.answer(), failure("Interrupted"));
@@ -88,10 +88,21 @@ fn a_shard_that_another_worker_has_is_left_to_it() {
         shard(&name, 0, items(0..10_000).len()),
         shard("a.jsonl", 0, items(0..2).len()),
     ]);
-    let worker = start(&folder, &activity, 10, "");
+    let worker = start(&folder, &activity, 10, "--heartbeat 1s");
     assert_eq!(activity.answer(), failure("Interrupted"));
     assert_eq!(activity.answer().1["delivered"], 2);
     terminate(worker).expect(130, "TaskTimedOut");
+}
+
+#[test]
+fn a_shard_that_is_delivered_at_once_has_no_heartbeat() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..2));
+    let activity = Activity::new([shard("a.jsonl", 0, items(0..2).len())]);
+    let worker = start(&folder, &activity, 1_000_000, "");
+    let heard = activity.until("SendTaskSuccess");
+    assert_eq!(heard, ["GetActivityTask", "SendTaskSuccess"]);
+    terminate(worker).expect(130, "2 delivered");
 }
 
 #[test]
