@@ -104,8 +104,9 @@ def deliver(program, machine, name, bad):
     missing = sum(items.get(key) != text for key, text in wanted.items())
     kept = s3.list_objects_v2(Bucket=BUCKET, Prefix="checkpoints/").get("Contents", [])
     left = sum(name in item["Key"] for item in kept)
+    ended = f"{state['status']} {state.get('error', '')}".strip()
     print(
-        f"{bad} bad of {len(shards)} shards: {state['status']} {state.get('error', '')}\n"
+        f"{bad} bad of {len(shards)} shards: {ended}\n"
         f"  {len(wanted):,} lines in the good ones, {missing} of them missing; {left} checkpoints left"
     )
     if missing:
