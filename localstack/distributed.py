@@ -72,5 +72,12 @@ def finish(folder):
     print("every line of the input is in the table")
 
 
+def left():
+    """That the checkpoints of shards are removed when these are answered."""
+    kept = s3.list_objects_v2(Bucket=BUCKET, Prefix="checkpoints/").get("Contents", [])
+    if kept:
+        sys.exit(f"there are checkpoints of shards that were answered: {[item['Key'] for item in kept]}")
+
+
 if __name__ == "__main__":
-    {"generate": generate, "begin": begin, "finish": finish}[sys.argv[1]](*sys.argv[2:])
+    {"generate": generate, "begin": begin, "finish": finish, "left": left}[sys.argv[1]](*sys.argv[2:])

@@ -36,18 +36,26 @@ usable_python() {
     return 1
 }
 
+# fill_environment PYTHON REQUIREMENTS CONSTRAINTS FOLDER
 fill_environment() {
-    local python=$1 folder=$2
-    "$python" -m venv "$folder" &&
-        "$folder/bin/python" -m pip install --requirement "$here/requirements.txt" --constraint "$here/constraints.txt"
+    "$1" -m venv "$4" && "$4/bin/python" -m pip install --requirement "$2" --constraint "$3"
 }
 
-install_localstack() {
+# install_environment NAME REQUIREMENTS CONSTRAINTS
+install_environment() {
     local python version
     python=$(usable_python) || return 1
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-    fetch "$cache/localstack-$(fingerprint "$here/requirements.txt" "$here/constraints.txt")-python$version" \
-        fill_environment "$python"
+    fetch "$cache/$1-$(fingerprint "$2" "$3")-python$version" fill_environment "$python" "$2" "$3"
+}
+
+install_localstack() {
+    install_environment localstack "$here/requirements.txt" "$here/constraints.txt"
+}
+
+# All of its versions are in one file.
+install_ministack() {
+    install_environment ministack "$here/requirements-ministack.txt" /dev/null
 }
 
 # 17 is the oldest Java that loads the classes of DynamoDB Local 3.

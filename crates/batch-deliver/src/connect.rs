@@ -5,6 +5,7 @@ use std::env;
 use std::error::Error;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::config::ProvideCredentials;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
 use crate::arguments::Service;
@@ -31,7 +32,36 @@ pub(crate) async fn config(service: &Service) -> Result<SdkConfig, Failure> {
         let words = "there is no AWS region: name one by --region, by AWS_REGION, or in the profile";
         return Err(Failure::WrongUse(words.to_owned()));
     }
+    if let Some(provider) = config.credentials_provider()
+        && let Err(error) = provider.provide_credentials().await
+    {
+        return Err(Failure::WrongUse(without_credentials(service, &error)));
+    }
     Ok(config)
+}
+
+/// Why there are no credentials, and what to do.
+fn without_credentials(service: &Service, error: &dyn Error) -> String {
+    let mut last = error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    // The first line: behind it stands all that was looked at.
+    let words = last.to_string();
+    let why = words
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(". Attempted:");
+    let whose = service
+        .profile
+        .as_ref()
+        .map(|profile| format!(" in the profile {profile}"));
+    format!(
+        "there are no AWS credentials{}: {why}. Name a --profile that has some, or set AWS_ACCESS_KEY_ID and \
+         AWS_SECRET_ACCESS_KEY; an expired session has to be begun anew (aws sso login)",
+        whose.unwrap_or_default()
+    )
 }
 
 /// The client for buckets.

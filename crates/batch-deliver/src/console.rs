@@ -7,8 +7,15 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
-/// Characters in front of the words: the bar with its percentage, or the spinner.
-const BAR: usize = 27;
+/// Characters of the bar, and of one on a narrow terminal, where the figures need the room.
+const BAR: usize = 20;
+const SHORT_BAR: usize = 5;
+
+/// Columns of a terminal that is not narrow.
+const WIDE: usize = 60;
+
+/// Characters behind the bar, for its percentage, and those of the spinner.
+const PERCENTAGE: usize = 7;
 const SPINNER: usize = 3;
 
 /// How a program speaks.
@@ -54,17 +61,23 @@ impl Console {
             return usize::MAX;
         }
         let width = usize::from(Term::stderr().size().1);
-        width.saturating_sub(if total.is_some() { BAR } else { SPINNER })
+        width.saturating_sub(match total {
+            Some(_) => length(width) + PERCENTAGE,
+            None => SPINNER,
+        })
     }
 
     /// Shows how much of so many bytes is done.
     pub(crate) fn show_bar(&self, total: Option<u64>) {
         let Some(bar) = &self.bar else { return };
         let template = match total {
-            Some(_) => "{bar:20.cyan/dim} {percent:>3}%  {wide_msg}",
-            None => "{spinner:.cyan}  {wide_msg}",
+            Some(_) => {
+                let width = length(usize::from(Term::stderr().size().1));
+                format!("{{bar:{width}.cyan/dim}} {{percent:>3}}%  {{wide_msg}}")
+            }
+            None => "{spinner:.cyan}  {wide_msg}".to_owned(),
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.progress_chars("━╸─"));
         }
         if let Some(total) = total {
@@ -105,6 +118,11 @@ impl Console {
         writeln!(output, "{event}")?;
         output.flush()
     }
+}
+
+/// Characters of the bar on a terminal of so many columns.
+fn length(columns: usize) -> usize {
+    if columns < WIDE { SHORT_BAR } else { BAR }
 }
 
 /// A count as people read it: 4,609.

@@ -17,6 +17,9 @@ pub(crate) struct Planned {
     pub(crate) input: String,
     #[serde(flatten)]
     pub(crate) part: Part,
+    /// The run of a state machine that hands it out, where that tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) execution: Option<String>,
 }
 
 /// Writes the shards of the inputs to the standard output.
@@ -68,6 +71,7 @@ fn interleaved(inputs: &[(String, u64, u64)]) -> Vec<Planned> {
     let planned = shards.into_iter().map(|(_, input, part)| Planned {
         input: input.clone(),
         part,
+        execution: None,
     });
     planned.collect()
 }

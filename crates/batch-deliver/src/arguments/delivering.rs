@@ -29,7 +29,7 @@ pub(crate) struct Delivering {
     /// How the pace is found
     #[arg(long, value_enum, default_value_t = Strategy::Adaptive, hide_possible_values = true)]
     pub(crate) strategy: Strategy,
-    /// How often an entry is sent again [default: as there is time]
+    /// Times an entry is sent again [default: no limit]
     #[arg(long, value_name = "TIMES")]
     pub(crate) retries: Option<u32>,
     /// When to stop: 90s, 15m, 2h

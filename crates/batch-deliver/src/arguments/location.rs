@@ -43,6 +43,21 @@ impl fmt::Display for Location {
 }
 
 impl Location {
+    /// What has this name in the folder, or below the prefix.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn below(&self, name: &str) -> Self {
+        match self {
+            Self::File(folder) => Self::File(folder.join(name)),
+            Self::Object { bucket, key } => Self::Object {
+                bucket: bucket.clone(),
+                key: match key.trim_end_matches('/') {
+                    "" => name.to_owned(),
+                    folder => format!("{folder}/{name}"),
+                },
+            },
+        }
+    }
+
     #[cfg(not(feature = "s3"))]
     pub(crate) fn without_s3(&self) -> Failure {
         Failure::WrongUse(format!(

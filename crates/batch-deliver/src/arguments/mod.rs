@@ -31,9 +31,6 @@ use crate::shard::Asked;
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
 
-const SHARD: &str = "Read the I-th of N shares of the lines, from 0; /N takes I from AWS_BATCH_JOB_ARRAY_INDEX or \
-                     JOB_COMPLETION_INDEX, env takes N too, from AWS_BATCH_JOB_ARRAY_SIZE or SHARDS; gzip, zstd and CSV are not cut";
-
 /// Loads files into DynamoDB tables and SQS queues, as fast as they take it
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 120, disable_help_subcommand = true, after_help = EXIT_CODES)]
@@ -63,9 +60,9 @@ pub(crate) enum Command {
     /// Writes the shards of inputs as JSON, for workers
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
     Plan(ToPlan),
-    /// Delivers shards that an activity of Step Functions hands out, until it is told to stop
+    /// Delivers shards that Step Functions hand out, until it is told to stop
     #[cfg(feature = "distributed")]
-    #[command(override_usage = "batch-deliver worker --activity ARN (--table NAME | --queue URL) [OPTIONS]")]
+    #[command(override_usage = "batch-deliver worker --activity ARN --table NAME [OPTIONS]")]
     Worker(Box<ToWork>),
 }
 
@@ -74,8 +71,8 @@ pub(crate) struct ToTable {
     /// The table, by its name or ARN
     #[arg(long, value_name = "NAME")]
     pub(crate) table: String,
-    /// What the inputs are
-    #[arg(long, value_enum, default_value_t = TableFormat::Auto)]
+    /// auto, json, dynamodb, csv or tsv
+    #[arg(long, value_enum, default_value_t = TableFormat::Auto, hide_possible_values = true)]
     pub(crate) format: TableFormat,
     #[command(flatten)]
     pub(crate) items: Items,
@@ -97,18 +94,19 @@ pub(crate) struct ToQueue {
 /// What all commands take.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/prefix, or - for the standard input")]
+    #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/prefix, or -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
     /// Read one record of each input in turn, or file by file
     #[arg(long, value_enum, default_value_t = Order::Turns)]
     pub(crate) order: Order,
-    #[arg(long, value_name = "I/N", help = SHARD)]
+    /// Read the I-th of N shares of the lines, from 0; /N and env take it from the environment of array jobs
+    #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Asked>,
-    /// Pass over so many lines that cannot be read
+    /// Pass over so many bad lines
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
-    /// Check every line and count what it would take, and send nothing
+    /// Check and measure every line, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

@@ -14,9 +14,19 @@ pub(crate) struct Service {
     #[arg(long, value_name = "REGION")]
     pub(crate) region: Option<String>,
     /// Another endpoint, such as that of an emulator
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) endpoint_url: Option<String>,
-    /// Deliver to a simulator in this process that takes so many a second
+    /// Simulate a service that takes so many a second
     #[arg(long, value_name = "RATE", value_parser = positive)]
     pub(crate) simulate: Option<f64>,
+}
+
+fn url(text: &str) -> Result<String, String> {
+    let behind = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    match behind {
+        Some(host) if !host.is_empty() => Ok(text.to_owned()),
+        _ => Err("a URL is needed, such as http://127.0.0.1:4566".to_owned()),
+    }
 }

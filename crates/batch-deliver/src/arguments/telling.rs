@@ -9,13 +9,13 @@ use crate::console::Console;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Telling {
-    /// Write progress and report as JSON lines to the standard output
+    /// Write progress and report as JSON to the standard output
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,
     /// Tell only what went wrong
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// How often progress is told where there is no bar [default: 10s, with --json 1s]
+    /// How often without a bar [default: 10s, with --json 1s]
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) every: Option<Duration>,
 }

@@ -1,9 +1,15 @@
 //! What is settled, so that a load that was interrupted or killed goes on where it was.
 
+mod content;
+mod file;
 mod identity;
+#[cfg(feature = "s3")]
+mod object;
 mod state;
 mod writer;
 
 pub(crate) use self::identity::Identity;
-pub(crate) use self::state::State;
+#[cfg(feature = "distributed")]
+pub(crate) use self::state::remove;
+pub(crate) use self::state::{Claim, State};
 pub(crate) use self::writer::Journal;

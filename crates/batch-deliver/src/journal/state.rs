@@ -1,308 +1,93 @@
-//! The file of a journal: what is loaded, and what of it is settled.
+//! The journal of a load, wherever it is.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
+#[cfg(feature = "distributed")]
+use std::fs;
 
 use super::Identity;
+use super::content::Found;
+use super::file::JournalFile;
+#[cfg(feature = "s3")]
+use super::object::JournalObject;
+use crate::arguments::{Location, Service};
+#[cfg(feature = "distributed")]
+use crate::connect;
+use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::Settled;
 
-/// A line behind the first one.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Line {
-    /// The first and the last number of each run of records.
-    Settled(Vec<(u64, u64)>),
-    /// The run has ended by itself.
-    Ended,
+/// By what right a process goes on with a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// It was named. What is of another load, or in use by another run, is left alone.
+    Named,
+    /// The load was handed to this process alone: another run of it is at its end, and what is of another load is of no use.
+    #[cfg(feature = "distributed")]
+    Granted,
 }
 
-/// The file of a journal, which this process alone writes.
+/// A journal that this process alone writes.
 #[derive(Debug)]
 pub(crate) struct State {
-    path: PathBuf,
-    identity: Identity,
-    file: File,
-    /// Bytes written since it was made.
-    pub(super) written: u64,
+    pub(super) storage: Storage,
     pub(crate) settled: Settled,
     /// Entries that the last run may have sent without a record of it.
     pub(crate) doubtful: u64,
 }
 
+#[derive(Debug)]
+pub(super) enum Storage {
+    File(JournalFile),
+    #[cfg(feature = "s3")]
+    Object(Box<JournalObject>),
+}
+
 impl State {
-    /// Opens the journal of a load, or begins one.
-    pub(crate) fn open(path: &Path, identity: Identity) -> Result<Self, Failure> {
-        let name = path.display();
-        let unreadable = |error| Failure::WrongUse(format!("--resume {name} cannot be read: {error}"));
-        let mut text = String::new();
-        let mut settled = Settled::default();
-        let mut doubtful = 0;
-        let mut old = locked(path)?;
-        old.read_to_string(&mut text).map_err(unreadable)?;
-        if !text.is_empty() {
-            let (before, read, has_ended) = read(&text).ok_or_else(|| {
-                Failure::WrongUse(format!(
-                    "--resume {name} is no journal of this program: name another file"
-                ))
-            })?;
-            if let Some(difference) = identity.difference(&before) {
-                return Err(Failure::WrongUse(format!(
-                    "--resume {name} is the journal of another load: {difference}. To begin anew, remove {name}"
-                )));
+    /// Opens the journal of a load, or begins one. For a thread that may block.
+    pub(crate) fn open(
+        location: &Location,
+        identity: Identity,
+        claim: Claim,
+        service: &Service,
+        console: &Console,
+    ) -> Result<Self, Failure> {
+        let (storage, found) = match location {
+            Location::File(path) => {
+                let (file, found) = JournalFile::open(path, identity, claim != Claim::Named)?;
+                (Storage::File(file), found)
             }
-            settled = read;
-            doubtful = if has_ended { 0 } else { before.unsure };
-        }
-        let unwritable = |error| Failure::WrongUse(format!("--resume {name} cannot be written: {error}"));
-        let file = made(path, &identity, &settled).map_err(unwritable)?;
-        drop(old);
+            #[cfg(feature = "s3")]
+            Location::Object { .. } => {
+                let (object, found) = JournalObject::open(location, identity, claim, service, console)?;
+                (Storage::Object(Box::new(object)), found)
+            }
+            #[cfg(not(feature = "s3"))]
+            Location::Object { .. } => {
+                let _ = (service, console);
+                return Err(location.without_s3());
+            }
+        };
+        let Found { settled, doubtful } = found;
         Ok(Self {
-            path: path.to_owned(),
-            identity,
-            file,
-            written: 0,
+            storage,
             settled,
             doubtful,
         })
     }
-
-    /// Adds these runs of records. A killed process loses nothing that was written, so that nothing waits for the disk.
-    pub(super) fn add(&mut self, runs: &[(u64, u64)]) -> io::Result<()> {
-        for (first, last) in runs {
-            self.settled.add(*first, *last);
-        }
-        self.append(&Line::Settled(runs.to_vec()))
-    }
-
-    /// The run has ended by itself: nothing is in flight.
-    pub(super) fn end(&mut self) -> io::Result<()> {
-        self.compact()?;
-        self.append(&Line::Ended)?;
-        self.file.sync_all()
-    }
-
-    /// Writes the file anew, as short as it can be.
-    pub(super) fn compact(&mut self) -> io::Result<()> {
-        self.file = made(&self.path, &self.identity, &self.settled)?;
-        self.written = 0;
-        Ok(())
-    }
-
-    fn append(&mut self, line: &Line) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.written += text.len() as u64;
-        self.file.write_all(&text)
-    }
 }
 
-/// Makes the file of a journal in one step: there is the old one or the new one, and never a part of it.
-fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File> {
-    let mut temporary = path.to_owned().into_os_string();
-    temporary.push(".new");
-    let mut options = OpenOptions::new();
-    options.create(true).write(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&temporary)?;
-    // It is locked before it has its name, so that it is never without a lock.
-    file.try_lock()?;
-    let mut text = serde_json::to_vec(identity)?;
-    text.push(b'\n');
-    serde_json::to_writer(&mut text, &Line::Settled(settled.runs().collect()))?;
-    text.push(b'\n');
-    file.write_all(&text)?;
-    file.sync_all()?;
-    std::fs::rename(&temporary, path)?;
-    Ok(file)
-}
-
-/// The file of this name, which is made if there is none, for this process alone.
-fn locked(path: &Path) -> Result<File, Failure> {
-    let name = path.display();
-    let mut options = OpenOptions::new();
-    options.create(true).read(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let unusable = |error| Failure::WrongUse(format!("--resume {name} cannot be written: {error}"));
-    let in_use = || Failure::WrongUse(format!("--resume {name} is in use by another load"));
-    let file = options.open(path).map_err(unusable)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(in_use()),
-        Err(TryLockError::Error(error)) => {
-            return Err(Failure::WrongUse(format!("--resume {name} cannot be locked: {error}")));
+/// Removes a journal that is of no use any more.
+#[cfg(feature = "distributed")]
+pub(crate) async fn remove(location: &Location, service: &Service) -> Result<(), String> {
+    let removed = match location {
+        Location::File(path) => fs::remove_file(path).map_err(|error| error.to_string()),
+        #[cfg(feature = "s3")]
+        Location::Object { bucket, key } => {
+            let client = connect::buckets(service).await.map_err(|failure| failure.to_string())?;
+            let deleted = client.delete_object().bucket(bucket).key(key).send().await;
+            deleted.map(|_| ()).map_err(|error| connect::words(&error))
         }
-    }
-    // Another load may have put its own file in the place of this one before this one was locked.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-        let here = file.metadata().map_err(unusable)?;
-        if std::fs::metadata(path).ok().map(identity) != Some(identity(here)) {
-            return Err(in_use());
-        }
-    }
-    Ok(file)
-}
-
-/// What a journal says: the load, what is settled, and whether the run has ended by itself. `None` for what is no journal.
-fn read(text: &str) -> Option<(Identity, Settled, bool)> {
-    // What has no line end was being written when the process was killed.
-    let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    let identity = serde_json::from_str(lines.next()?).ok()?;
-    let mut settled = Settled::default();
-    let mut has_ended = false;
-    for line in lines {
-        match serde_json::from_str(line).ok()? {
-            Line::Settled(runs) => {
-                for (first, last) in runs {
-                    settled.add(first, last);
-                }
-                has_ended = false;
-            }
-            Line::Ended => has_ended = true,
-        }
-    }
-    Some((identity, settled, has_ended))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Barrier;
-    use std::{fs, thread};
-
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::input::Input;
-
-    struct Load {
-        folder: tempfile::TempDir,
-    }
-
-    impl Load {
-        fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            fs::write(folder.path().join("a.jsonl"), "{}").unwrap();
-            Self { folder }
-        }
-
-        fn identity(&self, destination: &str) -> Identity {
-            let inputs = [Input::file(&self.folder.path().join("a.jsonl")).unwrap()];
-            Identity::new([("destination", destination.to_owned())], &inputs, 400).unwrap()
-        }
-
-        fn path(&self) -> PathBuf {
-            self.folder.path().join("state")
-        }
-
-        fn open(&self) -> Result<State, Failure> {
-            State::open(&self.path(), self.identity("films"))
-        }
-
-        fn refusal(&self) -> String {
-            self.open().unwrap_err().to_string()
-        }
-    }
-
-    proptest! {
-        /// A killed process leaves any part of what it has written.
-        #[test]
-        fn what_was_written_before_a_kill_is_settled(
-            records in prop::collection::vec((0_u64..50, 0_u64..4), 1..12),
-            compact_at in 0_usize..12,
-            kept in 0_usize..=100,
-        ) {
-            let load = Load::new();
-            let mut state = load.open().unwrap();
-            let begun = fs::read(load.path()).unwrap().len();
-            let mut sure = Settled::default();
-            for (number, (first, more)) in records.iter().enumerate() {
-                state.add(&[(*first, first + more)]).unwrap();
-                if number == compact_at {
-                    state.compact().unwrap();
-                    sure = state.settled.clone();
-                }
-            }
-            let all = state.settled.clone();
-            drop(state);
-            let whole = fs::read(load.path()).unwrap();
-            let is_compact = records.len() > compact_at;
-            let least = if is_compact { whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1 } else { begun };
-            let length = least + (whole.len() - least) * kept / 100;
-            fs::write(load.path(), &whole[..length]).unwrap();
-            let resumed = load.open().unwrap();
-            prop_assert_eq!(resumed.doubtful, 400);
-            for number in 0..60 {
-                prop_assert!(!sure.contains(number) || resumed.settled.contains(number));
-                prop_assert!(!resumed.settled.contains(number) || all.contains(number));
-            }
-            if length == whole.len() {
-                prop_assert_eq!(resumed.settled, all);
-            }
-        }
-    }
-
-    #[test]
-    fn a_run_that_has_ended_leaves_no_doubt() {
-        let load = Load::new();
-        let mut state = load.open().unwrap();
-        state.add(&[(0, 3)]).unwrap();
-        state.end().unwrap();
-        drop(state);
-        let state = load.open().unwrap();
-        assert_eq!((state.doubtful, state.settled.len()), (0, 4));
-    }
-
-    #[test]
-    fn the_journal_of_another_load_is_refused_with_what_differs() {
-        let load = Load::new();
-        drop(load.open().unwrap());
-        let other = State::open(&load.path(), load.identity("movies"))
-            .unwrap_err()
-            .to_string();
-        assert!(other.contains("the destination was films, and is movies"), "{other}");
-        fs::write(load.folder.path().join("a.jsonl"), "{ }").unwrap();
-        assert!(load.refusal().contains("a.jsonl has changed"), "{}", load.refusal());
-        fs::write(load.path(), "{\"id\":1}\n").unwrap();
-        assert!(load.refusal().contains("no journal of this program"));
-    }
-
-    #[test]
-    fn a_journal_is_for_one_process_at_a_time_and_for_its_owner_alone() {
-        let load = Load::new();
-        let mut state = load.open().unwrap();
-        assert!(load.refusal().contains("in use by another load"), "{}", load.refusal());
-        state.compact().unwrap();
-        assert!(load.refusal().contains("in use by another load"), "{}", load.refusal());
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            assert_eq!(fs::metadata(load.path()).unwrap().permissions().mode() & 0o777, 0o600);
-        }
-    }
-
-    #[test]
-    fn of_first_runs_that_begin_at_once_one_has_the_journal() {
-        for _ in 0..50 {
-            let load = Load::new();
-            let barrier = Barrier::new(4);
-            let opened: Vec<_> = thread::scope(|scope| {
-                let runs = [0; 4].map(|_| {
-                    scope.spawn(|| {
-                        barrier.wait();
-                        load.open()
-                    })
-                });
-                runs.into_iter().map(|run| run.join().unwrap()).collect()
-            });
-            assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 1);
-        }
-    }
+        #[cfg(not(feature = "s3"))]
+        Location::Object { .. } => Err(location.without_s3().to_string()),
+    };
+    removed.map_err(|words| format!("{location} cannot be removed: {words}"))
 }

@@ -2,19 +2,35 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+#[cfg(feature = "s3")]
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+#[cfg(feature = "s3")]
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
 use super::State;
+use super::file::JournalFile;
+#[cfg(feature = "s3")]
+use super::object::JournalObject;
+use super::state::Storage;
+use crate::arguments::Location;
 
 /// Bytes after which the journal is written anew.
 const LONG: u64 = 4 << 20;
 
 /// Numbers of a record at most, and as many may wait: a disk that is slow slows the delivery down.
 const NUMBERS: usize = 64;
+
+/// The same of an object, which takes some tens of milliseconds to put.
+const NUMBERS_OF_OBJECT: usize = 2_048;
+
+/// How often an object is put, if fewer numbers come meanwhile. It tells other runs that this one is alive.
+#[cfg(feature = "s3")]
+const EVERY: Duration = Duration::from_secs(1);
 
 /// Takes the numbers of records that are settled, and writes them at once.
 #[derive(Debug)]
@@ -26,16 +42,29 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Entries that may be settled without being in the journal: those that wait, and those that are being written.
-    pub(crate) const UNWRITTEN: u64 = 2 * NUMBERS as u64;
+    /// Entries that may be settled without being in a journal at this place: those that wait, and those that are being written.
+    pub(crate) fn unwritten(location: &Location) -> u64 {
+        2 * match location {
+            Location::File(_) => NUMBERS,
+            Location::Object { .. } => NUMBERS_OF_OBJECT,
+        } as u64
+    }
 
     /// Goes on with a journal. When it cannot be written any more, the delivery is cancelled.
     pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
-        let (sender, receiver) = sync_channel(NUMBERS);
+        let (sender, receiver) = sync_channel(match &state.storage {
+            Storage::File(_) => NUMBERS,
+            #[cfg(feature = "s3")]
+            Storage::Object(_) => NUMBERS_OF_OBJECT,
+        });
         let is_open = Arc::new(AtomicBool::new(false));
         let stays_open = Arc::clone(&is_open);
         let writer = thread::spawn(move || {
-            let written = write(state, &receiver, &stays_open);
+            let written = match state.storage {
+                Storage::File(file) => write(file, &receiver, &stays_open),
+                #[cfg(feature = "s3")]
+                Storage::Object(object) => put(*object, &receiver, &stays_open),
+            };
             if written.is_err() {
                 cancellation.cancel();
             }
@@ -74,7 +103,7 @@ impl Journal {
 }
 
 /// Writes what comes until nothing comes any more. What came while the last record was written is one record.
-fn write(mut state: State, receiver: &Receiver<u64>, stays_open: &AtomicBool) -> io::Result<()> {
+fn write(mut file: JournalFile, receiver: &Receiver<u64>, stays_open: &AtomicBool) -> io::Result<()> {
     while let Ok(first) = receiver.recv() {
         let mut numbers: Vec<u64> = std::iter::once(first)
             .chain(receiver.try_iter().take(NUMBERS - 1))
@@ -87,20 +116,46 @@ fn write(mut state: State, receiver: &Receiver<u64>, stays_open: &AtomicBool) ->
                 _ => runs.push((number, number)),
             }
         }
-        state.add(&runs)?;
-        if state.written > LONG {
-            state.compact()?;
+        file.add(&runs)?;
+        if file.written > LONG {
+            file.compact()?;
         }
     }
-    if stays_open.load(Relaxed) { Ok(()) } else { state.end() }
+    if stays_open.load(Relaxed) { Ok(()) } else { file.end() }
+}
+
+/// Puts what comes until nothing comes any more.
+#[cfg(feature = "s3")]
+fn put(mut object: JournalObject, receiver: &Receiver<u64>, stays_open: &AtomicBool) -> io::Result<()> {
+    loop {
+        let due = Instant::now() + EVERY;
+        for _ in 0..NUMBERS_OF_OBJECT {
+            match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(number) => object.settle(number),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return object.put(!stays_open.load(Relaxed)),
+            }
+        }
+        object.put(false)?;
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use proptest::prelude::*;
 
-    use super::super::Identity;
+    use super::super::{Claim, Identity};
     use super::*;
+    use crate::arguments::Service;
+    use crate::console::Console;
+
+    fn open(path: &Path, identity: Identity) -> State {
+        let location = Location::File(path.to_owned());
+        let console = Console::new(false, true);
+        State::open(&location, identity, Claim::Named, &Service::default(), &console).unwrap()
+    }
 
     #[test]
     fn what_may_have_been_delivered_and_is_sent_again_is_told_by_the_next_run() {
@@ -108,12 +163,12 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
             let identity = Identity::new([], &[], 7).unwrap();
-            let journal = Journal::start(State::open(&path, identity.clone()).unwrap(), CancellationToken::new());
+            let journal = Journal::start(open(&path, identity.clone()), CancellationToken::new());
             if is_left_open {
                 journal.leave_open();
             }
             journal.close().unwrap();
-            assert_eq!(State::open(&path, identity).unwrap().doubtful > 0, is_left_open);
+            assert_eq!(open(&path, identity).doubtful > 0, is_left_open);
         }
     }
 
@@ -123,10 +178,10 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
             let identity = Identity::new([], &[], 1).unwrap();
-            let journal = Journal::start(State::open(&path, identity.clone()).unwrap(), CancellationToken::new());
+            let journal = Journal::start(open(&path, identity.clone()), CancellationToken::new());
             numbers[..count].iter().for_each(|number| journal.settle(*number));
             journal.close().unwrap();
-            let state = State::open(&path, identity).unwrap();
+            let state = open(&path, identity);
             for (index, number) in numbers.iter().enumerate() {
                 prop_assert_eq!(state.settled.contains(*number), index < count);
             }

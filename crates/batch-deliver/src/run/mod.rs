@@ -20,13 +20,13 @@ use tokio::task;
 use self::dry_run::Measured;
 use self::simulated::Simulated;
 pub(crate) use self::summary::{Outcome, Summary};
-use crate::arguments::{Arguments, Command, Common, Order};
+use crate::arguments::{Arguments, Command, Common, Location, Order};
 use crate::console::{Console, grouped};
 use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::input::{self, Input, Settled, Turns};
-use crate::journal::{Identity, Journal, State};
+use crate::journal::{Claim, Identity, Journal, State};
 use crate::log;
 use crate::plan;
 use crate::progress::{Ticker, Watched};
@@ -89,11 +89,17 @@ impl<T: BatchTarget + Clone> Job<T> {
             return task::block_in_place(|| self.dry_run(common, inputs));
         }
         let options = common.delivering.options()?;
-        common.keeping.check(&inputs)?;
+        common.keeping.check(&common.inputs, &inputs)?;
         log::start(self.console.clone());
         let dead_letter = dead_letter(common, &self.console).await?;
         let stop = Stop::default();
-        let (journal, settled) = self.journal(common, &inputs, &stop)?;
+        let (journal, settled) = match &common.keeping.resume {
+            None => (None, Settled::default()),
+            Some(location) => {
+                let (journal, settled) = self.journal(common, location, Claim::Named, &inputs, &stop)?;
+                (Some(journal), settled)
+            }
+        };
         stop.on_interrupt(self.console.clone());
         let round = Round {
             inputs,
@@ -148,7 +154,8 @@ impl<T: BatchTarget + Clone> Job<T> {
             Ok(report) => (report, None, None),
             Err(error) => parts(error),
         };
-        let journal_error = settling.journal.as_ref().and_then(|journal| journal.close().err());
+        let journal = settling.journal.as_ref();
+        let journal_error = task::block_in_place(|| journal.and_then(|journal| journal.close().err()));
         Summary {
             destination: self.destination.clone(),
             report,
@@ -185,18 +192,23 @@ impl<T: BatchTarget + Clone> Job<T> {
     }
 
     /// The journal of this load, and what is settled by earlier runs.
-    fn journal(&self, common: &Common, inputs: &[Input], stop: &Stop) -> Result<(Option<Journal>, Settled), Failure> {
-        let Some(path) = &common.keeping.resume else {
-            return Ok((None, Settled::default()));
-        };
+    pub(crate) fn journal(
+        &self,
+        common: &Common,
+        location: &Location,
+        claim: Claim,
+        inputs: &[Input],
+        stop: &Stop,
+    ) -> Result<(Journal, Settled), Failure> {
         let in_flight = u64::from(common.delivering.concurrency) * self.target.limits().entries as u64;
         let settings = self.settings.iter().cloned().chain([
             ("command", self.command.to_owned()),
             ("destination", self.destination.clone()),
             ("--order", name(&common.order)),
         ]);
-        let identity = Identity::new(settings, inputs, in_flight + Journal::UNWRITTEN)?;
-        let state = State::open(path, identity)?;
+        let identity = Identity::new(settings, inputs, in_flight + Journal::unwritten(location))?;
+        let open = || State::open(location, identity, claim, &common.service, &self.console);
+        let state = task::block_in_place(open)?;
         let settled = state.settled.clone();
         if settled.len() > 0 {
             self.console
@@ -208,7 +220,7 @@ impl<T: BatchTarget + Clone> Job<T> {
                 "the last run was killed: up to {most} entries may be sent twice"
             ));
         }
-        Ok((Some(Journal::start(state, stop.token.clone())), settled))
+        Ok((Journal::start(state, stop.token.clone()), settled))
     }
 }
 

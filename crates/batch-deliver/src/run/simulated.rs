@@ -8,7 +8,7 @@ use aws_batch_simulator::{
     DeliveryStream, DeliveryStreamOptions, EventBus, EventBusOptions, Stream, StreamOptions, Topic, TopicOptions,
 };
 
-use crate::console::grouped;
+use crate::console::{counted, grouped};
 use crate::key::Key;
 
 /// Capacity that the simulator saves up for a moment, in seconds of its rate.
@@ -110,23 +110,23 @@ impl Simulated {
     /// Whether it has what was delivered, in words.
     pub(super) fn compare(&self, delivered: u64) -> String {
         let (what, Statistics { applied, .. }) = match &self.stored {
-            Stored::Writes(table) => ("writes", table.statistics()),
-            Stored::Messages(queue) => ("messages", queue.statistics()),
+            Stored::Writes(table) => ("write", table.statistics()),
+            Stored::Messages(queue) => ("message", queue.statistics()),
             #[cfg(feature = "put")]
-            Stored::Records(stream) => ("records", stream.statistics()),
+            Stored::Records(stream) => ("record", stream.statistics()),
             #[cfg(feature = "put")]
-            Stored::Delivered(stream) => ("records", stream.statistics()),
+            Stored::Delivered(stream) => ("record", stream.statistics()),
             #[cfg(feature = "put")]
-            Stored::Published(topic) => ("messages", topic.statistics()),
+            Stored::Published(topic) => ("message", topic.statistics()),
             #[cfg(feature = "put")]
-            Stored::Events(bus) => ("events", bus.statistics()),
+            Stored::Events(bus) => ("event", bus.statistics()),
         };
+        let stored = counted(applied, what);
         if applied == delivered {
-            format!("the simulator stored what was delivered: {} {what}", grouped(applied))
+            format!("the simulator stored what was delivered: {stored}")
         } else {
             format!(
-                "the simulator stored {} {what}, and {} were delivered",
-                grouped(applied),
+                "the simulator stored {stored}, and {} were delivered",
                 grouped(delivered)
             )
         }

@@ -1,13 +1,13 @@
 //! What a delivery came to.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use aws_batch_delivery::Report;
 use serde_json::{Value, json};
 
 use super::simulated::Simulated;
+use crate::arguments::Location;
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::dead_letter::Written;
 use crate::failure::Failure;
@@ -38,10 +38,10 @@ pub(crate) struct Summary {
     pub(crate) report: Report,
     pub(crate) ended: Option<Ended>,
     pub(crate) stopped: Option<String>,
-    pub(super) journal_error: Option<io::Error>,
+    pub(crate) journal_error: Option<io::Error>,
     pub(crate) settling: Arc<Settling>,
     pub(crate) bad_lines: BadLines,
-    pub(super) resumes: Option<PathBuf>,
+    pub(super) resumes: Option<Location>,
     pub(super) simulated: Option<Arc<Simulated>>,
 }
 
@@ -165,13 +165,12 @@ impl Summary {
     /// What is left, and what to do.
     fn how_to_go_on(&self) -> Vec<String> {
         let mut words = Vec::new();
-        if let Some(path) = &self.resumes {
+        if let Some(journal) = &self.resumes {
             match &self.journal_error {
                 None => words.push("to go on, run the same command again".to_owned()),
                 Some(error) => words.push(format!(
-                    "{} cannot be written any more, so that the delivery was stopped: {error}. To go on, make room and run \
-                     the same command again: what it does not have may be sent twice",
-                    path.display()
+                    "{journal} cannot be written any more, so that the delivery was stopped: {error}. To go on, mend that and \
+                     run the same command again: what it does not have may be sent twice"
                 )),
             }
         }

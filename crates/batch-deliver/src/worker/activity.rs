@@ -10,7 +10,7 @@ use aws_sdk_sfn::config::retry::RetryConfig;
 use aws_sdk_sfn::config::timeout::TimeoutConfig;
 use aws_sdk_sfn::config::{Builder, StalledStreamProtectionConfig};
 use aws_sdk_sfn::error::{DisplayErrorContext, ProvideErrorMetadata};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Answer;
@@ -110,13 +110,14 @@ impl Activity {
         }
     }
 
-    /// Tells three times in this time that the shard is being delivered, until this is dropped. Stops the delivery when the
+    /// Tells each third of this time that the shard is being delivered, until this is dropped. Stops the delivery when the
     /// shard is not this worker's any more.
     pub(super) fn beat(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> AbortOnDropHandle<()> {
         let (activity, token) = (self.clone(), task.token.clone());
         let every = heartbeat / 3;
         AbortOnDropHandle::new(tokio::spawn(async move {
-            let mut beats = interval(every);
+            // The time begins when the shard is handed out, and LocalStack knows no such task until a moment later.
+            let mut beats = interval_at(Instant::now() + every, every);
             beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 beats.tick().await;
@@ -136,8 +137,9 @@ impl Activity {
         }))
     }
 
-    /// Answers with what has become of the shard. Without an answer, it is handed out again after its heartbeat's timeout.
-    pub(super) async fn answer(&self, task: Task, answer: &Answer) {
+    /// Answers with what has become of the shard, and returns whether that has arrived. Without an answer, it is handed out
+    /// again after its heartbeat's timeout.
+    pub(super) async fn answer(&self, task: Task, answer: &Answer) -> bool {
         let failed = match answer {
             Answer::Delivered(counts) => {
                 let success = self.client.send_task_success().task_token(task.token);
@@ -155,9 +157,10 @@ impl Activity {
                 sent.map_err(|error| words(&error)).err()
             }
         };
-        if let Some(words) = failed {
+        if let Some(words) = &failed {
             self.console.warn(&format!("the answer of a shard has failed: {words}"));
         }
+        failed.is_none()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a worker answers when it is done with a shard.
 
+use std::io::ErrorKind;
+
 use serde_json::{Value, json};
 
 use crate::plan::Planned;
@@ -23,13 +25,19 @@ const STOPPED: &str = "Stopped";
 /// Dead letters cannot be written.
 const DEAD_LETTERS: &str = "DeadLetters";
 
+/// The worker had to stop, or has lost the shard.
+const INTERRUPTED: &str = "Interrupted";
+
+/// The checkpoint of a shard cannot be read or written.
+pub(super) const CHECKPOINT: &str = "Checkpoint";
+
 impl Answer {
     pub(super) fn failed(error: &'static str, cause: String) -> Self {
         Self::Failed { error, cause }
     }
 
-    /// What a delivery of the shard came to.
-    pub(super) fn of(shard: &Planned, summary: &Summary) -> Self {
+    /// What a delivery of the shard came to, of which so many lines were settled before.
+    pub(super) fn of(shard: &Planned, settled: u64, summary: &Summary) -> Self {
         let report = &summary.report;
         let dead_letters = summary.settling.dead_letter.as_ref().map(|dead_letter| {
             let written = dead_letter.close();
@@ -42,6 +50,7 @@ impl Answer {
                 "begin": shard.part.begin,
                 "end": shard.part.end,
                 "delivered": report.delivered,
+                "settled_before": settled,
                 "dead_letters": buried,
                 "bad_lines": summary.bad_lines.count(),
                 "calls": report.calls,
@@ -52,12 +61,18 @@ impl Answer {
         if let Some(error) = error {
             return Self::failed(DEAD_LETTERS, error);
         }
+        if let Some(error) = &summary.journal_error {
+            // Another worker that has the checkpoint has the shard, too.
+            let is_lost = error.kind() == ErrorKind::ResourceBusy;
+            let name = if is_lost { INTERRUPTED } else { CHECKPOINT };
+            return Self::failed(name, error.to_string());
+        }
         if let Some(stopped) = &summary.stopped {
             return Self::failed(STOPPED, stopped.clone());
         }
         if summary.settling.stop.token.is_cancelled() {
             let words = format!("the worker had to stop: {} were delivered", report.delivered);
-            return Self::failed("Interrupted", words);
+            return Self::failed(INTERRUPTED, words);
         }
         match &summary.ended {
             Some(ended) => Self::failed("Unreadable", ended.to_string()),
@@ -68,7 +83,7 @@ impl Answer {
     /// Why this worker would fail other shards as well.
     pub(super) fn fault_of_worker(&self) -> Option<&str> {
         match self {
-            Self::Failed { error, cause } if [STOPPED, DEAD_LETTERS].contains(error) => Some(cause),
+            Self::Failed { error, cause } if [STOPPED, DEAD_LETTERS, CHECKPOINT].contains(error) => Some(cause),
             _ => None,
         }
     }

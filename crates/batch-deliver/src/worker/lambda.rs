@@ -28,8 +28,13 @@ pub(super) async fn serve<T: BatchTarget + Clone>(worker: &Worker<'_, T>) -> Res
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let stop = Stop::default();
         let _timer = cancel_before(event.context.deadline(), stop.clone());
-        match Box::pin(worker.attempt(&event.payload.to_string(), stop)).await {
-            Answer::Delivered(counts) => Ok(counts),
+        let (answer, checkpoint) = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
+        match answer {
+            Answer::Delivered(counts) => {
+                // Whether the answer arrives is not known: without it the shard is delivered again from its beginning.
+                worker.forget(checkpoint).await;
+                Ok(counts)
+            }
             Answer::Failed { error, cause } => Err(Diagnostic {
                 error_type: error.to_owned(),
                 error_message: cause,

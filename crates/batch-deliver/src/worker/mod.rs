@@ -6,6 +6,8 @@ mod answer;
 mod lambda;
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 use aws_batch_delivery::DeliveryOptions;
 use aws_batch_delivery::targets::BatchTarget;
@@ -14,7 +16,7 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use self::activity::Activity;
-use self::answer::Answer;
+use self::answer::{Answer, CHECKPOINT};
 use crate::arguments::{
     Common, Keeping, Location, Order, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork,
 };
@@ -22,17 +24,21 @@ use crate::connect;
 use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
 use crate::input::{Input, Settled};
+use crate::journal::{self, Claim};
 use crate::log;
 use crate::plan::Planned;
 use crate::run::{Job, Outcome, Round, load, send};
 use crate::stop::Stop;
 
-/// Bytes of a file's name, with what is put behind it. File systems take 255.
-const LONGEST_NAME: usize = 180;
+/// Bytes of the name of an input within the name of a file. File systems take 255 of all.
+const LONGEST_NAME: usize = 160;
+
+/// Bytes of the name of an execution. Step Functions allows as many.
+const LONGEST_EXECUTION: usize = 80;
 
 /// Delivers shards until it is told to stop.
 pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
-    let ToWork { format, heartbeat, .. } = arguments;
+    let ToWork { format, .. } = arguments;
     let unfit = |what: &str| Failure::WrongUse(format!("--format {what}"));
     let common = Common {
         inputs: Vec::new(),
@@ -48,7 +54,7 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         service: arguments.service,
         telling: arguments.telling,
     };
-    let activity = arguments.activity;
+    let (activity, heartbeat, checkpoints) = (arguments.activity, arguments.heartbeat, arguments.checkpoints);
     if let Some(queue) = arguments.queue {
         let format = match format {
             None | Some(ShardFormat::Text) => QueueFormat::Text,
@@ -57,7 +63,8 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         };
         let arguments = ToQueue { queue, format, common };
         let job = send::job(&arguments).await?;
-        return Worker::new(job, &arguments.common, heartbeat)?.work(activity).await;
+        let worker = Worker::new(job, &arguments.common, heartbeat, checkpoints)?;
+        return worker.work(activity).await;
     }
     let format = match format {
         None => TableFormat::Auto,
@@ -75,29 +82,43 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         common,
     };
     let job = load::job(&arguments, deletes).await?;
-    Worker::new(job, &arguments.common, heartbeat)?.work(activity).await
+    let worker = Worker::new(job, &arguments.common, heartbeat, checkpoints)?;
+    worker.work(activity).await
 }
 
 /// Delivers one shard after the other, all of them at one pace.
 struct Worker<'a, T: BatchTarget> {
     job: Job<T>,
     common: &'a Common,
-    heartbeat: std::time::Duration,
+    heartbeat: Duration,
+    /// Where it is kept how far each shard has come.
+    checkpoints: Option<Location>,
     options: DeliveryOptions,
 }
 
 impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
-    fn new(mut job: Job<T>, common: &'a Common, heartbeat: std::time::Duration) -> Result<Self, Failure> {
+    fn new(
+        mut job: Job<T>,
+        common: &'a Common,
+        heartbeat: Duration,
+        checkpoints: Option<Location>,
+    ) -> Result<Self, Failure> {
         job.console = job.console.without_bar();
-        if let Some(Location::File(folder)) = &common.keeping.dead_letter {
-            fs::create_dir_all(folder).map_err(|error| {
-                Failure::WrongUse(format!("--dead-letters {} cannot be made: {error}", folder.display()))
-            })?;
+        for (place, option) in [
+            (&common.keeping.dead_letter, "--dead-letters"),
+            (&checkpoints, "--checkpoints"),
+        ] {
+            if let Some(Location::File(folder)) = place {
+                fs::create_dir_all(folder).map_err(|error| {
+                    Failure::WrongUse(format!("{option} {} cannot be made: {error}", folder.display()))
+                })?;
+            }
         }
         Ok(Self {
             job,
             common,
             heartbeat,
+            checkpoints,
             options: common.delivering.options()?,
         })
     }
@@ -120,10 +141,13 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         while let Some(task) = activity.next(&stop).await? {
             let delivery = stop.child();
             let beating = activity.beat(&task, self.heartbeat, delivery.clone());
-            let answer = self.attempt(&task.input, delivery).await;
+            let (answer, checkpoint) = self.attempt(&task.input, delivery).await;
             // The shard is this worker's until its answer has arrived.
-            activity.answer(task, &answer).await;
+            let has_arrived = activity.answer(task, &answer).await;
             drop(beating);
+            if has_arrived && matches!(answer, Answer::Delivered(_)) {
+                self.forget(checkpoint).await;
+            }
             if let Some(fault) = answer.fault_of_worker() {
                 // Otherwise it would take shard after shard, and fail them all.
                 return Err(Failure::Failed(format!("the worker ends: {fault}")));
@@ -132,11 +156,16 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         Ok(Outcome::Interrupted)
     }
 
-    /// Delivers a shard, and tells how that went.
-    async fn attempt(&self, input: &str, stop: Stop) -> Answer {
+    /// Delivers a shard, and tells how that went, and where its checkpoint is.
+    async fn attempt(&self, input: &str, stop: Stop) -> (Answer, Option<Location>) {
         let console = &self.job.console;
+        let mut checkpoint = None;
         let delivered = match serde_json::from_str::<Planned>(input) {
-            Ok(shard) => self.deliver(&shard, stop).await,
+            Ok(shard) => {
+                let name = name_of(&shard, shard.execution.as_deref()) + ".state";
+                checkpoint = self.checkpoints.as_ref().map(|place| place.below(&name));
+                self.deliver(&shard, checkpoint.as_ref(), stop).await
+            }
             Err(error) => Err(Answer::failed(
                 "NoShard",
                 format!("{error}: a shard has input, begin and end, as of `plan`"),
@@ -151,16 +180,30 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
             }
             Answer::Failed { error, cause } => console.warn(&format!("the shard has failed: {error}: {cause}")),
         }
-        answer
+        (answer, checkpoint)
     }
 
-    async fn deliver(&self, shard: &Planned, stop: Stop) -> Result<Answer, Answer> {
+    /// Removes the checkpoint of a shard that is delivered, so that a run of the same plan begins anew.
+    async fn forget(&self, checkpoint: Option<Location>) {
+        if let Some(checkpoint) = checkpoint
+            && let Err(words) = journal::remove(&checkpoint, &self.common.service).await
+        {
+            self.job.console.warn(&words);
+        }
+    }
+
+    async fn deliver(&self, shard: &Planned, checkpoint: Option<&Location>, stop: Stop) -> Result<Answer, Answer> {
         let input = self.input(shard).await?;
         let name = input.name.clone();
         let dead_letter = match &self.common.keeping.dead_letter {
             None => None,
             Some(place) => {
-                let opened = DeadLetter::open(&letters(place, shard), &self.common.service).await;
+                let name = name_of(shard, None);
+                let place = match place {
+                    Location::File(_) => place.below(&format!("{name}.jsonl")),
+                    Location::Object { .. } => place.below(&name),
+                };
+                let opened = DeadLetter::open(&place, &self.common.service).await;
                 Some(opened.map_err(|failure| Answer::failed("DeadLetters", failure.to_string()))?)
             }
         };
@@ -168,16 +211,27 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
             None => self.options.clone(),
             Some(deadline) => self.options.clone().deadline(Instant::now() + deadline),
         };
+        let inputs = vec![input];
+        let (journal, settled) = match checkpoint {
+            None => (None, Settled::default()),
+            Some(place) => {
+                let opened = self.job.journal(self.common, place, Claim::Granted, &inputs, &stop);
+                let opened = opened.map_err(|failure| Answer::failed(CHECKPOINT, failure.to_string()));
+                let (journal, settled) = opened?;
+                (Some(journal), settled)
+            }
+        };
+        let settled_before = settled.len();
         let round = Round {
-            inputs: vec![input],
+            inputs,
             options,
             dead_letter,
             stop,
             is_repeated: true,
         };
-        let summary = self.job.deliver(self.common, round, None, Settled::default()).await;
+        let summary = self.job.deliver(self.common, round, journal, settled).await;
         self.job.console.tell(&format!("{name}: {}", summary.figures()));
-        Ok(Answer::of(shard, &summary))
+        Ok(Answer::of(shard, settled_before, &summary))
     }
 
     /// The part of an input that a shard is.
@@ -209,23 +263,54 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
     }
 }
 
-/// The place for a shard's dead letters, whose name tells what the shard is.
-fn letters(place: &Location, shard: &Planned) -> Location {
+/// A name for what is kept of a shard, which tells what the shard is, and of which run of a state machine if that is asked for.
+fn name_of(shard: &Planned, execution: Option<&str>) -> String {
     let safe = |character: char| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => character,
         _ => '+',
     };
-    let name: Vec<char> = shard.input.chars().map(safe).collect();
-    let name: String = name[name.len().saturating_sub(LONGEST_NAME)..].iter().collect();
-    let name = format!("{name}@{}-{}", shard.part.begin, shard.part.end);
-    match place {
-        Location::File(folder) => Location::File(folder.join(name + ".jsonl")),
-        Location::Object { bucket, key } => Location::Object {
-            bucket: bucket.clone(),
-            key: match key.trim_end_matches('/') {
-                "" => name,
-                folder => format!("{folder}/{name}"),
+    let mut name: String = shard.input.chars().map(safe).collect();
+    let longest = LONGEST_NAME - execution.map_or(0, str::len).min(LONGEST_EXECUTION);
+    if name.len() > longest {
+        // The end tells more than the beginning, and the whole tells it from others with the same end.
+        let mut hasher = DefaultHasher::new();
+        shard.input.hash(&mut hasher);
+        name = format!("{:016x}{}", hasher.finish(), &name[name.len() - longest..]);
+    }
+    let execution = execution.map(|name| name.chars().take(LONGEST_EXECUTION).map(safe).collect::<String>() + "@");
+    let (begin, end) = (shard.part.begin, shard.part.end);
+    format!("{}{name}@{begin}-{end}", execution.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Part;
+
+    #[test]
+    fn a_name_tells_the_shard_and_fits_a_file_system() {
+        let shard = |input: &str| Planned {
+            input: input.to_owned(),
+            part: Part {
+                begin: 0,
+                end: u64::MAX,
             },
-        },
+            execution: None,
+        };
+        let short = shard("s3://b/a.jsonl");
+        assert_eq!(name_of(&short, None), format!("s3+++b+a.jsonl@0-{}", u64::MAX));
+        assert_eq!(
+            name_of(&short, Some("one")),
+            format!("one@s3+++b+a.jsonl@0-{}", u64::MAX)
+        );
+        let (long, other) = (
+            shard(&format!("a{}", "ä".repeat(300))),
+            shard(&format!("b{}", "ä".repeat(300))),
+        );
+        let names = [&long, &other].map(|shard| name_of(shard, Some(&"e".repeat(99))) + ".causes.jsonl");
+        assert!(
+            names[0] != names[1] && names.iter().all(|name| name.len() <= 255),
+            "{names:?}"
+        );
     }
 }

@@ -55,7 +55,16 @@ impl Activity {
     }
 
     pub(crate) fn wait_for(&self, operation: &str) {
-        while self.said.recv().unwrap().0 != operation {}
+        self.until(operation);
+    }
+
+    /// The next operations, up to this one.
+    pub(crate) fn until(&self, operation: &str) -> Vec<String> {
+        let mut heard = Vec::new();
+        while heard.last().is_none_or(|last| last != operation) {
+            heard.push(self.said.recv().unwrap().0);
+        }
+        heard
     }
 }
 

@@ -1,6 +1,7 @@
 //! A bucket over HTTP: lists of objects, and ranges of them.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
 use crate::http::{Request, Response, serve};
@@ -31,6 +32,10 @@ impl Bucket {
         self.objects.lock().unwrap().insert(key.to_owned(), content.into());
     }
 
+    pub(crate) fn remove(&self, key: &str) {
+        self.objects.lock().unwrap().remove(key);
+    }
+
     /// An object that is another one by the time that it is read.
     pub(crate) fn put_unsteady(&self, key: &str) {
         self.put(key, UNSTEADY);
@@ -53,28 +58,47 @@ impl Bucket {
 fn answer(request: &Request, objects: &Objects) -> Response {
     let mut objects = objects.lock().unwrap();
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
-    let (status, body) = if request.method == "PUT" {
-        put(&mut objects, path, &request.body)
-    } else if path.trim_end_matches('/') == "/b" {
-        (200, list(&objects, query).into_bytes())
-    } else {
-        match objects.get(path.trim_start_matches("/b/")) {
-            None => (404, Vec::new()),
-            Some(content) if request.header("if-match") != Some(&etag(content)) => (412, Vec::new()),
-            Some(content) => (206, range(content, request.header("range").unwrap()).to_vec()),
-        }
+    if request.method != "PUT" && path.trim_end_matches('/') == "/b" {
+        return Response(200, String::new(), list(&objects, query).into_bytes());
+    }
+    let Some(key) = path.strip_prefix("/b/") else {
+        return refusal(403, "AccessDenied", "not yours");
     };
-    Response(status, String::new(), body)
+    let key = key.replace("%40", "@");
+    let tag = objects.get(&key).map(|content| etag(content));
+    let is_met = match (request.header("if-match"), request.header("if-none-match")) {
+        (Some(wanted), _) => tag.as_deref() == Some(wanted),
+        (None, Some(_)) => tag.is_none(),
+        (None, None) => true,
+    };
+    match request.method.as_str() {
+        "PUT" if !is_met => refusal(412, "PreconditionFailed", "another one"),
+        "PUT" => {
+            let headers = format!("etag: {}\r\n", etag(&request.body));
+            objects.insert(key, request.body.clone());
+            Response(200, headers, Vec::new())
+        }
+        "DELETE" => {
+            objects.remove(&key);
+            Response(204, String::new(), Vec::new())
+        }
+        _ => match (objects.get(&key), tag) {
+            (Some(_), _) if !is_met => refusal(412, "PreconditionFailed", "another one"),
+            (Some(content), Some(tag)) => {
+                let headers = format!("etag: {tag}\r\n");
+                match request.header("range") {
+                    Some(asked) => Response(206, headers, range(content, asked).to_vec()),
+                    None => Response(200, headers, content.clone()),
+                }
+            }
+            _ => refusal(404, "NoSuchKey", "there is none"),
+        },
+    }
 }
 
-/// Puts an object where that is allowed.
-fn put(objects: &mut BTreeMap<String, Vec<u8>>, path: &str, content: &[u8]) -> (u16, Vec<u8>) {
-    let Some(key) = path.strip_prefix("/b/") else {
-        let error = "<Error><Code>AccessDenied</Code><Message>not yours</Message></Error>";
-        return (403, error.into());
-    };
-    objects.insert(key.replace("%40", "@"), content.to_vec());
-    (200, Vec::new())
+fn refusal(status: u16, code: &str, message: &str) -> Response {
+    let error = format!("<Error><Code>{code}</Code><Message>{message}</Message></Error>");
+    Response(status, String::new(), error.into_bytes())
 }
 
 fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
@@ -96,7 +120,9 @@ fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
 }
 
 fn etag(content: &[u8]) -> String {
-    format!("\"{}\"", content.len())
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    format!("\"{:x}\"", hasher.finish())
 }
 
 fn range<'a>(content: &'a [u8], header: &str) -> &'a [u8] {

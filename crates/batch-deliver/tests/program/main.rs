@@ -10,6 +10,8 @@ mod http;
 mod input;
 #[cfg(all(unix, feature = "lambda"))]
 mod lambda;
+#[cfg(target_os = "linux")]
+mod memory;
 #[cfg(feature = "s3")]
 mod objects;
 mod program;
@@ -20,5 +22,6 @@ mod served;
 #[cfg(feature = "s3")]
 mod shards;
 mod summary;
+mod trouble;
 #[cfg(all(unix, feature = "distributed"))]
 mod worker;

@@ -1,9 +1,15 @@
 //! Inputs in S3.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use aws_batch_simulator::{Faults, InjectedFault};
 use serde_json::json;
 
 use crate::bucket::Bucket;
 use crate::program::{Folder, Run, items};
+use crate::served::Served;
 
 fn load(folder: &Folder, bucket: &Bucket, inputs: &str) -> Run {
     folder.load(&format!("{} {inputs}", bucket.arguments()))
@@ -93,4 +99,123 @@ fn entries_that_cannot_be_put_as_dead_letters_are_named() {
     load(&folder, &bucket, "--dead-letter s3://other/dead s3://b/in")
         .expect(1, "AccessDenied: not yours")
         .expect(1, "not delivered, and in no other file than the input: s3://b/in: 3");
+}
+
+/// A run that keeps its journal in the bucket, with calls that have no answer until it is told.
+fn hang(served: &Served) {
+    let hung = InjectedFault::Hung { applied: false };
+    served.table.set_faults(Faults::none().calls(1.0, hung));
+}
+
+fn resumed(folder: &Folder, bucket: &Bucket, served: &Served) -> Command {
+    let mut load = folder.command("load --table t --key id:N --json --every 5ms --resume s3://b/state a.jsonl");
+    load.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+    load.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+    load.stdout(Stdio::piped()).stderr(Stdio::piped());
+    load
+}
+
+fn run(mut command: Command) -> Run {
+    Run::from(command.output().unwrap())
+}
+
+/// Starts it, and waits until this stands in an event.
+fn start_until(mut command: Command, words: &str) -> Child {
+    let mut child = command.spawn().unwrap();
+    let mut events = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    assert!(events.any(|event| event.unwrap().contains(words)), "{words}");
+    child
+}
+
+#[test]
+fn a_journal_in_a_bucket_tells_the_next_run_what_is_settled() {
+    let folder = Folder::new();
+    let (bucket, served) = (Bucket::new(), Served::new(1e6));
+    folder.write("a.jsonl", items(0..100) + "oops\n" + &items(100..110));
+    let load = || run(resumed(&folder, &bucket, &served));
+    load()
+        .expect(1, "100 delivered")
+        .expect(1, "to go on, run the same command again");
+    let again = load();
+    again
+        .expect(1, "100 lines are settled by earlier runs")
+        .expect(1, "0 delivered");
+    // A run that has ended by itself is not waited for, and leaves no doubt.
+    assert!(
+        !again.stderr.contains("watching") && !again.stderr.contains("twice"),
+        "{}",
+        again.stderr
+    );
+    bucket.put("state", "oops");
+    load().expect(2, "s3://b/state is no journal of this program");
+    folder.write("a.jsonl", items(0..9));
+    bucket.remove("state");
+    load().expect(0, "9 delivered");
+    folder.write("a.jsonl", items(0..10));
+    load()
+        .expect(2, "s3://b/state is the journal of another load")
+        .expect(2, "a.jsonl has changed");
+}
+
+#[test]
+fn a_load_that_is_killed_goes_on_by_the_journal_in_its_bucket() {
+    const ITEMS: u32 = 6_000;
+    let folder = Folder::new();
+    let (bucket, served) = (Bucket::new(), Served::new(2_000.0));
+    folder.write("a.jsonl", items(0..ITEMS));
+    let mut child = start_until(resumed(&folder, &bucket, &served), "\"delivered\":3");
+    // Until what is settled has been put.
+    let begun = bucket.objects("state");
+    while bucket.objects("state") == begun {
+        thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let rest = run(resumed(&folder, &bucket, &served));
+    rest.expect(0, "s3://b/state has not ended by itself: watching it")
+        .expect(0, "lines are settled by earlier runs")
+        .expect(0, "up to 4,496 entries may be sent twice");
+    assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
+    let twice = served.table.statistics().applied - u64::from(ITEMS);
+    assert!(twice <= 4_496, "{twice} were written twice");
+}
+
+#[test]
+fn a_journal_in_a_bucket_is_of_one_run_at_a_time() {
+    let folder = Folder::new();
+    let (bucket, served) = (Bucket::new(), Served::new(1e6));
+    hang(&served);
+    folder.write("a.jsonl", items(0..10));
+    let child = start_until(resumed(&folder, &bucket, &served), "\"in_flight\":10");
+    let other = run(resumed(&folder, &bucket, &served));
+    other.expect(
+        2,
+        "the journal s3://b/state is in use by another load: wait for its end",
+    );
+    // It stops as soon as another run has its journal, and leaves that as it is.
+    bucket.put("state", "of another run");
+    let output = child.wait_with_output().unwrap();
+    Run::from(output)
+        .expect(1, "it was removed, or another run goes on with it")
+        .expect(1, "the delivery was cancelled");
+    assert_eq!(bucket.objects("state")[0].1, "of another run");
+}
+
+#[test]
+fn a_place_where_no_journal_can_be_is_refused_before_anything_is_sent() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    folder.write("a.jsonl", items(0..3));
+    for (arguments, words) in [
+        (
+            "--resume s3://other/state a.jsonl",
+            "the journal s3://other/state cannot be read: AccessDenied",
+        ),
+        ("--resume s3://b/ a.jsonl", "names none: add a name to it"),
+        ("--resume s3:// a.jsonl", "a bucket is needed"),
+    ] {
+        let refused = load(&folder, &bucket, arguments);
+        refused.expect(2, words);
+        assert!(!refused.stderr.contains("delivered"), "{}", refused.stderr);
+    }
 }

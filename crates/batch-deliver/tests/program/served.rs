@@ -16,12 +16,18 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn new(rate: f64) -> Self {
+        let capacity = Capacity::per_second(rate).burst(rate / 10.0);
+        Self::with_table(TableOptions::key("id", KeyType::N).capacity(capacity), rate)
+    }
+
+    /// With this table, and a queue that takes so many messages a second.
+    pub(crate) fn with_table(table: TableOptions, rate: f64) -> Self {
         let runtime = Runtime::new().unwrap();
         let simulator = Simulator::new(7);
         simulator.set_latency(Latency::fixed(Duration::from_millis(5)));
         let within = runtime.enter();
         let capacity = Capacity::per_second(rate).burst(rate / 10.0);
-        let table = simulator.table("t", TableOptions::key("id", KeyType::N).capacity(capacity));
+        let table = simulator.table("t", table);
         let queue = simulator.queue("q", QueueOptions::default().capacity(capacity));
         let server = runtime.block_on(simulator.serve("127.0.0.1:0")).unwrap();
         drop(within);

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::program::{Folder, interrupt, items};
+use crate::program::{Folder, Run, interrupt, items};
 
 #[test]
 fn wrong_use_is_told_with_what_to_do() {
@@ -37,12 +37,36 @@ fn wrong_use_is_told_with_what_to_do() {
             "load --table t --simulate 10 --key id:N --deadline soon a.jsonl",
             "--deadline",
         ),
+        (
+            "load --table t --key id:N --endpoint-url localhost:4566 a.jsonl",
+            "a URL is needed, such as http://127.0.0.1:4566",
+        ),
     ];
     for (arguments, words) in wrong {
         let run = folder.run(arguments);
         run.expect(2, words);
         assert_eq!(run.stdout, "", "{arguments}");
     }
+}
+
+#[test]
+fn without_credentials_it_says_where_to_name_some() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..3));
+    let load = |profile: &str| {
+        let mut load = folder.command(&format!("load --table t --key id:N {profile} a.jsonl"));
+        for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+            load.env_remove(name);
+        }
+        for name in ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"] {
+            load.env(name, folder.path("none"));
+        }
+        Run::from(load.output().unwrap())
+    };
+    load("")
+        .expect(2, "there are no AWS credentials: ")
+        .expect(2, "Name a --profile that has some");
+    load("--profile other").expect(2, "there are no AWS credentials in the profile other");
 }
 
 #[test]
@@ -72,12 +96,15 @@ fn machines_read_progress_and_report_as_json() {
 
 #[test]
 fn help_fits_a_screen() {
+    const COLUMNS: usize = 80;
+    const LINES: usize = 50;
     let folder = Folder::new();
     for command in ["", "load", "send", "delete", "plan", "worker"] {
-        let run = folder.run(&format!("{command} --help"));
+        let mut help = folder.command(&format!("{command} --help"));
+        let run = Run::from(help.env("COLUMNS", COLUMNS.to_string()).output().unwrap());
         assert_eq!(run.code, 0);
-        assert!(run.stdout.lines().count() <= 50, "{}", run.stdout);
-        assert!(run.stdout.lines().all(|line| line.len() <= 120), "{}", run.stdout);
+        assert!(run.stdout.lines().count() <= LINES, "{}", run.stdout);
+        assert!(run.stdout.lines().all(|line| line.len() <= COLUMNS), "{}", run.stdout);
     }
 }
 

@@ -70,7 +70,7 @@ fn a_worker_that_is_told_to_stop_gives_its_shard_back() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..10_000));
     let activity = Activity::new([shard("a.jsonl", 0, items(0..10_000).len())]);
-    let worker = start(&folder, &activity, 10, "--dead-letters dead");
+    let worker = start(&folder, &activity, 10, "--dead-letters dead --heartbeat 1s");
     activity.wait_for_heartbeat();
     terminate(worker).expect(130, "the shard has failed: Interrupted");
     assert_eq!(activity.answer(), failure("Interrupted"));
@@ -88,10 +88,21 @@ fn a_shard_that_another_worker_has_is_left_to_it() {
         shard(&name, 0, items(0..10_000).len()),
         shard("a.jsonl", 0, items(0..2).len()),
     ]);
-    let worker = start(&folder, &activity, 10, "");
+    let worker = start(&folder, &activity, 10, "--heartbeat 1s");
     assert_eq!(activity.answer(), failure("Interrupted"));
     assert_eq!(activity.answer().1["delivered"], 2);
     terminate(worker).expect(130, "TaskTimedOut");
+}
+
+#[test]
+fn a_shard_that_is_delivered_at_once_has_no_heartbeat() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..2));
+    let activity = Activity::new([shard("a.jsonl", 0, items(0..2).len())]);
+    let worker = start(&folder, &activity, 1_000_000, "");
+    let heard = activity.until("SendTaskSuccess");
+    assert_eq!(heard, ["GetActivityTask", "SendTaskSuccess"]);
+    terminate(worker).expect(130, "2 delivered");
 }
 
 #[test]
@@ -155,6 +166,92 @@ fn a_shard_is_answered_when_its_dead_letters_are_in_their_bucket() {
     let objects = bucket.objects(&format!("dead/a.jsonl@0-{end}/2"));
     assert_eq!(objects.iter().map(|(_, content)| content).collect::<Vec<_>>(), [&large]);
     terminate(worker).expect(130, "2 delivered");
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn a_shard_goes_on_where_a_killed_worker_has_left_it() {
+    const ITEMS: u32 = 6_000;
+    let folder = Folder::new();
+    let (bucket, served) = (Bucket::new(), Served::new(2_000.0));
+    let lines = items(0..ITEMS);
+    folder.write("a.jsonl", &lines);
+    let mut of_run = shard("a.jsonl", 0, lines.len());
+    of_run["execution"] = "one".into();
+    let activity = Activity::new([of_run.clone(), of_run.clone(), of_run]);
+    let worker = |checkpoints: &str| {
+        let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
+        let command =
+            format!("worker --activity {arn} --table t --key id:N --dead-letters dead --checkpoints {checkpoints}");
+        let mut command = folder.command(&command);
+        command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
+        command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let mut killed = worker("s3://b/checkpoints/");
+    let name = format!("checkpoints/one@a.jsonl@0-{}.state", lines.len());
+    // The first one has nothing, and the next one has what was settled in a second.
+    let mut puts = Vec::new();
+    while puts.len() < 2 {
+        let now = bucket.objects(&name);
+        if !now.is_empty() && puts.last() != Some(&now) {
+            puts.push(now);
+        }
+        std::thread::yield_now();
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let next = worker("s3://b/checkpoints/");
+    let (operation, counts) = activity.answer();
+    assert_eq!(operation, "SendTaskSuccess");
+    let (delivered, before) = (
+        counts["delivered"].as_u64().unwrap(),
+        counts["settled_before"].as_u64().unwrap(),
+    );
+    assert!(before > 0 && delivered + before == u64::from(ITEMS), "{counts}");
+    assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
+    // A shard that is answered has no checkpoint any more: a run of the same plan begins anew.
+    let (_, again) = activity.answer();
+    assert_eq!(
+        (&again["delivered"], &again["settled_before"]),
+        (&ITEMS.into(), &0.into())
+    );
+    terminate(next).expect(130, "lines are settled by earlier runs");
+}
+
+#[test]
+fn a_worker_that_is_told_to_stop_leaves_a_checkpoint_without_a_doubt() {
+    const ITEMS: u32 = 1_000;
+    let folder = Folder::new();
+    let lines = items(0..ITEMS);
+    folder.write("a.jsonl", &lines);
+    let activity = Activity::new([shard("a.jsonl", 0, lines.len()), shard("a.jsonl", 0, lines.len())]);
+    let arguments = "--dead-letters dead --checkpoints checkpoints --heartbeat 1s";
+    let first = start(&folder, &activity, 500, arguments);
+    activity.wait_for_heartbeat();
+    activity.wait_for_heartbeat();
+    terminate(first).expect(130, "Interrupted");
+    assert_eq!(activity.answer(), failure("Interrupted"));
+    let second = start(&folder, &activity, 500, arguments);
+    let (_, counts) = activity.answer();
+    let (delivered, before) = (
+        counts["delivered"].as_u64().unwrap(),
+        counts["settled_before"].as_u64().unwrap(),
+    );
+    assert!(before > 0 && delivered + before == u64::from(ITEMS), "{counts}");
+    let told = terminate(second);
+    assert!(!told.stderr.contains("twice"), "{}", told.stderr);
+    assert_eq!(folder.path("checkpoints").read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn checkpoints_need_a_place_for_what_is_given_up() {
+    let folder = Folder::new();
+    folder
+        .run("worker --activity a --table t --key id:N --simulate 1 --checkpoints c")
+        .expect(2, "--dead-letters <DIR>");
 }
 
 /// For the figures in `README.md`: `cargo test --package batch-deliver --test program -- --ignored --nocapture four_workers`

@@ -1,0 +1,233 @@
+//! A journal in S3: one object, which is put anew again and again.
+//!
+//! Each put is conditional on the one before it, so that of two runs with the same journal one alone goes on: the other finds
+//! that its own object is gone, and stops.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::io;
+use std::time::Duration;
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::retry::RetryConfig;
+use aws_sdk_s3::primitives::{AggregatedBytes, ByteStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::sleep;
+
+use super::content::{self, Found, Line};
+use super::{Claim, Identity};
+use crate::arguments::{Location, Service};
+use crate::connect;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::input::Settled;
+
+/// How long a journal that has not ended is watched. A run that is alive puts it anew once a second.
+const WATCHED: Duration = Duration::from_secs(5);
+
+/// Attempts at a call: a journal that cannot be put ends the load.
+const ATTEMPTS: u32 = 6;
+
+/// Puts that may be in each other's way without a winner. S3 then asks for another one.
+const CONFLICTS: u32 = 5;
+
+/// Statuses of conditional puts: the object is gone, is being put by another one, and is another one.
+const UNMET: [u16; 3] = [404, 409, 412];
+
+/// An object that has the whole journal.
+#[derive(Debug)]
+pub(super) struct JournalObject {
+    object: Object,
+    identity: Identity,
+    /// Of the object as this run has put it last; before that, as it was found.
+    etag: Option<String>,
+    /// Tells this run from others.
+    run: String,
+    puts: u64,
+    settled: Settled,
+    /// Its own, since whoever settles entries waits for a put where these come faster.
+    runtime: Runtime,
+}
+
+#[derive(Debug)]
+struct Object {
+    client: Client,
+    bucket: String,
+    key: String,
+    /// What it is called.
+    name: String,
+}
+
+/// Why an object was not put.
+enum NotPut {
+    /// Another run has put it.
+    Taken,
+    Failed(String),
+}
+
+impl JournalObject {
+    /// Opens the journal of a load, or begins one. For a thread that may block.
+    pub(super) fn open(
+        location: &Location,
+        identity: Identity,
+        claim: Claim,
+        service: &Service,
+        console: &Console,
+    ) -> Result<(Self, Found), Failure> {
+        let Location::Object { bucket, key } = location else {
+            return Err(Failure::WrongUse(format!("{location} is no object")));
+        };
+        let name = location.to_string();
+        if key.is_empty() || key.ends_with('/') {
+            let words = format!("a journal is one object, and {name} names none: add a name to it");
+            return Err(Failure::WrongUse(words));
+        }
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::Failed(format!("{name} cannot be asked for: {error}")))?;
+        let client = runtime.block_on(connect::buckets(service))?;
+        let config = client.config().to_builder();
+        let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
+        let mut journal = Self {
+            object: Object {
+                client: Client::from_conf(config.build()),
+                bucket: bucket.clone(),
+                key: key.clone(),
+                name: name.clone(),
+            },
+            identity,
+            etag: None,
+            run: format!("{:016x}", RandomState::new().hash_one(0)),
+            puts: 0,
+            settled: Settled::default(),
+            runtime,
+        };
+        // A worker that has lost its shard may still put this journal until this one has.
+        let tries = if claim == Claim::Named { 1 } else { CONFLICTS };
+        for _ in 0..tries {
+            let object = journal.object.found(&journal.identity, claim, console);
+            let (etag, found) = journal.runtime.block_on(object)?;
+            (journal.etag, journal.settled) = (etag, found.settled.clone());
+            match journal.put_once(false) {
+                Ok(()) => return Ok((journal, found)),
+                Err(NotPut::Taken) => {}
+                Err(NotPut::Failed(words)) => {
+                    return Err(Failure::WrongUse(format!(
+                        "the journal {name} cannot be written: {words}"
+                    )));
+                }
+            }
+        }
+        Err(Failure::WrongUse(content::in_use(&name)))
+    }
+
+    pub(super) fn settle(&mut self, number: u64) {
+        self.settled.add(number, number);
+    }
+
+    /// Puts what is settled.
+    pub(super) fn put(&mut self, has_ended: bool) -> io::Result<()> {
+        self.put_once(has_ended).map_err(|error| match error {
+            NotPut::Taken => io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "it was removed, or another run goes on with it",
+            ),
+            NotPut::Failed(words) => io::Error::other(words),
+        })
+    }
+
+    fn put_once(&mut self, has_ended: bool) -> Result<(), NotPut> {
+        self.puts += 1;
+        let written = Line::Written {
+            by: self.run.clone(),
+            times: self.puts,
+        };
+        let mut text = content::text(&self.identity, &self.settled).map_err(NotPut::failed)?;
+        content::add(&mut text, &written).map_err(NotPut::failed)?;
+        if has_ended {
+            content::add(&mut text, &Line::Ended).map_err(NotPut::failed)?;
+        }
+        let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text))?;
+        self.etag = Some(etag);
+        Ok(())
+    }
+}
+
+impl Object {
+    /// The journal as it is, and its tag.
+    async fn found(
+        &self,
+        identity: &Identity,
+        claim: Claim,
+        console: &Console,
+    ) -> Result<(Option<String>, Found), Failure> {
+        let unreadable = |words| Failure::WrongUse(format!("the journal {} cannot be read: {words}", self.name));
+        let Some((etag, text)) = self.get().await.map_err(unreadable)? else {
+            return Ok((None, Found::default()));
+        };
+        let found = Found::read(&self.name, &String::from_utf8_lossy(&text), identity);
+        if claim != Claim::Named {
+            return Ok((Some(etag), found.unwrap_or_default()));
+        }
+        let found = found?;
+        if found.doubtful > 0 {
+            console.tell(&format!(
+                "the last run with {} has not ended by itself: watching it for {} s",
+                self.name,
+                WATCHED.as_secs()
+            ));
+            sleep(WATCHED).await;
+            let now = self.get().await.map_err(unreadable)?;
+            if now.is_none_or(|(now, _)| now != etag) {
+                return Err(Failure::WrongUse(content::in_use(&self.name)));
+            }
+        }
+        Ok((Some(etag), found))
+    }
+
+    /// The tag and the content, if there is such an object.
+    async fn get(&self) -> Result<Option<(String, Vec<u8>)>, String> {
+        let get = self.client.get_object().bucket(&self.bucket).key(&self.key);
+        match get.send().await {
+            Ok(got) => {
+                let etag = got.e_tag.unwrap_or_default();
+                let content = got.body.collect().await.map(AggregatedBytes::to_vec);
+                let content = content.map_err(|error| error.to_string())?;
+                Ok(Some((etag, content)))
+            }
+            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => Ok(None),
+            Err(error) => Err(connect::words(&error)),
+        }
+    }
+
+    /// Puts the object if it still has this tag, or if there is none. Returns the new tag.
+    async fn put(&self, etag: Option<&str>, content: Vec<u8>) -> Result<String, NotPut> {
+        for _ in 0..CONFLICTS {
+            let put = self.client.put_object().bucket(&self.bucket).key(&self.key);
+            let put = match etag {
+                Some(etag) => put.if_match(etag),
+                None => put.if_none_match("*"),
+            };
+            let error = match put.body(ByteStream::from(content.clone())).send().await {
+                Ok(put) => return Ok(put.e_tag.unwrap_or_default()),
+                Err(error) => error,
+            };
+            let status = error.raw_response().map(|answer| answer.status().as_u16());
+            if !status.is_some_and(|status| UNMET.contains(&status)) {
+                return Err(NotPut::Failed(connect::words(&error)));
+            }
+            // An attempt that has no answer may be the one that has put it.
+            match self.get().await.map_err(NotPut::Failed)? {
+                Some((found, stands)) if stands == content => return Ok(found),
+                found if found.as_ref().map(|(found, _)| found.as_str()) == etag => {}
+                _ => return Err(NotPut::Taken),
+            }
+        }
+        Err(NotPut::Failed("other puts are in its way again and again".to_owned()))
+    }
+}
+
+impl NotPut {
+    fn failed(error: serde_json::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

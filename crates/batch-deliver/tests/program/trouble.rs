@@ -1,0 +1,99 @@
+//! What goes wrong in the middle of a load, over sockets.
+
+use std::io::{self, BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::thread;
+
+use aws_batch_simulator::{Faults, InjectedFault};
+
+use crate::program::{Folder, Run, items};
+use crate::served::Served;
+
+/// Items of a load that takes a second or two.
+const ITEMS: u32 = 3_000;
+
+/// Starts a load into the served table, and waits until so many are delivered.
+fn start(folder: &Folder, served: &Served, delivered: u64) -> Child {
+    let load = format!(
+        "load --table t {} --resume state --json --every 5ms a.jsonl",
+        served.arguments()
+    );
+    let mut load = folder.command(&load);
+    let mut child = load.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut events = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    let is_there = |event: String| {
+        let event: serde_json::Value = serde_json::from_str(&event).unwrap();
+        event["figures"]["delivered"].as_u64() >= Some(delivered)
+    };
+    assert!(events.any(|event| is_there(event.unwrap())));
+    child
+}
+
+fn end(child: Child) -> Run {
+    Run::from(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn credentials_that_expire_are_waited_for_and_the_load_says_so() {
+    let folder = Folder::new();
+    let served = Served::new(2_000.0);
+    folder.write("a.jsonl", items(0..ITEMS));
+    let mut child = start(&folder, &served, 100);
+    let expired = InjectedFault::error(400, "ExpiredTokenException", false);
+    served.table.set_faults(Faults::none().calls(1.0, expired));
+    // Progress that is not read would hold it up.
+    let mut progress = child.stdout.take().unwrap();
+    thread::spawn(move || io::copy(&mut progress, &mut io::sink()));
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let warning = said.find(|line| line.contains("ExpiredTokenException")).unwrap();
+    assert!(warning.contains("credentials"), "{warning}");
+    served.table.set_faults(Faults::none());
+    assert!(said.any(|line| line.starts_with("3,000 delivered to t")));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_table_that_is_deleted_stops_the_load_which_goes_on_when_there_is_one_again() {
+    let folder = Folder::new();
+    let served = Served::new(2_000.0);
+    folder.write("a.jsonl", items(0..ITEMS));
+    let child = start(&folder, &served, 100);
+    let gone = InjectedFault::error(400, "ResourceNotFoundException", false);
+    served.table.set_faults(Faults::none().calls(1.0, gone));
+    end(child)
+        .expect(1, "the delivery stopped: ")
+        .expect(1, "ResourceNotFoundException")
+        .expect(1, "to go on, run the same command again");
+    served.table.set_faults(Faults::none());
+    let rest = end(start(&folder, &served, 100));
+    rest.expect(0, "lines are settled by earlier runs");
+    assert!(!rest.stderr.contains("twice"), "{}", rest.stderr);
+    assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_load_whose_progress_is_not_read_stops_cleanly() {
+    let folder = Folder::new();
+    let served = Served::new(2_000.0);
+    folder.write("a.jsonl", items(0..ITEMS));
+    let mut child = start(&folder, &served, 100);
+    drop(child.stdout.take());
+    let run = end(child);
+    run.expect(1, "the delivery was cancelled")
+        .expect(1, "the report cannot be written: Broken pipe");
+    let rest = end(start(&folder, &served, 100));
+    assert!(!rest.stderr.contains("twice"), "{}", rest.stderr);
+    rest.expect(0, "lines are settled by earlier runs");
+    assert_eq!(served.table.statistics().applied, u64::from(ITEMS));
+}
+
+#[test]
+fn a_closed_standard_error_does_not_end_a_load() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..100) + "oops\n");
+    let mut load = folder.command("load --simulate 1000000 --table t --key id:N --keep-going 1 a.jsonl");
+    let mut child = load.stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
