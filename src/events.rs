@@ -54,7 +54,8 @@
 //! # Spans
 //! Each delivery is a span, each of its calls a span in it, and each request to a service a span in that of its call, or of the
 //! delivery if it asks what is needed before the first call. Without a subscriber that wants them they cost next to nothing.
-//! Events of [`PACE`] and [`CALL`] happen in these spans, so that a trace has beside the call the reason why the pace fell.
+//! Events of [`PACE`] and [`CALL`] happen in these spans, so that a trace has beside the call the reason why the pace fell. What an
+//! event of [`CALL`] says of an answer, the span of the call says as well.
 //!
 //! | target | level | name | one for |
 //! |---|---|---|---|

@@ -17,9 +17,10 @@
 //! }
 //! ```
 //!
-//! Without a provider nothing is measured, and each delivery has spent a look at that. The feature `metrics` comes with `aws`,
-//! and with the feature of each service. The version of `aws-smithy-observability` has to be the one that the SDK uses, 0.3: another
-//! one has another provider.
+//! Programs that do it, with exporters for OTLP and for Prometheus, are in `examples/observability` of the repository. Without a
+//! provider nothing is measured, and each delivery has spent a look at that. The feature `metrics` comes with `aws`, and with the
+//! feature of each service. The version of `aws-smithy-observability` has to be the one that the SDK uses, 0.3: another one has
+//! another provider.
 //!
 //! The names, units and attributes on this page stay as they are from version to version. What is counted is counted as in
 //! the [`Report`](crate::Report), as soon as it is known, so that a delivery that is dropped has counted what it came to.
