@@ -39,6 +39,10 @@ api *arguments:
 package:
     .ci/run package
 
+# The exporters of OpenTelemetry and for Prometheus.
+observability:
+    .ci/run observability
+
 # The tests against LocalStack and DynamoDB Local.
 emulators:
     .ci/run emulators

@@ -1,4 +1,4 @@
-//! What this crate logs and traces.
+//! What this crate logs and traces. What it measures is in [`metrics`](crate::metrics).
 //!
 //! It does so by [`tracing`], in events and [spans](#spans). The targets, levels and fields on this page stay as they are from version to
 //! version, so that filters and alerts can rely on them; messages may change. An application sees the events when it
@@ -54,13 +54,14 @@
 //! # Spans
 //! Each delivery is a span, each of its calls a span in it, and each request to a service a span in that of its call, or of the
 //! delivery if it asks what is needed before the first call. Without a subscriber that wants them they cost next to nothing.
-//! Events of [`PACE`] and [`CALL`] happen in these spans, so that a trace has beside the call the reason why the pace fell.
+//! Events of [`PACE`] and [`CALL`] happen in these spans, so that a trace has beside the call the reason why the pace fell. What an
+//! event of [`CALL`] says of an answer, the span of the call says as well.
 //!
 //! | target | level | name | one for |
 //! |---|---|---|---|
 //! | [`DELIVERY`] | info | `delivery` | a delivery, from its start to its end; that of a [`Producer`](crate::Producer) lasts until it is closed or stopped |
 //! | [`CALL`] | debug | `call` | a call of the target, from the time it is made to its answer, with the entries sent |
-//! | [`REQUEST`] | debug | `request` | a request to DynamoDB or SQS; the SDK's own spans are in it |
+//! | [`REQUEST`] | debug | `request` | a request to the service; the SDK's own spans are in it |
 //!
 //! What a span has of these fields is recorded as soon as it is known:
 //!
@@ -81,9 +82,11 @@
 //! | `db.operation.batch.size` | number | [`REQUEST`], DynamoDB | puts and deletes |
 //! | `aws.dynamodb.table_names` | text | [`REQUEST`], DynamoDB | the names of the tables, with commas between them |
 //! | `aws.dynamodb.consumed_capacity` | number | [`REQUEST`], DynamoDB | write units of all tables together, where the call has asked for them |
-//! | `messaging.system`, `messaging.operation.type`, `messaging.operation.name` | text | [`REQUEST`], SQS | `aws_sqs`, `send` or `settle`, `SendMessageBatch` |
-//! | `messaging.destination.name` | text | [`REQUEST`], SQS | the name of the queue, without its account |
-//! | `messaging.batch.message_count` | number | [`REQUEST`], SQS | messages of the request |
+//! | `messaging.system` | text | [`REQUEST`], the others | `aws_sqs`, `aws.sns`, `aws_kinesis`, `aws_firehose`, `aws_eventbridge`; the conventions have the first two |
+//! | `messaging.operation.type`, `messaging.operation.name` | text | [`REQUEST`], the others | `send` or `settle`, `SendMessageBatch` |
+//! | `messaging.destination.name` | text | [`REQUEST`], the others | the name of the queue, topic, stream or bus, without its account |
+//! | `messaging.batch.message_count` | number | [`REQUEST`], the others | messages, records or events of the request |
+//! | `aws.kinesis.stream_name` | text | [`REQUEST`], Kinesis | the name of the stream |
 //!
 //! Names with a dot are those of OpenTelemetry's semantic conventions.
 //!

@@ -4,7 +4,7 @@
 //!   [items of all sizes](#items-of-all-sizes), [`Responsive`](#what-responsive-does), [which to choose](#when-to-choose-what).
 //! - Failures: [what is in doubt](#what-is-in-doubt), [what bad input gets](#what-bad-input-gets).
 //! - Use: [in a web service](#in-a-web-service), [messages that are too large](#messages-that-are-too-large),
-//!   [testing](#testing), [cookbook](#cookbook).
+//!   [metrics and traces](#metrics-and-traces), [testing](#testing), [cookbook](#cookbook).
 //! - [When to use what](when_to_use_what): this crate, `batch-deliver`, and the tools of AWS.
 //! - [Guarantees](guarantees), each with its limits and its tests. [Figures](benchmarks), with the commands that print them.
 //!
@@ -203,7 +203,7 @@
 //! | `load_with_dead_letters` | loads a file of JSON lines into a table; keeps refused lines; Ctrl-C, and where to continue |
 //! | `web_service` | an axum service whose requests share a producer; the status for each cause; a limited shutdown |
 //! | `lambda_handler` | a batch of messages in, `batchItemFailures` out, within the invocation's time |
-//! | `metrics` | live figures at `/metrics` |
+//! | `observability` | exports metrics and traces by OpenTelemetry, and metrics for Prometheus; a separate package in the repository |
 //! | `own_strategy` | a strategy: a fixed number of entries a second for all workers together |
 //! | `own_target` | a target on an SDK of AWS: deletes messages by `DeleteMessageBatch` |
 //! | `bulk_index` | a target without an SDK: documents for an index with a `_bulk` API |

@@ -68,7 +68,7 @@
 //! - [`DeliveryOptions`]: pace, concurrency and time limits.
 //! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: the result of a delivery.
 //! - [`Progress`]: live figures.
-//! - [`events`]: what is logged, such as a warning when nothing is accepted.
+//! - [`events`]: what is logged and traced, such as a warning when nothing is accepted. [`metrics`]: what is measured.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] explains the pacing.
 //! - [`targets`]: DynamoDB, SQS and the others, the trait for your own, and a kit to test it, `conformance`.
 //! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a separate crate: an in-process AWS with real capacity,
@@ -84,6 +84,7 @@
 //! | `sqs-serde` | no | `Delivery::json`: messages from values that implement `Serialize` |
 //! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `deliver_batch_to_kinesis`, and the same for the other three |
 //! | `conformance` | no | `conformance`: tests for targets of your own |
+//! | `metrics` | with `aws` | [`metrics`], by the telemetry provider of the SDK |
 //! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS are sent through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
 //!
@@ -127,6 +128,7 @@ pub mod guide;
 mod handlers;
 mod interleaved;
 mod invalid;
+pub mod metrics;
 mod options;
 mod pace;
 mod producer;

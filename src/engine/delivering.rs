@@ -19,6 +19,7 @@ use super::retry::Bisection;
 use super::supply::Supply;
 use crate::backoff::Waiter;
 use crate::guarded::destination;
+use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
 use crate::report::Cause;
@@ -93,14 +94,16 @@ where
 {
     fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
         options.progress.figures().begin(&options.gate);
+        let destination = destination(&*target);
+        let metrics = Metrics::of(&destination, Some(&options.gate));
         Self {
             supply: Supply::new(Arc::clone(&target), input, options.clone()),
             slots: Slots::new(options.concurrency),
-            calls: CallPool::new(Arc::clone(&target), options.attempt_timeout),
+            calls: CallPool::new(Arc::clone(&target), options.attempt_timeout, metrics.clone()),
             setup: Setup::new(),
             refusals: Refusals::default(),
-            ledger: Ledger::new(options.progress.clone()),
-            watch: Watch::new(destination(&*target)),
+            ledger: Ledger::new(options.progress.clone(), metrics),
+            watch: Watch::new(destination),
             target,
             options,
         }

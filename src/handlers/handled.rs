@@ -43,6 +43,7 @@ impl<I: Input<Entry: Send + 'static>> Handled<I> {
         Incoming {
             entry: incoming.entry,
             confirmation: Some(Confirmation::to(notice)),
+            handed_over: incoming.handed_over,
         }
     }
 }

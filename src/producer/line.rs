@@ -53,7 +53,10 @@ impl<E> Line<E> {
     /// Closes the queue and hands back its entries.
     pub(super) async fn hand_back(mut self, cause: &Cause, handling: Option<&Handling<E>>, outcome: &mut Delivered<E>) {
         self.items.close();
-        while let Some(Incoming { entry, confirmation }) = poll_fn(|context| self.poll_entry(context)).await {
+        while let Some(Incoming {
+            entry, confirmation, ..
+        }) = poll_fn(|context| self.poll_entry(context)).await
+        {
             let undelivered = Undelivered::unsent(entry, self.read - 1, cause.clone());
             outcome.report.undelivered += 1;
             let unclaimed = match confirmation {

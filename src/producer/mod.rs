@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, OwnedPermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::delivers::Delivers;
@@ -138,6 +138,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
             room.send(Item::Entry(Incoming {
                 entry,
                 confirmation: Some(confirmation),
+                handed_over: Some(Instant::now()),
             }));
             receipt
         })

@@ -15,6 +15,7 @@ use super::line::Line;
 use crate::engine::Delivered;
 use crate::events::{STOPPED, UNCLAIMED};
 use crate::handlers::{Handled, Handling};
+use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
 
@@ -45,10 +46,9 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
         if let Some(cause) = end {
             let handed_back = outcome.report.undelivered;
             line.hand_back(&cause, handling.as_deref(), &mut outcome).await;
-            let figures = options.progress.figures();
-            figures
-                .undelivered
-                .fetch_add(outcome.report.undelivered - handed_back, Relaxed);
+            let more = outcome.report.undelivered - handed_back;
+            options.progress.figures().undelivered.fetch_add(more, Relaxed);
+            Metrics::of(&destination, None).handed_back(&cause, more);
             break;
         }
         let Some(fault) = &outcome.stopped else {

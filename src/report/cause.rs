@@ -48,6 +48,32 @@ impl Cause {
     pub fn is_permanent(&self) -> bool {
         matches!(self, Self::Invalid(_) | Self::Refused(_))
     }
+
+    /// What it is called in the [metrics](crate::metrics).
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "invalid",
+            Self::Refused(_) => "refused",
+            Self::RetriesUsedUp(_) => "retries_used_up",
+            Self::TimeUsedUp(_) => "time_used_up",
+            Self::Stopped(_) => "stopped",
+            Self::DeadlineReached(_) => "deadline_reached",
+            Self::Cancelled(_) => "cancelled",
+            Self::Closed => "closed",
+            Self::BufferFull => "buffer_full",
+        }
+    }
+
+    /// What was wrong with the last attempt, if there was one.
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        match self {
+            Self::Refused(fault) | Self::RetriesUsedUp(fault) | Self::TimeUsedUp(fault) | Self::Stopped(fault) => {
+                Some(fault)
+            }
+            Self::DeadlineReached(fault) | Self::Cancelled(fault) => fault.as_ref(),
+            Self::Invalid(_) | Self::Closed | Self::BufferFull => None,
+        }
+    }
 }
 
 #[cfg(test)]

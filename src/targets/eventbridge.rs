@@ -154,6 +154,7 @@ impl BatchTarget for EventBus {
             "PutEvents",
             messaging.system = "aws_eventbridge",
             messaging.operation.type = "send",
+            messaging.operation.name = "PutEvents",
             messaging.destination.name = self.short_name(),
             messaging.batch.message_count = sent,
         );

@@ -92,6 +92,7 @@ impl BatchTarget for FirehoseStream {
             "PutRecordBatch",
             messaging.system = "aws_firehose",
             messaging.operation.type = "send",
+            messaging.operation.name = "PutRecordBatch",
             messaging.destination.name = &*self.name,
             messaging.batch.message_count = records.len(),
         );

@@ -182,6 +182,7 @@ impl BatchTarget for SnsTopic {
             "PublishBatch",
             messaging.system = "aws.sns",
             messaging.operation.type = "send",
+            messaging.operation.name = "PublishBatch",
             messaging.destination.name = self.short_name(),
             messaging.batch.message_count = sent,
         );

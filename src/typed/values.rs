@@ -12,7 +12,9 @@ use futures::{FutureExt, StreamExt};
 
 use crate::engine::{self, Confirmation, Confirms, Delivered, Incoming, Input};
 use crate::fate::Fate;
+use crate::guarded::destination;
 use crate::invalid::{ConversionError, InvalidEntry};
+use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Undelivered};
@@ -36,7 +38,8 @@ where
     V: Send + Sync + 'static,
     I: Input<Entry = V>,
 {
-    let mut values = Values::new(values, convert, options.progress.clone());
+    let metrics = Metrics::of(&destination(&*target), None);
+    let mut values = Values::new(values, convert, options.progress.clone(), metrics);
     let delivered = engine::deliver(target, &mut values, options).await;
     values.into_delivered(delivered).await
 }
@@ -55,13 +58,14 @@ struct Values<'a, I, V, E> {
     /// Values that could not be converted and are being handed back.
     unsent: FuturesUnordered<BoxFuture<'static, ()>>,
     progress: Progress,
+    metrics: Metrics,
 }
 
 /// Values that are handed back without a receipt or handler to take them.
 type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
 
 impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
-    fn new(input: I, convert: &'a Convert<V, E>, progress: Progress) -> Self {
+    fn new(input: I, convert: &'a Convert<V, E>, progress: Progress, metrics: Metrics) -> Self {
         Self {
             position: input.first_position(),
             hurried: input.hurried(),
@@ -72,6 +76,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
             input,
             convert,
             progress,
+            metrics,
         }
     }
 
@@ -79,7 +84,11 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
     fn entry(&mut self, incoming: Incoming<V>) -> Option<Incoming<E>> {
         let value = &self.current.insert(incoming).entry;
         let converted = (self.convert)(value);
-        let Incoming { entry, confirmation } = self.current.take()?;
+        let Incoming {
+            entry,
+            confirmation,
+            handed_over,
+        } = self.current.take()?;
         let position = self.position;
         self.position += 1;
         let beside = Beside {
@@ -92,33 +101,43 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
             Ok(entry) => Some(Incoming {
                 entry,
                 confirmation: Some(Confirmation::to(beside)),
+                handed_over,
             }),
             Err(error) => {
-                self.unconvertible += 1;
                 let invalid = InvalidEntry::Unconvertible {
                     type_name: type_name::<V>(),
                     error: ConversionError::new(error),
                 };
-                self.unsent.push(beside.unsent(Cause::Invalid(invalid)).boxed());
+                self.hand_back(beside, Cause::Invalid(invalid));
                 None
             }
         }
     }
 
+    /// Hands back a value that could not be converted.
+    fn hand_back(&mut self, beside: Beside<V>, cause: Cause) {
+        self.unconvertible += 1;
+        self.metrics.handed_back(&cause, 1);
+        self.unsent.push(beside.unsent(cause).boxed());
+    }
+
     /// The result of the delivery, in values.
     async fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
-        if let Some(Incoming { entry, confirmation }) = self.current.take() {
+        if let Some(Incoming {
+            entry, confirmation, ..
+        }) = self.current.take()
+        {
             let fault = delivered
                 .stopped
                 .get_or_insert_with(|| Fault::new("the input panicked"));
-            self.unconvertible += 1;
+            let cause = Cause::Stopped(fault.clone());
             let beside = Beside {
                 value: Box::new(entry),
                 position: self.position,
                 confirmation,
                 returned: Arc::clone(&self.returned),
             };
-            self.unsent.push(beside.unsent(Cause::Stopped(fault.clone())).boxed());
+            self.hand_back(beside, cause);
         }
         while self.unsent.next().await.is_some() {}
         delivered.report.undelivered += self.unconvertible;

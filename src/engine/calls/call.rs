@@ -17,6 +17,7 @@ use crate::engine::entry::Chunk;
 use crate::engine::retry::Bisection;
 use crate::events::CALL;
 use crate::guarded::panicked;
+use crate::metrics::Metrics;
 use crate::pace::Departure;
 use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
 
@@ -36,6 +37,7 @@ pub(crate) struct Caller<T> {
     pub(crate) abandoned: CancellationToken,
     /// The span of the delivery.
     pub(crate) span: Span,
+    pub(crate) metrics: Metrics,
 }
 
 /// Makes one call and settles it. The entries survive whatever happens to the call: a timeout, an abandonment, a panic. The
@@ -69,6 +71,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
         target,
         attempt_timeout,
         abandoned,
+        metrics,
         ..
     } = caller;
     let Call {
@@ -100,7 +103,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
     };
     let has_rejections = !accepts_all(&answer);
     let mut keys = KeyCounts::of(&chunk.states, |()| departure.counts_keys(has_rejections));
-    let mut settled = settle(chunk, answer, sent_at, Instant::now());
+    let mut settled = settle(chunk, answer, sent_at, Instant::now(), metrics);
     settled.bisection = bisection;
     keys.settle(&settled);
     departure.answered(&settled.cost, keys.outcomes(), units);

@@ -14,6 +14,7 @@ use tracing::Span;
 use super::call::{Call, Caller, make};
 use super::queue::{CallQueue, CapacitySignal, Queued};
 use super::settle::Settled;
+use crate::metrics::Metrics;
 use crate::targets::BatchTarget;
 
 /// How many idle tasks and empty chunks are kept after a burst of calls.
@@ -36,7 +37,7 @@ pub(crate) struct CallPool<T: BatchTarget> {
 }
 
 impl<T: BatchTarget> CallPool<T> {
-    pub(crate) fn new(target: Arc<T>, attempt_timeout: Duration) -> Self {
+    pub(crate) fn new(target: Arc<T>, attempt_timeout: Duration, metrics: Metrics) -> Self {
         let (end, ended) = mpsc::unbounded_channel();
         Self {
             caller: Arc::new(Caller {
@@ -44,6 +45,7 @@ impl<T: BatchTarget> CallPool<T> {
                 attempt_timeout,
                 abandoned: CancellationToken::new(),
                 span: Span::current(),
+                metrics,
             }),
             tasks: JoinSet::new(),
             staying: 0,

@@ -9,6 +9,7 @@ use crate::backoff::Outcome;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::retry::Bisection;
 use crate::fate::Fate;
+use crate::metrics::Metrics;
 use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict, in_words};
 
 /// A call that is over, with the entries that it did not deliver.
@@ -36,7 +37,13 @@ pub(crate) struct Settled<E> {
 }
 
 /// Applies the verdict to each entry of the chunk. An entry without a verdict is sent again.
-pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answered_at: Instant) -> Settled<E> {
+pub(crate) fn settle<E>(
+    chunk: Chunk<E>,
+    answer: Answer,
+    sent_at: Instant,
+    answered_at: Instant,
+    metrics: &Metrics,
+) -> Settled<E> {
     // If one entry has a lane, usually all have one.
     let has_lanes = chunk.states.first().is_some_and(|state| state.lane.is_some());
     let mut settled = Settled {
@@ -53,9 +60,9 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
     };
     match answer {
         Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.refuse_all(chunk, sent_at, &fault),
-        Answer::Whole(verdict) if verdict.is_accepted() => settled.accept_all(chunk, repeat(verdict)),
+        Answer::Whole(verdict) if verdict.is_accepted() => settled.accept_all(chunk, repeat(verdict), metrics),
         Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(Verdict::is_accepted) => {
-            settled.accept_all(chunk, verdicts);
+            settled.accept_all(chunk, verdicts, metrics);
         }
         Answer::Each(verdicts) => {
             let unanswered = repeat_with(|| {
@@ -63,7 +70,7 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
                 Verdict::Rejected(Rejection::Unanswered, fault)
             });
             for (entry, verdict) in chunk.into_tracked().zip(verdicts.into_iter().chain(unanswered)) {
-                settled.add(entry, sent_at, verdict);
+                settled.add(entry, sent_at, verdict, metrics);
             }
         }
         Answer::Whole(verdict) => {
@@ -71,12 +78,12 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
                 settled.refused_alone = Some(fault.clone());
             }
             for entry in chunk.into_tracked() {
-                settled.add(entry, sent_at, verdict.clone());
+                settled.add(entry, sent_at, verdict.clone(), metrics);
             }
         }
         Answer::Stop(fault) => {
             for entry in chunk.into_tracked() {
-                settled.add(entry, sent_at, Verdict::Refused(fault.clone()));
+                settled.add(entry, sent_at, Verdict::Refused(fault.clone()), metrics);
             }
             settled.stop = Some(fault);
         }
@@ -85,10 +92,10 @@ pub(crate) fn settle<E>(chunk: Chunk<E>, answer: Answer, sent_at: Instant, answe
 }
 
 impl<E> Settled<E> {
-    fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict) {
+    fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict, metrics: &Metrics) {
         let cost = entry.state.cost;
         match verdict {
-            Verdict::Accepted | Verdict::Acknowledged(_) => self.accept(&mut entry.state, verdict),
+            Verdict::Accepted | Verdict::Acknowledged(_) => self.accept(&mut entry.state, verdict, metrics),
             Verdict::Rejected(rejection, fault) => {
                 let throttled = rejection.is_throttle();
                 self.count_fresh(&entry.state, throttled);
@@ -118,18 +125,22 @@ impl<E> Settled<E> {
     }
 
     /// All entries were accepted, which is the usual case: they are dropped in place without being moved.
-    fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>) {
+    fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>, metrics: &Metrics) {
         for (state, verdict) in chunk.states.iter_mut().zip(verdicts) {
-            self.accept(state, verdict);
+            self.accept(state, verdict, metrics);
         }
         chunk.clear();
         self.emptied = Some(chunk);
     }
 
     /// The entry of this state was accepted with this verdict.
-    fn accept(&mut self, state: &mut EntryState<E>, verdict: Verdict) {
+    fn accept(&mut self, state: &mut EntryState<E>, verdict: Verdict, metrics: &Metrics) {
         self.count_fresh(state, false);
         self.count(Outcome::with_accepted, state.cost);
+        metrics.accepted(|| {
+            let arrived = state.arrived?.into_std();
+            Some(self.outcome.answered_at.saturating_duration_since(arrived))
+        });
         if let Some(confirmation) = state.confirmation.take() {
             let acknowledgement = match verdict {
                 Verdict::Acknowledged(acknowledgement) => acknowledgement,
@@ -197,7 +208,7 @@ impl<E> Settled<E> {
     }
 
     /// Why nothing of the call was accepted, if nothing was.
-    fn fault(&self) -> Option<&Fault> {
+    pub(crate) fn fault(&self) -> Option<&Fault> {
         let of_all = self.stop.as_ref().or(self.refused_alone.as_ref());
         let of_dispute = || {
             let state = self.refused_chunk.as_ref()?.states.first()?;
@@ -238,12 +249,18 @@ mod tests {
             chunk.push(TrackedEntry { entry: (), state });
         }
         let refused = Answer::Whole(Verdict::Refused(Fault::new("ValidationException")));
-        let settled = settle(chunk, refused, now, now);
+        let settled = settle(chunk, refused, now, now, &Metrics::none());
         assert_eq!((settled.outcome.refused, settled.refused.len()), (2, 0));
 
         let half = settled.refused_chunk.unwrap();
         let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
-        let settled = settle(half, Answer::Each(vec![Verdict::Accepted, throttled]), now, now);
+        let settled = settle(
+            half,
+            Answer::Each(vec![Verdict::Accepted, throttled]),
+            now,
+            now,
+            &Metrics::none(),
+        );
         assert_eq!((settled.outcome.fresh.sent, settled.outcome.fresh.throttled), (2, 1));
         let (entry, _) = &settled.rejected[0];
         assert_eq!((entry.state.attempts(), entry.state.rejections()), (2, 1));
@@ -260,7 +277,13 @@ mod tests {
         };
         let refused = || Verdict::Refused(Fault::new("ValidationException"));
         for beyond in [Verdict::Accepted, refused()] {
-            let settled = settle(chunk(), Answer::Each(vec![Verdict::Accepted, beyond]), now, now);
+            let settled = settle(
+                chunk(),
+                Answer::Each(vec![Verdict::Accepted, beyond]),
+                now,
+                now,
+                &Metrics::none(),
+            );
             assert_eq!(
                 (settled.outcome.sent, settled.outcome.accepted, settled.refused.len()),
                 (1, 1, 0)

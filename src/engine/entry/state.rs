@@ -24,7 +24,7 @@ pub(crate) struct EntryState<E> {
     pub(crate) key: Option<u64>,
     /// The lane whose order it keeps.
     pub(crate) lane: Option<Lane>,
-    /// When it was read; `None` before.
+    /// When it was handed over: sent to a producer, or read from any other input. `None` before it was read.
     pub(crate) arrived: Option<Instant>,
     /// Its failed attempts; `None` if there are none. Boxed because it is rare and the state is moved often.
     pub(crate) history: Option<Box<History>>,

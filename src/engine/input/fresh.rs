@@ -119,9 +119,10 @@ impl<I: Input> Fresh<I> {
     {
         // Without a waker: when no entry is available, the loop polls again with its own waker.
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
-        let entry = &mut self.next.as_mut()?.entry;
+        let incoming = self.next.as_mut()?;
+        let entry = &mut incoming.entry;
         let mut state = EntryState::new(self.next_position, 0);
-        state.arrived = Some(now);
+        state.arrived = Some(incoming.handed_over.unwrap_or(now));
         let checked = guarded("the target's look at an entry", || {
             state.bytes = measure(entry, target, limits)?;
             target.complete(entry);
@@ -153,7 +154,9 @@ impl<I: Input> Fresh<I> {
     /// The next entry of the input, with its state.
     #[inline]
     fn tracked(&mut self, mut state: EntryState<I::Entry>) -> Option<TrackedEntry<I::Entry>> {
-        let Incoming { entry, confirmation } = self.next.take()?;
+        let Incoming {
+            entry, confirmation, ..
+        } = self.next.take()?;
         state.confirmation = confirmation;
         self.next_position += 1;
         Some(TrackedEntry { entry, state })

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures::Stream;
+use tokio::time::Instant;
 
 use crate::engine::entry::Confirmation;
 
@@ -12,6 +13,8 @@ pub(crate) struct Incoming<E> {
     pub(crate) entry: E,
     /// The receipt or handler that is told its fate, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
+    /// When it was handed over; `None` where that is when it is read.
+    pub(crate) handed_over: Option<Instant>,
 }
 
 impl<E> From<E> for Incoming<E> {
@@ -19,6 +22,7 @@ impl<E> From<E> for Incoming<E> {
         Self {
             entry,
             confirmation: None,
+            handed_over: None,
         }
     }
 }

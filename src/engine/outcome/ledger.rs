@@ -13,6 +13,7 @@ use crate::engine::calls::Settled;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::events::CALL;
 use crate::fate::Fate;
+use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
@@ -38,10 +39,11 @@ pub(crate) struct Ledger<E> {
     /// Entries that were read and are in no call, and their bytes.
     read_ahead: (u64, u64),
     progress: Progress,
+    metrics: Metrics,
 }
 
 impl<E: Send + 'static> Ledger<E> {
-    pub(crate) fn new(progress: Progress) -> Self {
+    pub(crate) fn new(progress: Progress, metrics: Metrics) -> Self {
         Self {
             report: Report::default(),
             throttled_by: Vec::new(),
@@ -52,6 +54,7 @@ impl<E: Send + 'static> Ledger<E> {
             in_flight: 0,
             read_ahead: (0, 0),
             progress,
+            metrics,
         }
     }
 
@@ -73,6 +76,7 @@ impl<E: Send + 'static> Ledger<E> {
         figures.in_flight.fetch_add(chunk.len() as u64, Relaxed);
         let nanos = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
         figures.delay_nanos.store(nanos, Relaxed);
+        self.metrics.call_leaves(chunk.len() as u64, again);
     }
 
     /// A call to the destination was answered.
@@ -95,6 +99,7 @@ impl<E: Send + 'static> Ledger<E> {
         }
         for reason in reasons {
             ThrottledCalls::add(&mut self.throttled_by, reason, 1);
+            self.metrics.call_throttled_by(reason);
         }
         let (sent, accepted, throttled) = (outcome.sent as u64, outcome.accepted as u64, outcome.throttled as u64);
         self.in_flight -= sent;
@@ -105,6 +110,7 @@ impl<E: Send + 'static> Ledger<E> {
         figures.in_flight.fetch_sub(sent, Relaxed);
         figures.delivered.fetch_add(accepted, Relaxed);
         figures.throttled.fetch_add(throttled, Relaxed);
+        self.metrics.call_ended(outcome, settled.fault().map(Fault::code));
     }
 
     /// How many entries were delivered so far.
@@ -116,6 +122,7 @@ impl<E: Send + 'static> Ledger<E> {
     pub(crate) fn wait(&mut self, entries: usize) {
         self.waiting += entries as u64;
         self.progress.figures().waiting.fetch_add(entries as u64, Relaxed);
+        self.metrics.begin_to_wait(entries as u64);
     }
 
     /// An entry will not be sent; if it was sent before, it no longer counts as waiting.
@@ -123,6 +130,7 @@ impl<E: Send + 'static> Ledger<E> {
         if state.history.is_some() {
             self.waiting -= 1;
             self.progress.figures().waiting.fetch_sub(1, Relaxed);
+            self.metrics.end_to_wait(1);
         }
     }
 
@@ -130,6 +138,7 @@ impl<E: Send + 'static> Ledger<E> {
     pub(crate) fn superseded(&mut self, older: TrackedEntry<E>) {
         self.report.superseded += 1;
         self.progress.figures().superseded.fetch_add(1, Relaxed);
+        self.metrics.superseded();
         if let Some(confirmation) = older.state.confirmation {
             confirmation.resolve(Fate::Superseded);
         }
@@ -139,6 +148,7 @@ impl<E: Send + 'static> Ledger<E> {
     pub(crate) fn hand_back(&mut self, TrackedEntry { entry, state }: TrackedEntry<E>, cause: Cause) {
         self.report.undelivered += 1;
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
+        self.metrics.handed_back(&cause, 1);
         let undelivered = Undelivered {
             entry: Box::new(entry),
             position: state.position,
@@ -243,6 +253,7 @@ impl<E> Drop for Ledger<E> {
         let figures = self.progress.figures();
         figures.waiting.fetch_sub(self.waiting, Relaxed);
         figures.in_flight.fetch_sub(self.in_flight, Relaxed);
+        self.metrics.end(self.in_flight, self.waiting);
         self.reads_ahead((0, 0));
     }
 }

@@ -200,7 +200,9 @@ impl BatchTarget for KinesisStream {
             "PutRecords",
             messaging.system = "aws_kinesis",
             messaging.operation.type = "send",
+            messaging.operation.name = "PutRecords",
             messaging.destination.name = self.short_name(),
+            aws.kinesis.stream_name = self.short_name(),
             messaging.batch.message_count = records.len(),
         );
         let (name, arn) = self.name_or_arn();

@@ -1,0 +1,183 @@
+//! The instruments that all deliveries are measured by.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use aws_smithy_observability::TelemetryProvider;
+use aws_smithy_observability::global::get_telemetry_provider;
+use aws_smithy_observability::instruments::{AsyncMeasure, Histogram, MonotonicCounter, UpDownCounter};
+use aws_smithy_observability::meter::Meter;
+
+use super::paces::Paces;
+use crate::backoff::PaceSnapshot;
+
+/// What the SDK's provider calls itself that does nothing.
+const NO_OP: &str = "noop";
+
+/// The instruments made last. A provider is set once, and keeps what is registered with it; so they are made once for each.
+static MADE: Mutex<Option<Made>> = Mutex::new(None);
+
+struct Made {
+    by: Weak<TelemetryProvider>,
+    instruments: Arc<Instruments>,
+}
+
+/// The instruments that all deliveries are measured by.
+pub(super) struct Instruments {
+    pub(super) delivered: Arc<dyn MonotonicCounter>,
+    pub(super) undelivered: Arc<dyn MonotonicCounter>,
+    pub(super) superseded: Arc<dyn MonotonicCounter>,
+    pub(super) resubmitted: Arc<dyn MonotonicCounter>,
+    pub(super) throttled: Arc<dyn MonotonicCounter>,
+    pub(super) throttled_calls: Arc<dyn MonotonicCounter>,
+    pub(super) in_flight: Arc<dyn UpDownCounter>,
+    pub(super) waiting: Arc<dyn UpDownCounter>,
+    pub(super) entry_duration: Arc<dyn Histogram>,
+    pub(super) call_duration: Arc<dyn Histogram>,
+    pub(super) paces: Arc<Paces>,
+    gauges: [Arc<dyn AsyncMeasure<Value = f64>>; 4],
+    states: Arc<dyn AsyncMeasure<Value = i64>>,
+}
+
+impl Instruments {
+    /// Those of the provider that is set at the moment; `None` if it does nothing.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        // It fails while another thread sets one: too late for this delivery.
+        let provider = get_telemetry_provider().ok()?;
+        if provider.meter_provider().provider_name() == NO_OP {
+            return None;
+        }
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = made.as_ref().filter(|made| made.by.as_ptr() == Arc::as_ptr(&provider));
+        if let Some(known) = known {
+            return Some(Arc::clone(&known.instruments));
+        }
+        let instruments = Arc::new(Self::of(
+            &provider.meter_provider().get_meter("aws_batch_delivery", None),
+        ));
+        *made = Some(Made {
+            by: Arc::downgrade(&provider),
+            instruments: Arc::clone(&instruments),
+        });
+        Some(instruments)
+    }
+
+    fn of(meter: &Meter) -> Self {
+        let counter = |name: &'static str, unit: &'static str, what: &'static str| {
+            let builder = meter.create_monotonic_counter(name).set_units(unit);
+            builder.set_description(what).build()
+        };
+        let entries = |name: &'static str, what: &'static str| counter(name, "{entry}", what);
+        let up_down = |name: &'static str, what: &'static str| {
+            let builder = meter.create_up_down_counter(name).set_units("{entry}");
+            builder.set_description(what).build()
+        };
+        let seconds = |name: &'static str, what: &'static str| {
+            let builder = meter.create_histogram(name).set_units("s");
+            builder.set_description(what).build()
+        };
+        let paces: Arc<Paces> = Arc::default();
+        let gauge = |name: &'static str,
+                     unit: &'static str,
+                     what: &'static str,
+                     read: fn(&PaceSnapshot) -> Option<f64>,
+                     merged: fn(f64, f64) -> f64| {
+            let paces = Arc::clone(&paces);
+            let report = move |measure: &dyn AsyncMeasure<Value = f64>| paces.report(measure, read, merged);
+            let builder = meter.create_gauge(name, report).set_units(unit);
+            builder.set_description(what).build()
+        };
+        let sum: fn(f64, f64) -> f64 = |a, b| a + b;
+        let gauges = [
+            gauge(
+                "aws_batch_delivery.pace.capacity",
+                "{entry}/s",
+                "What the service can take as measured, in entries, or in write units where these are counted",
+                |pace| pace.capacity,
+                sum,
+            ),
+            gauge(
+                "aws_batch_delivery.pace.rate",
+                "{entry}/s",
+                "What may leave now, in the unit of the capacity",
+                |pace| pace.rate,
+                sum,
+            ),
+            gauge(
+                "aws_batch_delivery.pace.loss",
+                "1",
+                "The share of entries that the service rejects whatever the pace",
+                |pace| Some(pace.loss),
+                f64::max,
+            ),
+            gauge(
+                "aws_batch_delivery.pace.hot_keys",
+                "{key}",
+                "Partition keys that have a pace of their own",
+                |pace| u32::try_from(pace.hot_keys).ok().map(f64::from),
+                sum,
+            ),
+        ];
+        let states = Arc::clone(&paces);
+        let report = move |measure: &dyn AsyncMeasure<Value = i64>| states.report_states(measure);
+        let states = meter.create_async_up_down_counter("aws_batch_delivery.pace.state", report);
+        Self {
+            delivered: entries(
+                "aws_batch_delivery.entries.delivered",
+                "Entries that the service accepted",
+            ),
+            undelivered: entries(
+                "aws_batch_delivery.entries.undelivered",
+                "Entries that were handed back, by cause",
+            ),
+            superseded: entries(
+                "aws_batch_delivery.entries.superseded",
+                "Entries that were dropped for newer ones of the same key",
+            ),
+            resubmitted: entries(
+                "aws_batch_delivery.entries.resubmitted",
+                "Times that an entry was sent again",
+            ),
+            throttled: entries(
+                "aws_batch_delivery.entries.throttled",
+                "Times that an entry was rejected for lack of capacity",
+            ),
+            throttled_calls: counter(
+                "aws_batch_delivery.calls.throttled",
+                "{call}",
+                "Calls that have passed a limit of the service which it named",
+            ),
+            in_flight: up_down(
+                "aws_batch_delivery.entries.in_flight",
+                "Entries in calls that are not answered yet",
+            ),
+            waiting: up_down(
+                "aws_batch_delivery.entries.waiting",
+                "Rejected entries that wait to be sent again",
+            ),
+            entry_duration: seconds(
+                "aws_batch_delivery.entry.duration",
+                "From the time that an entry is handed over until it is accepted",
+            ),
+            call_duration: seconds(
+                "aws_batch_delivery.call.duration",
+                "From the time that a call leaves to its answer",
+            ),
+            gauges,
+            states: states
+                .set_units("{pace}")
+                .set_description("Paces in this state")
+                .build(),
+            paces,
+        }
+    }
+}
+
+impl Drop for Instruments {
+    /// Another provider was set: this one asks no more.
+    fn drop(&mut self) {
+        for gauge in &self.gauges {
+            gauge.stop();
+        }
+        self.states.stop();
+    }
+}

@@ -1,0 +1,121 @@
+//! The paces of the deliveries that are under way.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use aws_smithy_observability::Attributes;
+use aws_smithy_observability::instruments::AsyncMeasure;
+
+use super::measured::set;
+use crate::backoff::{PaceSnapshot, PaceState};
+use crate::pace::Gate;
+
+/// All states, each of which is reported, so that one that was left reads 0.
+const STATES: [PaceState; 5] = [
+    PaceState::Searching,
+    PaceState::Draining,
+    PaceState::Steady,
+    PaceState::Probing,
+    PaceState::Outage,
+];
+
+/// The paces of the deliveries that are under way.
+#[derive(Default)]
+pub(super) struct Paces {
+    deliveries: Mutex<Vec<Paced>>,
+}
+
+/// A delivery under way, by its pace and its destination.
+#[derive(Clone)]
+struct Paced {
+    gate: Weak<Gate>,
+    destination: Arc<str>,
+}
+
+/// As long as this is held, the pace is reported.
+pub(super) struct Registration {
+    paces: Arc<Paces>,
+    paced: Paced,
+}
+
+impl Paced {
+    fn is(&self, other: &Self) -> bool {
+        Weak::ptr_eq(&self.gate, &other.gate) && self.destination == other.destination
+    }
+}
+
+impl Paces {
+    /// A delivery begins.
+    pub(super) fn register(self: &Arc<Self>, gate: &Arc<Gate>, destination: &str) -> Registration {
+        let paced = Paced {
+            gate: Arc::downgrade(gate),
+            destination: destination.into(),
+        };
+        self.deliveries().push(paced.clone());
+        Registration {
+            paces: Arc::clone(self),
+            paced,
+        }
+    }
+
+    /// Reports a number of each destination: `read` from each pace, and `merged` where there are several.
+    pub(super) fn report(
+        &self,
+        measure: &dyn AsyncMeasure<Value = f64>,
+        read: impl Fn(&PaceSnapshot) -> Option<f64>,
+        merged: impl Fn(f64, f64) -> f64,
+    ) {
+        for (destination, snapshots) in self.snapshots() {
+            if let Some(value) = snapshots.iter().filter_map(&read).reduce(&merged) {
+                let mut attributes = Attributes::new();
+                set(&mut attributes, "destination", &destination);
+                measure.record(value, Some(&attributes), None);
+            }
+        }
+    }
+
+    /// Reports how many paces of each destination are in each state.
+    pub(super) fn report_states(&self, measure: &dyn AsyncMeasure<Value = i64>) {
+        for (destination, snapshots) in self.snapshots() {
+            for state in STATES {
+                let mut attributes = Attributes::new();
+                set(&mut attributes, "destination", &destination);
+                set(&mut attributes, "state", &state.to_string());
+                let paces = snapshots.iter().filter(|snapshot| snapshot.state == state).count();
+                measure.record(i64::try_from(paces).unwrap_or(i64::MAX), Some(&attributes), None);
+            }
+        }
+    }
+
+    /// What the strategies tell, by destination. Deliveries that share a pace have one.
+    fn snapshots(&self) -> BTreeMap<Arc<str>, Vec<PaceSnapshot>> {
+        let mut different: Vec<Paced> = Vec::new();
+        for paced in &*self.deliveries() {
+            if !different.iter().any(|known| known.is(paced)) {
+                different.push(paced.clone());
+            }
+        }
+        // The lock is released before the strategies are asked.
+        let mut snapshots: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for paced in different {
+            let gate = paced.gate.upgrade();
+            if let Some(snapshot) = gate.and_then(|gate| gate.strategy.pace()) {
+                snapshots.entry(paced.destination).or_default().push(snapshot);
+            }
+        }
+        snapshots
+    }
+
+    fn deliveries(&self) -> MutexGuard<'_, Vec<Paced>> {
+        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let mut deliveries = self.paces.deliveries();
+        if let Some(place) = deliveries.iter().position(|paced| paced.is(&self.paced)) {
+            deliveries.swap_remove(place);
+        }
+    }
+}
