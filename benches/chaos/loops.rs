@@ -33,7 +33,7 @@ pub(crate) fn time(mix: &Mix) -> Option<Duration> {
     };
     let destination = served.resource.destination();
     let runtime = runtime(mix.threads);
-    let lines = lines(mix, &load);
+    let rounds = rounds(mix, &load);
     let at_once = match mix.way {
         Way::Producer(Waiting::Each) => mix.workers,
         _ => mix.concurrency,
@@ -43,7 +43,7 @@ pub(crate) fn time(mix: &Mix) -> Option<Duration> {
         match mix.service {
             Service::Table => {
                 let client = access.dynamo();
-                send_all(lines, at_once, async |chunk: Vec<Entry>| {
+                send_all(rounds, at_once, async |chunk: Vec<Entry>| {
                     let writes = chunk.iter().map(|entry| Wire::of(entry, mix.service)).collect();
                     write(&client, &destination, writes).await;
                 })
@@ -51,7 +51,7 @@ pub(crate) fn time(mix: &Mix) -> Option<Duration> {
             }
             Service::Queue | Service::Fifo => {
                 let client = access.sqs();
-                send_all(lines, at_once, async |chunk: Vec<Entry>| {
+                send_all(rounds, at_once, async |chunk: Vec<Entry>| {
                     let messages = chunk.iter().map(|entry| Wire::of(entry, mix.service)).collect();
                     send(&client, &destination, messages).await;
                 })
@@ -63,59 +63,50 @@ pub(crate) fn time(mix: &Mix) -> Option<Duration> {
     ended.ok().map(|()| started.elapsed())
 }
 
-/// Sequences of chunks. The sequences are sent at once, the chunks of each one after the other.
-fn lines(mix: &Mix, load: &Load) -> Vec<Vec<Vec<Entry>>> {
+/// Rounds of lines of chunks. The rounds are sent one after the other, the lines of a round at once, and the chunks of a line one
+/// after the other: so an application keeps the order of each key and group by hand.
+type Rounds = Vec<Vec<Vec<Vec<Entry>>>>;
+
+fn rounds(mix: &Mix, load: &Load) -> Rounds {
+    let size = mix.service.chunk();
     if mix.way == Way::Producer(Waiting::Each) {
         let line = |worker| load.of_worker(worker).into_iter().map(|entry| vec![entry]).collect();
-        return (0..mix.workers).map(line).collect();
+        return vec![(0..mix.workers).map(line).collect()];
     }
     if mix.service == Service::Fifo {
         let mut groups: HashMap<usize, Vec<Entry>> = HashMap::new();
         for entry in &load.entries {
             groups.entry(entry.lane).or_default().push(*entry);
         }
-        let chunk = mix.service.chunk();
-        return groups
-            .values()
-            .map(|group| group.chunks(chunk).map(<[_]>::to_vec).collect())
-            .collect();
+        let line = |group: &Vec<Entry>| group.chunks(size).map(<[_]>::to_vec).collect();
+        return vec![groups.values().map(line).collect()];
     }
-    // A call may have each key once. The order of writes of a key is not kept.
-    let mut chunks: Vec<(HashSet<usize>, Vec<Entry>)> = Vec::new();
-    let mut first_with_room = 0;
+    // The first write of each key is in the first round, the second one in the second, and so on.
+    let mut rounds: Vec<Vec<Entry>> = Vec::new();
+    let mut of_lane: HashMap<usize, usize> = HashMap::new();
     for entry in &load.entries {
-        let has_room = |(keys, chunk): &(HashSet<usize>, Vec<Entry>)| {
-            chunk.len() < mix.service.chunk() && !(mix.service == Service::Table && keys.contains(&entry.lane))
-        };
-        let place = chunks[first_with_room..]
-            .iter()
-            .position(has_room)
-            .map(|place| first_with_room + place);
-        let place = place.unwrap_or_else(|| {
-            chunks.push((HashSet::new(), Vec::new()));
-            chunks.len() - 1
-        });
-        chunks[place].0.insert(entry.lane);
-        chunks[place].1.push(*entry);
-        while chunks
-            .get(first_with_room)
-            .is_some_and(|(_, chunk)| chunk.len() == mix.service.chunk())
-        {
-            first_with_room += 1;
+        let round = of_lane.entry(entry.lane).or_default();
+        if *round == rounds.len() {
+            rounds.push(Vec::new());
         }
+        rounds[*round].push(*entry);
+        *round += usize::from(mix.service == Service::Table);
     }
-    chunks.into_iter().map(|(_, chunk)| vec![chunk]).collect()
+    let lines = |round: Vec<Entry>| round.chunks(size).map(|chunk| vec![chunk.to_vec()]).collect();
+    rounds.into_iter().map(lines).collect()
 }
 
-async fn send_all(lines: Vec<Vec<Vec<Entry>>>, at_once: usize, send: impl AsyncFn(Vec<Entry>)) {
+async fn send_all(rounds: Rounds, at_once: usize, send: impl AsyncFn(Vec<Entry>)) {
     let send = &send;
-    stream::iter(lines)
-        .for_each_concurrent(at_once, |line| async move {
-            for chunk in line {
-                send(chunk).await;
-            }
-        })
-        .await;
+    for lines in rounds {
+        stream::iter(lines)
+            .for_each_concurrent(at_once, |line| async move {
+                for chunk in line {
+                    send(chunk).await;
+                }
+            })
+            .await;
+    }
 }
 
 /// AWS's full jitter: 0 to 50 ms, 0 to 100 ms, and so on up to 0 to 5 s, for as long as it takes.
@@ -192,7 +183,10 @@ fn may_pass<E: ProvideErrorMetadata>(error: &SdkError<E>) -> bool {
         return true;
     };
     let code = error.err().code().and_then(|code| code.rsplit('.').next());
-    error.raw().status().as_u16() >= 500
+    let status = error.raw().status();
+    // A success that cannot be read is an error of the service to the SDK.
+    status.is_success()
+        || status.is_server_error()
         || matches!(
             code,
             Some(

@@ -29,6 +29,10 @@ use aws_batch_delivery::Progress;
 use chaos::mix::Mix;
 use chaos::trial::{Outcome, deliver};
 use clap::Parser;
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
 
 /// How many times the loop's time a mix may take.
 const MOST: f64 = 3.0;
@@ -171,7 +175,8 @@ fn figures(progress: &Progress) -> String {
         let rate = pace
             .rate
             .map_or_else(|| "no limit".to_owned(), |rate| format!("{rate:.0}/s"));
-        format!(", {} ({}), {rate}", pace.state, pace.reason)
+        let hot = pace.hot_keys;
+        format!(", {} ({}), {rate}, {hot} hot keys", pace.state, pace.reason)
     });
     format!(
         "{} delivered, {} waiting, {} in flight, {} read ahead, {} calls{pace}",

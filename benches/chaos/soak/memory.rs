@@ -4,6 +4,8 @@ use std::fmt;
 use std::fs;
 use std::time::Duration;
 
+use crate::ALLOCATED;
+
 /// Of the kernels that the bench runs on. `getconf PAGESIZE` tells it.
 const PAGE: usize = 4_096;
 
@@ -16,6 +18,8 @@ pub(crate) struct Sample {
     at: Duration,
     /// Resident, in bytes.
     bytes: usize,
+    /// Allocated and not freed, in bytes. What is freed may stay resident.
+    allocated: usize,
     /// Tasks of the runtime.
     tasks: usize,
 }
@@ -25,19 +29,32 @@ impl Sample {
         let pages = fs::read_to_string("/proc/self/statm").expect("Linux");
         let resident = pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
         let bytes = resident.expect("the second number") * PAGE;
-        Self { at, bytes, tasks }
+        Self {
+            at,
+            bytes,
+            allocated: ALLOCATED.current_usage(),
+            tasks,
+        }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^52 bytes")]
     fn mebibytes(&self) -> f64 {
-        self.bytes as f64 / f64::from(1 << 20)
+        mebibytes(self.bytes)
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "memory is far below 2^52 bytes")]
+fn mebibytes(bytes: usize) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 impl fmt::Display for Sample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (at, tasks) = (self.at.as_secs(), self.tasks);
-        write!(f, "{at:>5} s: {:.1} MiB, {tasks} tasks", self.mebibytes())
+        let (at, tasks, allocated) = (self.at.as_secs(), self.tasks, mebibytes(self.allocated));
+        write!(
+            f,
+            "{at:>5} s: {:.1} MiB resident, {allocated:.2} MiB allocated, {tasks} tasks",
+            self.mebibytes()
+        )
     }
 }
 
