@@ -1,0 +1,243 @@
+//! Mixes of faults over real sockets: what a delivery says is compared with what the service has, entry by entry, and the time
+//! it takes with that of loops of the SDK and `backon`.
+//!
+//! ```sh
+//! cargo bench --bench chaos                          # 300 mixes
+//! cargo bench --bench chaos -- --seeds 17..18 --trace   # one of them again, with the figures of the delivery
+//! cargo bench --bench chaos -- --seeds 0..300 --check   # fails when anything is wrong
+//! cargo bench --bench chaos -- --soak 30                 # 30 minutes of 64 workers: memory, tasks, connections
+//! ```
+//!
+//! Only mixes that are not cut short are timed. One that takes too long beside others is run again alone, with its loop, and
+//! the medians are compared.
+
+#[path = "../../tests/support/chaos/mod.rs"]
+#[expect(dead_code, reason = "the tests look closer")]
+mod chaos;
+
+mod loops;
+mod soak;
+
+use std::ops::Range;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use aws_batch_delivery::Progress;
+use chaos::mix::Mix;
+use chaos::trial::{Outcome, deliver};
+use clap::Parser;
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// How many times the loop's time a mix may take.
+const MOST: f64 = 3.0;
+
+/// How often a mix that seems slow is run again, and its loop as often.
+const AGAIN: usize = 3;
+
+/// The time from one line of a trace to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+#[derive(Parser)]
+struct Arguments {
+    /// The seeds of the mixes.
+    #[arg(long, value_name = "FROM..TO", value_parser = seeds, default_value = "0..300")]
+    seeds: Range<u64>,
+    /// Mixes that are run at once; they mostly wait.
+    #[arg(long, default_value_t = 8)]
+    at_once: usize,
+    /// Print the figures of each delivery while it goes on.
+    #[arg(long)]
+    trace: bool,
+    /// Only compare what is said with what is there.
+    #[arg(long)]
+    untimed: bool,
+    /// Fail when anything is wrong. Slow mixes are not.
+    #[arg(long)]
+    check: bool,
+    /// Deliver for so many minutes under mixed faults, and look at memory, tasks and connections.
+    #[arg(long, value_name = "MINUTES", num_args = 0..=1, default_missing_value = "30")]
+    soak: Option<u64>,
+    /// Be the service of the soak, with this seed: what runs in a process of its own.
+    #[arg(long, hide = true)]
+    serve: Option<u64>,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let (from, to) = text.split_once("..").ok_or("not of the form 0..300")?;
+    let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
+    Ok(number(from)?..number(to)?)
+}
+
+/// A mix, and the times of the delivery and of the loop.
+struct Timed {
+    mix: Mix,
+    delivery: Duration,
+    looped: Option<Duration>,
+}
+
+impl Timed {
+    /// `None` where the loop was not through.
+    fn ratio(&self) -> Option<f64> {
+        Some(self.delivery.as_secs_f64() / self.looped?.as_secs_f64())
+    }
+
+    fn is_slow(&self) -> bool {
+        self.ratio().is_some_and(|ratio| ratio > MOST)
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Some(seed) = arguments.serve {
+        soak::serve(seed);
+        return ExitCode::SUCCESS;
+    }
+    if let Some(minutes) = arguments.soak {
+        let is_well = soak::run(Duration::from_mins(minutes), arguments.seeds.start);
+        return if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let (failed, timed) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let next = AtomicU64::new(arguments.seeds.start);
+    let run = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= arguments.seeds.end {
+                return;
+            }
+            let mix = Mix::draw(seed);
+            let Outcome { complaints, time, .. } = run_once(&mix, arguments.trace);
+            let looped = (mix.cut.is_none() && !arguments.untimed).then(|| loops::time(&mix));
+            print(&mix, &complaints, time, looped);
+            failed.fetch_add(u64::from(!complaints.is_empty()), Ordering::Relaxed);
+            if let Some(looped) = looped {
+                timed.lock().expect("no mix panicked").push(Timed {
+                    mix,
+                    delivery: time,
+                    looped,
+                });
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..arguments.at_once.max(1) {
+            scope.spawn(run);
+        }
+    });
+    let mut timed = timed.into_inner().expect("no mix panicked");
+    timed.sort_by_key(|timed| timed.mix.seed);
+    for timed in timed.iter_mut().filter(|timed| timed.is_slow()) {
+        again(timed);
+    }
+    let failed = failed.into_inner();
+    summarize(&arguments.seeds, failed, &timed);
+    if arguments.check && failed > 0 {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+/// Runs a mix. A trace has a line for each look at its figures.
+fn run_once(mix: &Mix, trace: bool) -> Outcome {
+    let (progress, ended, started) = (Progress::default(), AtomicBool::new(false), Instant::now());
+    thread::scope(|scope| {
+        let look = || {
+            while !ended.load(Ordering::Relaxed) {
+                println!(
+                    "{:>4} {:>6.2} s: {}",
+                    mix.seed,
+                    started.elapsed().as_secs_f64(),
+                    figures(&progress)
+                );
+                thread::sleep(LOOK_EVERY);
+            }
+        };
+        if trace {
+            scope.spawn(look);
+        }
+        let outcome = deliver(mix, &progress);
+        ended.store(true, Ordering::Relaxed);
+        outcome
+    })
+}
+
+fn figures(progress: &Progress) -> String {
+    let now = progress.snapshot();
+    let pace = now.pace.map_or_else(String::new, |pace| {
+        let rate = pace
+            .rate
+            .map_or_else(|| "no limit".to_owned(), |rate| format!("{rate:.0}/s"));
+        let hot = pace.hot_keys;
+        format!(", {} ({}), {rate}, {hot} hot keys", pace.state, pace.reason)
+    });
+    format!(
+        "{} delivered, {} waiting, {} in flight, {} read ahead, {} calls{pace}",
+        now.delivered, now.waiting, now.in_flight, now.read_ahead, now.calls
+    )
+}
+
+fn print(mix: &Mix, complaints: &[String], time: Duration, looped: Option<Option<Duration>>) {
+    let looped = match looped {
+        None => String::new(),
+        Some(None) => ", by loops not at all".to_owned(),
+        Some(Some(time)) => format!(", by loops {:.2} s", time.as_secs_f64()),
+    };
+    println!("{mix}\n    {:.2} s{looped}", time.as_secs_f64());
+    for complaint in complaints {
+        println!("    WRONG: {complaint}");
+    }
+}
+
+/// Runs a mix again, alone, and keeps the medians.
+fn again(timed: &mut Timed) {
+    let mut deliveries: Vec<Duration> = (0..AGAIN)
+        .map(|_| deliver(&timed.mix, &Progress::default()).time)
+        .collect();
+    let mut loops: Vec<Option<Duration>> = (0..AGAIN).map(|_| loops::time(&timed.mix)).collect();
+    deliveries.sort();
+    // One that is not through is the longest.
+    loops.sort_by_key(|time| time.unwrap_or(Duration::MAX));
+    timed.delivery = deliveries[AGAIN / 2];
+    timed.looped = loops[AGAIN / 2];
+}
+
+fn summarize(seeds: &Range<u64>, failed: u64, timed: &[Timed]) {
+    let mut ratios: Vec<f64> = timed.iter().filter_map(Timed::ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    println!("\n{} mixes, {failed} of them wrong", seeds.end - seeds.start);
+    if ratios.is_empty() {
+        return;
+    }
+    let at = |share: usize| ratios[(ratios.len() - 1) * share / 100];
+    let sum = |time: fn(&Timed) -> Duration| -> f64 {
+        let both = timed.iter().filter(|timed| timed.looped.is_some());
+        both.map(|timed| time(timed).as_secs_f64()).sum()
+    };
+    println!(
+        "{} timed; time / loop: median {:.2}, 90% {:.2}, most {:.2}; in all {:.0} s, by loops {:.0} s",
+        timed.len(),
+        at(50),
+        at(90),
+        at(100),
+        sum(|timed| timed.delivery),
+        sum(|timed| timed.looped.unwrap_or_default()),
+    );
+    println!("\n| seed | time | by loops | ratio |\n|---|---|---|---|");
+    for timed in timed.iter().filter(|timed| timed.is_slow()) {
+        println!(
+            "| {} | {:.2} s | {:.2} s | {:.1} |",
+            timed.mix.seed,
+            timed.delivery.as_secs_f64(),
+            timed.looped.unwrap_or_default().as_secs_f64(),
+            timed.ratio().unwrap_or_default(),
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! Compares what was told of each entry with what the service and the proxy have seen.
+
+use std::collections::{HashMap, HashSet};
+
+use aws_batch_simulator::{Record, Value};
+
+use super::ledger::{Contents, Fate};
+use super::load::Load;
+use super::mix::{Mix, Service};
+use super::proxy::Arrived;
+use super::witness::Attempt;
+
+/// All that was told and seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) told: Contents,
+    /// By the client: each attempt, in the order in which they left.
+    pub(crate) attempts: Vec<Attempt>,
+    /// By the proxy: attempts by their numbers.
+    pub(crate) arrived: HashMap<u64, Arrived>,
+    /// By the service: each entry of each call.
+    pub(crate) journal: Vec<Record>,
+    /// What the service has in the end.
+    pub(crate) stored: Vec<Value>,
+    pub(crate) refused_calls: u64,
+}
+
+/// What one attempt came to for one entry.
+#[derive(Debug, Clone, Copy)]
+struct Try {
+    applied: bool,
+    /// The service has said so, and the client has read it.
+    told: bool,
+}
+
+impl Try {
+    fn is_accepted(self) -> bool {
+        self.applied && self.told
+    }
+}
+
+/// What is wrong; nothing if all is well.
+pub(crate) fn check(mix: &Mix, load: &Load, seen: &Seen) -> Vec<String> {
+    let calls = Calls::of(load, &seen.journal);
+    let is_clear = mix.service == Service::Table || !mix.faults.rejections_are_internal();
+    let tries = tries(load, seen, &calls, is_clear);
+    let mut complaints = seen.told.complaints.clone();
+    if seen.refused_calls > 0 {
+        complaints.push(format!("{} calls were refused for their contents", seen.refused_calls));
+    }
+    complaints.extend(check_claims(load, &seen.told, &tries));
+    if mix.service == Service::Table {
+        complaints.extend(check_writes(load, seen, &tries));
+    } else {
+        complaints.extend(check_messages(mix, load, seen, &calls));
+    }
+    complaints
+}
+
+/// The calls of the journal: which entries each had, and whether they were applied.
+struct Calls {
+    entries: HashMap<u64, HashMap<usize, bool>>,
+    /// The numbers of the entries that were applied, in the order of arrival.
+    applied: Vec<usize>,
+}
+
+impl Calls {
+    fn of(load: &Load, journal: &[Record]) -> Self {
+        let mut calls = Self {
+            entries: HashMap::new(),
+            applied: Vec::new(),
+        };
+        for record in journal {
+            let number = load.number_on_wire(&record.entry());
+            let is_applied = record.acknowledgement().is_applied();
+            calls.entries.entry(record.call).or_default().insert(number, is_applied);
+            if is_applied {
+                calls.applied.push(number);
+            }
+        }
+        calls
+    }
+
+    fn has_applied(&self, call: Option<u64>, number: usize) -> bool {
+        let entries = call.and_then(|call| self.entries.get(&call));
+        entries.and_then(|entries| entries.get(&number)) == Some(&true)
+    }
+
+    /// Whether a call took the later one of two entries and not the earlier one.
+    fn were_parted(&self, earlier: usize, later: usize) -> bool {
+        let parts = |entries: &HashMap<usize, bool>| {
+            entries.get(&earlier) == Some(&false) && entries.get(&later) == Some(&true)
+        };
+        self.entries.values().any(parts)
+    }
+}
+
+/// What became of each attempt, by the number of the entry. An answer that rejects an entry may not be clear.
+fn tries(load: &Load, seen: &Seen, calls: &Calls, is_clear: bool) -> Vec<Vec<Try>> {
+    let mut tries = vec![Vec::new(); load.entries.len()];
+    for (number, attempt) in (0..).zip(&seen.attempts) {
+        let arrived = seen.arrived.get(&number).copied().unwrap_or_default();
+        for entry in &attempt.entries {
+            let applied = calls.has_applied(arrived.call, *entry);
+            tries[*entry].push(Try {
+                applied,
+                told: arrived.told && attempt.heard && (applied || is_clear),
+            });
+        }
+    }
+    tries
+}
+
+/// Not named means stored; named as surely undelivered means not stored; sent again is only what was rejected or in doubt.
+fn check_claims(load: &Load, told: &Contents, tries: &[Vec<Try>]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let mut unaccounted = Vec::new();
+    for (number, (fate, tries)) in told.fates.iter().zip(tries).enumerate() {
+        let accepted = tries.iter().position(|attempt| attempt.is_accepted());
+        let is_applied = tries.iter().any(|attempt| attempt.applied);
+        let mut complain = |what: &str| complaints.push(format!("{number} {what}: {fate:?}, {tries:?}"));
+        if accepted.is_some_and(|accepted| accepted + 1 < tries.len()) {
+            complain("was sent again after it was accepted");
+        }
+        match fate {
+            Fate::Kept if !tries.is_empty() => complain("was sent, and not handed over"),
+            Fate::Kept | Fate::Untold => {}
+            Fate::Delivered if accepted.is_none() => complain("is said to be delivered, and was never accepted"),
+            Fate::Unnamed if accepted.is_none() => unaccounted.push(number),
+            Fate::Delivered | Fate::Unnamed => {}
+            Fate::HandedBack { .. } if accepted.is_some() => complain("was accepted, and is handed back"),
+            Fate::HandedBack {
+                may_have_been_delivered: false,
+                ..
+            } if is_applied => complain("is said not to be there, and is"),
+            Fate::HandedBack {
+                may_have_been_delivered: true,
+                ..
+            } if tries.iter().all(|attempt| attempt.told) => complain("is in doubt, and each attempt was answered"),
+            Fate::HandedBack { .. } => {}
+        }
+    }
+    if unaccounted.len() as u64 != told.superseded {
+        let superseded = told.superseded;
+        complaints.push(format!(
+            "not named, not accepted: {unaccounted:?}, and {superseded} are superseded"
+        ));
+    }
+    for number in unaccounted {
+        let entry = load.entries[number];
+        let is_later = |other: &super::load::Entry| other.lane == entry.lane && other.number > number;
+        if !load.entries.iter().any(is_later) {
+            complaints.push(format!("{number} is lost: no later write of its key is there"));
+        }
+    }
+    complaints
+}
+
+/// Writes of a key arrive in their order, and the last one that is delivered is the one that is stored.
+fn check_writes(load: &Load, seen: &Seen, tries: &[Vec<Try>]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let calls = Calls::of(load, &seen.journal);
+    let mut last: HashMap<usize, usize> = HashMap::new();
+    for number in calls.applied {
+        let lane = load.entries[number].lane;
+        if let Some(before) = last.insert(lane, number)
+            && before > number
+        {
+            complaints.push(format!("{number} arrived after {before}, of the same key"));
+        }
+    }
+    let stored: HashMap<usize, usize> = seen
+        .stored
+        .iter()
+        .map(|item| (load.lane_on_wire(item), load.number_on_wire(item)))
+        .collect();
+    for (lane, numbers) in load.lanes() {
+        let is_accepted = |number: &&usize| tries[**number].iter().any(|attempt| attempt.is_accepted());
+        let delivered = numbers.iter().rfind(is_accepted).copied();
+        let last = last.get(&lane).copied();
+        let expected = last.filter(|number| load.is_put(*number));
+        if stored.get(&lane).copied() != expected {
+            let stored = stored.get(&lane);
+            complaints.push(format!(
+                "of key {lane}, {stored:?} is stored, and {last:?} arrived last"
+            ));
+        }
+        let is_in_doubt = |number: usize| {
+            matches!(
+                seen.told.fates[number],
+                Fate::Untold
+                    | Fate::HandedBack {
+                        may_have_been_delivered: true,
+                        ..
+                    }
+            )
+        };
+        if last != delivered && !last.is_some_and(|last| Some(last) > delivered && is_in_doubt(last)) {
+            complaints.push(format!(
+                "of key {lane}, {last:?} arrived last, and {delivered:?} is the last delivered one"
+            ));
+        }
+    }
+    complaints
+}
+
+/// Messages are there, in a FIFO queue once and in the order of their group.
+fn check_messages(mix: &Mix, load: &Load, seen: &Seen, calls: &Calls) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let stored: Vec<usize> = seen.stored.iter().map(|message| load.number_on_wire(message)).collect();
+    let set: HashSet<usize> = stored.iter().copied().collect();
+    let applied: HashSet<usize> = calls.applied.iter().copied().collect();
+    if set != applied {
+        complaints.push(format!(
+            "{} messages are there, and {} arrived",
+            set.len(),
+            applied.len()
+        ));
+    }
+    if mix.service == Service::Queue {
+        return complaints;
+    }
+    if set.len() != stored.len() {
+        complaints.push(format!("{} messages are there twice", stored.len() - set.len()));
+    }
+    let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+    for number in stored {
+        let group = groups.entry(load.entries[number].lane).or_default();
+        for before in group.iter().filter(|before| **before > number) {
+            if mix.strict_order || !calls.were_parted(number, *before) {
+                complaints.push(format!("{number} arrived after {before}, of the same group"));
+            }
+        }
+        group.push(number);
+    }
+    complaints
+}

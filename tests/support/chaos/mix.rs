@@ -1,0 +1,166 @@
+//! One case: what is delivered and how, what fails, and how it ends.
+
+use std::fmt;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use super::fault::{Faults, millis};
+
+/// What is delivered to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    Table,
+    Queue,
+    Fifo,
+}
+
+impl Service {
+    /// Entries that a call takes.
+    pub(crate) fn chunk(self) -> usize {
+        match self {
+            Self::Table => 25,
+            Self::Queue | Self::Fifo => 10,
+        }
+    }
+}
+
+/// How it is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Batch,
+    Stream,
+    /// A producer of many tasks.
+    Producer(Waiting),
+}
+
+/// What a task that sends to a producer waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// The fate of each entry before the next one is sent.
+    Each,
+    /// The fates of all entries, after all were sent.
+    All,
+    /// Nothing: the receipts are dropped.
+    Nothing,
+}
+
+/// How a delivery is ended before it is through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// It is cancelled when so many calls have arrived.
+    Cancelled(u64),
+    /// It has a deadline.
+    Deadline(Duration),
+    /// Its future is dropped when so many calls have arrived. Of a producer, half of the tasks are aborted.
+    Dropped(u64),
+    /// Each entry is sent again at most so often.
+    Retries(u32),
+    /// Each entry is tried for so long.
+    GiveUp(Duration),
+}
+
+/// One case.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mix {
+    pub(crate) seed: u64,
+    pub(crate) service: Service,
+    pub(crate) way: Way,
+    /// Deliveries that share their options, or tasks of a producer.
+    pub(crate) workers: usize,
+    pub(crate) entries: usize,
+    /// Keys or groups of each worker; `None` where each entry has its own.
+    pub(crate) lanes: Option<usize>,
+    /// Calls at once, of each delivery.
+    pub(crate) concurrency: usize,
+    /// The client's runtime has several threads.
+    pub(crate) threads: bool,
+    /// The delivery asks for the key of the table.
+    pub(crate) asks: bool,
+    pub(crate) attempt_timeout: Duration,
+    pub(crate) strict_order: bool,
+    pub(crate) last_write_wins: bool,
+    pub(crate) faults: Faults,
+    pub(crate) cut: Option<Cut>,
+}
+
+impl Mix {
+    pub(crate) fn draw(seed: u64) -> Self {
+        let random = &mut SmallRng::seed_from_u64(seed);
+        let service = [Service::Table, Service::Queue, Service::Fifo, Service::Table][random.random_range(0..4)];
+        let way = match random.random_range(0..6) {
+            0 | 1 => Way::Batch,
+            2 | 3 => Way::Stream,
+            4 => Way::Producer(Waiting::Each),
+            _ if random.random() => Way::Producer(Waiting::All),
+            _ => Way::Producer(Waiting::Nothing),
+        };
+        let entries: usize = random.random_range(60..900);
+        let workers = match way {
+            Way::Batch | Way::Stream => random.random_range(1..=4),
+            // Each waits for a round trip per entry.
+            Way::Producer(Waiting::Each) => random.random_range(20..=60),
+            Way::Producer(_) => random.random_range(4..=40),
+        };
+        let has_lanes = service == Service::Fifo || random.random_bool(0.5);
+        let lanes = has_lanes.then(|| random.random_range(1..=entries.div_ceil(workers).div_ceil(4)));
+        let calls = (entries / service.chunk()).max(4) as u64;
+        let faults = Faults::draw(seed, calls, random);
+        let attempt_timeout = if faults.hang() {
+            millis(random, 300..=600)
+        } else {
+            Duration::from_secs(30)
+        };
+        let cut = random.random_bool(0.45).then(|| match random.random_range(0..7) {
+            0 | 1 => Cut::Cancelled(random.random_range(0..=calls)),
+            2 => Cut::Deadline(millis(random, 20..=300)),
+            3 | 4 => Cut::Dropped(random.random_range(0..=calls)),
+            5 => Cut::Retries(random.random_range(0..=3)),
+            _ => Cut::GiveUp(millis(random, 20..=300)),
+        });
+        Self {
+            seed,
+            service,
+            way,
+            workers,
+            entries,
+            lanes,
+            concurrency: 1 << random.random_range(0..=6),
+            threads: random.random(),
+            asks: random.random(),
+            attempt_timeout,
+            strict_order: service == Service::Fifo && random.random_bool(0.3),
+            last_write_wins: service == Service::Table && has_lanes && way == Way::Batch && random.random_bool(0.3),
+            faults,
+            cut,
+        }
+    }
+}
+
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "seed {}: {:?}, {} entries, {:?} of {}, {} calls at once, attempt timeout {:?}",
+            self.seed, self.service, self.entries, self.way, self.workers, self.concurrency, self.attempt_timeout
+        )?;
+        if let Some(lanes) = self.lanes {
+            write!(f, ", {lanes} lanes each")?;
+        }
+        for (is_so, what) in [
+            (self.threads, "threads"),
+            (self.asks, "asks"),
+            (self.strict_order, "strict order"),
+            (self.last_write_wins, "last write wins"),
+        ] {
+            if is_so {
+                write!(f, ", {what}")?;
+            }
+        }
+        if let Some(cut) = self.cut {
+            write!(f, ", {cut:?}")?;
+        }
+        write!(f, "{}", self.faults)
+    }
+}

@@ -1,0 +1,87 @@
+//! A producer that many tasks send to, some of which are aborted.
+
+use std::collections::HashSet;
+
+use aws_batch_delivery::targets::BatchTarget;
+use aws_batch_delivery::{Delivery, Producer};
+use futures::future::join_all;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::deliver::Run;
+use super::ledger::Fate;
+use super::load::{Entry, Wire};
+use super::mix::Waiting;
+
+impl Run {
+    pub(crate) async fn produce<T>(&self, delivery: &Delivery<T>, waiting: Waiting)
+    where
+        T: BatchTarget<Entry: Wire>,
+    {
+        let producer = delivery.producer();
+        let mut tasks = JoinSet::new();
+        let mut to_abort: Vec<(usize, AbortHandle)> = Vec::new();
+        for worker in 0..self.mix.workers {
+            let (run, producer) = (self.clone(), producer.clone());
+            let entries = self.load.of_worker(worker);
+            let task = tasks.spawn(async move { run.send(&producer, &entries, waiting).await });
+            if worker % 2 == 0 {
+                to_abort.push((worker, task));
+            }
+        }
+        let aborter = tokio::spawn({
+            let dropped = self.clone().dropped();
+            async move {
+                dropped.await;
+                to_abort.iter().for_each(|(_, task)| task.abort());
+            }
+        });
+        while let Some(joined) = tasks.join_next().await {
+            if let Err(error) = joined {
+                assert!(error.is_cancelled(), "a task panicked: {error}");
+            }
+        }
+        aborter.abort();
+        self.close(&producer).await;
+    }
+
+    async fn send<E: Wire>(&self, producer: &Producer<E>, entries: &[Entry], waiting: Waiting) {
+        let mut receipts = Vec::new();
+        for entry in entries {
+            let sent = E::of(entry, self.load.service);
+            self.ledger.set(entry.number, Fate::Untold);
+            if waiting == Waiting::Each {
+                match producer.send(sent).await {
+                    Ok(_) => self.ledger.set(entry.number, Fate::Delivered),
+                    Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
+                }
+                continue;
+            }
+            match producer.enqueue(sent).await {
+                Ok(receipt) if waiting == Waiting::All => receipts.push((entry.number, receipt)),
+                Ok(_) => self.ledger.set(entry.number, Fate::Unnamed),
+                Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
+            }
+        }
+        let fates = receipts.into_iter().map(async |(number, receipt)| match receipt.await {
+            Ok(_) => self.ledger.set(number, Fate::Delivered),
+            Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
+        });
+        join_all(fates).await;
+    }
+
+    /// The end of the producer tells of the entries whose receipts were dropped.
+    async fn close<E: Wire>(&self, producer: &Producer<E>) {
+        let undelivered = match producer.close().await {
+            Ok(_) => Vec::new(),
+            Err(error) => error.into_undelivered(),
+        };
+        let mut named = HashSet::new();
+        for undelivered in &undelivered {
+            let number = self.ledger.hand_back(undelivered, &self.load);
+            if !named.insert(number) {
+                self.ledger
+                    .complain(format!("{number} is named twice by the end of the producer"));
+            }
+        }
+    }
+}

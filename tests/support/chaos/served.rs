@@ -1,0 +1,235 @@
+//! The simulator and the proxy in front of it, in a thread of their own.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use aws_batch_simulator::{
+    Capacity, InjectedFault, KeyType, Queue, QueueOptions, Record, Simulator, Table, TableOptions, Value,
+};
+use tokio::runtime;
+use tokio::sync;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::conditions::Conditions;
+use super::fault::{Faults, Outage, Scheduled};
+use super::mix::Service;
+use super::proxy::{Order, Proxy, bind};
+
+/// The name of the table, and of the queue but for its suffix.
+pub(crate) const NAME: &str = "orders";
+
+const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// The table or the queue that is delivered to.
+#[derive(Clone)]
+pub(crate) enum Resource {
+    Table(Table),
+    Queue(Queue),
+}
+
+impl Resource {
+    pub(crate) fn of(simulator: &Simulator, service: Service, capacity: Option<f64>) -> Self {
+        let capacity = capacity.map_or_else(Capacity::unlimited, |rate| {
+            Capacity::per_second(rate).burst(rate / 10.0)
+        });
+        match service {
+            Service::Table => {
+                let options = TableOptions::key("id", KeyType::S).capacity(capacity);
+                Self::Table(simulator.table(NAME, options))
+            }
+            Service::Queue => Self::Queue(simulator.queue(NAME, QueueOptions::default().capacity(capacity))),
+            Service::Fifo => {
+                let name = format!("{NAME}.fifo");
+                Self::Queue(simulator.queue(&name, QueueOptions::default().capacity(capacity)))
+            }
+        }
+    }
+
+    /// Which share of the entries and of the calls is rejected, whatever the pace.
+    pub(crate) fn set_faults(&self, faults: &Faults, rejected: f64, throttled: f64) {
+        let is_internal = faults.rejections_are_internal();
+        let code = if is_internal {
+            "InternalError"
+        } else {
+            "RequestThrottled"
+        };
+        let faults = aws_batch_simulator::Faults::none()
+            .failed(rejected, code, !is_internal)
+            .calls(throttled, InjectedFault::Throttle);
+        match self {
+            Self::Table(table) => table.set_faults(faults),
+            Self::Queue(queue) => queue.set_faults(faults),
+        }
+    }
+
+    fn keep_journal(&self) {
+        match self {
+            Self::Table(table) => table.keep_journal(),
+            Self::Queue(queue) => queue.keep_journal(),
+        }
+    }
+
+    pub(crate) fn journal(&self) -> Vec<Record> {
+        match self {
+            Self::Table(table) => table.journal(),
+            Self::Queue(queue) => queue.journal(),
+        }
+    }
+
+    /// Calls that were refused for their contents.
+    pub(crate) fn refused_calls(&self) -> u64 {
+        match self {
+            Self::Table(table) => table.statistics().refused_calls,
+            Self::Queue(queue) => queue.statistics().refused_calls,
+        }
+    }
+
+    /// What is there in the end: the items of a table, in no order, or the messages of a queue, in theirs.
+    pub(crate) fn stored(&self) -> Vec<Value> {
+        match self {
+            Self::Table(table) => table.items(),
+            Self::Queue(queue) => {
+                let body = |body: String| aws_batch_simulator::json!({ "MessageBody": body });
+                queue.messages().into_iter().map(|message| body(message.body)).collect()
+            }
+        }
+    }
+
+    /// The name to write to, or the URL to send to.
+    pub(crate) fn destination(&self) -> String {
+        match self {
+            Self::Table(table) => table.name().to_owned(),
+            Self::Queue(queue) => queue.url(),
+        }
+    }
+}
+
+/// The service behind its proxy. It ends when this is dropped.
+pub(crate) struct Served {
+    pub(crate) resource: Resource,
+    pub(crate) proxy: Proxy,
+    pub(crate) conditions: Conditions,
+    pub(crate) port: u16,
+    stop: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Served {
+    /// Serves one table or queue with these faults, and keeps a journal.
+    pub(crate) fn start(service: Service, faults: &Faults) -> Self {
+        let (stop, conditions) = (CancellationToken::new(), Conditions::default());
+        let (sender, receiver) = mpsc::channel();
+        let thread = {
+            let (stop, conditions, faults) = (stop.clone(), conditions.clone(), faults.clone());
+            thread::spawn(move || {
+                let runtime = runtime::Builder::new_current_thread().enable_all().build();
+                runtime.expect("a runtime").block_on(async {
+                    let simulator = Simulator::new(faults.seed);
+                    let resource = Resource::of(&simulator, service, faults.capacity);
+                    resource.keep_journal();
+                    let (proxy, port, orders) = front(&simulator, faults, conditions).await;
+                    let outages = begin_each(proxy.clone(), resource.clone(), orders);
+                    sender.send((resource, proxy.clone(), port)).expect("it is waited for");
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = outages => unreachable!("it waits when all have begun"),
+                    }
+                });
+            })
+        };
+        let (resource, proxy, port) = receiver.recv().expect("the service starts");
+        Self {
+            resource,
+            proxy,
+            conditions,
+            port,
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
+            && !thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+/// Serves the simulator and a proxy before it, as tasks of the current runtime. Returns the port of the proxy, and how to give
+/// orders to it.
+pub(crate) async fn front(
+    simulator: &Simulator,
+    faults: Faults,
+    conditions: Conditions,
+) -> (Proxy, u16, sync::mpsc::Sender<Order>) {
+    let server = simulator.serve(LOOPBACK).await.expect("a free port");
+    let proxy = Proxy::new(faults, conditions, server.address());
+    let socket = bind(LOOPBACK);
+    let port = socket.local_addr().expect("it is bound").port();
+    let (orders, given) = sync::mpsc::channel(1);
+    let running = proxy.clone();
+    tokio::spawn(async move {
+        // The simulator is served for as long as there is a proxy.
+        let _server = server;
+        running.run(socket, given).await;
+    });
+    (proxy, port, orders)
+}
+
+/// Begins each outage when it is due, and then waits for ever.
+async fn begin_each(proxy: Proxy, resource: Resource, orders: sync::mpsc::Sender<Order>) {
+    let faults = std::sync::Arc::clone(&proxy.faults);
+    resource.set_faults(&faults, faults.rejected, faults.throttled);
+    let mut arrivals = proxy.arrivals();
+    for Scheduled {
+        outage,
+        after_calls,
+        lasting,
+    } in &faults.outages
+    {
+        let due = arrivals.wait_for(|arrivals| arrivals >= after_calls).await;
+        due.expect("the proxy is there");
+        begin(&proxy, std::slice::from_ref(&resource), &orders, *outage, *lasting).await;
+    }
+    std::future::pending().await
+}
+
+/// Begins an outage. Those of the simulator's own faults are over when this returns.
+pub(crate) async fn begin(
+    proxy: &Proxy,
+    resources: &[Resource],
+    orders: &sync::mpsc::Sender<Order>,
+    outage: Outage,
+    lasting: Duration,
+) {
+    let faults = &proxy.faults;
+    proxy.conditions.begin(outage, lasting);
+    let order = match outage {
+        Outage::Stopped => Some(Order::Stop(lasting)),
+        Outage::Unresolved => Some(Order::Drop),
+        _ => None,
+    };
+    if let Some(order) = order {
+        orders.send(order).await.expect("the proxy runs");
+    }
+    let (rejected, throttled) = match outage {
+        Outage::Rejections => (0.9, faults.throttled),
+        Outage::Throttles => (faults.rejected, 1.0),
+        _ => return,
+    };
+    let set = |rejected, throttled| {
+        let each = |resource: &Resource| resource.set_faults(faults, rejected, throttled);
+        resources.iter().for_each(each);
+    };
+    set(rejected, throttled);
+    sleep(lasting).await;
+    set(faults.rejected, faults.throttled);
+}

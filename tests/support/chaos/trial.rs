@@ -1,0 +1,125 @@
+//! One run of a mix, from the start of the service to the comparison.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_batch_delivery::{Delivery, Progress};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::check::{Seen, check};
+use super::client::Access;
+use super::deliver::Run;
+use super::ledger::Ledger;
+use super::load::Load;
+use super::mix::{Mix, Service};
+use super::served::Served;
+use super::witness::Witness;
+
+/// A mix that takes longer stands still.
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// How long tasks and connections may take to end after the client has gone.
+const LEFTOVERS: Duration = Duration::from_secs(20);
+
+/// What a run of a mix came to.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// What is wrong; nothing if all is well.
+    pub(crate) complaints: Vec<String>,
+    /// From the start of the delivery to its end.
+    pub(crate) time: Duration,
+    /// What was told and seen, for comparisons that are to fail.
+    pub(crate) seen: Seen,
+    pub(crate) load: Arc<Load>,
+}
+
+/// Runs a mix with deliveries of the crate, and compares what they said with what the service has. The figures show how it
+/// goes on.
+pub(crate) fn deliver(mix: &Mix, progress: &Progress) -> Outcome {
+    let load = Arc::new(Load::of(mix));
+    let served = Served::start(mix.service, &mix.faults);
+    let runtime = runtime(mix.threads);
+    let witness = Witness::new(Arc::clone(&load));
+    let access = Access {
+        port: served.port,
+        conditions: served.conditions.clone(),
+        attempt_timeout: None,
+        witness: Some(witness.clone()),
+    };
+    let ledger = Ledger::new(load.entries.len());
+    let run = Run {
+        mix: Arc::new(mix.clone()),
+        load: Arc::clone(&load),
+        ledger: ledger.clone(),
+        progress: progress.clone(),
+        arrivals: served.proxy.arrivals(),
+    };
+    let started = Instant::now();
+    let ended = runtime.block_on(async { timeout(LIMIT, deliver_to(&served, &access, run)).await });
+    let time = started.elapsed();
+    if ended.is_err() {
+        ledger.complain(format!("it was not through after {LIMIT:?}"));
+    }
+    let leftovers = leftovers(&runtime, &served);
+    drop(runtime);
+    let mut contents = ledger.contents();
+    contents.complaints.extend(leftovers);
+    let seen = Seen {
+        told: contents,
+        attempts: witness.attempts(),
+        arrived: served.proxy.attempts(),
+        journal: served.resource.journal(),
+        stored: served.resource.stored(),
+        refused_calls: served.resource.refused_calls(),
+    };
+    Outcome {
+        complaints: check(mix, &load, &seen),
+        time,
+        seen,
+        load,
+    }
+}
+
+async fn deliver_to(served: &Served, access: &Access, run: Run) {
+    let destination = served.resource.destination();
+    let mix = Arc::clone(&run.mix);
+    match mix.service {
+        Service::Table => {
+            let delivery = Delivery::to_dynamo(access.dynamo(), destination);
+            let delivery = if mix.asks { delivery } else { delivery.key("id") };
+            run.deliver(delivery).await;
+        }
+        Service::Queue | Service::Fifo => {
+            let delivery = Delivery::to_sqs(access.sqs(), destination);
+            let delivery = if mix.strict_order {
+                delivery.strict_order()
+            } else {
+                delivery
+            };
+            run.deliver(delivery).await;
+        }
+    }
+}
+
+pub(crate) fn runtime(threads: bool) -> Runtime {
+    let mut builder = if threads {
+        Builder::new_multi_thread()
+    } else {
+        Builder::new_current_thread()
+    };
+    builder.worker_threads(2).enable_all().build().expect("a runtime")
+}
+
+/// After the clients are gone, no task and no connection is left.
+fn leftovers(runtime: &Runtime, served: &Served) -> Option<String> {
+    let tasks = || runtime.metrics().num_alive_tasks();
+    let is_over = async {
+        while tasks() + served.proxy.open() > 0 {
+            sleep(Duration::from_millis(2)).await;
+        }
+    };
+    let ended = runtime.block_on(async { timeout(LEFTOVERS, is_over).await });
+    let left = |_| format!("{} tasks and {} connections are left", tasks(), served.proxy.open());
+    ended.err().map(left)
+}
