@@ -4,6 +4,8 @@
 //! A load shows how much of their capacity the other shards get while the hot one is throttled, and how long all of it takes
 //! compared with what the hot shard needs. A trickle of single records shows how long those of the other shards take.
 //!
+//! The same for a FIFO queue, by the simulator: 50 groups, of which one takes 10 messages a second.
+//!
 //! ```sh
 //! cargo bench --bench shards
 //! ```
@@ -14,7 +16,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
-use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
+use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry, Report};
+use aws_batch_simulator::{Capacity, Latency, Message, QueueOptions, Simulator};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -41,6 +45,13 @@ const TRICKLE: u32 = 300;
 
 /// How long the trickle lasts.
 const TRICKLE_SECONDS: u32 = 20;
+
+/// Groups of the FIFO queue, and messages of each.
+const GROUPS: usize = 50;
+const MESSAGES: usize = 400;
+
+/// Messages a second of one of the groups.
+const SLOW: f64 = 10.0;
 
 struct Shard {
     saved: f64,
@@ -185,6 +196,49 @@ async fn trickle(seed: u64) {
     let _ = producer.close_within(Duration::ZERO).await;
 }
 
+/// Sends all messages, and tells how long those of the slow group and those of the others took.
+async fn send(seed: u64, capacity: Capacity, is_strict: bool) -> (f64, f64, Report) {
+    let simulator = Simulator::new(seed);
+    simulator.set_latency(Latency::fixed(ROUND_TRIP));
+    let queue = simulator.queue("orders.fifo", QueueOptions::default());
+    queue.group_capacity("0", capacity);
+    let messages = (0..GROUPS * MESSAGES).map(|number| {
+        let message = SendMessageBatchRequestEntry::builder()
+            .id("")
+            .message_group_id((number % GROUPS).to_string())
+            .message_deduplication_id(number.to_string())
+            .message_body("order");
+        message.build().expect("it has an id and a body")
+    });
+    let started = Instant::now();
+    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url());
+    let delivery = if is_strict { delivery.strict_order() } else { delivery };
+    let report = delivery.deliver(messages).await.expect("all of it is delivered");
+    let is_slow = |message: &Message| message.group.as_deref() == Some("0");
+    let messages = queue.messages();
+    let taken = |slow: bool| {
+        let sent = messages.iter().filter(|message| is_slow(message) == slow);
+        let last = sent.map(|message| message.sent_at).max();
+        (last.expect("there are messages") - started).as_secs_f64()
+    };
+    (taken(true), taken(false), report)
+}
+
+async fn groups(seed: u64, is_strict: bool) {
+    let (_, alone, _) = send(seed, Capacity::unlimited(), is_strict).await;
+    let limit = Capacity::per_second(SLOW).burst(1.0);
+    let (slow, others, report) = send(seed, limit, is_strict).await;
+    println!(
+        "seed {seed}: one group of {GROUPS} takes {SLOW}/s{}: the others have {:.1}% of the rate that they have without it, and it has \
+         {:.1}% of what it takes; {} calls, {} messages sent again",
+        if is_strict { ", strict order" } else { "" },
+        100.0 * alone / others,
+        100.0 * MESSAGES as f64 / SLOW / slow,
+        report.calls,
+        report.resubmitted
+    );
+}
+
 fn main() {
     // In virtual time: a load of minutes takes a second.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -197,6 +251,8 @@ fn main() {
             load(seed, READ_AHEAD).await;
             load(seed, 30_000).await;
             trickle(seed).await;
+            groups(seed, false).await;
+            groups(seed, true).await;
         }
     });
 }

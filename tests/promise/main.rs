@@ -8,6 +8,7 @@ mod connections;
 mod conservation;
 mod doubt;
 mod entries;
+mod groups;
 #[path = "../support/log.rs"]
 mod log;
 mod mocks;
@@ -26,4 +27,5 @@ mod stalled;
 mod stopping;
 mod tables;
 mod throttling;
+mod throughput;
 mod watching;

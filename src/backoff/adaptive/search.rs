@@ -1,5 +1,6 @@
 //! The search for a first estimate: a window of entries in flight that grows as long as more is accepted.
 
+use super::announced::Announced;
 use super::answer::{Answer, Trial};
 use super::baseline_loss::Suspicion;
 
@@ -116,12 +117,16 @@ impl Rise {
 }
 
 /// The search.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Search {
     /// Entries that may be in flight; 0 until the first call says how many it has.
     window: f64,
     /// It did not begin with a whole call.
     is_wary: bool,
+    /// The pace that the service announced, until something is rejected.
+    announced: Option<Announced>,
+    /// The window is what the announced pace had in flight, or more.
+    is_announced: bool,
     calls: Rise,
     entries: Rise,
     sent: f64,
@@ -150,6 +155,8 @@ impl Search {
         Self {
             window,
             is_wary: false,
+            announced: None,
+            is_announced: false,
             calls: Rise::default(),
             entries: Rise::default(),
             sent: 0.0,
@@ -187,7 +194,11 @@ impl Search {
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
     pub(super) fn admits(&mut self, wanted: f64, more: bool, in_flight: f64) -> Option<f64> {
         if self.window <= 0.0 {
-            self.window = if more { wanted.min(FEW) } else { wanted };
+            self.window = if more {
+                wanted.min(super::count::knob("H_FEW", FEW))
+            } else {
+                wanted
+            };
         }
         if self.window - in_flight >= wanted {
             Some(wanted)
@@ -197,12 +208,40 @@ impl Search {
         }
     }
 
+    /// Begins at a pace that the service announced, unless something was heard of it.
+    pub(super) fn begin_at(&mut self, pace: f64) {
+        if self.announced.is_none() && self.answered_at.is_none() && !self.is_wary {
+            self.announced = Some(Announced::new(pace));
+        }
+    }
+
+    /// How many of `wanted` entries may leave all the same when the window is used up, or for how many seconds they wait.
+    pub(super) fn admits_as_announced(&mut self, wanted: f64, now: f64) -> Result<f64, f64> {
+        let wait = self
+            .announced
+            .as_mut()
+            .map_or(Some(f64::INFINITY), |announced| announced.wait(now));
+        wait.map_or(Ok(wanted), Err)
+    }
+
+    pub(super) fn departs(&mut self, entries: f64, now: f64) {
+        if let Some(announced) = &mut self.announced {
+            announced.spend(entries, now);
+        }
+    }
+
     /// Hears of a call that was answered while `in_flight` entries were on their way, and of which `trial` counts.
     pub(super) fn hear(&mut self, answer: &Answer, trial: Trial, in_flight: f64, trip: f64) -> Option<End> {
         let Trial { sent, rejected, .. } = trial;
         if rejected > 0.0 && self.sent <= 0.0 && !self.is_wary {
             *self = Self::from(FEW);
             return None;
+        }
+        if rejected > 0.0 {
+            self.announced = None;
+        } else if self.announced.is_some() && in_flight > self.window {
+            self.window = in_flight;
+            self.is_announced = true;
         }
         let is_used = in_flight >= self.window / 2.0;
         self.sent += sent;
@@ -229,12 +268,20 @@ impl Search {
         if is_used {
             // At first, as long as no more is rejected than usual, the window doubles with each round trip: an overshoot is one
             // round trip long.
-            let is_undisturbed = !self.is_wary && self.sent < LONG && !self.is_suspicious();
+            let is_undisturbed = !self.is_wary
+                && !self.is_announced
+                && self.sent < super::count::knob("H_LONG", LONG)
+                && !self.is_suspicious();
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
             let doublings = if is_undisturbed {
                 MOST_DOUBLINGS
             } else {
-                (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS)
+                let most = if self.is_announced {
+                    super::count::knob("H_MOST", 0.25)
+                } else {
+                    MOST_DOUBLINGS
+                };
+                (trip / super::count::knob("H_D", DOUBLING)).clamp(LEAST_DOUBLINGS, most)
             };
             self.window += answer.accepted * (doublings.exp2() - 1.0);
         }

@@ -131,6 +131,16 @@ impl Pacer {
         Duration::try_from_secs_f64(self.retries.hold(now)).unwrap_or_default()
     }
 
+    /// The service has told what it takes a second. What was measured is worth more.
+    pub(super) fn expect_throughput(&mut self, units: f64) {
+        let pace = self
+            .rate
+            .within_bounds(self.settings.share * units * super::count::knob("H_SHARE", 0.75));
+        if let Phase::Searching(search) = &mut self.phase {
+            search.begin_at(pace);
+        }
+    }
+
     pub(super) fn admit(&mut self, at: Instant, request: Waiter) -> Admission {
         let now = self.flow.now(at);
         self.since.get_or_insert(at);
@@ -143,7 +153,8 @@ impl Pacer {
                 Some(seconds) => Err(seconds),
                 None => search
                     .admits(wanted, request.more, self.flow.in_flight())
-                    .ok_or(PATIENCE),
+                    .map_or_else(|| search.admits_as_announced(wanted, now), Ok)
+                    .map_err(|seconds| seconds.min(PATIENCE)),
             },
             Phase::Draining { until } => Err((*until - now).min(PATIENCE)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
@@ -167,8 +178,10 @@ impl Pacer {
         self.earn(now);
         self.flow.depart(entries);
         self.rate.balance.spend(entries * (1.0 - self.loss.share()));
-        if let Phase::Outage(outage) = &mut self.phase {
-            outage.departs(now);
+        match &mut self.phase {
+            Phase::Searching(search) => search.departs(entries, now),
+            Phase::Outage(outage) => outage.departs(now),
+            _ => {}
         }
     }
 
