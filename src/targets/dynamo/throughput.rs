@@ -5,10 +5,6 @@ use aws_sdk_dynamodb::types::{
     ProvisionedThroughputDescription, TableDescription, TableWarmThroughputDescription,
 };
 
-/// Write units a second that a new table on demand takes at once, where it does not tell. From the developer guide, "On-demand
-/// capacity mode".
-const NEW_ON_DEMAND: f64 = 4_000.0;
-
 /// Write units a second: the least of what the table and its indexes take, since a write goes to all of them.
 pub(super) fn described(table: &TableDescription) -> Option<f64> {
     let mode = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
@@ -54,8 +50,7 @@ impl Told {
         if !is_on_demand {
             return set(self.provisioned);
         }
-        let warm = set(self.warm).unwrap_or(NEW_ON_DEMAND);
-        Some(set(self.most).map_or(warm, |most| most.min(warm)))
+        set(self.warm).into_iter().chain(set(self.most)).reduce(f64::min)
     }
 }
 
@@ -105,7 +100,7 @@ mod tests {
         let table = TableDescription::builder()
             .billing_mode_summary(on_demand())
             .provisioned_throughput(provisioned(0));
-        assert_eq!(described(&table.clone().build()), Some(4_000.0));
+        assert_eq!(described(&table.clone().build()), None);
         let warmed = table.clone().warm_throughput(warm(12_000));
         assert_eq!(described(&warmed.clone().build()), Some(12_000.0));
         assert_eq!(
@@ -118,7 +113,7 @@ mod tests {
         );
         assert_eq!(
             described(&table.on_demand_throughput(at_most(5_000)).build()),
-            Some(4_000.0)
+            Some(5_000.0)
         );
     }
 
