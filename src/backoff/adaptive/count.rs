@@ -31,10 +31,3 @@ mod tests {
         assert!(reckoned(usize::MAX) > 4e9);
     }
 }
-
-pub(super) fn knob(name: &str, usual: f64) -> f64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(usual)
-}

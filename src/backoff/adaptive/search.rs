@@ -15,6 +15,9 @@ const DOUBLING: f64 = 0.025;
 const MOST_DOUBLINGS: f64 = 1.0;
 const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
 
+/// Beyond what the service has announced, in a quarter: at 80 ms a round trip of twice that would be rejected for the most part.
+const MOST_DOUBLINGS_ANNOUNCED: f64 = 1.0 / 4.0;
+
 /// A search of more entries is long: a higher pace may overshoot by much.
 const LONG: f64 = 500.0;
 
@@ -194,11 +197,7 @@ impl Search {
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
     pub(super) fn admits(&mut self, wanted: f64, more: bool, in_flight: f64) -> Option<f64> {
         if self.window <= 0.0 {
-            self.window = if more {
-                wanted.min(super::count::knob("H_FEW", FEW))
-            } else {
-                wanted
-            };
+            self.window = if more { wanted.min(FEW) } else { wanted };
         }
         if self.window - in_flight >= wanted {
             Some(wanted)
@@ -217,11 +216,8 @@ impl Search {
 
     /// How many of `wanted` entries may leave all the same when the window is used up, or for how many seconds they wait.
     pub(super) fn admits_as_announced(&mut self, wanted: f64, now: f64) -> Result<f64, f64> {
-        let wait = self
-            .announced
-            .as_mut()
-            .map_or(Some(f64::INFINITY), |announced| announced.wait(now));
-        wait.map_or(Ok(wanted), Err)
+        let wait = self.announced.as_mut().map(|announced| announced.wait(now));
+        wait.unwrap_or(Some(f64::INFINITY)).map_or(Ok(wanted), Err)
     }
 
     pub(super) fn departs(&mut self, entries: f64, now: f64) {
@@ -268,20 +264,12 @@ impl Search {
         if is_used {
             // At first, as long as no more is rejected than usual, the window doubles with each round trip: an overshoot is one
             // round trip long.
-            let is_undisturbed = !self.is_wary
-                && !self.is_announced
-                && self.sent < super::count::knob("H_LONG", LONG)
-                && !self.is_suspicious();
+            let is_undisturbed = !self.is_wary && !self.is_announced && self.sent < LONG && !self.is_suspicious();
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
-            let doublings = if is_undisturbed {
-                MOST_DOUBLINGS
-            } else {
-                let most = if self.is_announced {
-                    super::count::knob("H_MOST", 0.25)
-                } else {
-                    MOST_DOUBLINGS
-                };
-                (trip / super::count::knob("H_D", DOUBLING)).clamp(LEAST_DOUBLINGS, most)
+            let doublings = match (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS) {
+                _ if is_undisturbed => MOST_DOUBLINGS,
+                doublings if self.is_announced => doublings.min(MOST_DOUBLINGS_ANNOUNCED),
+                doublings => doublings,
             };
             self.window += answer.accepted * (doublings.exp2() - 1.0);
         }

@@ -29,6 +29,9 @@ const PATIENCE: f64 = 0.02;
 /// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
 const SHORTEST_WAIT: f64 = 1e-4;
 
+/// The part of the announced throughput at which a search begins: partitions are not equally busy, and others may use some of it.
+const ANNOUNCED_SHARE: f64 = 0.75;
+
 /// Seconds until a baseline loss is measured again: soon after it was found, and then now and then. A capacity that fell
 /// and was taken for a loss would confirm itself for ever.
 const FIRST_REVIEW: f64 = 2.0;
@@ -133,9 +136,7 @@ impl Pacer {
 
     /// The service has told what it takes a second. What was measured is worth more.
     pub(super) fn expect_throughput(&mut self, units: f64) {
-        let pace = self
-            .rate
-            .within_bounds(self.settings.share * units * super::count::knob("H_SHARE", 0.75));
+        let pace = self.rate.within_bounds(ANNOUNCED_SHARE * self.settings.share * units);
         if let Phase::Searching(search) = &mut self.phase {
             search.begin_at(pace);
         }
