@@ -9,10 +9,10 @@ use tokio::time::Instant;
 
 use crate::entries::with_queue;
 
-const GROUPS: usize = 50;
+const GROUPS: u32 = 50;
 
 /// Messages of each group.
-const MESSAGES: usize = 200;
+const MESSAGES: u32 = 400;
 
 /// Messages a second of the group that is throttled.
 const SLOW: f64 = 10.0;
@@ -64,7 +64,7 @@ async fn a_group_that_is_throttled_alone_slows_no_other() {
         others.as_secs_f64() <= undisturbed.as_secs_f64() / 0.95,
         "{others:?} instead of {undisturbed:?}"
     );
-    let least = MESSAGES as f64 / SLOW;
+    let least = f64::from(MESSAGES) / SLOW;
     let slow = until_last(&queue, started, is_of_slow_group).as_secs_f64();
     assert!(slow <= 1.05 * least, "{slow} s instead of {least} s");
     assert!(report.resubmitted <= report.delivered / 100, "{report:?}");
@@ -79,7 +79,7 @@ async fn a_group_that_is_throttled_alone_keeps_its_order() {
         let bodies = messages
             .iter()
             .filter(|message| message.group.as_deref() == Some(&*group))
-            .map(|message| message.body.parse::<usize>().unwrap());
+            .map(|message| message.body.parse::<u32>().unwrap());
         assert!(bodies.eq(0..MESSAGES), "group {group}");
     }
 }
