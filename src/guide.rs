@@ -9,8 +9,9 @@
 //! - [Guarantees](guarantees), each with its limits and its tests. [Figures](benchmarks), with the commands that print them.
 //!
 //! # The problem
-//! A table, a queue or a shard accepts a certain number of entries a second. The number is not known in advance, it changes over
-//! time, and others share it. Sending more is not faster: the surplus is rejected, and has cost a call. Sending less takes longer.
+//! A table, a queue or a shard accepts a certain number of entries a second. The number is not known in advance, even where one is
+//! announced: it changes over time, and others share it. Sending more is not faster: the surplus is rejected, and has cost a call.
+//! Sending less takes longer.
 //! And each of many workers sees only its own part of the answers.
 //!
 //! Longer delays after each failure do not solve this. A bulk load is one long overload: after a delay all entries are sent again
@@ -28,6 +29,11 @@
 //!
 //! The picture shows a table with a capacity of 1,000 writes a second, then 500, then 2,000, and 64 concurrent calls.
 //! `cargo run --release --example backoff_plot -- timeline` draws it.
+//!
+//! Before the first rejection there is nothing to count, and more and more entries are in flight. `DescribeTable`, which is called for
+//! the key of the table, also returns its provisioned throughput, or the warm throughput of a table on demand, and those of its
+//! indexes. The load starts near the least of these. It is a start and no limit: a number that is too low changes nothing, and one
+//! that is too high is used until the first rejection.
 //!
 //! When all workers wait for slow calls, a small bucket overflows, and it is not known how much the service would have accepted.
 //! This does not lower the estimate; afterwards a somewhat higher rate compensates for the time.

@@ -110,6 +110,8 @@ impl Arguments {
         let with = |(name, make)| (name, real::Contestant::Engine(make));
         let mut all = vec![with(strategies::adaptive())];
         if !self.check {
+            let (name, make) = strategies::adaptive();
+            all.push((format!("{name}, untold"), real::Contestant::Untold(make)));
             all.extend(strategies::on_real_tables().into_iter().map(with));
             all.push(("SDK + backon".to_owned(), real::Contestant::Loop));
         }

@@ -45,7 +45,8 @@ pub struct KeyOutcome {
     /// Of these, the ones that were throttled.
     pub fresh_throttled: usize,
     /// The number of entries that were sent for the first time, whatever they cost, and how many of them were throttled.
-    /// One entry that is rejected again and again does not make its key hot.
+    /// One entry that is rejected again and again does not make its key hot, unless others of its lane wait behind it: then
+    /// each of its attempts counts, since it stands for them.
     pub first_attempts: (usize, usize),
     /// Whether the key is hot: its throttles tell nothing about other keys.
     pub is_hot: bool,

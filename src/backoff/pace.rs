@@ -44,6 +44,14 @@ pub trait Pace: Send + Sync {
     /// [`reset_backoff`](crate::DeliveryOptions::reset_backoff), on any thread.
     fn reset(&self) {}
 
+    /// The service has told that it takes so many units of capacity a second, of all its clients together: what
+    /// [`BatchTarget::throughput`](crate::targets::BatchTarget::throughput) says, above 0 and finite. Called once a delivery, before its
+    /// first call, if the strategy [counts units](Self::counts_units). The service may take far less or far more, so it is a place to
+    /// begin at, and no limit. Default: nothing.
+    fn expect_throughput(&self, units: f64) {
+        let _ = units;
+    }
+
     /// How long a worker waits after one of its calls before it makes the next one. Called once after each
     /// [`observe`](Self::observe); the worker waits for this or for the delay of the call's entries, whichever is longer.
     /// Default: zero.

@@ -42,7 +42,15 @@ where
         match timeout(patience, watch.over(options, fault, preparing)).await {
             Ok(Err(panic)) => Err(panicked("the target's `prepare`", &*panic)),
             // If the preparation timed out, the answer to the first call tells what is wrong.
-            Ok(Ok(())) | Err(_) => Ok(limits),
+            Ok(Ok(())) | Err(_) => {
+                let strategy = &options.gate.strategy;
+                if strategy.counts_units()
+                    && let Some(units) = guarded("the target's `throughput`", || target.throughput())?
+                {
+                    strategy.expect_throughput(units);
+                }
+                Ok(limits)
+            }
         }
     };
     tokio::select! {

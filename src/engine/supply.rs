@@ -212,6 +212,10 @@ where
     ) -> Vec<(Instant, TrackedEntry<T::Entry>)> {
         let mut again = Vec::with_capacity(rejected.len());
         for (mut entry, rejection) in rejected {
+            let is_followed = self.backlog.lanes().held_in(entry.state.lane) > 0;
+            if let Some(history) = &mut entry.state.history {
+                history.is_followed = is_followed;
+            }
             let decision = retries.decide(&mut entry.state, rejection);
             if self.is_superseded(&entry) {
                 self.leave(entry.state.lane);
@@ -290,9 +294,7 @@ where
             let mut space = Space::left_in(&chunk, &self.limits, cost);
             self.backlog.fill(&mut chunk, &mut space);
             self.fresh.fill(&mut chunk, &mut space);
-            self.backlog
-                .lanes_mut()
-                .join(&mut chunk, |next| space.take(&next.state));
+            self.backlog.join(&mut chunk, &mut space);
             let may_be_superseded = self.options.last_write_wins && self.backlog.lanes().held() > 0;
             if !may_be_superseded || !self.drop_superseded(&mut chunk, ledger) {
                 return chunk;

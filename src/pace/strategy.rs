@@ -82,6 +82,13 @@ impl SharedStrategy {
         self.ask_pace(None, |pace| pace.snapshot())
     }
 
+    /// The service has told what it takes, in units of capacity a second.
+    pub(crate) fn expect_throughput(&self, units: f64) {
+        if self.counts_units() && units.is_finite() && units > 0.0 {
+            self.ask_pace((), |pace| pace.expect_throughput(units));
+        }
+    }
+
     /// Whether entries count by units of capacity.
     pub(crate) fn counts_units(&self) -> bool {
         self.meter.is_some()

@@ -18,6 +18,7 @@ use crate::report::Undelivered;
 /// | information that is needed before the first entry | [`prepare`](Self::prepare), [`preparation_fault`](Self::preparation_fault) |
 /// | additions to an entry, or objects stored for it | [`complete`](Self::complete), [`clean_up`](Self::clean_up), [`weight`](Self::weight) |
 /// | capacity that is not counted in entries | [`units`](Self::units), [`send_metered`](Self::send_metered) |
+/// | capacity that the service tells | [`throughput`](Self::throughput) |
 /// | capacity that is split among keys | [`partition_key`](Self::partition_key) |
 ///
 /// ```
@@ -177,6 +178,14 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// reports that. Called instead of `send` if the strategy counts units. Default: `send`, and no units.
     fn send_metered(&self, chunk: &[Self::Entry]) -> impl Future<Output = (Answer, Option<f64>)> + Send {
         async { (self.send(chunk).await, None) }
+    }
+
+    /// Units of capacity a second that the service has told it takes of all its clients together, as far as [`prepare`](Self::prepare)
+    /// has learned it. Called once a delivery, after `prepare`, if the strategy counts units. Default: `None`, it has not told.
+    ///
+    /// The strategy may [begin](crate::backoff::Pace::expect_throughput) there. It is no limit.
+    fn throughput(&self) -> Option<f64> {
+        None
     }
 
     /// The part of the service's capacity that the entry uses, as a hash: in DynamoDB its partition key, in a FIFO queue

@@ -8,6 +8,7 @@ mod connections;
 mod conservation;
 mod doubt;
 mod entries;
+mod groups;
 #[path = "../support/key_unknown.rs"]
 mod key_unknown;
 #[path = "../support/log.rs"]
@@ -34,4 +35,5 @@ mod stalled;
 mod stopping;
 mod tables;
 mod throttling;
+mod throughput;
 mod watching;

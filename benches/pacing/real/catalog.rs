@@ -10,7 +10,7 @@ use super::workload::{Hot, Workload};
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) fn scenarios() -> Vec<Scenario> {
-    [even(), ordered(), skewed(), live(), at_random(), changing()].concat()
+    [even(), ordered(), skewed(), live(), at_random(), changing(), starting()].concat()
 }
 
 /// A table of so many partitions with so many units a second each, and a burst of one second, as one that has been busy.
@@ -156,5 +156,30 @@ fn changing() -> Vec<Scenario> {
         Scenario::new("1000/s, 100/s, 2000/s", throughput, Workload::Unique, 10_000)
             .within(1.05, 2.0)
             .with(|it| it.steps = vec![(5.0, 100.0), (15.0, 2000.0)]),
+    ]
+}
+
+/// A load of a second or two, of which the start is a large part.
+fn starting() -> Vec<Scenario> {
+    let load = |name, throughput: Throughput, entries| Scenario::new(name, throughput, Workload::Unique, entries);
+    let unlimited = |name, told| {
+        load(name, Throughput::default(), 25_000).with(|it| {
+            it.workers = 32;
+            it.told = told;
+        })
+    };
+    vec![
+        load("start, 10 x 1000", shared(10, 1000.0), 10_000),
+        load("start, 40 x 1000", shared(40, 1000.0), 40_000),
+        load("start, 10 x 1000, 80 ms away", shared(10, 1000.0), 10_000).with(|it| it.trip = 0.080),
+        load("start, 10 x 1000, told a tenth", shared(10, 1000.0), 10_000).with(|it| it.told = Some(1_000.0)),
+        load("start, 1000, told ten times more", shared(1, 1000.0), 2_000).with(|it| it.told = Some(10_000.0)),
+        load("start, 10 x 1000, 8 processes", shared(10, 1000.0), 16_000).with(|it| {
+            it.processes = 8;
+            it.workers = 8;
+        }),
+        unlimited("start, no limit", None),
+        unlimited("start, no limit, told 5", Some(5.0)),
+        unlimited("start, no limit, told 4000", Some(4_000.0)),
     ]
 }

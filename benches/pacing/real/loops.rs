@@ -19,6 +19,8 @@ const WAITS: (u64, u64) = (50, 5000);
 pub(crate) enum Contestant {
     /// The engine.
     Engine(Make),
+    /// The engine, where `DescribeTable` is not asked: the key is given, or the permission is missing.
+    Untold(Make),
     /// A loop around the SDK: a call, then its leftovers after a wait by full jitter, until nothing is left; as `SDK + backon`
     /// among the peers. So many of them side by side as calls may be in flight.
     Loop,

@@ -85,13 +85,17 @@ fn run(scenario: &Scenario, items: &Arc<Vec<Item>>, seed: u64, contestant: &Cont
 }
 
 /// Delivers the part of a process: every so many-th entry.
-async fn deliver(service: Service, process: usize, seed: u64, contestant: Contestant) {
+async fn deliver(mut service: Service, process: usize, seed: u64, contestant: Contestant) {
     let scenario = Arc::clone(&service.scenario);
     let numbers = (process..service.items.len()).step_by(scenario.processes);
     let entries = numbers.map(|number| number as u32);
     let seed = seed.wrapping_mul(1000) + process as u64;
     let make = match contestant {
         Contestant::Engine(make) => make,
+        Contestant::Untold(make) => {
+            service.told = None;
+            make
+        }
         Contestant::Loop => return by_loops(&service, entries, seed).await,
     };
     let shape = OneBucket::new("", 0.0, 0).with(|it| it.workers = scenario.workers);

@@ -53,6 +53,8 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     pub(crate) throughput: Throughput,
     pub(crate) index: Option<Throughput>,
+    /// What `DescribeTable` tells, where that is not what is so at the start.
+    pub(crate) told: Option<f64>,
     /// Seconds after which the table has another capacity.
     pub(crate) steps: Vec<(f64, f64)>,
     pub(crate) outage: Option<Outage>,
@@ -75,6 +77,7 @@ impl Scenario {
             name: name.to_owned(),
             throughput: throughput.into(),
             index: None,
+            told: None,
             steps: Vec::new(),
             outage: None,
             at_random: AtRandom::default(),

@@ -34,6 +34,8 @@ pub(crate) struct Service {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) items: Arc<Vec<Item>>,
     pub(crate) started: Instant,
+    /// What `DescribeTable` tells, where it is asked.
+    pub(crate) told: Option<f64>,
 }
 
 /// The table of a scenario, made now.
@@ -49,6 +51,14 @@ pub(crate) fn control(scenario: &Scenario, now: Instant, seed: u64) -> Admission
         control.schedule_partition(outage.partition, steps, now);
     }
     control
+}
+
+/// Units a second that `DescribeTable` tells: those of the table, or of its index if that has fewer. Nothing without a limit.
+fn told(scenario: &Scenario, now: Instant) -> Option<f64> {
+    let throughputs = std::iter::once(&scenario.throughput).chain(&scenario.index);
+    let units = throughputs.map(|throughput| AdmissionControl::new(throughput.clone(), now, 0).capacity(now).0);
+    let least = units.fold(f64::INFINITY, f64::min);
+    scenario.told.or_else(|| least.is_finite().then_some(least))
 }
 
 /// What an entry needs.
@@ -94,6 +104,7 @@ impl Service {
         };
         Self {
             world: Arc::new(Mutex::new(world)),
+            told: told(scenario, started),
             scenario: Arc::clone(scenario),
             items,
             started,
@@ -200,6 +211,10 @@ impl BatchTarget for Service {
 
     fn units(&self, entry: &u32) -> usize {
         self.item(*entry).units as usize
+    }
+
+    fn throughput(&self) -> Option<f64> {
+        self.told
     }
 
     async fn send(&self, chunk: &[u32]) -> Answer {

@@ -13,7 +13,7 @@ pub(crate) struct Line {
 
 /// What the columns are.
 pub(crate) const HEADER: &str = "\
-contestant   scenario                           T mean  worst  rejected%  calls  cold p50/p99/mean ms     hot p99  read p99  attempts";
+contestant       scenario                           T mean  worst  rejected%  calls  cold p50/p99/mean ms     hot p99  read p99  attempts";
 
 impl Line {
     pub(crate) fn new(contestant: &str, scenario: &Scenario, runs: Vec<Measured>) -> Self {
@@ -65,7 +65,7 @@ impl Line {
             self.wait(|cold| cold.mean),
         ];
         println!(
-            "{:<12} {:<34} {:>6} {:>6} {:>9.2} {:>7.3}  {:<22} {:>9.0} {:>9.0} {:>6}  {}",
+            "{:<16} {:<34} {:>6} {:>6} {:>9.2} {:>7.3}  {:<22} {:>9.0} {:>9.0} {:>6}  {}",
             self.contestant,
             self.scenario.name,
             time(self.mean(|run| run.time)),

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! - **Search**: a window of entries in flight doubles as long as no larger share is rejected than before, by a CUSUM of calls and
-//!   one of entries; its end is the knee, and what was accepted there is the first estimate: `search`.
+//!   one of entries; its end is the knee, and what was accepted there is the first estimate: `search`. Where the service has
+//!   told its throughput, calls leave at that pace as well until something is rejected: `announced`.
 //! - **Congestion signal**: a rejection that the baseline does not explain. The service had no capacity left at that moment.
 //!   What it accepts from one signal to the next is what it can take, at whatever pace it was sent: `estimate`.
 //! - **Schedule**: from a signal on the pace is below the estimate at first, then a little above, then ever faster: `schedule`.
@@ -29,6 +30,7 @@
 //!
 //! All states are entered in one place, `Pacer::enter`, which logs them.
 
+mod announced;
 mod answer;
 mod baseline_loss;
 mod capacity;
@@ -75,7 +77,8 @@ use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retr
 /// from one signal to the next is what it can take. So the pace is a little below that at first, and then a little above, until
 /// the next signal: few rejections, and no time lost, with one worker or a hundred.
 ///
-/// - **Before the first signal** a window of entries in flight grows as long as more is accepted.
+/// - **Before the first signal** a window of entries in flight grows as long as more is accepted. Where the service tells its
+///   throughput, as `DescribeTable` does, the window begins with what that is in one round trip.
 /// - **A capacity that has changed** is found out within a second or two, in both directions.
 /// - **While the service takes nothing** single entries ask whether it is back, at most a second apart.
 /// - **Rejections that do not depend on the pace**, of entries or of whole calls, go on when the pace is low for a moment.
@@ -106,7 +109,8 @@ use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retr
 /// # Defaults
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
-/// - `initial_rate`: none, the search starts with one call: a whole one, or five entries if ten calls of them wait
+/// - `initial_rate`: none, the search starts at the throughput that the service tells, and at least with one call: a whole one, or
+///   five entries if ten calls of them wait
 /// - what is counted: units of capacity, which are entries where the service has no units
 /// - the draws are not seeded
 ///
@@ -268,6 +272,10 @@ impl Pace for Adaptive {
 
     fn observe(&self, outcome: &Outcome) {
         self.lock().observe(outcome, &self.jitter);
+    }
+
+    fn expect_throughput(&self, units: f64) {
+        self.lock().expect_throughput(units);
     }
 
     fn reset(&self) {

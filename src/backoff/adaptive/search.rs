@@ -1,5 +1,6 @@
 //! The search for a first estimate: a window of entries in flight that grows as long as more is accepted.
 
+use super::announced::Announced;
 use super::answer::{Answer, Trial};
 use super::baseline_loss::Suspicion;
 
@@ -13,6 +14,9 @@ const DOUBLING: f64 = 0.025;
 /// The window doubles in a round trip at the fastest, and in eight at any rate.
 const MOST_DOUBLINGS: f64 = 1.0;
 const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
+
+/// Beyond what the service has announced, in a quarter: at 80 ms a round trip of twice that would be rejected for the most part.
+const MOST_DOUBLINGS_ANNOUNCED: f64 = 1.0 / 4.0;
 
 /// A search of more entries is long: a higher pace may overshoot by much.
 const LONG: f64 = 500.0;
@@ -116,12 +120,16 @@ impl Rise {
 }
 
 /// The search.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Search {
     /// Entries that may be in flight; 0 until the first call says how many it has.
     window: f64,
     /// It did not begin with a whole call.
     is_wary: bool,
+    /// The pace that the service announced, until something is rejected.
+    announced: Option<Announced>,
+    /// The window is what the announced pace had in flight, or more.
+    is_announced: bool,
     calls: Rise,
     entries: Rise,
     sent: f64,
@@ -150,6 +158,8 @@ impl Search {
         Self {
             window,
             is_wary: false,
+            announced: None,
+            is_announced: false,
             calls: Rise::default(),
             entries: Rise::default(),
             sent: 0.0,
@@ -197,12 +207,37 @@ impl Search {
         }
     }
 
+    /// Begins at a pace that the service announced, unless something was heard of it.
+    pub(super) fn begin_at(&mut self, pace: f64) {
+        if self.announced.is_none() && self.answered_at.is_none() && !self.is_wary {
+            self.announced = Some(Announced::new(pace));
+        }
+    }
+
+    /// How many of `wanted` entries may leave all the same when the window is used up, or for how many seconds they wait.
+    pub(super) fn admits_as_announced(&mut self, wanted: f64, now: f64) -> Result<f64, f64> {
+        let wait = self.announced.as_mut().map(|announced| announced.wait(now));
+        wait.unwrap_or(Some(f64::INFINITY)).map_or(Ok(wanted), Err)
+    }
+
+    pub(super) fn departs(&mut self, entries: f64, now: f64) {
+        if let Some(announced) = &mut self.announced {
+            announced.spend(entries, now);
+        }
+    }
+
     /// Hears of a call that was answered while `in_flight` entries were on their way, and of which `trial` counts.
     pub(super) fn hear(&mut self, answer: &Answer, trial: Trial, in_flight: f64, trip: f64) -> Option<End> {
         let Trial { sent, rejected, .. } = trial;
         if rejected > 0.0 && self.sent <= 0.0 && !self.is_wary {
             *self = Self::from(FEW);
             return None;
+        }
+        if rejected > 0.0 {
+            self.announced = None;
+        } else if self.announced.is_some() && in_flight > self.window {
+            self.window = in_flight;
+            self.is_announced = true;
         }
         let is_used = in_flight >= self.window / 2.0;
         self.sent += sent;
@@ -229,12 +264,12 @@ impl Search {
         if is_used {
             // At first, as long as no more is rejected than usual, the window doubles with each round trip: an overshoot is one
             // round trip long.
-            let is_undisturbed = !self.is_wary && self.sent < LONG && !self.is_suspicious();
+            let is_undisturbed = !self.is_wary && !self.is_announced && self.sent < LONG && !self.is_suspicious();
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
-            let doublings = if is_undisturbed {
-                MOST_DOUBLINGS
-            } else {
-                (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS)
+            let doublings = match (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS) {
+                _ if is_undisturbed => MOST_DOUBLINGS,
+                doublings if self.is_announced => doublings.min(MOST_DOUBLINGS_ANNOUNCED),
+                doublings => doublings,
             };
             self.window += answer.accepted * (doublings.exp2() - 1.0);
         }

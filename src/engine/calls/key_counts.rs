@@ -19,8 +19,8 @@ impl KeyCounts {
                     count.accepted += state.cost;
                     if state.rejections() == 0 {
                         count.fresh += state.cost;
-                        count.first_attempts.0 += 1;
                     }
+                    count.first_attempts.0 += usize::from(state.stands_for_its_key());
                 }
             }
         }
@@ -52,10 +52,11 @@ impl KeyCounts {
             if rejection.is_throttle() {
                 count.throttled += state.cost;
                 // `settle` has counted this rejection already.
-                if state.rejections() == 1 {
+                let is_first = state.rejections() == 1;
+                if is_first {
                     count.fresh_throttled += state.cost;
-                    count.first_attempts.1 += 1;
                 }
+                count.first_attempts.1 += usize::from(is_first || state.stands_for_its_key());
             }
         }
         for (TrackedEntry { state, .. }, _) in &settled.refused {

@@ -16,6 +16,8 @@ pub(crate) struct History {
     pub(crate) first_sent: Instant,
     /// Its next retry, as the strategy is told it.
     pub(crate) retry: Retry,
+    /// Others of its lane waited behind it when it was rejected last.
+    pub(crate) is_followed: bool,
     /// Whether an answer left open if the service has it.
     pub(crate) ambiguous: bool,
     /// Why the last attempt failed.
@@ -29,6 +31,7 @@ impl History {
             rejections: 0,
             first_sent,
             retry: Retry::FIRST,
+            is_followed: false,
             ambiguous: false,
             fault: None,
         }

@@ -57,6 +57,12 @@ impl<E> EntryState<E> {
         self.history.as_ref().map_or(0, |history| history.rejections)
     }
 
+    /// Whether its next attempt tells of its key: it is the first one, or others of the key wait behind it.
+    pub(crate) fn stands_for_its_key(&self) -> bool {
+        let history = self.history.as_ref();
+        history.is_none_or(|history| history.rejections == 0 || history.is_followed)
+    }
+
     /// Its next retry, as the strategy is told it.
     pub(crate) fn retry(&self) -> Retry {
         self.history.as_ref().map_or(Retry::FIRST, |history| history.retry)

@@ -98,6 +98,15 @@ impl<E> Lanes<E> {
         }
     }
 
+    /// How many are held in the lane.
+    pub(crate) fn held_in(&self, lane: Option<Lane>) -> usize {
+        if self.held == 0 {
+            return 0;
+        }
+        let state = lane.and_then(Lane::hash).and_then(|hash| self.occupied.get(&hash));
+        state.map_or(0, |state| state.held.len())
+    }
+
     /// Removes the held entries that `newer`, which comes next, supersedes.
     ///
     /// Each new entry removes the one before it, so few are held and the search is short.

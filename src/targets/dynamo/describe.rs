@@ -1,16 +1,32 @@
-//! Asks for the key of a table.
+//! Asks for the key of a table, and what it tells of its throughput.
 
 use tracing::{debug, warn};
 
 use super::calls::Calls;
 use super::key::KeySchema;
+use super::throughput;
 use crate::events::LOOKUP;
 use crate::targets::lookup::{Advice, Lookup, LookupError};
 use crate::targets::{Fault, classify};
 
+/// What is known of a table.
+#[derive(Debug)]
+pub(super) struct Description {
+    pub(super) key: KeySchema,
+    /// Write units a second, as far as the service told.
+    pub(super) throughput: Option<f64>,
+}
+
+impl Description {
+    /// The caller gave the key, and the service is not asked.
+    pub(super) fn given(key: KeySchema) -> Lookup<Self> {
+        Lookup::given(Self { key, throughput: None })
+    }
+}
+
 /// Asks the service for the table's key, unless it is known.
-pub(super) async fn ask(key: &Lookup<KeySchema>, calls: &Calls, table: &str, destination: &str) {
-    let Err(fault) = key.ask(|| describe(calls, table)).await else {
+pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table: &str, destination: &str) {
+    let Err(fault) = description.ask(|| describe(calls, table)).await else {
         return;
     };
     let code = fault.code();
@@ -34,10 +50,15 @@ pub(super) async fn ask(key: &Lookup<KeySchema>, calls: &Calls, table: &str, des
     );
 }
 
-async fn describe(calls: &Calls, table: &str) -> Result<KeySchema, LookupError> {
+async fn describe(calls: &Calls, table: &str) -> Result<Description, LookupError> {
     let output = calls.describe(table).await.map_err(classify)?;
-    let schema = output.table().and_then(KeySchema::described);
-    schema.ok_or_else(|| LookupError::NotNow(Fault::new("no key in the description")))
+    let description = output.table().and_then(|table| {
+        Some(Description {
+            key: KeySchema::described(table)?,
+            throughput: throughput::described(table),
+        })
+    });
+    description.ok_or_else(|| LookupError::NotNow(Fault::new("no key in the description")))
 }
 
 #[cfg(test)]
@@ -80,6 +101,19 @@ mod tests {
         assert_eq!(recorder.requests(), 0);
         assert_ne!(table.lane(&put([("name", text("a"))])), Some(Lane::unknown()));
         assert!(table.check(&put([("id", text("a"))])).is_err());
+    }
+
+    #[tokio::test]
+    async fn it_tells_the_throughput_as_well_where_the_key_is_asked_for() {
+        const PROVISIONED: &str = r#"{"Table":{
+            "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+            "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+            "ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":700}}}"#;
+        let (table, _) = prepared(200, PROVISIONED).await;
+        assert_eq!(table.throughput(), Some(700.0));
+        let (table, _) = prepared(200, DESCRIPTION).await;
+        assert_eq!(table.throughput(), None);
+        assert_eq!(table.key("id").throughput(), None);
     }
 
     #[tokio::test(start_paused = true)]

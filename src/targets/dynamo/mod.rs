@@ -16,6 +16,7 @@ mod tables;
 #[cfg(test)]
 mod testing;
 mod throttling;
+mod throughput;
 mod write;
 
 pub use key_read::KeyRead;

@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, WriteRequest};
 
 use super::calls::Calls;
+use super::describe::Description;
 use super::key::KeySchema;
 use super::size::item_size;
 use super::{body, check, correlate, describe, throttling};
@@ -50,7 +51,7 @@ pub struct DynamoTable {
     calls: Calls,
     pub(super) table: String,
     pub(super) limits: Limits,
-    key: Lookup<KeySchema>,
+    description: Lookup<Description>,
 }
 
 impl DynamoTable {
@@ -71,21 +72,21 @@ impl DynamoTable {
             calls,
             table: table.into(),
             limits: Limits::new(MAX_REQUESTS, MAX_BODY_BYTES).with_entry_bytes(MAX_ITEM_BYTES),
-            key: Lookup::default(),
+            description: Lookup::default(),
         }
     }
 
     /// The table's key is this attribute; the table is not asked for it.
     #[must_use]
     pub fn key(mut self, partition: impl Into<String>) -> Self {
-        self.key = Lookup::given(KeySchema::named(partition.into(), None));
+        self.description = Description::given(KeySchema::named(partition.into(), None));
         self
     }
 
     /// The table's key are these two attributes; the table is not asked for them.
     #[must_use]
     pub fn key_with_sort(mut self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
-        self.key = Lookup::given(KeySchema::named(partition.into(), Some(sort.into())));
+        self.description = Description::given(KeySchema::named(partition.into(), Some(sort.into())));
         self
     }
 
@@ -102,7 +103,7 @@ impl DynamoTable {
     /// Checks a write, and measures how many bytes it takes in a call that has room for `limit` bytes.
     pub(super) fn measure(&self, entry: &WriteRequest, limit: usize) -> Result<usize, InvalidEntry> {
         check::check(entry, self.limits.entry_bytes)?;
-        if let Some(key) = self.key.get() {
+        if let Some(key) = self.key_schema() {
             key.check(entry)?;
         }
         let actual = body::taken(entry, limit, self.limits.entries);
@@ -133,6 +134,11 @@ impl DynamoTable {
         }
     }
 
+    /// What makes the table's primary key, if it is known.
+    fn key_schema(&self) -> Option<&KeySchema> {
+        self.description.get().map(|description| &description.key)
+    }
+
     /// Bytes that requests may take in the body of a call.
     fn request_bytes(&self) -> usize {
         self.limits.bytes.saturating_sub(body::envelope(&self.table))
@@ -154,11 +160,11 @@ impl BatchTarget for DynamoTable {
     }
 
     async fn prepare(&self) {
-        describe::ask(&self.key, &self.calls, &self.table, &self.name()).await;
+        describe::ask(&self.description, &self.calls, &self.table, &self.name()).await;
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.key.failing()
+        self.description.failing()
     }
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
@@ -166,22 +172,27 @@ impl BatchTarget for DynamoTable {
     }
 
     fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
-        match self.key.get() {
+        match self.key_schema() {
             Some(key) => key.lane(table_name(&self.table), entry),
             None => Some(Lane::unknown()),
         }
     }
 
     fn partition_key(&self, entry: &WriteRequest) -> Option<u64> {
-        self.key.get()?.partition_key(table_name(&self.table), entry)
+        self.key_schema()?.partition_key(table_name(&self.table), entry)
     }
 
     fn supersedes(&self, newer: &WriteRequest, older: &WriteRequest) -> bool {
-        self.key.get().is_some_and(|key| key.is_same(newer, older))
+        self.key_schema().is_some_and(|key| key.is_same(newer, older))
     }
 
     fn units(&self, entry: &WriteRequest) -> usize {
         Self::write_units(entry)
+    }
+
+    /// That of the table or of its narrowest index, where `DescribeTable` was asked.
+    fn throughput(&self) -> Option<f64> {
+        self.description.get()?.throughput
     }
 
     async fn send(&self, chunk: &[WriteRequest]) -> Answer {
@@ -226,7 +237,7 @@ impl fmt::Debug for DynamoTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamoTable")
             .field("table", &short_name(&self.table))
-            .field("key", &self.key.get())
+            .field("key", &self.key_schema())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

@@ -137,6 +137,11 @@ impl BatchTarget for DynamoTables {
         DynamoTable::write_units(&entry.request)
     }
 
+    /// The least that is known: all writes may be to that table.
+    fn throughput(&self) -> Option<f64> {
+        self.tables.iter().filter_map(BatchTarget::throughput).reduce(f64::min)
+    }
+
     async fn send(&self, chunk: &[TableWrite]) -> Answer {
         self.call(chunk, false).await.0
     }

@@ -25,6 +25,12 @@ impl Shards {
         Self(ranges)
     }
 
+    /// Records a second that they take together, if there are any: 1,000 each. From the quotas of Kinesis.
+    pub(super) fn throughput(&self) -> Option<f64> {
+        let count = u32::try_from(self.0.len()).ok().filter(|count| *count > 0)?;
+        Some(1_000.0 * f64::from(count))
+    }
+
     /// The index of the shard that takes the hash key, in the order of the hash keys.
     pub(super) fn of(&self, hash_key: u128) -> Option<usize> {
         let place = self.0.partition_point(|(first, _)| *first <= hash_key).checked_sub(1)?;
@@ -62,6 +68,13 @@ mod tests {
             .sequence_number_range(numbers.build().unwrap())
             .build()
             .unwrap()
+    }
+
+    #[test]
+    fn each_open_shard_takes_a_thousand_records_a_second() {
+        let shards = [shard(0, 9, true), shard(0, 4, false), shard(5, 9, false)];
+        assert_eq!(Shards::open(&shards).throughput(), Some(2_000.0));
+        assert_eq!(Shards::default().throughput(), None);
     }
 
     #[test]

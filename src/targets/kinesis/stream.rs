@@ -194,6 +194,11 @@ impl BatchTarget for KinesisStream {
         Some(shard.map_or_else(|| hash_of(&hash_key), |shard| hash_of(&shard)))
     }
 
+    /// That of the open shards together, where they are known.
+    fn throughput(&self) -> Option<f64> {
+        self.shards.get()?.throughput()
+    }
+
     async fn send(&self, records: &[PutRecordsRequestEntry]) -> Answer {
         let span = request_span!(
             "Kinesis",

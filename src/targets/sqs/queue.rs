@@ -37,7 +37,8 @@ pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 /// group, and when one of them fails, those after it wait. A call carries several messages of a group only where there are
 /// not enough groups to fill it, and only as long as SQS takes calls as a whole. Once it fails single messages, each call
 /// carries one of a group for a while. Only the calls in flight at that moment may have had a message that failed and
-/// another behind it that was taken; [`strict_order`](Self::strict_order) rules that out too.
+/// another behind it that was taken; [`strict_order`](Self::strict_order) rules that out too. A group that is throttled far
+/// more often than the others has a pace of its own, and does not slow the others down.
 ///
 /// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
 ///

@@ -140,6 +140,16 @@ impl Queue {
         self.inner.hot.set(predicate);
     }
 
+    /// Messages of this group have a capacity of their own, besides the queue's, as those of a hot partition of a FIFO queue.
+    /// Replaces an earlier one, and what [`reject_while`](Self::reject_while) said.
+    pub fn group_capacity(&self, group: impl Into<String>, capacity: impl Into<Capacity>) {
+        let group = group.into();
+        self.state().gate.set_hot(Some(capacity.into()));
+        self.inner
+            .hot
+            .set(move |message| message["MessageGroupId"] == group.as_str());
+    }
+
     /// How many messages there are: ready, delayed and in flight.
     pub fn len(&self) -> usize {
         self.state().store.len()

@@ -29,6 +29,9 @@ const PATIENCE: f64 = 0.02;
 /// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
 const SHORTEST_WAIT: f64 = 1e-4;
 
+/// The part of the announced throughput at which a search begins: partitions are not equally busy, and others may use some of it.
+const ANNOUNCED_SHARE: f64 = 0.75;
+
 /// Seconds until a baseline loss is measured again: soon after it was found, and then now and then. A capacity that fell
 /// and was taken for a loss would confirm itself for ever.
 const FIRST_REVIEW: f64 = 2.0;
@@ -131,6 +134,14 @@ impl Pacer {
         Duration::try_from_secs_f64(self.retries.hold(now)).unwrap_or_default()
     }
 
+    /// The service has told what it takes a second. What was measured is worth more.
+    pub(super) fn expect_throughput(&mut self, units: f64) {
+        let pace = self.rate.within_bounds(ANNOUNCED_SHARE * self.settings.share * units);
+        if let Phase::Searching(search) = &mut self.phase {
+            search.begin_at(pace);
+        }
+    }
+
     pub(super) fn admit(&mut self, at: Instant, request: Waiter) -> Admission {
         let now = self.flow.now(at);
         self.since.get_or_insert(at);
@@ -143,7 +154,8 @@ impl Pacer {
                 Some(seconds) => Err(seconds),
                 None => search
                     .admits(wanted, request.more, self.flow.in_flight())
-                    .ok_or(PATIENCE),
+                    .map_or_else(|| search.admits_as_announced(wanted, now), Ok)
+                    .map_err(|seconds| seconds.min(PATIENCE)),
             },
             Phase::Draining { until } => Err((*until - now).min(PATIENCE)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
@@ -167,8 +179,10 @@ impl Pacer {
         self.earn(now);
         self.flow.depart(entries);
         self.rate.balance.spend(entries * (1.0 - self.loss.share()));
-        if let Phase::Outage(outage) = &mut self.phase {
-            outage.departs(now);
+        match &mut self.phase {
+            Phase::Searching(search) => search.departs(entries, now),
+            Phase::Outage(outage) => outage.departs(now),
+            _ => {}
         }
     }
 

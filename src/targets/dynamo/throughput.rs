@@ -1,0 +1,152 @@
+//! What a table tells of its throughput.
+
+use aws_sdk_dynamodb::types::{
+    BillingMode, GlobalSecondaryIndexDescription, GlobalSecondaryIndexWarmThroughputDescription, OnDemandThroughput,
+    ProvisionedThroughputDescription, TableDescription, TableWarmThroughputDescription,
+};
+
+/// Write units a second: the least of what the table and its indexes take, since a write goes to all of them.
+pub(super) fn described(table: &TableDescription) -> Option<f64> {
+    let mode = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
+    let is_on_demand = mode == Some(&BillingMode::PayPerRequest);
+    let of_table = Told {
+        provisioned: table
+            .provisioned_throughput()
+            .and_then(ProvisionedThroughputDescription::write_capacity_units),
+        warm: table
+            .warm_throughput()
+            .and_then(TableWarmThroughputDescription::write_units_per_second),
+        most: table
+            .on_demand_throughput()
+            .and_then(OnDemandThroughput::max_write_request_units),
+    };
+    let of_index = |index: &GlobalSecondaryIndexDescription| Told {
+        provisioned: index
+            .provisioned_throughput()
+            .and_then(ProvisionedThroughputDescription::write_capacity_units),
+        warm: index
+            .warm_throughput()
+            .and_then(GlobalSecondaryIndexWarmThroughputDescription::write_units_per_second),
+        most: index
+            .on_demand_throughput()
+            .and_then(OnDemandThroughput::max_write_request_units),
+    };
+    std::iter::once(of_table)
+        .chain(table.global_secondary_indexes().iter().map(of_index))
+        .filter_map(|told| told.units(is_on_demand))
+        .reduce(f64::min)
+}
+
+/// What is told of a table or an index. What is not set is absent, 0 or -1.
+struct Told {
+    provisioned: Option<i64>,
+    warm: Option<i64>,
+    most: Option<i64>,
+}
+
+impl Told {
+    /// Of a provisioned table its warm throughput is what it could be provisioned with at once, which is more.
+    fn units(&self, is_on_demand: bool) -> Option<f64> {
+        if !is_on_demand {
+            return set(self.provisioned);
+        }
+        set(self.warm).into_iter().chain(set(self.most)).reduce(f64::min)
+    }
+}
+
+/// A number of units, if it is set.
+#[expect(clippy::cast_precision_loss, reason = "units a second, far below what is not exact")]
+fn set(units: Option<i64>) -> Option<f64> {
+    units.filter(|units| *units > 0).map(|units| units as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::BillingModeSummary;
+
+    use super::*;
+
+    fn provisioned(units: i64) -> ProvisionedThroughputDescription {
+        ProvisionedThroughputDescription::builder()
+            .write_capacity_units(units)
+            .build()
+    }
+
+    fn on_demand() -> BillingModeSummary {
+        BillingModeSummary::builder()
+            .billing_mode(BillingMode::PayPerRequest)
+            .build()
+    }
+
+    fn warm(units: i64) -> TableWarmThroughputDescription {
+        TableWarmThroughputDescription::builder()
+            .write_units_per_second(units)
+            .build()
+    }
+
+    fn at_most(units: i64) -> OnDemandThroughput {
+        OnDemandThroughput::builder().max_write_request_units(units).build()
+    }
+
+    #[test]
+    fn a_provisioned_table_takes_what_is_provisioned_however_warm_it_is() {
+        let table = TableDescription::builder().provisioned_throughput(provisioned(700));
+        assert_eq!(described(&table.clone().build()), Some(700.0));
+        assert_eq!(described(&table.warm_throughput(warm(4_000)).build()), Some(700.0));
+    }
+
+    #[test]
+    fn a_table_on_demand_takes_what_it_is_warm_for_within_its_maximum() {
+        let table = TableDescription::builder()
+            .billing_mode_summary(on_demand())
+            .provisioned_throughput(provisioned(0));
+        assert_eq!(described(&table.clone().build()), None);
+        let warmed = table.clone().warm_throughput(warm(12_000));
+        assert_eq!(described(&warmed.clone().build()), Some(12_000.0));
+        assert_eq!(
+            described(&warmed.clone().on_demand_throughput(at_most(-1)).build()),
+            Some(12_000.0)
+        );
+        assert_eq!(
+            described(&warmed.on_demand_throughput(at_most(900)).build()),
+            Some(900.0)
+        );
+        assert_eq!(
+            described(&table.on_demand_throughput(at_most(5_000)).build()),
+            Some(5_000.0)
+        );
+    }
+
+    #[test]
+    fn the_narrowest_index_counts() {
+        let index = |units| {
+            GlobalSecondaryIndexDescription::builder()
+                .index_name("by_customer")
+                .provisioned_throughput(provisioned(units))
+                .build()
+        };
+        let table = TableDescription::builder().provisioned_throughput(provisioned(1_000));
+        let narrow = table
+            .clone()
+            .global_secondary_indexes(index(3_000))
+            .global_secondary_indexes(index(400));
+        assert_eq!(described(&narrow.build()), Some(400.0));
+        assert_eq!(
+            described(&table.global_secondary_indexes(index(3_000)).build()),
+            Some(1_000.0)
+        );
+    }
+
+    #[test]
+    fn what_tells_nothing_is_not_known() {
+        assert_eq!(described(&TableDescription::builder().build()), None);
+        assert_eq!(
+            described(
+                &TableDescription::builder()
+                    .provisioned_throughput(provisioned(0))
+                    .build()
+            ),
+            None
+        );
+    }
+}
