@@ -51,6 +51,15 @@ quickstart:
 properties *arguments:
     .ci/properties {{arguments}}
 
-# Licences, advisories and duplicate versions of the dependencies. Needs `cargo-deny` and the network.
-dependencies:
-    cargo deny check
+# Licences, sources, duplicate versions and advisories of the dependencies, by `cargo-deny`; `just dependencies --sbom` writes
+# what they are.
+dependencies *arguments:
+    .ci/dependencies {{arguments}}
+
+# The minimal Rust of Cargo.toml.
+msrv:
+    .ci/run msrv
+
+# Builds with the lowest versions that Cargo.toml allows.
+minimal:
+    .ci/run minimal
