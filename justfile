@@ -16,6 +16,10 @@ test:
 targets:
     .ci/run targets
 
+# The library on a model checker's scheduler, in thousands of orders of its steps.
+models:
+    .ci/run models
+
 format:
     .ci/run format
 

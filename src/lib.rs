@@ -127,6 +127,9 @@ pub mod guide;
 mod handlers;
 mod interleaved;
 mod invalid;
+#[cfg(model)]
+#[path = "../models/cases/mod.rs"]
+pub mod models;
 mod options;
 mod pace;
 mod producer;
@@ -134,6 +137,7 @@ mod progress;
 mod report;
 #[cfg(feature = "serde")]
 mod seconds;
+mod sync;
 pub mod targets;
 mod typed;
 

@@ -13,6 +13,8 @@ mod settle;
 mod slots;
 
 pub(crate) use call::Call;
+#[cfg(model)]
+pub(crate) use queue::{CallQueue, Queued};
 pub(crate) use pool::{CallPool, KEPT};
 pub(crate) use settle::Settled;
 pub(crate) use slots::{Slot, Slots};
