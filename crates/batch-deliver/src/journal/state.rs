@@ -70,6 +70,12 @@ impl State {
         })
     }
 
+    /// What is settled by a journal that says this.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn settled_in(text: &str) -> Option<Settled> {
+        read(text).map(|(_, settled, _)| settled)
+    }
+
     /// Adds these runs of records. A killed process loses nothing that was written, so that nothing waits for the disk.
     pub(super) fn add(&mut self, runs: &[(u64, u64)]) -> io::Result<()> {
         for (first, last) in runs {
