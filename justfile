@@ -60,6 +60,10 @@ properties *arguments:
 dependencies *arguments:
     .ci/dependencies {{arguments}}
 
+# Fuzzes, such as `just fuzz 600 inputs`. Needs `cargo-fuzz` and nightly.
+fuzz *arguments:
+    .ci/fuzz {{arguments}}
+
 # The minimal Rust of Cargo.toml.
 msrv:
     .ci/run msrv

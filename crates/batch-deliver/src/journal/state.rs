@@ -168,6 +168,10 @@ fn read(text: &str) -> Option<(Identity, Settled, bool)> {
         match serde_json::from_str(line).ok()? {
             Line::Settled(runs) => {
                 for (first, last) in runs {
+                    // No run ends before it begins, and no load has as many records as a number can count.
+                    if first > last || last == u64::MAX {
+                        return None;
+                    }
                     settled.add(first, last);
                 }
                 has_ended = false;
@@ -278,6 +282,17 @@ mod tests {
         assert!(load.refusal().contains("a.jsonl has changed"), "{}", load.refusal());
         fs::write(load.path(), "{\"id\":1}\n").unwrap();
         assert!(load.refusal().contains("no journal of this program"));
+    }
+
+    #[test]
+    fn what_has_a_run_that_ends_before_it_begins_is_no_journal() {
+        let load = Load::new();
+        drop(load.open().unwrap());
+        let journal = fs::read_to_string(load.path()).unwrap();
+        for run in ["[9,5]", "[0,18446744073709551615]"] {
+            fs::write(load.path(), format!("{journal}{{\"settled\":[{run}]}}\n")).unwrap();
+            assert!(load.refusal().contains("no journal of this program"));
+        }
     }
 
     #[test]
