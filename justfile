@@ -16,6 +16,10 @@ test:
 targets:
     .ci/run targets
 
+# The library on a model checker's scheduler, in thousands of orders of its steps.
+models:
+    .ci/run models
+
 format:
     .ci/run format
 
@@ -55,6 +59,19 @@ quickstart:
 properties *arguments:
     .ci/properties {{arguments}}
 
-# Licences, advisories and duplicate versions of the dependencies. Needs `cargo-deny` and the network.
-dependencies:
-    cargo deny check
+# Licences, sources, duplicate versions and advisories of the dependencies, by `cargo-deny`; `just dependencies --sbom` writes
+# what they are.
+dependencies *arguments:
+    .ci/dependencies {{arguments}}
+
+# Fuzzes, such as `just fuzz 600 inputs`. Needs `cargo-fuzz` and nightly.
+fuzz *arguments:
+    .ci/fuzz {{arguments}}
+
+# The minimal Rust of Cargo.toml.
+msrv:
+    .ci/run msrv
+
+# Builds with the lowest versions that Cargo.toml allows.
+minimal:
+    .ci/run minimal

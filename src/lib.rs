@@ -129,6 +129,9 @@ mod handlers;
 mod interleaved;
 mod invalid;
 pub mod metrics;
+#[cfg(model)]
+#[path = "../models/cases/mod.rs"]
+pub mod models;
 mod options;
 mod pace;
 mod producer;
@@ -136,6 +139,7 @@ mod progress;
 mod report;
 #[cfg(feature = "serde")]
 mod seconds;
+mod sync;
 pub mod targets;
 mod typed;
 

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use futures::FutureExt;
 use tracing::warn;
@@ -11,6 +11,7 @@ use super::Handlers;
 use crate::events::HANDLER;
 use crate::fate::Fate;
 use crate::report::{Causes, Undelivered};
+use crate::sync::{Mutex, MutexGuard};
 
 /// The handlers during one delivery.
 ///

@@ -1,6 +1,6 @@
 //! The queue of calls that wait for the shared strategy.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::task::Waker;
 
 use tokio::time::Instant;
@@ -9,6 +9,7 @@ use super::queue::Queue;
 use super::strategy::{SHORTEST_WAIT, SharedStrategy};
 use super::warnings::Warnings;
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
+use crate::sync::{Mutex, MutexGuard};
 
 /// A strategy and the queue of the calls that wait for it, shared by all deliveries whose options are clones of each other.
 ///

@@ -1,8 +1,9 @@
 //! Converts between the units that a target estimates and those that the service charges.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use crate::backoff::Outcome;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The weight that earlier calls keep with each new call, so that about twenty calls count. With more, the estimate follows
 /// a change of the entries more slowly; with fewer, it varies more.

@@ -1,8 +1,10 @@
 //! The entries that were sent before a flush.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use tokio_util::sync::CancellationToken;
+
+use crate::sync::Mutex;
 
 /// The entries between two flushes.
 ///

@@ -39,13 +39,16 @@ fn read(path: &str, file: &Path, folder: &Path, modules: &mut Modules) {
     }
 }
 
-/// The text without its comments, and without code that only tests compile.
+/// The text without its comments, and without code that only tests or models compile.
 fn without_tests_and_comments(text: &str) -> String {
     let mut kept = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let code = line.trim_start();
-        if code.starts_with("#[cfg(test)]") || code.starts_with("#[cfg(all(test") {
+        if ["#[cfg(test)]", "#[cfg(all(test", "#[cfg(model)]"]
+            .iter()
+            .any(|only| code.starts_with(only))
+        {
             // The skipped code ends at its own indentation, with its statement or its block.
             let indent = &line[..line.len() - code.len()];
             let is_end = |line: &&str| {

@@ -22,6 +22,9 @@ mod dead_letter;
 mod failure;
 mod flaw;
 mod format;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod handed_back;
 mod input;
 mod item;

@@ -263,6 +263,15 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_was_never_rejected_is_not_remembered() {
+        let mut calls = Calls::new();
+        calls.call(&[(1, 15, 0), (2, 10, 0)]);
+        assert!(calls.keys.is_idle());
+        calls.call(&[(1, 15, 1), (2, 10, 0)]);
+        assert!(!calls.keys.is_idle());
+    }
+
+    #[test]
     fn a_table_that_rejects_all_keys_alike_makes_none_of_them_hot() {
         let mut calls = Calls::new();
         for _ in 0..100 {

@@ -182,7 +182,7 @@ mod tests {
             group.hear(1.0, 0.0, 1000.0);
             group.is_active()
         });
-        assert!(retries.count() < 120);
+        assert!((1..120).contains(&retries.count()));
     }
 
     #[test]

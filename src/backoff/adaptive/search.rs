@@ -357,6 +357,23 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_are_rejected_as_a_whole_are_told_from_single_entries() {
+        let suspicion = |rejections: &dyn Fn(i32) -> f64| {
+            let mut search = Search::new();
+            for call in 0..400 {
+                let answer = answer(0.0005 * f64::from(call), rejections(call));
+                search.hear(&answer, answer.trial(false), 1000.0, 0.01);
+            }
+            let Suspicion { calls, entries } = search.suspicion();
+            (calls, entries)
+        };
+        let (calls, entries) = suspicion(&|call| if call % 4 == 3 { 25.0 } else { 0.0 });
+        assert!((0.2..0.3).contains(&calls) && entries <= 0.0, "{calls}, {entries}");
+        let (calls, entries) = suspicion(&|_| 1.0);
+        assert!(calls <= 0.0 && (0.02..0.06).contains(&entries), "{calls}, {entries}");
+    }
+
+    #[test]
     fn every_fourth_call_that_is_rejected_does_not_end_it() {
         let rejections = (0..2000).map(|call| if call % 4 == 3 { 25.0 } else { 0.0 });
         assert_eq!(search(rejections).0, None);

@@ -14,5 +14,7 @@ mod slots;
 
 pub(crate) use call::Call;
 pub(crate) use pool::{CallPool, KEPT};
+#[cfg(model)]
+pub(crate) use queue::{CallQueue, Queued};
 pub(crate) use settle::Settled;
 pub(crate) use slots::{Slot, Slots};

@@ -1,12 +1,13 @@
 //! The calls that wait for a task.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
 use super::call::Call;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Calls that may wait for a task, for each thread of the runtime. While a thread has a call to make, another one would
 /// only wait. The entries of a call were just read and checked, and the call writes and drops them: the fewer calls wait,

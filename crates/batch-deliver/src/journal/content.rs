@@ -44,6 +44,12 @@ impl Found {
     }
 }
 
+/// What is settled by a journal that says this.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn settled_in(text: &str) -> Option<Settled> {
+    parsed(text).map(|(_, settled, _)| settled)
+}
+
 /// What is wrong where another run is at the journal.
 pub(super) fn in_use(name: &str) -> String {
     format!("the journal {name} is in use by another load: wait for its end, or name another one")
@@ -74,6 +80,10 @@ fn parsed(text: &str) -> Option<(Identity, Settled, bool)> {
         match serde_json::from_str(line).ok()? {
             Line::Settled(runs) => {
                 for (first, last) in runs {
+                    // No run ends before it begins, and no load has as many records as a number can count.
+                    if first > last || last == u64::MAX {
+                        return None;
+                    }
                     settled.add(first, last);
                 }
                 has_ended = false;

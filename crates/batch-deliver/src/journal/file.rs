@@ -227,6 +227,17 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_ends_before_it_begins_makes_no_journal() {
+        let load = Load::new();
+        drop(load.open().unwrap());
+        let journal = fs::read_to_string(load.path()).unwrap();
+        for run in ["[9,5]", "[0,18446744073709551615]"] {
+            fs::write(load.path(), format!("{journal}{{\"settled\":[{run}]}}\n")).unwrap();
+            assert!(load.refusal().contains("no journal of this program"));
+        }
+    }
+
+    #[test]
     fn where_it_is_to_begin_anew_the_journal_of_another_load_counts_for_nothing() {
         let load = Load::new();
         let (mut state, _) = load.open().unwrap();

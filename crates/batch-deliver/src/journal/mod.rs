@@ -8,6 +8,8 @@ mod object;
 mod state;
 mod writer;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use self::content::settled_in;
 pub(crate) use self::identity::Identity;
 #[cfg(feature = "distributed")]
 pub(crate) use self::state::remove;

@@ -1,0 +1,179 @@
+//! What is read from files, given any bytes: the functions that `fuzz/` runs, and the tests below.
+
+use std::io::{Cursor, Read};
+use std::sync::Arc;
+
+use crate::arguments::TableFormat;
+use crate::console::Console;
+use crate::flaw::Flaw;
+use crate::format::Format;
+use crate::format::csv::CsvItems;
+use crate::format::items::{JsonItems, Typing};
+use crate::format::messages::Messages;
+use crate::format::table::TableItems;
+use crate::journal::settled_in;
+use crate::key::Key;
+use crate::write::Writes;
+
+/// What an input comes to: each record with its line, and why the input could not be read further.
+type Records<E> = (Vec<(u64, Option<Result<E, Flaw>>)>, Option<String>);
+
+/// The first byte chooses what the input is, and the second how it arrives.
+pub fn inputs(data: &[u8]) {
+    let [kind, pieces, input @ ..] = data else { return };
+    let messages = |is_json| Messages {
+        is_json,
+        keeps_text: false,
+    };
+    match kind % 13 {
+        0 => agree(&messages(false), input, *pieces),
+        1 => agree(&messages(true), input, *pieces),
+        2 => agree(&table(3, TYPES), &[HEADER, input].concat(), *pieces),
+        kind => agree(&table(kind - 3, ""), input, *pieces),
+    }
+}
+
+/// Columns of every type.
+const HEADER: &[u8] = b"id,number,binary,flag,json\n";
+const TYPES: &str = "number:N,binary:B,flag:BOOL,json:JSON";
+
+/// Every way to read items, with types and without, for puts and for deletes.
+fn table(kind: u8, types: &str) -> TableItems {
+    let formats = [
+        TableFormat::Auto,
+        TableFormat::Json,
+        TableFormat::Dynamodb,
+        TableFormat::Csv,
+        TableFormat::Tsv,
+    ];
+    let format = formats[usize::from(kind) % formats.len()];
+    let key: Option<Key> = (usize::from(kind) >= formats.len()).then(|| "id".parse().expect("it is a name"));
+    let writes = match key {
+        Some(key) => Writes::deletes(key),
+        None => Writes::puts(None),
+    };
+    let typing = match format {
+        TableFormat::Json => Typing::Plain,
+        TableFormat::Dynamodb => Typing::Typed,
+        _ => Typing::ByContent,
+    };
+    TableItems {
+        format,
+        json: JsonItems {
+            typing,
+            writes: writes.clone(),
+            keeps_text: false,
+        },
+        csv: CsvItems {
+            types: types.parse().unwrap_or_default(),
+            writes,
+            keeps_text: false,
+            console: Console::new(false, true),
+            told: Arc::default(),
+        },
+    }
+}
+
+/// An input is read to its end, and what it has does not depend on the pieces in which it arrives.
+fn agree<E: PartialEq + std::fmt::Debug>(format: &impl Format<E>, input: &[u8], pieces: u8) {
+    let whole = read(format, Cursor::new(input.to_vec()));
+    let in_pieces = read(
+        format,
+        Pieces {
+            input: Cursor::new(input.to_vec()),
+            bytes: usize::from(pieces % 16) + 1,
+        },
+    );
+    assert_eq!(whole, in_pieces);
+    let lines = input.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count() as u64 + 1;
+    let numbers: Vec<u64> = whole.0.iter().map(|(line, _)| *line).collect();
+    assert!(
+        numbers.iter().all(|line| (1..=lines).contains(line)),
+        "{numbers:?} of {lines}"
+    );
+    // A carriage return alone ends a row, and no line.
+    assert!(numbers.is_sorted(), "{numbers:?}");
+}
+
+fn read<E>(format: &impl Format<E>, input: impl Read + Send + 'static) -> Records<E> {
+    let mut records = Vec::new();
+    let mut source = match format.open(Box::new(input), "input") {
+        Ok(source) => source,
+        Err(error) => return (records, Some(error.to_string())),
+    };
+    loop {
+        match source.next(true) {
+            Ok(Some(reading)) => {
+                let record = reading.record.map(|record| record.map(|record| record.entry));
+                records.push((reading.line, record));
+            }
+            Ok(None) => return (records, None),
+            Err(error) => return (records, Some(error.to_string())),
+        }
+    }
+}
+
+/// An input that gives a few bytes at a time, as a pipe may.
+struct Pieces {
+    input: Cursor<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let most = buffer.len().min(self.bytes);
+        self.input.read(&mut buffer[..most])
+    }
+}
+
+/// What a journal says of the records that are settled is a set of numbers.
+pub fn journals(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Some(settled) = settled_in(text) else { return };
+    let runs: Vec<_> = settled.runs().collect();
+    assert!(runs.iter().all(|(first, last)| first <= last), "{runs:?}");
+    assert!(runs.is_sorted_by(|(_, last), (first, _)| last < first), "{runs:?}");
+    // What was delivered before is told from it.
+    let _ = settled.len();
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bytes of which most mean something to a reader of rows or of JSON.
+    fn any_input() -> impl Strategy<Value = Vec<u8>> {
+        let meaning = prop::sample::select(
+            b"\"\",,\t;\n\r{}[]:\\ \x01\xEF\xBB\xBF\xFFidnullSN0123456789.eE-+truefalsebody/=".to_vec(),
+        );
+        vec(prop_oneof![4 => meaning, 1 => any::<u8>()], 0..300)
+    }
+
+    fn any_journal() -> impl Strategy<Value = String> {
+        let identity = r#"{"batch_deliver":2,"inputs":[],"unsure":1}"#;
+        let run = prop_oneof![0..20_u64, Just(u64::MAX), any::<u64>()];
+        let line = prop_oneof![
+            4 => vec((run.clone(), run), 0..4).prop_map(|runs| format!("{{\"settled\":{runs:?}}}").replace('(', "[").replace(')', "]")),
+            1 => Just("\"ended\"".to_owned()),
+            1 => "[ -~]{0,20}",
+        ];
+        vec(line, 0..6).prop_map(move |lines| format!("{identity}\n{}\n", lines.join("\n")))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+        #[test]
+        fn an_input_has_the_same_records_in_whatever_pieces_it_arrives(kind in 0..13_u8, pieces in any::<u8>(), input in any_input()) {
+            inputs(&[&[kind, pieces], &*input].concat());
+        }
+
+        #[test]
+        fn what_is_settled_is_a_set_of_numbers_whatever_a_journal_says(text in any_journal()) {
+            journals(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Single entries of several tasks: the line, a flush, and the end.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{join_all, select};
+use tokio::task::{spawn, yield_now};
+use tokio::time::clock;
+
+use super::strategies::Limited;
+use super::target::Slow;
+use crate::{Delivery, DeliveryOptions, Producer};
+
+const SENDERS: u32 = 3;
+
+fn producer(target: &Slow, options: DeliveryOptions) -> Producer<u32> {
+    let options = options.backoff(Limited::to(2));
+    Delivery::new(target.clone()).options(options).producer()
+}
+
+/// With room for one entry in line.
+fn narrow() -> DeliveryOptions {
+    DeliveryOptions::default().buffer(1)
+}
+
+/// Calls that only a flush or the end completes.
+fn lingering() -> DeliveryOptions {
+    DeliveryOptions::default().linger(Duration::from_hours(1))
+}
+
+/// More tasks than there is room in the line: each entry is taken once, and each task is told.
+pub async fn each_sender_hears_of_its_entry() {
+    let target = Slow::with_calls_of(1);
+    let producer = producer(&target, narrow());
+    let senders = (0..SENDERS).map(|entry| {
+        let producer = producer.clone();
+        spawn(async move { producer.send(entry).await.is_ok() })
+    });
+    let told: Vec<_> = join_all(senders.collect::<Vec<_>>()).await;
+    assert!(told.into_iter().all(|told| told.expect("it is not aborted")));
+    let report = producer.close().await.expect("all is taken");
+    assert_eq!(report.delivered, u64::from(SENDERS));
+    assert!(target.taken().values().all(|times| *times == 1));
+}
+
+/// A flush ends the wait for more entries, and ends itself when the fate of all is known that were in line before.
+pub async fn a_flush_ends_with_the_entries_before_it() {
+    let target = Slow::with_calls_of(10);
+    let producer = producer(&target, lingering().buffer(1));
+    let flushing = (0..SENDERS).map(|entry| {
+        let producer = producer.clone();
+        spawn(async move {
+            let receipt = producer.enqueue(entry).await.expect("it is open");
+            producer.flush().await;
+            let fate = receipt
+                .now_or_never()
+                .expect("a flush ended before an entry that was in line before it");
+            assert!(fate.is_ok());
+        })
+    });
+    for ended in join_all(flushing.collect::<Vec<_>>()).await {
+        ended.expect("it is not aborted");
+    }
+    let report = producer.close().await.expect("all is taken");
+    assert_eq!(report.delivered, u64::from(SENDERS));
+}
+
+/// What is put in line during a flush is before it or behind it: a flush waits for nothing that lingers.
+pub async fn a_flush_does_not_wait_for_later_entries() {
+    let target = Slow::with_calls_of(10);
+    let producer = producer(&target, lingering());
+    let others = (1..SENDERS).map(|entry| {
+        let producer = producer.clone();
+        spawn(async move { producer.enqueue(entry).await.expect("it is open") })
+    });
+    let others: Vec<_> = others.collect();
+    let receipt = producer.enqueue(0).await.expect("it is open");
+    producer.flush().await;
+    assert!(receipt.await.is_ok());
+    assert_eq!(
+        clock::elapsed(),
+        Duration::ZERO,
+        "a flush waited for an entry behind it"
+    );
+    let receipts = join_all(others).await;
+    let report = producer.close().await.expect("all is taken");
+    assert_eq!(report.delivered, u64::from(SENDERS));
+    drop(receipts);
+}
+
+/// Senders that go away, a flush and the end, all at once: what was put in line is delivered, and what was not is handed back.
+pub async fn nothing_is_lost_between_the_last_entry_and_the_end() {
+    let target = Slow::with_calls_of(2);
+    let producer = producer(&target, lingering().buffer(1));
+    let receipts = (0..SENDERS).map(|entry| {
+        let producer = producer.clone();
+        spawn(async move {
+            let enqueued = producer.enqueue(entry).await;
+            match enqueued {
+                Ok(receipt) => receipt.await.is_ok(),
+                Err(handed_back) => {
+                    assert_eq!(*handed_back.entry, entry);
+                    false
+                }
+            }
+        })
+    });
+    let receipts: Vec<_> = receipts.collect();
+    let gone = spawn({
+        let producer = producer.clone();
+        async move {
+            let _ = select(pin!(producer.send(SENDERS)), pin!(yield_now())).await;
+        }
+    });
+    let flush = spawn({
+        let producer = producer.clone();
+        async move { producer.flush().await }
+    });
+    let report = producer.close().await.expect("all is taken");
+    let told = join_all(receipts)
+        .await
+        .into_iter()
+        .map(|told| told.expect("it is not aborted"));
+    let delivered = told.filter(|is_delivered| *is_delivered).count();
+    gone.await.expect("it is not aborted");
+    flush.await.expect("it is not aborted");
+    let taken = target.taken();
+    assert!(taken.values().all(|times| *times == 1), "sent twice: {taken:?}");
+    assert_eq!(report.delivered, taken.values().map(|times| *times as u64).sum::<u64>());
+    assert_eq!(delivered, taken.keys().filter(|entry| **entry < SENDERS).count());
+}
+
+/// All clones are dropped: what is in line is delivered all the same.
+pub async fn what_is_in_line_is_delivered_when_all_senders_are_gone() {
+    let target = Slow::with_calls_of(2);
+    let producer = producer(&target, lingering().buffer(1));
+    let receipts = (0..SENDERS).map(|entry| {
+        let producer = producer.clone();
+        spawn(async move { producer.enqueue(entry).await.expect("it is open") })
+    });
+    let receipts: Vec<_> = receipts.collect();
+    drop(producer);
+    for receipt in receipts {
+        assert!(receipt.await.expect("it is not aborted").await.is_ok());
+    }
+    assert_eq!(target.taken().len(), SENDERS as usize);
+}

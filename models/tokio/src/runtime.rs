@@ -1,0 +1,21 @@
+//! What the runtime tells of itself.
+
+pub struct Handle;
+
+pub struct Metrics;
+
+impl Handle {
+    pub fn current() -> Self {
+        Self
+    }
+
+    pub fn metrics(&self) -> Metrics {
+        Metrics
+    }
+}
+
+impl Metrics {
+    pub fn num_workers(&self) -> usize {
+        crate::model::workers()
+    }
+}

@@ -1,0 +1,70 @@
+//! `PutRecords`.
+
+use aws_batch_delivery::Delivery;
+use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region, SharedAsyncSleep};
+use aws_sdk_kinesis::primitives::Blob;
+use aws_sdk_kinesis::types::PutRecordsRequestEntry;
+use aws_sdk_kinesis::{Client, Config};
+use aws_smithy_async::rt::sleep::TokioSleep;
+use serde_json::{Value, json};
+
+use crate::bytes::Bytes;
+use crate::delivering::{conserves, options};
+use crate::nonsense::CODES;
+use crate::service::{Service, Speaks};
+
+/// Some records to a stream that answers as the bytes say.
+pub(crate) fn answers(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let records = (0..bytes.next() % 40).map(|number| {
+        let record = PutRecordsRequestEntry::builder().data(Blob::new([number]));
+        record
+            .partition_key((bytes.next() % 8).to_string())
+            .build()
+            .expect("it has data and a key")
+    });
+    let records = records.collect();
+    let service = Service::saying(bytes.0, Kinesis);
+    let delivery = Delivery::to_kinesis(client(&service), "orders").options(options());
+    conserves(&delivery, records, |one, other| one == other);
+}
+
+fn client(service: &Service) -> Client {
+    Client::from_conf(
+        Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("eu-central-1"))
+            .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
+            .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
+            .http_client(service.clone())
+            .build(),
+    )
+}
+
+struct Kinesis;
+
+impl Speaks for Kinesis {
+    fn takes(&self, request: &Value, _: &str) -> Value {
+        let records = request["Records"].as_array().into_iter().flatten();
+        json!({ "FailedRecordCount": 0, "Records": records.map(|_| accepted()).collect::<Vec<_>>() })
+    }
+
+    fn mixes(&self, request: &Value, bytes: &mut Bytes<'_>) -> Value {
+        let mut records = Vec::new();
+        for _ in request["Records"].as_array().into_iter().flatten() {
+            match bytes.next() % 10 {
+                0..5 => records.push(accepted()),
+                5..8 => records.push(json!({ "ErrorCode": bytes.one_of(&CODES), "ErrorMessage": "by chance" })),
+                8 => records.push(json!({})),
+                // The answer is shorter or longer than the call.
+                _ if bytes.one_in(2) => records.extend([accepted(), accepted()]),
+                _ => {}
+            }
+        }
+        json!({ "FailedRecordCount": bytes.next(), "Records": records })
+    }
+}
+
+fn accepted() -> Value {
+    json!({ "SequenceNumber": "1", "ShardId": "shardId-000000000000" })
+}
