@@ -159,6 +159,15 @@
 //!   [`close`](crate::Producer::close) is limited only by the time of each entry.
 //! - The [log](crate::events) has a warning after 5 s without an accepted entry.
 //!
+//! # Metrics and traces
+//! A delivery is a span, and each call is a span in it: [`events`](crate::events) lists their fields, and [`metrics`](crate::metrics)
+//! what is measured. A change of the pace is an event of the call whose answer was the reason for it. `throttled_by` of the calls at that time
+//! names the table or the index at fault. DynamoDB tells it of calls of which it accepts nothing.
+#![doc = include_str!("../docs/pictures/trace.svg")]
+//!
+//! The picture shows two such calls in Jaeger, of a load into a table whose index takes half of what the table takes. The trace is made by
+//! `cargo run --package observability --bin otlp` in the repository; `examples/observability/src/bin/otlp.rs` says how to start Jaeger.
+//!
 //! # When to choose what
 //! - **`Adaptive`**, the default: bulk loads, queues, everything that is limited by the capacity of the service.
 //! - **`FullJitter`**, `EqualJitter`, `DecorrelatedJitter`: occasional entries, where failures are rare and callers that failed

@@ -50,6 +50,7 @@ impl Cause {
     }
 
     /// What it is called in the [metrics](crate::metrics).
+    #[cfg(feature = "metrics")]
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Invalid(_) => "invalid",
@@ -65,6 +66,7 @@ impl Cause {
     }
 
     /// What was wrong with the last attempt, if there was one.
+    #[cfg(feature = "metrics")]
     pub(crate) fn fault(&self) -> Option<&Fault> {
         match self {
             Self::Refused(fault) | Self::RetriesUsedUp(fault) | Self::TimeUsedUp(fault) | Self::Stopped(fault) => {

@@ -225,7 +225,7 @@ mod tests {
     }
 
     fn caller() -> Arc<Caller<Immediate>> {
-        Arc::clone(&CallPool::new(Arc::new(Immediate), Duration::from_secs(1)).caller)
+        Arc::clone(&CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none()).caller)
     }
 
     fn counting() -> (Arc<Gate>, Arc<AtomicUsize>) {
@@ -236,7 +236,7 @@ mod tests {
     #[tokio::test]
     async fn calls_that_no_task_has_taken_are_over_when_the_delivery_is_dropped() {
         let (gate, observed) = counting();
-        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none());
         (0..3).for_each(|_| calls.start(call(&gate)));
         // The tasks have not run, and end only when the runtime polls them.
         drop(calls);
@@ -247,7 +247,7 @@ mod tests {
     #[should_panic(expected = "the runtime shuts down")]
     async fn a_call_that_is_lost_with_its_task_is_not_waited_for() {
         let (gate, _) = counting();
-        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none());
         calls.start(call(&gate));
         calls.tasks.abort_all();
         calls.next().await;
@@ -256,7 +256,7 @@ mod tests {
     #[tokio::test]
     #[should_panic(expected = "a fault of this crate")]
     async fn what_a_task_panics_over_reaches_the_delivery() {
-        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1));
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none());
         calls.in_flight = 1;
         calls.tasks.spawn(async { panic!("a fault of this crate") });
         calls.next().await;
