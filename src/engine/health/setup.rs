@@ -196,6 +196,9 @@ mod tests {
         failed(&mut setup, start, start + 2 * MOMENT);
         setup.made(start);
         assert_eq!(setup.next_probe(), probe);
+        // It left when the outage was noticed.
+        setup.made(start + MOMENT);
+        assert_eq!(setup.next_probe(), probe);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Attributes of messages, and other parts of JSON lines.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -52,7 +52,7 @@ impl Attribute {
 
 /// The attributes as a service has them, or `None` where there are none.
 pub(super) fn attributes<A, E>(
-    read: HashMap<String, &RawValue>,
+    read: BTreeMap<String, &RawValue>,
     build: impl Fn(Attribute) -> Result<A, E>,
 ) -> Result<Option<HashMap<String, A>>, Flaw> {
     let attributes = read.into_iter().map(|(name, value)| {

@@ -1,6 +1,6 @@
 //! Messages of a queue, one a line.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use aws_sdk_sqs::error::BuildError;
@@ -47,7 +47,7 @@ struct Fields<'a> {
     #[serde(borrow)]
     body: &'a RawValue,
     #[serde(default, borrow)]
-    attributes: HashMap<String, &'a RawValue>,
+    attributes: BTreeMap<String, &'a RawValue>,
     group_id: Option<String>,
     dedup_id: Option<String>,
     delay: Option<i32>,

@@ -79,11 +79,11 @@ fn delimiter(start: &[u8], name: &str) -> Option<u8> {
     is_text.then(|| first_delimiter(text)).flatten()
 }
 
-/// What is read until the first line is there.
+/// What is read until the first line is there that is not blank, in however many pieces it arrives.
 fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     let mut block = [0; 512];
-    while start.len() < LOOKED_AT && !start.contains(&b'\n') {
+    while start.len() < LOOKED_AT && !has_line(&start) {
         match input.read(&mut block) {
             Ok(0) => break,
             Ok(read) => start.extend_from_slice(&block[..read]),
@@ -92,6 +92,12 @@ fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
         }
     }
     Ok(start)
+}
+
+/// Whether a line that is not blank has its end.
+fn has_line(start: &[u8]) -> bool {
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+    start.trim_ascii_start().contains(&b'\n')
 }
 
 /// The delimiter of the first line. One that seldom stands in a name comes first.
@@ -103,6 +109,16 @@ fn first_delimiter(start: &[u8]) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blank_lines_in_front_hide_no_rows_however_the_input_arrives() {
+        for blank in ["\n", " \n\n", "\u{feff}\n"] {
+            let mut input = blank.as_bytes().chain(&b"id;name\n1;a\n"[..]);
+            let start = first_line(&mut input).unwrap();
+            let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
+            assert_eq!(delimiter(start, "-"), Some(b';'), "{blank:?}");
+        }
+    }
 
     #[test]
     fn the_content_or_the_name_tells_rows_from_json() {

@@ -52,10 +52,20 @@ pub(crate) fn untyped(mut item: Item) -> Result<Item, Flaw> {
     attributes(item)
 }
 
+/// An item has no order, so of several flaws the one whose name comes first is told: the same line has the same flaw each time.
 fn attributes(item: Item) -> Result<Item, Flaw> {
-    item.into_iter()
-        .map(|(name, value)| Ok((name, typed(value)?)))
-        .collect()
+    let mut attributes = Item::with_capacity(item.len());
+    let mut first: Option<(String, Flaw)> = None;
+    for (name, value) in item {
+        match typed(value) {
+            Ok(value) => {
+                attributes.insert(name, value);
+            }
+            Err(flaw) if first.as_ref().is_none_or(|(other, _)| name < *other) => first = Some((name, flaw)),
+            Err(_) => {}
+        }
+    }
+    first.map_or(Ok(attributes), |(_, flaw)| Err(flaw))
 }
 
 fn typed(value: AttributeValue) -> Result<AttributeValue, Flaw> {
@@ -175,6 +185,14 @@ mod tests {
             prop_assert_eq!(&untyped(bare).unwrap(), &item);
             let wrapped = read(&json!({ "Item": written }).to_string());
             prop_assert_eq!(untyped(wrapped).unwrap(), item);
+        }
+    }
+
+    #[test]
+    fn of_several_flaws_the_same_one_is_told_each_time() {
+        for _ in 0..50 {
+            let flaw = untyped(read(r#"{"b":{"B":"?"},"a":{"M":{"d":{"L":1},"c":1}},"e":{"B":"!"}}"#)).unwrap_err();
+            assert!(flaw.reason.contains("has no type"), "{flaw}");
         }
     }
 

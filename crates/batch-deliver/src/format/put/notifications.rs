@@ -1,6 +1,6 @@
 //! Messages of a topic.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use aws_sdk_sns::error::BuildError;
 use aws_sdk_sns::primitives::Blob;
@@ -26,7 +26,7 @@ struct Fields<'a> {
     message: &'a RawValue,
     subject: Option<String>,
     #[serde(default, borrow)]
-    attributes: HashMap<String, &'a RawValue>,
+    attributes: BTreeMap<String, &'a RawValue>,
     group_id: Option<String>,
     dedup_id: Option<String>,
 }
