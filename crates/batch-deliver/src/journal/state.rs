@@ -9,7 +9,7 @@ use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
 use crate::arguments::{Location, Service};
-#[cfg(feature = "distributed")]
+#[cfg(all(feature = "distributed", feature = "s3"))]
 use crate::connect;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -77,6 +77,10 @@ impl State {
 
 /// Removes a journal that is of no use any more.
 #[cfg(feature = "distributed")]
+#[cfg_attr(
+    not(feature = "s3"),
+    expect(clippy::unused_async, reason = "with the feature it waits")
+)]
 pub(crate) async fn remove(location: &Location, service: &Service) -> Result<(), String> {
     let removed = match location {
         Location::File(path) => fs::remove_file(path).map_err(|error| error.to_string()),
@@ -87,7 +91,10 @@ pub(crate) async fn remove(location: &Location, service: &Service) -> Result<(),
             deleted.map(|_| ()).map_err(|error| connect::words(&error))
         }
         #[cfg(not(feature = "s3"))]
-        Location::Object { .. } => Err(location.without_s3().to_string()),
+        Location::Object { .. } => {
+            let _ = service;
+            Err(location.without_s3().to_string())
+        }
     };
     removed.map_err(|words| format!("{location} cannot be removed: {words}"))
 }
