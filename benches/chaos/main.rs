@@ -43,6 +43,7 @@ const AGAIN: usize = 3;
 /// The time from one line of a trace to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 #[derive(Parser)]
 struct Arguments {
     /// The seeds of the mixes.
@@ -115,16 +116,27 @@ fn main() -> ExitCode {
             }
             let mix = Mix::draw(seed);
             let Outcome { complaints, time, .. } = run_once(&mix, arguments.trace);
-            let looped = (mix.cut.is_none() && !arguments.untimed).then(|| loops::time(&mix));
-            print(&mix, &complaints, time, looped);
             failed.fetch_add(u64::from(!complaints.is_empty()), Ordering::Relaxed);
-            if let Some(looped) = looped {
+            let mut time_shown = format!("    {:.2} s", time.as_secs_f64());
+            let wrong: Vec<String> = complaints
+                .iter()
+                .map(|complaint| format!("\n    WRONG: {complaint}"))
+                .collect();
+            let shown = mix.to_string();
+            if mix.cut.is_none() && !arguments.untimed {
+                let looped = loops::time(&mix);
+                let by_loops = looped.map_or_else(
+                    || "not at all".to_owned(),
+                    |time| format!("{:.2} s", time.as_secs_f64()),
+                );
+                time_shown = format!("{time_shown}, by loops {by_loops}");
                 timed.lock().expect("no mix panicked").push(Timed {
                     mix,
                     delivery: time,
                     looped,
                 });
             }
+            println!("{shown}\n{time_shown}{}", wrong.concat());
         }
     };
     thread::scope(|scope| {
@@ -182,18 +194,6 @@ fn figures(progress: &Progress) -> String {
         "{} delivered, {} waiting, {} in flight, {} read ahead, {} calls{pace}",
         now.delivered, now.waiting, now.in_flight, now.read_ahead, now.calls
     )
-}
-
-fn print(mix: &Mix, complaints: &[String], time: Duration, looped: Option<Option<Duration>>) {
-    let looped = match looped {
-        None => String::new(),
-        Some(None) => ", by loops not at all".to_owned(),
-        Some(Some(time)) => format!(", by loops {:.2} s", time.as_secs_f64()),
-    };
-    println!("{mix}\n    {:.2} s{looped}", time.as_secs_f64());
-    for complaint in complaints {
-        println!("    WRONG: {complaint}");
-    }
 }
 
 /// Runs a mix again, alone, and keeps the medians.

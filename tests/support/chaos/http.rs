@@ -36,14 +36,13 @@ impl Head {
             let before = line.split_once(':').map(|(before, _)| before);
             !line.is_empty() && !before.is_some_and(|before| before.eq_ignore_ascii_case(name))
         };
-        let mut lines: String = self
+        let lines: String = self
             .0
             .lines()
             .filter(is_other)
             .flat_map(|line| [line, "\r\n"])
             .collect();
-        lines.push_str(&format!("{name}: {value}\r\n\r\n"));
-        Self(lines)
+        Self(format!("{lines}{name}: {value}\r\n\r\n"))
     }
 }
 

@@ -62,6 +62,7 @@ pub(crate) enum Cut {
 }
 
 /// One case.
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn by itself")]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mix {
     pub(crate) seed: u64,
@@ -128,7 +129,7 @@ impl Mix {
             lanes,
             concurrency: 1 << random.random_range(0..=6),
             threads: random.random(),
-            asks: random.random(),
+            asks: random.random::<bool>() && service == Service::Table,
             attempt_timeout,
             strict_order: service == Service::Fifo && random.random_bool(0.3),
             last_write_wins: service == Service::Table && has_lanes && way == Way::Batch && random.random_bool(0.3),
