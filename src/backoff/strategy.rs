@@ -36,12 +36,12 @@ use super::{Pace, Retry};
 /// It applies to [`Pace`] and [`KeyPace`](super::KeyPace) as well.
 ///
 /// - **Shared.** [`DeliveryOptions`](crate::DeliveryOptions) own the strategy, and their clones share it. The methods are
-/// called from the tasks of all deliveries with these options, on any thread and several at once.
+///   called from the tasks of all deliveries with these options, on any thread and several at once.
 /// - **Immediate.** A method blocks the delivery that calls it, and often all others. It does no I/O, does not wait, and
-/// calls neither a delivery nor [`reset_backoff`](crate::DeliveryOptions::reset_backoff).
+///   calls neither a delivery nor [`reset_backoff`](crate::DeliveryOptions::reset_backoff).
 /// - **No clock.** It uses the times in its arguments. They are tokio's, so a strategy follows a paused clock.
 /// - **A panic** is caught. The strategy is not called again, and every delivery that shares it ends: undelivered entries
-/// are handed back as [`Cause::Stopped`](crate::Cause::Stopped), with the message of the panic as the source of the fault.
+///   are handed back as [`Cause::Stopped`](crate::Cause::Stopped), with the message of the panic as the source of the fault.
 pub trait BackoffStrategy: Send + Sync + 'static {
     /// How long an entry waits before it is sent again; zero: until the next call may leave.
     ///

@@ -246,8 +246,8 @@ impl<T: BatchTarget> Delivery<T> {
     /// Delivers every entry of a stream that may fail, or hands it back.
     ///
     /// As [`deliver_stream`](Self::deliver_stream). The first error ends the stream; entries before it are delivered. The
-    /// error may be of any type that converts into a boxed one: an error type of your own, `anyhow::Error`, `Box<dyn Error
-    /// + Send + Sync>`.
+    /// error may be of any type that converts into a boxed one: an error type of your own, `anyhow::Error`, or
+    /// `Box<dyn Error + Send + Sync>`.
     ///
     /// # Errors
     /// When any entry was not delivered, or the stream failed: then the error has a

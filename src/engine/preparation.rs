@@ -39,19 +39,17 @@ where
         let limits = guarded("the target's `limits`", || target.limits())?;
         let preparing = AssertUnwindSafe(target.prepare()).catch_unwind();
         let fault = || guarded("the target's `preparation_fault`", || target.preparation_fault()).ok()?;
-        match timeout(patience, watch.over(options, fault, preparing)).await {
-            Ok(Err(panic)) => Err(panicked("the target's `prepare`", &*panic)),
-            // If the preparation timed out, the answer to the first call tells what is wrong.
-            Ok(Ok(())) | Err(_) => {
-                let strategy = &options.gate.strategy;
-                if strategy.counts_units()
-                    && let Some(units) = guarded("the target's `throughput`", || target.throughput())?
-                {
-                    strategy.expect_throughput(units);
-                }
-                Ok(limits)
-            }
+        // If the preparation timed out, the answer to the first call tells what is wrong.
+        if let Ok(Err(panic)) = timeout(patience, watch.over(options, fault, preparing)).await {
+            return Err(panicked("the target's `prepare`", &*panic));
         }
+        let strategy = &options.gate.strategy;
+        if strategy.counts_units()
+            && let Some(units) = guarded("the target's `throughput`", || target.throughput())?
+        {
+            strategy.expect_throughput(units);
+        }
+        Ok(limits)
     };
     tokio::select! {
         biased;

@@ -76,47 +76,6 @@ impl Instruments {
             builder.set_description(what).build()
         };
         let paces: Arc<Paces> = Arc::default();
-        let gauge = |name: &'static str,
-                     unit: &'static str,
-                     what: &'static str,
-                     read: fn(&PaceSnapshot) -> Option<f64>,
-                     merged: fn(f64, f64) -> f64| {
-            let paces = Arc::clone(&paces);
-            let report = move |measure: &dyn AsyncMeasure<Value = f64>| paces.report(measure, read, merged);
-            let builder = meter.create_gauge(name, report).set_units(unit);
-            builder.set_description(what).build()
-        };
-        let sum: fn(f64, f64) -> f64 = |a, b| a + b;
-        let gauges = [
-            gauge(
-                "aws_batch_delivery.pace.capacity",
-                "{entry}/s",
-                "What the service can take as measured, in entries, or in write units where these are counted",
-                |pace| pace.capacity,
-                sum,
-            ),
-            gauge(
-                "aws_batch_delivery.pace.rate",
-                "{entry}/s",
-                "What may leave now, in the unit of the capacity",
-                |pace| pace.rate,
-                sum,
-            ),
-            gauge(
-                "aws_batch_delivery.pace.loss",
-                "1",
-                "The share of entries that the service rejects whatever the pace",
-                |pace| Some(pace.loss),
-                f64::max,
-            ),
-            gauge(
-                "aws_batch_delivery.pace.hot_keys",
-                "{key}",
-                "Partition keys that have a pace of their own",
-                |pace| u32::try_from(pace.hot_keys).ok().map(f64::from),
-                sum,
-            ),
-        ];
         let states = Arc::clone(&paces);
         let report = move |measure: &dyn AsyncMeasure<Value = i64>| states.report_states(measure);
         let states = meter.create_async_up_down_counter("aws_batch_delivery.pace.state", report);
@@ -162,7 +121,7 @@ impl Instruments {
                 "aws_batch_delivery.call.duration",
                 "From the time that a call leaves to its answer",
             ),
-            gauges,
+            gauges: gauges(meter, &paces),
             states: states
                 .set_units("{pace}")
                 .set_description("Paces in this state")
@@ -170,6 +129,51 @@ impl Instruments {
             paces,
         }
     }
+}
+
+/// What the paces come to, whenever the provider asks.
+fn gauges(meter: &Meter, paces: &Arc<Paces>) -> [Arc<dyn AsyncMeasure<Value = f64>>; 4] {
+    let gauge = |name: &'static str,
+                 unit: &'static str,
+                 what: &'static str,
+                 read: fn(&PaceSnapshot) -> Option<f64>,
+                 merged: fn(f64, f64) -> f64| {
+        let paces = Arc::clone(paces);
+        let report = move |measure: &dyn AsyncMeasure<Value = f64>| paces.report(measure, read, merged);
+        let builder = meter.create_gauge(name, report).set_units(unit);
+        builder.set_description(what).build()
+    };
+    let sum: fn(f64, f64) -> f64 = |a, b| a + b;
+    [
+        gauge(
+            "aws_batch_delivery.pace.capacity",
+            "{entry}/s",
+            "What the service can take as measured, in entries, or in write units where these are counted",
+            |pace| pace.capacity,
+            sum,
+        ),
+        gauge(
+            "aws_batch_delivery.pace.rate",
+            "{entry}/s",
+            "What may leave now, in the unit of the capacity",
+            |pace| pace.rate,
+            sum,
+        ),
+        gauge(
+            "aws_batch_delivery.pace.loss",
+            "1",
+            "The share of entries that the service rejects whatever the pace",
+            |pace| Some(pace.loss),
+            f64::max,
+        ),
+        gauge(
+            "aws_batch_delivery.pace.hot_keys",
+            "{key}",
+            "Partition keys that have a pace of their own",
+            |pace| u32::try_from(pace.hot_keys).ok().map(f64::from),
+            sum,
+        ),
+    ]
 }
 
 impl Drop for Instruments {

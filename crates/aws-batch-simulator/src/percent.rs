@@ -6,18 +6,13 @@ pub(crate) fn decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
         let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits
-            .filter(|_| *first == b'%')
-            .map(|digits| u8::from_str_radix(digits, 16))
-        {
-            Some(Ok(byte)) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
+        let digits = digits.filter(|_| *first == b'%');
+        if let Some(Ok(byte)) = digits.map(|digits| u8::from_str_radix(digits, 16)) {
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()

@@ -27,13 +27,13 @@ use super::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter, growth};
 ///
 /// - The answers are evaluated in windows of 40 answers or 2 s, by the share of their entries that was rejected.
 /// - A share of more than a tenth lengthens the interval by half, as soon as the window has enough rejections for it. The
-/// first time sets it to the initial interval. Calls that left before the last increase do not count, so a throttled
-/// service that rejects the calls of all workers at once lengthens it once.
+///   first time sets it to the initial interval. Calls that left before the last increase do not count, so a throttled
+///   service that rejects the calls of all workers at once lengthens it once.
 /// - Any smaller share shortens it by a tenth; in a row by twice and then four times as many tenths. An interval below the
-/// initial one becomes none.
+///   initial one becomes none.
 /// - The share that is still rejected right after an increase does not depend on the pace. From then on such a share, up to
-/// 40%, is tolerated in addition to the tenth, until the next increase measures it again. So calls that are throttled at
-/// random do not stall a delivery.
+///   40%, is tolerated in addition to the tenth, until the next increase measures it again. So calls that are throttled at
+///   random do not stall a delivery.
 ///
 /// Entries count as rejected when they were throttled, or when a whole call failed for a temporary reason. Refused entries
 /// and calls that could not be made tell nothing about the pace.

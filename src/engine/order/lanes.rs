@@ -121,13 +121,13 @@ impl<E> Lanes<E> {
         let Some(state) = state.filter(|state| state.held.len() > 0) else {
             return Vec::new();
         };
-        let superseded = state.held.take_if(|older| supersedes(newer, &older.entry));
-        self.held -= superseded.len();
-        self.bytes -= superseded.iter().map(|older| older.state.weight).sum::<usize>();
+        let dropped = state.held.take_if(|older| supersedes(newer, &older.entry));
+        self.held -= dropped.len();
+        self.bytes -= dropped.iter().map(|older| older.state.weight).sum::<usize>();
         if state.is_open && lane.is_some_and(Lane::shares_calls) {
-            self.joinable -= superseded.len();
+            self.joinable -= dropped.len();
         }
-        superseded
+        dropped
     }
 
     /// Whether a held entry supersedes `older`, which is out.

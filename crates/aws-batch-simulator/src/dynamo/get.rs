@@ -52,7 +52,7 @@ impl Table {
 
 /// The keys of a call to one table, and how it is to read them.
 struct Keys {
-    keys: Vec<Value>,
+    of_items: Vec<Value>,
     is_consistent: bool,
     /// Attributes that come back, where these are not all.
     attributes: Option<BTreeSet<String>>,
@@ -90,16 +90,16 @@ pub(super) fn get(simulator: &Inner, body: &mut Value) -> Outcome {
         strike,
     ) in parts.into_iter().zip(strikes)
     {
-        let found: Vec<Option<Value>> = keys.keys.iter().map(|key| table.item(key)).collect();
+        let found: Vec<Option<Value>> = keys.of_items.iter().map(|key| table.item(key)).collect();
         let tolls: Vec<Toll> = keys
-            .keys
+            .of_items
             .iter()
             .zip(&found)
             .map(|(key, item)| keys.toll(&table, key, item.as_ref()))
             .collect();
         let passages = table.reads().sift(Instant::now(), &strike, &tolls);
         let (mut items, mut left, mut units) = (Vec::new(), Vec::new(), 0.0);
-        for (((key, item), toll), passage) in keys.keys.iter().zip(found).zip(&tolls).zip(&passages) {
+        for (((key, item), toll), passage) in keys.of_items.iter().zip(found).zip(&tolls).zip(&passages) {
             let size = item.as_ref().map_or(0, size);
             if *passage != Passage::Passed || bytes + size > LARGEST_ANSWER {
                 left.push(key.clone());
@@ -118,10 +118,10 @@ pub(super) fn get(simulator: &Inner, body: &mut Value) -> Outcome {
         consumed.push(json!({"TableName": name, "CapacityUnits": units}));
         responses.insert(name, Value::Array(items));
     }
-    if processed == 0 {
-        if let Some(table) = tables.first() {
-            return exceeded(table).into();
-        }
+    if processed == 0
+        && let Some(table) = tables.first()
+    {
+        return exceeded(table).into();
     }
     let mut answer = json!({"Responses": responses, "UnprocessedKeys": unprocessed});
     if let Some("TOTAL" | "INDEXES") = body["ReturnConsumedCapacity"].as_str() {
@@ -154,7 +154,7 @@ fn checked(parts: Vec<Part<Value>>) -> Result<Vec<Part<Keys>>, Refusal> {
                      writes: body,
                  }| {
         let keys = keys(&table, body)?;
-        count += keys.keys.len();
+        count += keys.of_items.len();
         if count > MOST_KEYS {
             return Err(invalid("Too many items requested for the BatchGetItem call"));
         }
@@ -188,7 +188,7 @@ fn keys(table: &Table, mut body: Value) -> Result<Keys, Refusal> {
     };
     more.remove("Keys");
     Ok(Keys {
-        keys,
+        of_items: keys,
         is_consistent: more.get("ConsistentRead") == Some(&Value::Bool(true)),
         attributes,
         more,
@@ -202,9 +202,10 @@ fn attributes(body: &Value) -> Result<Option<BTreeSet<String>>, Refusal> {
     };
     let name = |part: &str| {
         let part = part.trim();
-        let name = match part.starts_with('#') {
-            true => body["ExpressionAttributeNames"][part].as_str(),
-            false => Some(part).filter(|part| !part.contains(['.', '[']) && !part.is_empty()),
+        let name = if part.starts_with('#') {
+            body["ExpressionAttributeNames"][part].as_str()
+        } else {
+            Some(part).filter(|part| !part.contains(['.', '[']) && !part.is_empty())
         };
         let words = "Invalid ProjectionExpression: the simulator knows names of attributes at the top of an item";
         name.map(str::to_owned).ok_or_else(|| invalid(words))

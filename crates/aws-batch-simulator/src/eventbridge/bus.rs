@@ -64,11 +64,12 @@ impl EventBus {
 
 impl EventBus {
     pub(crate) fn new(name: &str, options: EventBusOptions, seed: u64) -> Self {
-        let shard = Shard::new(options.capacity, Capacity::unlimited());
+        let EventBusOptions { capacity, is_forgetful } = options;
+        let shard = Shard::new(capacity, Capacity::unlimited());
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
-                intake: Intake::new(vec![shard], options.is_forgetful, seed),
+                intake: Intake::new(vec![shard], is_forgetful, seed),
             }),
         }
     }

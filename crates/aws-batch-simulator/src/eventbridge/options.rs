@@ -7,7 +7,7 @@ use crate::bucket::Capacity;
 /// # Default
 /// - capacity: unlimited
 /// - events are kept
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct EventBusOptions {
     pub(super) capacity: Capacity,
     pub(super) is_forgetful: bool,

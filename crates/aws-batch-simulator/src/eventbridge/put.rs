@@ -26,7 +26,9 @@ pub(super) fn put(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Out
     let events = match check(events) {
         Ok(events) => events,
         Err(refusal) => {
-            parts.iter().for_each(|part| part.bus.intake().refused());
+            for part in &parts {
+                part.bus.intake().refused();
+            }
             return refusal.into();
         }
     };

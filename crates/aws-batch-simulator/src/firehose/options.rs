@@ -7,7 +7,7 @@ use crate::bucket::Capacity;
 /// # Default
 /// - capacity: unlimited
 /// - records are kept
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct DeliveryStreamOptions {
     pub(super) records: Capacity,
     pub(super) bytes: Capacity,

@@ -48,11 +48,16 @@ impl DeliveryStream {
 
 impl DeliveryStream {
     pub(crate) fn new(name: &str, options: DeliveryStreamOptions, seed: u64) -> Self {
-        let shard = Shard::new(options.records, options.bytes);
+        let DeliveryStreamOptions {
+            records,
+            bytes,
+            is_forgetful,
+        } = options;
+        let shard = Shard::new(records, bytes);
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
-                intake: Intake::new(vec![shard], options.is_forgetful, seed),
+                intake: Intake::new(vec![shard], is_forgetful, seed),
             }),
         }
     }

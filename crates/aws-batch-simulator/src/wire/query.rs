@@ -99,7 +99,9 @@ pub(super) fn error(refusal: &Refusal, request_id: &str) -> String {
 /// Writes an element. A list is as many elements of its name.
 fn write(xml: &mut String, name: &str, value: &Value) {
     if let Value::Array(values) = value {
-        values.iter().for_each(|value| write(xml, name, value));
+        for value in values {
+            write(xml, name, value);
+        }
         return;
     }
     xml.extend(["<", name, ">"]);
