@@ -57,5 +57,5 @@ pub(crate) fn options() -> DeliveryOptions {
         .retries(RETRIES)
         .concurrency(3)
         .attempt_timeout(Duration::from_secs(1))
-        .give_up_after(Duration::from_secs(60))
+        .give_up_after(Duration::from_mins(1))
 }

@@ -163,7 +163,7 @@ async fn messages_are_hidden_for_as_long_as_was_said_last() {
     let queue = simulator.queue("orders", QueueOptions::default());
     let handles = received(&simulator, &queue.url(), 25).await;
     // Each is hidden for a while and then visible; in the other order none would be visible.
-    let timeouts = [Duration::from_secs(3_600), Duration::ZERO];
+    let timeouts = [Duration::from_hours(1), Duration::ZERO];
     let changes = timeouts.map(|timeout| handles.iter().map(move |handle| VisibilityChange::new(handle, timeout)));
     let client = simulator.sqs_client();
     let options = DeliveryOptions::default();

@@ -131,7 +131,7 @@ async fn events_and_calls_are_throttled() {
         let journal = bus.journal();
         let told: Vec<_> = journal[journal.len() - 2..]
             .iter()
-            .map(|record| record.acknowledgement())
+            .map(aws_batch_simulator::Record::acknowledgement)
             .collect();
         assert_eq!(
             told,

@@ -194,7 +194,7 @@ impl Object {
                 let content = content.map_err(|error| error.to_string())?;
                 Ok(Some((etag, content)))
             }
-            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => Ok(None),
+            Err(error) if error.as_service_error().is_some_and(aws_sdk_s3::operation::get_object::GetObjectError::is_no_such_key) => Ok(None),
             Err(error) => Err(connect::words(&error)),
         }
     }
