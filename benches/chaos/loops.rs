@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::WriteRequest;
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_sdk_sqs::types::{BatchResultErrorEntry, SendMessageBatchRequestEntry};
 use backon::{Backoff, BackoffBuilder, ExponentialBuilder, RetryableWithContext};
 use futures::{StreamExt, stream};
 use tokio::time::{Instant, timeout};
@@ -155,7 +155,7 @@ async fn send(client: &aws_sdk_sqs::Client, url: &str, chunk: Vec<SendMessageBat
         let call = client.send_message_batch().queue_url(url);
         match call.set_entries(Some(pending.clone())).send().await {
             Ok(answer) => {
-                let failed: HashSet<&str> = answer.failed().iter().map(|failure| failure.id()).collect();
+                let failed: HashSet<&str> = answer.failed().iter().map(BatchResultErrorEntry::id).collect();
                 let rest: Vec<_> = pending
                     .into_iter()
                     .filter(|message| failed.contains(message.id()))

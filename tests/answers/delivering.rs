@@ -9,7 +9,7 @@ use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 const RETRIES: u32 = 3;
 
 /// Delivers all entries. Each ends once: delivered, or handed back as it was. `same` tells whether an entry is the one at a place.
-pub(crate) fn conserves<T, E>(delivery: &Delivery<T>, entries: Vec<E>, same: impl Fn(&E, &E) -> bool)
+pub(crate) fn conserves<T, E>(delivery: &Delivery<T>, entries: &[E], same: impl Fn(&E, &E) -> bool)
 where
     T: BatchTarget<Entry = E>,
     E: Clone + Send + Sync + 'static,
@@ -22,7 +22,7 @@ where
     let count = entries.len() as u64;
     let delivered = runtime.block_on(async {
         let limit = Duration::from_hours(24);
-        tokio::time::timeout(limit, delivery.deliver(entries.clone())).await
+        tokio::time::timeout(limit, delivery.deliver(entries.to_vec())).await
     });
     let (report, undelivered) = match delivered.expect("a delivery ends") {
         Ok(report) => (report, Vec::new()),

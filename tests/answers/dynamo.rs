@@ -14,12 +14,12 @@ use crate::service::{Service, Speaks};
 /// Some writes to a table that answers as the bytes say.
 pub(crate) fn answers(data: &[u8]) {
     let mut bytes = Bytes(data);
-    let writes = (0..bytes.next() % 60).map(|number| write(number, &mut bytes)).collect();
+    let writes: Vec<_> = (0..bytes.next() % 60).map(|number| write(number, &mut bytes)).collect();
     let has_key = !bytes.one_in(4);
     let service = Service::saying(bytes.0, Dynamo);
     let delivery = Delivery::to_dynamo(client(&service), "orders").options(options());
     let delivery = if has_key { delivery.key("id") } else { delivery };
-    conserves(&delivery, writes, |one, other| one == other);
+    conserves(&delivery, &writes, |one, other| one == other);
 }
 
 pub(crate) fn client(service: &Service) -> Client {

@@ -23,10 +23,10 @@ pub(crate) fn answers(data: &[u8]) {
             .build()
             .expect("it has data and a key")
     });
-    let records = records.collect();
+    let records: Vec<_> = records.collect();
     let service = Service::saying(bytes.0, Kinesis);
     let delivery = Delivery::to_kinesis(client(&service), "orders").options(options());
-    conserves(&delivery, records, |one, other| one == other);
+    conserves(&delivery, &records, |one, other| one == other);
 }
 
 fn client(service: &Service) -> Client {

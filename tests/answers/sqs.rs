@@ -16,7 +16,7 @@ use crate::service::{Service, Speaks};
 pub(crate) fn answers(data: &[u8]) {
     let mut bytes = Bytes(data);
     let is_fifo = bytes.one_in(2);
-    let messages = (0..bytes.next() % 40)
+    let messages: Vec<_> = (0..bytes.next() % 40)
         .map(|number| message(number, is_fifo, &mut bytes))
         .collect();
     let service = Service::saying(bytes.0, Sqs);
@@ -26,7 +26,7 @@ pub(crate) fn answers(data: &[u8]) {
     );
     let delivery = Delivery::to_sqs(client(&service), url).options(options());
     // The target may give a message of a FIFO queue its deduplication id.
-    conserves(&delivery, messages, |one, other| {
+    conserves(&delivery, &messages, |one, other| {
         (one.id(), one.message_body(), one.message_group_id())
             == (other.id(), other.message_body(), other.message_group_id())
     });

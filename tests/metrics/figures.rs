@@ -137,7 +137,6 @@ async fn calls_are_told_by_what_they_came_to() {
 }
 
 #[tokio::test(start_paused = true)]
-#[expect(clippy::float_cmp, reason = "the numbers are whole")]
 async fn a_delivery_that_is_dropped_leaves_nothing_in_flight() {
     meters();
     let (simulator, table) = with_table("dropped");

@@ -114,7 +114,7 @@ impl Meters {
 
     fn observes<V: Number>(
         &self,
-        builder: AsyncInstrumentBuilder<'_, Arc<dyn AsyncMeasure<Value = V>>, V>,
+        builder: &AsyncInstrumentBuilder<'_, Arc<dyn AsyncMeasure<Value = V>>, V>,
         kind: &'static str,
     ) -> Arc<dyn AsyncMeasure<Value = V>> {
         let kept = Arc::new(self.made(builder.get_name(), kind, builder.get_units().as_deref()));
@@ -141,7 +141,7 @@ impl ProvideInstrument for Meters {
         &self,
         builder: AsyncInstrumentBuilder<'_, Arc<dyn AsyncMeasure<Value = f64>>, f64>,
     ) -> Arc<dyn AsyncMeasure<Value = f64>> {
-        self.observes(builder, "gauge")
+        self.observes(&builder, "gauge")
     }
 
     fn create_up_down_counter(&self, builder: InstrumentBuilder<'_, Arc<dyn UpDownCounter>>) -> Arc<dyn UpDownCounter> {
@@ -152,7 +152,7 @@ impl ProvideInstrument for Meters {
         &self,
         builder: AsyncInstrumentBuilder<'_, Arc<dyn AsyncMeasure<Value = i64>>, i64>,
     ) -> Arc<dyn AsyncMeasure<Value = i64>> {
-        self.observes(builder, "up-down counter")
+        self.observes(&builder, "up-down counter")
     }
 
     fn create_monotonic_counter(
@@ -166,7 +166,7 @@ impl ProvideInstrument for Meters {
         &self,
         builder: AsyncInstrumentBuilder<'_, Arc<dyn AsyncMeasure<Value = u64>>, u64>,
     ) -> Arc<dyn AsyncMeasure<Value = u64>> {
-        self.observes(builder, "counter")
+        self.observes(&builder, "counter")
     }
 
     fn create_histogram(&self, builder: InstrumentBuilder<'_, Arc<dyn Histogram>>) -> Arc<dyn Histogram> {

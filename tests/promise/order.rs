@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::targets::sqs::{ENCODING, ENCODING_ATTRIBUTE, SqsQueue};
-use aws_batch_delivery::targets::{BatchTarget, Limits};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dynamo};
 use aws_batch_simulator::{Faults, InjectedFault, KeyType, Latency, Record, Simulator, TableOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};

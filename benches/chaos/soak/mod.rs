@@ -66,7 +66,9 @@ pub(crate) fn run(time: Duration, seed: u64) -> bool {
         time.as_secs_f64()
     );
     complaints.extend(memory::compare(&samples, WARM, GROWTH));
-    complaints.iter().for_each(|complaint| println!("WRONG: {complaint}"));
+    for complaint in &complaints {
+        println!("WRONG: {complaint}");
+    }
     complaints.is_empty()
 }
 
@@ -82,7 +84,7 @@ async fn soak(
         let (work, stop) = (Arc::clone(work), stop.clone());
         async move { work.run(stop).await }
     });
-    let sampler = sampler(started);
+    let sampling = sampler(started);
     let mut random = SmallRng::seed_from_u64(seed);
     // A clock that is ahead is put back the next time.
     let mut is_ahead = false;
@@ -104,7 +106,7 @@ async fn soak(
     }
     stop.cancel();
     running.await.expect("no worker panics");
-    let samples = sampler.stop().await;
+    let samples = sampling.stop().await;
     let complaints = work.compare().await;
     (samples, complaints)
 }

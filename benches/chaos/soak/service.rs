@@ -121,9 +121,9 @@ pub(crate) fn serve(seed: u64) {
             resource.set_faults(&proxy.faults, proxy.faults.rejected, proxy.faults.throttled);
         }
         println!("{port}");
-        resources
-            .iter()
-            .for_each(|resource| println!("{}", resource.destination()));
+        for resource in &resources {
+            println!("{}", resource.destination());
+        }
         let mut lines = lines();
         while let Some(line) = lines.recv().await {
             if line == "open" {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use aws_batch_simulator::{Record, Value};
 
 use super::ledger::{Contents, Fate};
-use super::load::{Entry, Load};
+use super::load::{Entry, Load, lane_on_wire};
 use super::mix::{Mix, Service};
 use super::proxy::Arrived;
 use super::witness::Attempt;
@@ -170,7 +170,7 @@ fn check_writes(load: &Load, seen: &Seen, tries: &[Vec<Try>]) -> Vec<String> {
     let stored: HashMap<usize, usize> = seen
         .stored
         .iter()
-        .map(|item| (load.lane_on_wire(item), load.number_on_wire(item)))
+        .map(|item| (lane_on_wire(item), load.number_on_wire(item)))
         .collect();
     for (lane, numbers) in load.lanes() {
         let is_accepted = |number: &&usize| tries[**number].iter().any(|attempt| attempt.is_accepted());

@@ -108,11 +108,6 @@ impl Load {
         }
     }
 
-    /// The lane of an item.
-    pub(crate) fn lane_on_wire(&self, item: &Value) -> usize {
-        lane_of_key(item["id"]["S"].as_str().expect("a key"))
-    }
-
     pub(crate) fn is_put(&self, number: usize) -> bool {
         self.entries[number].kind == Kind::Put
     }
@@ -120,6 +115,11 @@ impl Load {
     fn number_of_delete(&self, key: &str) -> usize {
         self.deletes[&lane_of_key(key)]
     }
+}
+
+/// The lane of an item.
+pub(crate) fn lane_on_wire(item: &Value) -> usize {
+    lane_of_key(item["id"]["S"].as_str().expect("a key"))
 }
 
 fn lane_of_key(key: &str) -> usize {

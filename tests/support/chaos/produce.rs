@@ -32,7 +32,9 @@ impl Run {
             let dropped = self.clone().dropped();
             async move {
                 dropped.await;
-                to_abort.iter().for_each(|(_, task)| task.abort());
+                for (_, task) in &to_abort {
+                    task.abort();
+                }
             }
         });
         while let Some(joined) = tasks.join_next().await {

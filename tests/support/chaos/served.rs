@@ -199,7 +199,7 @@ async fn begin_each(proxy: Proxy, resource: Resource, orders: sync::mpsc::Sender
         due.expect("the proxy is there");
         begin(&proxy, std::slice::from_ref(&resource), &orders, *outage, *lasting).await;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Begins an outage. Those of the simulator's own faults are over when this returns.

@@ -141,10 +141,10 @@ impl JournalObject {
             by: self.run.clone(),
             times: self.puts,
         };
-        let mut text = content::text(&self.identity, &self.settled).map_err(NotPut::failed)?;
-        content::add(&mut text, &written).map_err(NotPut::failed)?;
+        let mut text = content::text(&self.identity, &self.settled).map_err(|error| NotPut::failed(&error))?;
+        content::add(&mut text, &written).map_err(|error| NotPut::failed(&error))?;
         if has_ended {
-            content::add(&mut text, &Line::Ended).map_err(NotPut::failed)?;
+            content::add(&mut text, &Line::Ended).map_err(|error| NotPut::failed(&error))?;
         }
         let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text))?;
         self.etag = Some(etag);
@@ -194,7 +194,13 @@ impl Object {
                 let content = content.map_err(|error| error.to_string())?;
                 Ok(Some((etag, content)))
             }
-            Err(error) if error.as_service_error().is_some_and(aws_sdk_s3::operation::get_object::GetObjectError::is_no_such_key) => Ok(None),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(aws_sdk_s3::operation::get_object::GetObjectError::is_no_such_key) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(connect::words(&error)),
         }
     }
@@ -227,7 +233,7 @@ impl Object {
 }
 
 impl NotPut {
-    fn failed(error: serde_json::Error) -> Self {
+    fn failed(error: &serde_json::Error) -> Self {
         Self::Failed(error.to_string())
     }
 }

@@ -49,8 +49,12 @@ impl Services {
     }
 }
 
+fn joined(lines: impl Iterator<Item = String>) -> String {
+    lines.flat_map(|line| [line, "\n".to_owned()]).collect()
+}
+
 fn lines(count: usize) -> String {
-    (0..count).map(|number| format!("line {number}\n")).collect()
+    joined((0..count).map(|number| format!("line {number}")))
 }
 
 #[test]
@@ -127,10 +131,7 @@ fn messages_of_a_group_are_published_in_the_order_of_their_lines() {
         .script([InjectedFault::Unprocessed(3), InjectedFault::Unprocessed(3)]);
     let line =
         |number: usize| json!({"message": number.to_string(), "subject": "s", "group_id": format!("g{}", number % 7)});
-    folder.write(
-        "a.jsonl",
-        (0..200).map(|number| format!("{}\n", line(number))).collect::<String>(),
-    );
+    folder.write("a.jsonl", joined((0..200).map(|number| line(number).to_string())));
     folder
         .run(&services.put(&format!("--topic {TOPIC} --format json a.jsonl")))
         .expect(0, "200 delivered");
