@@ -6,9 +6,14 @@ use anyhow::Result;
 use aws_batch_delivery::{Delivery, Report};
 use aws_batch_simulator::{IndexOptions, KeyType, Latency, Simulator, TableOptions, Throughput};
 use serde::Serialize;
+use tokio::time::sleep;
 
 /// Write units a second that the table takes. The index takes half of them.
-const CAPACITY: f64 = 3_000.0;
+const CAPACITY: f64 = 400.0;
+
+/// How long the table is idle before the load. The capacity of that time is banked, so that several calls are in flight when
+/// the index has none left. Those of which nothing is accepted tell the reason.
+const IDLE: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
 struct Order {
@@ -16,8 +21,7 @@ struct Order {
     customer: String,
 }
 
-/// Loads so many orders into a simulated table whose index takes half of what the table takes. In the search for the capacity
-/// several calls are in flight when the index has none left, and those of which nothing is accepted tell the reason.
+/// Loads so many orders into a simulated table whose index takes half of what the table takes.
 ///
 /// # Errors
 /// When an order was not delivered.
@@ -27,6 +31,7 @@ pub async fn load(orders: u64) -> Result<Report> {
     let by_customer = IndexOptions::key("customer", KeyType::S).throughput(Throughput::provisioned(CAPACITY / 2.0));
     let options = TableOptions::key("id", KeyType::N).capacity(CAPACITY);
     simulator.table("orders", options.index("by_customer", by_customer));
+    sleep(IDLE).await;
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").put_items();
     let orders = (0..orders).map(|id| Order {
         id,
