@@ -65,7 +65,6 @@ pub enum Said {
 
 /// How the service answers a call.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum Reply {
     /// One statement for each entry, in the order of the call.
     Each {

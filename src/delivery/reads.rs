@@ -74,10 +74,13 @@ impl Delivery<DynamoReads> {
     ///
     /// # Panics
     /// When there is no current tokio runtime.
-    pub fn get_stream(
+    pub fn get_stream<S>(
         &self,
-        keys: impl Stream<Item = Attributes>,
-    ) -> impl Stream<Item = Result<Option<Attributes>, Undelivered<KeyRead>>> {
+        keys: S,
+    ) -> impl Stream<Item = Result<Option<Attributes>, Undelivered<KeyRead>>> + use<S>
+    where
+        S: Stream<Item = Attributes>,
+    {
         let producer = self.producer();
         let asked = keys.map(move |key| {
             let producer = producer.clone();

@@ -36,7 +36,6 @@ fn writing_client(service: Service) -> Client {
                 (200, json!({"UnprocessedItems": unprocessed}).to_string())
             }
             Reply::Whole(said) => of_the_call(said, "ProvisionedThroughputExceededException", "ValidationException"),
-            other => panic!("{other:?}"),
         }
     });
     Client::from_conf(config!(aws_sdk_dynamodb, wire))
@@ -100,7 +99,6 @@ fn reading_client(service: Service) -> Client {
                 )
             }
             Reply::Whole(said) => of_the_call(said, "ProvisionedThroughputExceededException", "ValidationException"),
-            other => panic!("{other:?}"),
         }
     });
     Client::from_conf(config!(aws_sdk_dynamodb, wire))

@@ -37,7 +37,6 @@ fn client(service: Service) -> Client {
                 )
             }
             Reply::Whole(said) => of_the_call(said, "ThrottlingException", "InvalidArgumentException"),
-            other => panic!("{other:?}"),
         }
     });
     Client::from_conf(config!(aws_sdk_firehose, wire))

@@ -33,7 +33,6 @@ fn client(service: Service) -> Client {
                 "ProvisionedThroughputExceededException",
                 "InvalidArgumentException",
             ),
-            other => panic!("{other:?}"),
         }
     });
     Client::from_conf(config!(aws_sdk_kinesis, wire))

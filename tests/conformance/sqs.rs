@@ -32,7 +32,6 @@ fn client(service: Service, member: &'static str) -> Client {
         match service.call(&numbers) {
             Reply::Each { said, strangers } => of_each(entries, &said, strangers),
             Reply::Whole(said) => of_the_call(said, "RequestThrottled", "InvalidParameterValue"),
-            other => panic!("{other:?}"),
         }
     });
     Client::from_conf(config!(aws_sdk_sqs, wire))

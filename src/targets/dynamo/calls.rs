@@ -10,11 +10,11 @@ use aws_sdk_dynamodb::operation::RequestId;
 use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemError, BatchGetItemOutput};
 use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
 use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
-use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity, WriteRequest};
+use aws_sdk_dynamodb::types::{ConsumedCapacity, KeysAndAttributes, ReturnConsumedCapacity, WriteRequest};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tracing::field::{Empty, display};
 
-use super::table::{consumed, short_name};
+use super::name::short_name;
 use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 
@@ -109,6 +109,14 @@ impl Calls {
         let request = pin!(call.customize().config_override(self.changes.clone()).send());
         in_span(request, &span, RequestId::request_id).await
     }
+}
+
+/// Units that a call consumed in all its tables; `None` if the answer does not tell.
+pub(super) fn consumed(capacity: &[ConsumedCapacity]) -> Option<f64> {
+    capacity
+        .iter()
+        .filter_map(ConsumedCapacity::capacity_units)
+        .reduce(|sum, units| sum + units)
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use std::fmt;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{ConsumedCapacity, WriteRequest};
+use aws_sdk_dynamodb::types::WriteRequest;
 
-use super::calls::Calls;
+use super::calls::{Calls, consumed};
 use super::describe::Description;
 use super::key::KeySchema;
+use super::name::{short_name, table_name};
 use super::size::item_size;
 use super::{body, check, correlate, describe, throttling};
 use crate::invalid::InvalidEntry;
@@ -205,32 +206,10 @@ impl BatchTarget for DynamoTable {
     }
 }
 
-/// The name of a table for the log, without the account id of an ARN.
-pub(super) fn short_name(table: &str) -> &str {
-    let last = table.rsplit_once('/').filter(|_| table.starts_with("arn:"));
-    last.map_or(table, |(_, name)| name)
-}
-
-/// The name of a table that may be given by its ARN, so that its writes keep their order with both spellings.
-pub(super) fn table_name(table: &str) -> &str {
-    match table.strip_prefix("arn:").and_then(|arn| arn.split_once(":table/")) {
-        Some((_, name)) => name,
-        None => table,
-    }
-}
-
 /// Whether a call may ask for the consumed capacity without exceeding the limit of its body.
 pub(super) fn has_room_to_ask<'a>(requests: impl Iterator<Item = &'a WriteRequest>, limits: &Limits) -> bool {
     let taken = requests.map(|request| body::taken(request, limits.bytes, limits.entries));
     taken.sum::<usize>() + body::ASKING <= limits.bytes
-}
-
-/// Units that a call consumed in all its tables; `None` if the answer does not tell.
-pub(super) fn consumed(capacity: &[ConsumedCapacity]) -> Option<f64> {
-    capacity
-        .iter()
-        .filter_map(ConsumedCapacity::capacity_units)
-        .reduce(|sum, units| sum + units)
 }
 
 impl fmt::Debug for DynamoTable {

@@ -8,8 +8,9 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
-use super::calls::Calls;
-use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, consumed, has_room_to_ask, short_name};
+use super::calls::{Calls, consumed};
+use super::name::short_name;
+use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, has_room_to_ask};
 use super::write::TableWrite;
 use super::{body, correlate, throttling};
 use crate::invalid::InvalidEntry;

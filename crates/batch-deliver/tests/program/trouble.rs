@@ -47,7 +47,7 @@ fn credentials_that_expire_are_waited_for_and_the_load_says_so() {
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let warning = said.find(|line| line.contains("ExpiredTokenException")).unwrap();
     assert!(
-        warning.contains("nothing is accepted: the delivery goes on trying"),
+        warning.contains("nothing is accepted: the delivery keeps trying"),
         "{warning}"
     );
     served.table.set_faults(Faults::none());
