@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_smithy_observability::{AttributeValue, Attributes};
+use aws_smithy_observability::Attributes;
 
+use super::attribute::set;
 use super::instruments::Instruments;
 use super::paces::Registration;
 use crate::backoff::Outcome;
@@ -145,10 +146,6 @@ impl Measured {
         }
         attributes
     }
-}
-
-pub(super) fn set(attributes: &mut Attributes, name: &'static str, value: &str) {
-    attributes.set(name, AttributeValue::String(value.to_owned()));
 }
 
 /// What the call came to.

@@ -60,6 +60,8 @@
 //! and the service's codes alone; a target of your own should take its codes from a fixed list.
 
 #[cfg(feature = "metrics")]
+mod attribute;
+#[cfg(feature = "metrics")]
 mod instruments;
 #[cfg(feature = "metrics")]
 mod measured;
