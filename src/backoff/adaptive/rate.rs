@@ -1,7 +1,5 @@
 //! What the service can take, and how much of it is spent.
 
-use std::time::Duration;
-
 use super::capacity::Capacity;
 use super::schedule::{Conditions, Schedule};
 use super::settings::Settings;
@@ -10,9 +8,6 @@ use super::token_balance::TokenBalance;
 /// Bounds of a pace in entries a second, so that no arithmetic leaves the numbers.
 const LOWEST: f64 = 0.1;
 const HIGHEST: f64 = 1e9;
-
-/// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
-const CALL_SECONDS: f64 = 0.25;
 
 /// The pace does not climb beyond so many times what was accepted lately: that finds out as well that more is accepted.
 const CLIMB: f64 = 2.0;
@@ -52,29 +47,12 @@ impl Rate {
         self.call = old.call;
     }
 
-    /// How long a call takes at the pace that the service can take.
-    pub(super) fn call_time(&self) -> Duration {
-        let call = |capacity| self.call_at(capacity) / capacity;
-        let seconds = self.capacity.rate().map_or(0.0, call);
-        Duration::try_from_secs_f64(seconds).unwrap_or_default()
-    }
-
-    /// Entries in a call at this pace.
-    fn call_at(&self, pace: f64) -> f64 {
-        self.call.min(Self::call_limit(pace).max(1.0))
-    }
-
-    /// Entries in a call at most, at this pace.
-    pub(super) fn call_limit(pace: f64) -> f64 {
-        pace * CALL_SECONDS
-    }
-
     /// What the schedule depends on, with round trips of this many seconds.
     pub(super) fn conditions(&self, trip: f64) -> Conditions {
         let capacity = self.capacity.rate().unwrap_or(1.0);
         Conditions {
             capacity,
-            call: self.call_at(capacity),
+            call: self.call,
             trip,
         }
     }
