@@ -9,6 +9,9 @@ use super::token_balance::TokenBalance;
 const LOWEST: f64 = 0.1;
 const HIGHEST: f64 = 1e9;
 
+/// A call carries at most what so many seconds bring, so that a very low estimate is soon put to the test.
+const CALL_SECONDS: f64 = 0.25;
+
 /// The pace does not climb beyond so many times what was accepted lately: that finds out as well that more is accepted.
 const CLIMB: f64 = 2.0;
 
@@ -47,12 +50,17 @@ impl Rate {
         self.call = old.call;
     }
 
+    /// Entries in a call at most, at this pace.
+    pub(super) fn call_at(&self, pace: f64) -> f64 {
+        self.call.min((pace * CALL_SECONDS).max(1.0))
+    }
+
     /// What the schedule depends on, with round trips of this many seconds.
     pub(super) fn conditions(&self, trip: f64) -> Conditions {
         let capacity = self.capacity.rate().unwrap_or(1.0);
         Conditions {
             capacity,
-            call: self.call,
+            call: self.call_at(capacity),
             trip,
         }
     }

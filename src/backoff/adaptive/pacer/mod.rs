@@ -129,7 +129,13 @@ impl Pacer {
             },
             Phase::Draining { until } => Err((*until - now).min(PATIENCE)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
-            Phase::Steady => self.rate.balance.wait(self.pace(now)).map_or(Ok(wanted), Err),
+            Phase::Steady => {
+                let pace = self.pace(now);
+                self.rate
+                    .balance
+                    .wait(pace)
+                    .map_or_else(|| Ok(self.rate.call_at(pace)), Err)
+            }
             Phase::Probing(probe) => {
                 let pace = self.rate.within_bounds(probe.pace());
                 self.rate.balance.wait(pace).map_or(Ok(probe.call()), Err)
