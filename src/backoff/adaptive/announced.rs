@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(calls(&mut search, 0.0, 0.01), 4);
         for (now, rejected) in [(0.01, 0.0), (0.012, 5.0)] {
             let answer = answer(now, rejected);
-            search.hear(&answer, answer.trial(false), 100.0, 0.01);
+            search.hear(&answer, answer.trial(false), 100.0, 0.01, false);
         }
         assert_eq!(search.admits_as_announced(25.0, 1.0), Err(f64::INFINITY));
         // What was in flight then is what the search goes on with.
@@ -102,7 +102,7 @@ mod tests {
     fn what_is_announced_later_than_the_first_answer_is_ignored() {
         let mut search = Search::new();
         let first = answer(0.01, 0.0);
-        search.hear(&first, first.trial(false), 25.0, 0.01);
+        search.hear(&first, first.trial(false), 25.0, 0.01, false);
         search.begin_at(10_000.0);
         assert_eq!(search.admits_as_announced(25.0, 1.0), Err(f64::INFINITY));
     }

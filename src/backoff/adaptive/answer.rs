@@ -6,7 +6,7 @@ use crate::backoff::Outcome;
 /// One answer. All times are in seconds, all counts in entries or, where the strategy counts units, in units.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answer {
-    /// When the call left, reached the service as far as can be told, and was answered.
+    /// When the call left, reached the service, which is taken to be half-way, and was answered.
     pub(super) sent_at: f64,
     pub(super) seen_at: f64,
     pub(super) now: f64,
@@ -32,10 +32,10 @@ pub(super) struct Trial {
 }
 
 impl Answer {
-    pub(super) fn new(outcome: &Outcome, sent_at: f64, seen_at: f64, now: f64) -> Self {
+    pub(super) fn new(outcome: &Outcome, sent_at: f64, now: f64) -> Self {
         Self {
             sent_at,
-            seen_at,
+            seen_at: f64::midpoint(sent_at, now),
             now,
             sent: reckoned(outcome.sent),
             accepted: reckoned(outcome.accepted),
@@ -48,6 +48,12 @@ impl Answer {
     /// Nothing of the call was accepted.
     pub(super) fn is_wholly_rejected(&self) -> bool {
         self.rejected > 0.0 && self.rejected >= self.sent
+    }
+
+    /// What was sent and rejected, of fresh entries and of retries.
+    pub(super) fn fresh_and_retries(&self) -> ((f64, f64), (f64, f64)) {
+        let fresh = (self.fresh, self.fresh_rejected);
+        (fresh, (self.sent - fresh.0, self.rejected - fresh.1))
     }
 
     /// What the answer says, by all its entries or by the fresh ones alone.

@@ -74,8 +74,7 @@ impl Flow {
         }
         let sent_at = self.clock.at(outcome.sent_at).min(now);
         self.round_trip.observe((now - sent_at).max(0.0));
-        let seen_at = self.round_trip.seen_at(sent_at, now);
-        let answer = Answer::new(outcome, sent_at, seen_at, now);
+        let answer = Answer::new(outcome, sent_at, now);
         self.recent.observe(now, answer.accepted, self.trip());
         if answer.accepted > 0.0 {
             self.accepted_at = now;

@@ -25,7 +25,7 @@
 //!   (Wald) at two paces one after the other: `probe`. Signals alone lower the estimate by 2% a second at most, since
 //!   rejections at random would pull it down for ever; a capacity that falls faster is found by a probe.
 //! - **Cooldown**: how long an entry rests before its retry: `cooldown`. Retries of keys that are seen once and fail while fresh
-//!   entries do not go as a group with a pace of its own: `retry_pace`.
+//!   entries do not go as a group with a pace of its own: `retry_group`.
 //! - **Hot keys**: a pacer for each partition key that is rejected far more often than all others: `hot_keys`.
 //!
 //! All states are entered in one place, `Pacer::enter`, which logs them.
@@ -50,7 +50,6 @@ mod rate;
 mod recent;
 mod retries;
 mod retry_group;
-mod retry_pace;
 mod round_trip;
 mod schedule;
 mod search;
@@ -246,14 +245,14 @@ impl Default for Adaptive {
 
 impl BackoffStrategy for Adaptive {
     fn delay(&self, retry: Retry) -> Duration {
-        let (loss, call, at_once) = {
+        let (is_by_chance, at_once) = {
             let pacer = self.lock();
-            (pacer.bad_luck(), pacer.call_time(), !pacer.holds_retries())
+            (pacer.rejects_by_chance(), !pacer.holds_retries())
         };
         if retry.number == 1 && at_once {
             return Duration::ZERO;
         }
-        cooldown::rest(retry, loss, call, &self.jitter)
+        cooldown::rest(retry, is_by_chance, &self.jitter)
     }
 
     fn pace(&self) -> Option<&dyn Pace> {

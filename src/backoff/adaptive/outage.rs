@@ -11,9 +11,6 @@ const SHORTEST_TRIPS: f64 = 2.0;
 /// The longest gap in seconds. The time to find out that the service is back is at most this much.
 const LONGEST: f64 = 1.0;
 
-/// An outage longer than this, in seconds, leaves a bucket of its own: what was accepted before says nothing any more.
-pub(super) const LONG: f64 = 1.5;
-
 /// A service that takes nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outage {
@@ -53,11 +50,6 @@ impl Outage {
     pub(super) fn since(&self) -> f64 {
         self.since
     }
-
-    /// How long it has lasted, in seconds.
-    pub(super) fn seconds(&self, now: f64) -> f64 {
-        now - self.since
-    }
 }
 
 #[cfg(test)]
@@ -77,7 +69,6 @@ mod tests {
             outage.departs(now);
             outage.rejected(now, &jitter);
         }
-        assert!((outage.seconds(now) - now).abs() < 1e-9);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! What the service can take, and how much of it is spent.
 
-use std::time::Duration;
-
 use super::capacity::Capacity;
 use super::schedule::{Conditions, Schedule};
 use super::settings::Settings;
@@ -52,21 +50,9 @@ impl Rate {
         self.call = old.call;
     }
 
-    /// How long a call takes at the pace that the service can take.
-    pub(super) fn call_time(&self) -> Duration {
-        let call = |capacity| self.call_at(capacity) / capacity;
-        let seconds = self.capacity.rate().map_or(0.0, call);
-        Duration::try_from_secs_f64(seconds).unwrap_or_default()
-    }
-
-    /// Entries in a call at this pace.
-    fn call_at(&self, pace: f64) -> f64 {
-        self.call.min(Self::call_limit(pace).max(1.0))
-    }
-
     /// Entries in a call at most, at this pace.
-    pub(super) fn call_limit(pace: f64) -> f64 {
-        pace * CALL_SECONDS
+    pub(super) fn call_at(&self, pace: f64) -> f64 {
+        self.call.min((pace * CALL_SECONDS).max(1.0))
     }
 
     /// What the schedule depends on, with round trips of this many seconds.

@@ -1,5 +1,8 @@
 //! Retries of entries that are rejected for reasons of their own: a group with a pace of its own.
 
+use super::answer::Answer;
+use super::retries::Retries;
+
 /// Entries a second at first.
 const FIRST: f64 = 10.0;
 
@@ -7,78 +10,54 @@ const FIRST: f64 = 10.0;
 const LEAST_SHARE: f64 = 0.004;
 const LEAST: f64 = 0.5;
 
-/// Entries that rest when it begins go freely for so long, in seconds: most of them are no part of it.
-const GRACE: f64 = 0.2;
+/// The highest pace, as a share of the capacity: the rest is for fresh entries, since retries go first.
+const MOST_SHARE: f64 = 0.5;
 
 /// By how much an accepted retry raises the pace, and a rejected one lowers it. They balance where one of seven is rejected.
-/// While none is, the pace leaves all bounds after the time in which twenty are sent at first.
 const RAISE: f64 = 1.05;
 const LOWER: f64 = 0.75;
 
 /// One call raises it at most by this.
 const MOST: f64 = 2.0;
 
-/// One burst of unused turns, in seconds.
+/// Unused turns are kept for so long, in seconds.
 const BURST: f64 = 0.1;
 
-/// The longest time until an entry asks again, in seconds: the pace may have risen.
+/// The longest time until an entry asks again, in seconds; the shortest is half of it. When none had to wait for so long, there
+/// is no group any more.
 const PATIENCE: f64 = 1.0;
 
 /// The golden ratio, without its whole part.
 const GOLDEN: f64 = 0.618_033_988_75;
 
-/// The group ends when its pace is this part of the capacity: it holds nothing up any more.
-const ENDS: f64 = 0.5;
+/// Retries are judged by calls of whose fresh entries at most this share was rejected.
+const FEW_REJECTED: f64 = 0.25;
 
-/// The paced group.
+/// Finds out whether retries are rejected for reasons of their own, and paces them by themselves as long as they are.
 #[derive(Debug, Default)]
 pub(super) struct RetryGroup {
+    retries: Retries,
     /// Entries a second; `None` as long as retries fare as all entries do.
     pace: Option<f64>,
-    begun_at: f64,
+    /// When an entry had to wait last.
+    held_at: f64,
     turns: f64,
     reckoned_at: f64,
-    /// Until when turns have been promised.
-    promised_until: f64,
-    /// Turns of entries that were rejected for the pace.
-    given: f64,
-    /// Spreads the others.
+    /// Spreads the moments at which entries ask again.
     spread: f64,
 }
 
 impl RetryGroup {
+    /// Retries are paced by themselves.
     pub(super) fn is_active(&self) -> bool {
         self.pace.is_some()
     }
 
-    pub(super) fn begin(&mut self, now: f64) {
-        *self = Self {
-            pace: Some(FIRST),
-            begun_at: now,
-            reckoned_at: now,
-            ..Self::default()
-        };
-    }
-
-    /// So many of the entries that were just rejected are no part of it: they ask next, and need not wait.
-    pub(super) fn give(&mut self, turns: f64) {
-        self.given = turns;
-    }
-
-    /// Whether there are such turns.
-    pub(super) fn gives(&self) -> bool {
-        self.given >= 1.0
-    }
-
-    /// How long an entry has to wait for its turn, in seconds.
+    /// How long an entry has to wait until it asks again for its turn, in seconds.
     pub(super) fn hold(&mut self, now: f64) -> f64 {
-        let Some(pace) = self.pace.filter(|_| now >= self.begun_at + GRACE) else {
+        let Some(pace) = self.pace else {
             return 0.0;
         };
-        if self.gives() {
-            self.given -= 1.0;
-            return 0.0;
-        }
         let earned = pace * (now - self.reckoned_at).max(0.0);
         self.turns = (self.turns + earned).min((pace * BURST).max(1.0));
         self.reckoned_at = now;
@@ -86,25 +65,34 @@ impl RetryGroup {
             self.turns -= 1.0;
             return 0.0;
         }
-        let turn = self.promised_until.max(now) + 1.0 / pace;
-        if turn <= now + PATIENCE {
-            self.promised_until = turn;
-            return turn - now;
-        }
+        self.held_at = now;
         // Not all at the same time: steps of the golden ratio are spread evenly.
         self.spread = (self.spread + GOLDEN).fract();
         PATIENCE * f64::midpoint(1.0, self.spread)
     }
 
-    /// Hears what became of retries.
-    pub(super) fn hear(&mut self, sent: f64, rejected: f64, capacity: f64) {
-        let Some(pace) = self.pace.filter(|_| sent > 0.0) else {
-            return;
-        };
-        let accepted = sent - rejected;
-        let factor = RAISE.powf(accepted).min(MOST) * LOWER.powf(rejected);
-        let pace = (pace * factor).max(LEAST.max(LEAST_SHARE * capacity));
-        self.pace = (pace < ENDS * capacity).then_some(pace);
+    /// Retries that are rejected while the fresh entries of the same calls are accepted have reasons of their own.
+    pub(super) fn hear(&mut self, answer: &Answer, capacity: f64) {
+        let (fresh, retries) = answer.fresh_and_retries();
+        self.retries.hear(fresh, retries);
+        match self.pace {
+            None if self.retries.are_at_fault() => self.begin(answer.now),
+            Some(_) if answer.now - self.held_at > PATIENCE => self.pace = None,
+            Some(pace) if fresh.1 <= FEW_REJECTED * fresh.0 => {
+                let factor = RAISE.powf(retries.0 - retries.1).min(MOST) * LOWER.powf(retries.1);
+                let least = LEAST.max(LEAST_SHARE * capacity);
+                self.pace = Some((pace * factor).min(MOST_SHARE * capacity).max(least));
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, now: f64) {
+        self.retries = Retries::default();
+        self.pace = Some(FIRST);
+        self.held_at = now;
+        self.turns = 0.0;
+        self.reckoned_at = now;
     }
 }
 
@@ -112,12 +100,36 @@ impl RetryGroup {
 mod tests {
     use super::*;
 
+    /// An answer at a moment: fresh entries and retries, and how many of each were rejected.
+    fn answer(now: f64, fresh: (f64, f64), retries: (f64, f64)) -> Answer {
+        let (sent, rejected) = (fresh.0 + retries.0, fresh.1 + retries.1);
+        Answer {
+            sent_at: now,
+            seen_at: now,
+            now,
+            sent,
+            accepted: sent - rejected,
+            rejected,
+            fresh: fresh.0,
+            fresh_rejected: fresh.1,
+        }
+    }
+
+    /// A group that has just begun, as retries are rejected and fresh entries are not.
+    fn begun() -> RetryGroup {
+        let mut group = RetryGroup::default();
+        while !group.is_active() {
+            group.hear(&answer(0.0, (25.0, 1.0), (2.0, 2.0)), 1000.0);
+        }
+        group
+    }
+
     /// Entries that go within so many seconds, of 200 that ask whenever they are told to.
-    fn turns(group: &mut RetryGroup, from: f64, seconds: f64) -> f64 {
-        let mut entries = vec![from; 200];
+    fn turns(group: &mut RetryGroup, seconds: f64) -> f64 {
+        let mut entries = vec![0.0; 200];
         let mut turns = 0.0;
         for tick in 0..1000 {
-            let now = from + seconds * f64::from(tick) / 1000.0;
+            let now = seconds * f64::from(tick) / 1000.0;
             for entry in entries.iter_mut().filter(|entry| **entry <= now) {
                 let hold = group.hold(now);
                 turns += f64::from(u8::from(hold <= 0.0));
@@ -128,70 +140,65 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_held_as_long_as_retries_fare_as_all_entries_do() {
+    fn no_entry_is_held_as_long_as_retries_fare_as_all_entries_do() {
         let mut group = RetryGroup::default();
-        group.hear(25.0, 25.0, 1000.0);
+        (0..100).for_each(|_| group.hear(&answer(0.0, (20.0, 10.0), (10.0, 5.0)), 1000.0));
         assert!(!group.is_active() && group.hold(1.0) <= 0.0);
     }
 
     #[test]
     fn however_many_wait_they_go_at_the_pace() {
-        let mut group = RetryGroup::default();
-        group.begin(0.0);
-        let turns = turns(&mut group, GRACE, 10.0);
-        assert!((90.0..=105.0).contains(&turns), "{turns}");
+        let turns = turns(&mut begun(), 10.0);
+        assert!((85.0..=105.0).contains(&turns), "{turns}");
     }
 
     #[test]
     fn a_group_that_is_always_rejected_asks_now_and_then() {
-        let mut group = RetryGroup::default();
-        group.begin(0.0);
-        (0..100).for_each(|_| group.hear(1.0, 1.0, 1000.0));
-        let turns = turns(&mut group, GRACE, 10.0);
-        assert!((38.0..=43.0).contains(&turns), "{turns}");
+        let mut group = begun();
+        (0..100).for_each(|_| group.hear(&answer(0.0, (25.0, 0.0), (1.0, 1.0)), 1000.0));
+        let turns = turns(&mut group, 10.0);
+        assert!((34.0..=43.0).contains(&turns), "{turns}");
     }
 
     #[test]
     fn the_pace_settles_above_what_the_group_is_given() {
-        let mut group = RetryGroup::default();
-        group.begin(0.0);
-        let mut entries = [GRACE; 200];
+        let mut group = begun();
+        let mut entries = [0.0; 200];
         let (mut sent, mut accepted) = (0.0, 0.0);
         for tick in 0..30_000 {
-            let now = GRACE + 0.01 * f64::from(tick);
+            let now = 0.01 * f64::from(tick);
             for entry in entries.iter_mut().filter(|entry| **entry <= now) {
                 let hold = group.hold(now);
                 if hold <= 0.0 {
                     let is_accepted = accepted + 1.0 <= 30.0 * (now + 0.1);
                     accepted += f64::from(u8::from(is_accepted));
                     sent += 1.0;
-                    group.hear(1.0, f64::from(u8::from(!is_accepted)), 1000.0);
+                    let rejected = f64::from(u8::from(!is_accepted));
+                    group.hear(&answer(now, (24.0, 0.0), (1.0, rejected)), 1000.0);
                 }
                 *entry = now + if hold > 0.0 { hold } else { 1.0 };
             }
         }
-        assert!(accepted > 0.9 * 9000.0 && sent < 1.3 * accepted, "{accepted} of {sent}");
+        assert!(
+            accepted > 0.85 * 9000.0 && sent < 1.35 * accepted,
+            "{accepted} of {sent}"
+        );
     }
 
     #[test]
-    fn it_ends_soon_after_its_entries_are_accepted_again() {
-        let mut group = RetryGroup::default();
-        group.begin(0.0);
-        (0..100).for_each(|_| group.hear(1.0, 1.0, 1000.0));
-        let retries = (0..100).take_while(|_| {
-            group.hear(1.0, 0.0, 1000.0);
-            group.is_active()
-        });
-        assert!((1..120).contains(&retries.count()));
+    fn it_takes_half_of_the_capacity_at_most_so_that_fresh_entries_go_on() {
+        let mut group = begun();
+        (0..1000).for_each(|_| group.hear(&answer(0.0, (24.0, 0.0), (1.0, 0.0)), 1000.0));
+        assert!(group.pace.is_some_and(|pace| (pace - 500.0).abs() < 1e-9));
     }
 
     #[test]
-    fn who_is_no_part_of_it_does_not_wait() {
-        let mut group = RetryGroup::default();
-        group.begin(0.0);
-        while group.hold(GRACE) <= 0.0 {}
-        group.give(3.0);
-        let free = (0..10).take_while(|_| group.hold(GRACE) <= 0.0);
-        assert_eq!(free.count(), 3);
+    fn it_ends_when_no_entry_has_had_to_wait_for_a_second() {
+        let mut group = begun();
+        while group.hold(0.9) <= 0.0 {}
+        group.hear(&answer(1.8, (25.0, 0.0), (0.0, 0.0)), 1000.0);
+        assert!(group.is_active(), "entries wait");
+        group.hear(&answer(2.0, (25.0, 0.0), (0.0, 0.0)), 1000.0);
+        assert!(!group.is_active());
     }
 }

@@ -15,17 +15,10 @@ const LONGEST: f64 = 4.0;
 const COST: f64 = 0.01;
 const THRIFTY: f64 = 2.5;
 
-/// A period brings at least so many calls.
-const CALLS: f64 = 8.0;
-
 /// The overspeed doubles in this time, in seconds, and in no fewer round trips: the answer to one step is known before the
 /// next.
 const DOUBLING: f64 = 0.2;
 const DOUBLING_TRIPS: f64 = 4.0;
-
-/// Beyond this overspeed it doubles so many times as fast: the estimate is of no use any more.
-const FAR: f64 = 0.5;
-const FASTER: f64 = 3.0;
 
 /// The shortest doubling that a short period can ask for, in seconds.
 const SHORTEST_DOUBLING: f64 = 0.05;
@@ -37,9 +30,6 @@ const CHANGED: f64 = 0.5;
 
 /// A pace below this part of the estimate should not be rejected.
 const LOW: f64 = 1.0;
-
-/// A pace below this part of the estimate is not rejected even if the estimate is a little too high.
-const VERY_LOW: f64 = 0.93;
 
 /// What the pace depends on besides the time.
 #[derive(Debug, Clone, Copy)]
@@ -84,11 +74,10 @@ impl Schedule {
 
     /// Starts over with the dip, after so many rejections.
     pub(super) fn cut(&mut self, now: f64, rejected: f64, conditions: &Conditions) {
-        let Conditions { capacity, call, trip } = *conditions;
+        let Conditions { capacity, trip, .. } = *conditions;
         self.longest = self.longest.max(FIRST_PERIOD_TRIPS * trip);
         let thrifty = (rejected / (COST * capacity)).min(THRIFTY);
-        let period = PERIOD.max(thrifty).max(CALLS * call / capacity);
-        self.period = period.min(LONGEST).min(self.longest);
+        self.period = PERIOD.max(thrifty).min(LONGEST).min(self.longest);
         self.longest = (2.0 * self.longest).min(LONGEST);
         self.cut_at = now;
     }
@@ -100,11 +89,6 @@ impl Schedule {
     /// Whether the pace was so far below the estimate then that nothing should have been rejected.
     pub(super) fn is_low(&self, at: f64) -> bool {
         at > self.cut_at && Self::factor((at - self.cut_at) / self.period) < LOW
-    }
-
-    /// Whether it was so even if the estimate is a little too high.
-    pub(super) fn is_very_low(&self, at: f64) -> bool {
-        at > self.cut_at && Self::factor((at - self.cut_at) / self.period) < VERY_LOW
     }
 
     /// The pace within the period, as a share of the estimate.
@@ -124,9 +108,7 @@ impl Schedule {
             .max(call / capacity)
             .min(self.period.max(SHORTEST_DOUBLING));
         let doublings = (since - self.period) / doubling;
-        let until_far = (FAR / OVER).log2();
-        let beyond = (doublings - until_far).max(0.0) * (FASTER - 1.0);
-        1.0 + OVER * (doublings + beyond).exp2()
+        1.0 + OVER * doublings.exp2()
     }
 }
 
@@ -188,7 +170,7 @@ mod tests {
     #[test]
     fn only_the_beginning_of_a_period_is_so_low_that_rejections_are_unexpected() {
         let schedule = after_cuts(20);
-        assert!(schedule.is_very_low(0.1) && schedule.is_low(0.4));
-        assert!(!schedule.is_very_low(0.5) && !schedule.is_low(0.7));
+        assert!(schedule.is_low(0.1) && schedule.is_low(0.4));
+        assert!(!schedule.is_low(0.7));
     }
 }

@@ -46,12 +46,6 @@ const MOST_USUAL: f64 = 0.6;
 const STUCK: f64 = 1000.0;
 const STUCK_SHARE: f64 = 0.05;
 
-/// A search with rejections ends after so many seconds at the latest.
-const LONGEST: f64 = 2.0;
-
-/// After so many seconds without an answer rejections have not gone on, and the service may have saved capacity meanwhile.
-const PAUSE: f64 = 0.5;
-
 /// How a search ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum End {
@@ -134,8 +128,6 @@ pub(super) struct Search {
     entries: Rise,
     sent: f64,
     accepted: f64,
-    answered_at: Option<f64>,
-    rejected_since: Option<f64>,
     /// Entries of the latest calls that each had some rejected while the window was not the limit.
     unused: f64,
 }
@@ -164,8 +156,6 @@ impl Search {
             entries: Rise::default(),
             sent: 0.0,
             accepted: 0.0,
-            answered_at: None,
-            rejected_since: None,
             unused: 0.0,
         }
     }
@@ -209,7 +199,7 @@ impl Search {
 
     /// Begins at a pace that the service announced, unless something was heard of it.
     pub(super) fn begin_at(&mut self, pace: f64) {
-        if self.announced.is_none() && self.answered_at.is_none() && !self.is_wary {
+        if self.announced.is_none() && self.sent <= 0.0 && !self.is_wary {
             self.announced = Some(Announced::new(pace));
         }
     }
@@ -226,8 +216,16 @@ impl Search {
         }
     }
 
-    /// Hears of a call that was answered while `in_flight` entries were on their way, and of which `trial` counts.
-    pub(super) fn hear(&mut self, answer: &Answer, trial: Trial, in_flight: f64, trip: f64) -> Option<End> {
+    /// Hears of a call that was answered while `in_flight` entries were on their way, and of which `trial` counts. The rejections
+    /// are `explained` where the same entries are rejected again and again.
+    pub(super) fn hear(
+        &mut self,
+        answer: &Answer,
+        trial: Trial,
+        in_flight: f64,
+        trip: f64,
+        explained: bool,
+    ) -> Option<End> {
         let Trial { sent, rejected, .. } = trial;
         if rejected > 0.0 && self.sent <= 0.0 && !self.is_wary {
             *self = Self::from(FEW);
@@ -242,14 +240,6 @@ impl Search {
         let is_used = in_flight >= self.window / 2.0;
         self.sent += sent;
         self.accepted += sent - rejected;
-        let has_paused = self.answered_at.is_some_and(|last| answer.now - last > PAUSE);
-        self.answered_at = Some(answer.now);
-        if has_paused {
-            self.rejected_since = None;
-        }
-        if rejected > 0.0 {
-            self.rejected_since.get_or_insert(answer.now);
-        }
         let of_calls = self.calls.hear(answer, trial.calls());
         if self.entries.hear(answer, trial.entries()) {
             return self.entries.knee();
@@ -257,7 +247,7 @@ impl Search {
         if of_calls {
             return self.calls.knee();
         }
-        if self.is_stuck(answer.now, trial, is_used || has_paused) {
+        if self.is_stuck(trial, is_used || explained) {
             return Some(End::Stuck);
         }
         // A window that is not used does not grow.
@@ -284,8 +274,8 @@ impl Search {
         self.calls.evidence > 0.0 || self.entries.evidence > 0.0
     }
 
-    /// Whether rejections go on while the search cannot go any faster, or for too long.
-    fn is_stuck(&mut self, now: f64, trial: Trial, is_limit: bool) -> bool {
+    /// Whether rejections go on while the search cannot go any faster.
+    fn is_stuck(&mut self, trial: Trial, is_limit: bool) -> bool {
         // A call of retries alone says nothing.
         if trial.sent > 0.0 {
             let is_partly_rejected = trial.rejected > 0.0 && !trial.is_whole();
@@ -295,9 +285,7 @@ impl Search {
                 0.0
             };
         }
-        let unused = self.unused >= STUCK;
-        let long = self.rejected_since.is_some_and(|since| now - since > LONGEST);
-        (unused || long) && self.loss() > STUCK_SHARE
+        self.unused >= STUCK && self.loss() > STUCK_SHARE
     }
 }
 
@@ -327,7 +315,7 @@ mod tests {
         for rejected in rejections {
             calls += 1;
             let answer = answer(0.0005 * reckoned(calls), rejected);
-            if let Some(end) = search.hear(&answer, answer.trial(false), 1000.0, 0.01) {
+            if let Some(end) = search.hear(&answer, answer.trial(false), 1000.0, 0.01, false) {
                 return (Some(end), calls);
             }
         }
@@ -362,7 +350,7 @@ mod tests {
             let mut search = Search::new();
             for call in 0..400 {
                 let answer = answer(0.0005 * f64::from(call), rejections(call));
-                search.hear(&answer, answer.trial(false), 1000.0, 0.01);
+                search.hear(&answer, answer.trial(false), 1000.0, 0.01, false);
             }
             let Suspicion { calls, entries } = search.suspicion();
             (calls, entries)
@@ -392,9 +380,18 @@ mod tests {
         for call in 0..200 {
             let answer = answer(0.001 * f64::from(call), 5.0);
             let in_flight = if call < 10 { 1000.0 } else { 1.0 };
-            end = end.or(search.hear(&answer, answer.trial(false), in_flight, 0.01));
+            end = end.or(search.hear(&answer, answer.trial(false), in_flight, 0.01, false));
         }
         assert_eq!(end, Some(End::Stuck));
+    }
+
+    #[test]
+    fn a_search_is_not_stuck_by_entries_that_are_rejected_again_and_again_while_others_pass() {
+        let mut search = Search::new();
+        for call in 0..2000 {
+            let answer = answer(0.001 * f64::from(call), 5.0);
+            assert_eq!(search.hear(&answer, answer.trial(false), 1.0, 0.01, true), None);
+        }
     }
 
     #[test]
@@ -403,10 +400,10 @@ mod tests {
         assert_eq!(search.admits(25.0, false, 0.0), Some(25.0));
         assert_eq!(search.admits(25.0, false, 25.0), None);
         let first = answer(0.01, 0.0);
-        assert_eq!(search.hear(&first, first.trial(false), 25.0, 0.01), None);
+        assert_eq!(search.hear(&first, first.trial(false), 25.0, 0.01, false), None);
         assert_eq!(search.admits(25.0, false, 25.0), Some(25.0));
         let unused = answer(0.02, 0.0);
-        assert_eq!(search.hear(&unused, unused.trial(false), 10.0, 0.01), None);
+        assert_eq!(search.hear(&unused, unused.trial(false), 10.0, 0.01, false), None);
         assert_eq!(search.admits(25.0, false, 50.0), None);
     }
 }

@@ -16,7 +16,8 @@ use super::count::{reckoned, whole};
 use super::flow::Flow;
 use super::phase::Phase;
 use super::rate::Rate;
-use super::retry_pace::RetryPace;
+use super::retries::Retries;
+use super::retry_group::RetryGroup;
 use super::search::{End, Search};
 use super::settings::Settings;
 use super::snapshot::{PaceReason, PaceSnapshot};
@@ -48,7 +49,7 @@ pub(super) struct Pacer {
     phase: Phase,
     reason: PaceReason,
     since: Option<Instant>,
-    retries: RetryPace,
+    retries: RetryGroup,
     /// Entries rejected since the last cut.
     rejected: f64,
 }
@@ -65,7 +66,7 @@ impl Pacer {
             phase: initial.map_or_else(|| Phase::Searching(Search::new()), |_| Phase::Steady),
             reason: initial.map_or(PaceReason::Start, |_| PaceReason::InitialRate),
             since: None,
-            retries: RetryPace::default(),
+            retries: RetryGroup::default(),
             rejected: 0.0,
         }
     }
@@ -95,37 +96,18 @@ impl Pacer {
         }
     }
 
-    /// The share of entries that are rejected by mere chance, so that some are rejected again and again.
-    pub(super) fn bad_luck(&self) -> f64 {
-        if !self.retries.are_unlucky() {
-            return 0.0;
-        }
-        // What is rejected on top of a known loss is rejected for the pace, which is no chance.
-        if self.loss.is_known() {
-            return self.loss.share();
-        }
-        match &self.phase {
+    /// Whether entries are rejected by mere chance, so that some are rejected again and again.
+    pub(super) fn rejects_by_chance(&self) -> bool {
+        let suspected = match &self.phase {
             Phase::Searching(search) => search.loss(),
             phase => phase.suspected(),
-        }
-    }
-
-    /// How long a call takes at the pace that the service can take.
-    pub(super) fn call_time(&self) -> Duration {
-        self.rate.call_time()
-    }
-
-    /// Entries in a call at most, at this pace.
-    fn call_limit(&self, pace: f64) -> f64 {
-        match &self.phase {
-            Phase::Probing(probe) => probe.call(),
-            _ => Rate::call_limit(pace),
-        }
+        };
+        !self.retries.is_active() && self.loss.share().max(suspected) > 0.0
     }
 
     /// Whether retries are held back until it is their turn.
     pub(super) fn holds_retries(&self) -> bool {
-        self.retries.holds()
+        self.retries.is_active()
     }
 
     /// How much longer a rejected entry rests.
@@ -159,12 +141,16 @@ impl Pacer {
             },
             Phase::Draining { until } => Err((*until - now).min(PATIENCE)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
-            Phase::Steady | Phase::Probing(_) => {
+            Phase::Steady => {
                 let pace = self.pace(now);
                 self.rate
                     .balance
                     .wait(pace)
-                    .map_or_else(|| Ok(self.call_limit(pace)), Err)
+                    .map_or_else(|| Ok(self.rate.call_at(pace)), Err)
+            }
+            Phase::Probing(probe) => {
+                let pace = self.rate.within_bounds(probe.pace());
+                self.rate.balance.wait(pace).map_or(Ok(probe.call()), Err)
             }
         };
         match limit {
@@ -213,7 +199,7 @@ impl Pacer {
         match &mut self.phase {
             Phase::Searching(search) => {
                 let trip = self.flow.trip();
-                match search.hear(answer, trial, in_flight, trip) {
+                match search.hear(answer, trial, in_flight, trip, self.retries.is_active()) {
                     None => {}
                     Some(End::Knee { from, until, accepted }) => self.end_search(from, until, accepted, answer.now),
                     Some(End::Stuck) => {
@@ -238,8 +224,7 @@ impl Pacer {
             }
             Phase::Outage(outage) => {
                 if answer.accepted > 0.0 {
-                    let seconds = outage.seconds(answer.now);
-                    self.recover(answer, seconds);
+                    self.recover(answer.now);
                 } else if answer.sent_at >= outage.since() {
                     outage.rejected(answer.now, jitter);
                 }
@@ -249,18 +234,16 @@ impl Pacer {
 
     fn hear_of_retries(&mut self, answer: &Answer) {
         let capacity = self.rate.capacity.rate().unwrap_or(0.0).max(self.flow.recent());
-        let begun = self.retries.hear(answer, self.loss.share(), capacity);
-        if let Some((sent, rejected)) = begun.filter(|_| !self.loss.is_known()) {
-            // Entries of hot keys that come fresh are rejected at any pace, too.
-            self.loss.set(false, sent, rejected);
-            self.review_at = answer.now + REVIEW;
-        }
+        self.retries.hear(answer, capacity);
     }
 
     /// Whether the retries of an answer say nothing of the capacity, as they may be rejected for reasons of their own.
     fn judges_fresh_alone(&self, answer: &Answer) -> bool {
         let is_probe = matches!(self.phase, Phase::Probing(_)) && answer.fresh > 0.0;
-        self.loss.is_known() || self.retries.is_active() || is_probe || RetryPace::are_singled_out(answer)
+        self.loss.is_known()
+            || self.retries.is_active()
+            || is_probe
+            || Retries::are_singled_out(answer.fresh_and_retries())
     }
 
     fn hear_steady(&mut self, answer: &Answer) {
@@ -269,7 +252,7 @@ impl Pacer {
         self.rejected += trial.rejected - self.loss.share() * trial.sent;
         if self.rate.schedule.is_low(answer.sent_at) {
             let was_known = self.loss.is_known();
-            suspicion = self.loss.below(trial, self.rate.schedule.is_very_low(answer.sent_at));
+            suspicion = self.loss.below(trial);
             if self.loss.is_known() && !was_known {
                 self.review_at = answer.now + REVIEW;
             }
@@ -325,9 +308,6 @@ impl Pacer {
             Phase::Steady | Phase::Probing(_) => self.pace(now),
             _ => self.rate.most(),
         };
-        let lost = self.rate.balance.earn(now, pace);
-        if matches!(self.phase, Phase::Steady) {
-            self.rate.capacity.add_unused(lost);
-        }
+        self.rate.balance.earn(now, pace);
     }
 }

@@ -2,9 +2,8 @@
 
 use tracing::info;
 
-use super::super::answer::Answer;
 use super::super::baseline_loss::Suspicion;
-use super::super::outage::{LONG, Outage};
+use super::super::outage::Outage;
 use super::super::phase::Phase;
 use super::super::probe::{Finding, Probe};
 use super::super::search::Search;
@@ -64,7 +63,6 @@ impl Pacer {
     }
 
     fn start_steady(&mut self, now: f64, reason: PaceReason) {
-        self.rate.capacity.forget_unused();
         self.rate.balance = TokenBalance::none(now);
         // The service has no capacity left: a call has to be paid for before it leaves.
         let call = self.rate.conditions(self.flow.trip()).call;
@@ -128,7 +126,7 @@ impl Pacer {
             Finding::Capacity => {
                 if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
-                    self.rate.capacity.guess(probe.fallen(capacity));
+                    self.rate.capacity.guess(probe.accepted_rate.min(capacity));
                     self.rate.capacity.forget_stretch();
                 }
                 self.rate.schedule.shorten();
@@ -138,7 +136,7 @@ impl Pacer {
     }
 
     /// The service takes entries again.
-    pub(super) fn recover(&mut self, answer: &Answer, seconds: f64) {
+    pub(super) fn recover(&mut self, now: f64) {
         if self.rate.capacity.rate().is_none() {
             self.enter(
                 Phase::Searching(Search::from(WINDOW_AFTER_OUTAGE)),
@@ -146,12 +144,10 @@ impl Pacer {
             );
             return;
         }
-        if seconds > LONG {
-            // What was accepted before the outage says nothing of the time after it.
-            self.rate.capacity.forget_stretch();
-        }
+        // What was accepted before the outage says nothing of the time after it.
+        self.rate.capacity.forget_stretch();
         self.rate.schedule.shorten();
-        self.start_steady(answer.now, PaceReason::Recovered);
+        self.start_steady(now, PaceReason::Recovered);
     }
 
     pub(super) fn start_outage(&mut self, now: f64) {
