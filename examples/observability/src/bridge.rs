@@ -3,7 +3,6 @@
 //! AWS has a bridge of its own, `aws-smithy-observability-otel`; its version 0.2.3 is for OpenTelemetry 0.26, for which there is no
 //! exporter to Prometheus. This file is for the current one, and may be copied.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -95,11 +94,11 @@ impl ProvideInstrument for Instruments {
         &self,
         builder: AsyncInstrumentBuilder<'_, Arc<dyn AsyncMeasure<Value = f64>>, f64>,
     ) -> Arc<dyn AsyncMeasure<Value = f64>> {
-        observable!(builder, self.0.f64_observable_gauge(name(builder.get_name())))
+        observable!(builder, self.0.f64_observable_gauge(builder.get_name().clone()))
     }
 
     fn create_up_down_counter(&self, builder: InstrumentBuilder<'_, Arc<dyn UpDownCounter>>) -> Arc<dyn UpDownCounter> {
-        let counter = built!(builder, self.0.i64_up_down_counter(name(builder.get_name())));
+        let counter = built!(builder, self.0.i64_up_down_counter(builder.get_name().clone()));
         Arc::new(Synchronous(counter.build()))
     }
 
@@ -107,14 +106,17 @@ impl ProvideInstrument for Instruments {
         &self,
         builder: AsyncInstrumentBuilder<'_, Arc<dyn AsyncMeasure<Value = i64>>, i64>,
     ) -> Arc<dyn AsyncMeasure<Value = i64>> {
-        observable!(builder, self.0.i64_observable_up_down_counter(name(builder.get_name())))
+        observable!(
+            builder,
+            self.0.i64_observable_up_down_counter(builder.get_name().clone())
+        )
     }
 
     fn create_monotonic_counter(
         &self,
         builder: InstrumentBuilder<'_, Arc<dyn MonotonicCounter>>,
     ) -> Arc<dyn MonotonicCounter> {
-        let counter = built!(builder, self.0.u64_counter(name(builder.get_name())));
+        let counter = built!(builder, self.0.u64_counter(builder.get_name().clone()));
         Arc::new(Synchronous(counter.build()))
     }
 
@@ -122,21 +124,17 @@ impl ProvideInstrument for Instruments {
         &self,
         builder: AsyncInstrumentBuilder<'_, Arc<dyn AsyncMeasure<Value = u64>>, u64>,
     ) -> Arc<dyn AsyncMeasure<Value = u64>> {
-        observable!(builder, self.0.u64_observable_counter(name(builder.get_name())))
+        observable!(builder, self.0.u64_observable_counter(builder.get_name().clone()))
     }
 
     fn create_histogram(&self, builder: InstrumentBuilder<'_, Arc<dyn Histogram>>) -> Arc<dyn Histogram> {
-        let histogram = built!(builder, self.0.f64_histogram(name(builder.get_name())));
+        let histogram = built!(builder, self.0.f64_histogram(builder.get_name().clone()));
         let histogram = match builder.get_units().as_deref() {
             Some("s") => histogram.with_boundaries(SECONDS.to_vec()),
             _ => histogram,
         };
         Arc::new(Synchronous(histogram.build()))
     }
-}
-
-fn name(name: &Cow<'static, str>) -> Cow<'static, str> {
-    name.clone()
 }
 
 /// An instrument that is told each value.
