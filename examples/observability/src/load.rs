@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::time::sleep;
 
 /// Write units a second that the table takes. The index takes half of them.
-const CAPACITY: f64 = 400.0;
+const CAPACITY: f64 = 100.0;
 
 /// How long the table is idle before the load. The capacity of that time is banked, so that several calls are in flight when
 /// the index has none left. Those of which nothing is accepted tell the reason.

@@ -28,7 +28,7 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Orders of a trace that can be looked at as a whole.
-const ORDERS: u64 = 1_000;
+const ORDERS: u64 = 500;
 
 #[tokio::main]
 async fn main() -> Result<()> {

@@ -10,7 +10,7 @@ use observability::{Scrapes, load};
 use tokio::net::TcpListener;
 
 /// Orders of about a minute.
-const ORDERS: u64 = 12_000;
+const ORDERS: u64 = 3_000;
 
 #[tokio::main]
 async fn main() -> Result<()> {
