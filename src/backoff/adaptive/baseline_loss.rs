@@ -90,10 +90,10 @@ impl Share {
     }
 
     /// Trials at a pace below the estimate. Whether more are rejected than the baseline explains.
-    fn below(&mut self, (trials, rejected): (f64, f64)) -> bool {
+    fn below(&mut self, (trials, rejected): (f64, f64), measures: bool) -> bool {
         self.below.hear(trials, rejected, self.explained());
         let exceeded = self.below.sum > self.chance();
-        if !exceeded {
+        if measures && !exceeded {
             self.add(trials, rejected);
         }
         exceeded
@@ -178,10 +178,10 @@ impl BaselineLoss {
     }
 
     /// Hears of a call that left at a pace below the estimate, so that it should not have been rejected. Tells when the
-    /// rejections are more than the baseline explains.
-    pub(super) fn below(&mut self, trial: Trial) -> Option<Suspicion> {
-        let calls = self.calls.below(trial.calls());
-        let exceeded = self.entries.below(trial.entries()) || calls;
+    /// rejections are more than the baseline explains. It `measures` the baseline if the pace was very low.
+    pub(super) fn below(&mut self, trial: Trial, measures: bool) -> Option<Suspicion> {
+        let calls = self.calls.below(trial.calls(), true);
+        let exceeded = self.entries.below(trial.entries(), measures) || calls;
         exceeded.then(|| {
             // A sum that has just exceeded its bound is of more rejections than usual: a few trials more are reckoned.
             let share = |of: &Share| (of.below.rejected / (of.below.trials + PRIOR)).min(HIGHEST);
@@ -242,9 +242,9 @@ mod tests {
     #[test]
     fn two_calls_in_a_row_that_are_rejected_at_a_low_pace_are_no_suspicion_yet_and_the_third_is() {
         let mut loss = BaselineLoss::default();
-        assert_eq!(loss.below(call(25.0)), None);
-        assert_eq!(loss.below(call(25.0)), None);
-        let suspicion = loss.below(call(25.0)).expect("three of three are suspicious");
+        assert_eq!(loss.below(call(25.0), true), None);
+        assert_eq!(loss.below(call(25.0), true), None);
+        let suspicion = loss.below(call(25.0), true).expect("three of three are suspicious");
         assert!((suspicion.calls - 3.0 / 9.0).abs() < 1e-9, "{suspicion:?}");
     }
 
@@ -252,7 +252,7 @@ mod tests {
     fn few_rejections_at_a_low_pace_are_a_loss_without_a_probe() {
         let mut loss = BaselineLoss::default();
         for number in 0..200 {
-            assert_eq!(loss.below(call(if number % 40 == 39 { 25.0 } else { 0.0 })), None);
+            assert_eq!(loss.below(call(if number % 40 == 39 { 25.0 } else { 0.0 }), true), None);
         }
         assert!((0.015..0.035).contains(&loss.share()), "{}", loss.share());
     }

@@ -23,6 +23,8 @@ pub(super) struct Capacity {
     signal_at: Option<f64>,
     /// Entries accepted since.
     accepted: f64,
+    /// Entries that might have left since and did not, as there were none to send or no call was free.
+    unused: f64,
 }
 
 impl Capacity {
@@ -51,6 +53,15 @@ impl Capacity {
         }
     }
 
+    /// So many entries might have left and did not.
+    pub(super) fn add_unused(&mut self, entries: f64) {
+        self.unused += entries;
+    }
+
+    pub(super) fn forget_unused(&mut self) {
+        self.unused = 0.0;
+    }
+
     /// What was accepted so far says nothing of the time after it.
     pub(super) fn forget_stretch(&mut self) {
         self.signal_at = None;
@@ -61,7 +72,10 @@ impl Capacity {
     pub(super) fn signal(&mut self, seen_at: f64) {
         let seconds = seen_at - self.signal_at.unwrap_or(seen_at);
         if let Some(rate) = self.rate.filter(|_| seconds > 0.0) {
-            self.estimate.add_fading(self.accepted, seconds);
+            let expected = rate * seconds;
+            // While nothing was sent the bucket may have overflowed, and what it would have taken is not known.
+            let accepted = self.accepted.max((self.accepted + self.unused).min(expected));
+            self.estimate.add_fading(accepted, seconds);
             let measured = self.estimate.rate_over(LEAST_SPAN);
             let floor = rate * (1.0 - DECLINE * seconds).max(0.5);
             if measured < floor {
@@ -72,6 +86,7 @@ impl Capacity {
         if seconds > 0.0 || self.signal_at.is_none() {
             self.signal_at = Some(seen_at);
             self.accepted = 0.0;
+            self.unused = 0.0;
         }
     }
 
@@ -159,6 +174,16 @@ mod tests {
         capacity.signal(0.0);
         capacity.signal(1.0);
         assert!((capacity.rate().unwrap() - 980.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_could_not_be_sent_counts_as_accepted_up_to_the_estimate() {
+        let mut capacity = Capacity::new(Some(1000.0));
+        capacity.signal(0.0);
+        capacity.hear(&answer(0.5, 400.0, 0.0));
+        capacity.add_unused(5000.0);
+        capacity.signal(1.0);
+        assert!((capacity.rate().unwrap() - 1000.0).abs() < 1e-6);
     }
 
     #[test]

@@ -15,21 +15,33 @@ const FIRST_OF_THE_UNLUCKY: Duration = Duration::from_millis(5);
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Bad luck explains so many retries: at a loss of 30% it takes that many from one entry in a hundred thousand.
-const EXPLAINED: u32 = 10;
+/// What happens to fewer entries than this by chance is no bad luck: one in a hundred thousand. At a loss of 10% that is about
+/// the sixth rejection, at 30% the tenth; what rests longer then is too rare to hold anything up.
+const UNLUCKY: f64 = 1e-5;
+
+/// Luck explains no more retries than this, however much is lost: as many as where a third is. A service that rejects more is in
+/// trouble.
+const MOST_EXPLAINED: u32 = 10;
 
 /// The rest before that retry. It doubles with each that is more than bad luck, and half of it is chance.
 ///
-/// Where entries are rejected by mere chance, some of them are again and again.
-pub(super) fn rest(retry: Retry, is_by_chance: bool, jitter: &Jitter) -> Duration {
-    let (least, free) = if is_by_chance {
-        (FIRST_OF_THE_UNLUCKY, EXPLAINED)
-    } else {
-        (FIRST, 2)
-    };
-    let beyond = retry.number.saturating_sub(free);
+/// `loss` is the share of entries that are rejected by mere chance, and so again and again some of them.
+pub(super) fn rest(retry: Retry, loss: f64, jitter: &Jitter) -> Duration {
+    let explained = explained(loss);
+    let least = if explained > 0 { FIRST_OF_THE_UNLUCKY } else { FIRST };
+    let beyond = retry.number.saturating_sub(explained.max(2));
     let ceiling = growth::raised(least, 2.0, beyond).min(LONGEST);
     jitter.between(ceiling / 2, ceiling)
+}
+
+/// How many retries of one entry bad luck explains.
+fn explained(loss: f64) -> u32 {
+    let (mut retries, mut luck) = (0, loss);
+    while luck >= UNLUCKY && retries < MOST_EXPLAINED {
+        retries += 1;
+        luck *= loss;
+    }
+    retries
 }
 
 #[cfg(test)]
@@ -41,7 +53,7 @@ mod tests {
     fn retries_rest_ever_longer() {
         let jitter = Jitter::seeded(1);
         for (number, millis) in [(1, 50), (2, 50), (3, 100), (8, 3200), (9, 5000), (u32::MAX, 5000)] {
-            let rest = rest(retry(number, None), false, &jitter);
+            let rest = rest(retry(number, None), 0.0, &jitter);
             let longest = Duration::from_millis(millis);
             assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
         }
@@ -50,10 +62,27 @@ mod tests {
     #[test]
     fn the_unlucky_do_not_rest_for_long_until_it_cannot_be_bad_luck() {
         let jitter = Jitter::seeded(1);
-        for (number, millis) in [(1, 5), (10, 5), (11, 10), (13, 40), (u32::MAX, 5000)] {
-            let rest = rest(retry(number, None), true, &jitter);
+        let rests_shortly = |number, loss| rest(retry(number, None), loss, &jitter) <= FIRST_OF_THE_UNLUCKY;
+        assert!((1..=5).all(|number| rests_shortly(number, 0.11)));
+        assert!((1..=9).all(|number| rests_shortly(number, 0.3)));
+        assert!(!(0..100).all(|_| rests_shortly(6, 0.11)));
+        assert!(!(0..100).all(|_| rests_shortly(10, 0.3)));
+    }
+
+    #[test]
+    fn beyond_bad_luck_rests_double_from_the_first() {
+        let jitter = Jitter::seeded(1);
+        for (number, millis) in [(6, 10), (7, 20), (9, 80), (13, 1280), (u32::MAX, 5000)] {
+            let rest = rest(retry(number, None), 0.11, &jitter);
             let longest = Duration::from_millis(millis);
             assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
         }
+    }
+
+    #[test]
+    fn luck_explains_only_so_many_retries_however_much_is_lost() {
+        let jitter = Jitter::seeded(1);
+        assert_eq!(explained(1.0), MOST_EXPLAINED);
+        assert!(rest(retry(MOST_EXPLAINED + 2, None), 1.0, &jitter) > FIRST_OF_THE_UNLUCKY);
     }
 }

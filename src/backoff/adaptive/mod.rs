@@ -102,8 +102,8 @@ use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retr
 /// | `Outage` | the service takes nothing | look at the service |
 ///
 /// # Weak spots
-/// While a whole partition is out whose keys are each seen once, writes to other partitions wait for seconds. At a round trip
-/// of 80 ms about 2% of the entries are rejected, and about 3% as a burst ends.
+/// At a round trip of 80 ms, or as a burst ends, 1 to 2% of the entries are rejected. While a whole partition is out whose keys
+/// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
 ///
 /// # Defaults
 /// - `share`: 1, all that the service can take
@@ -245,14 +245,14 @@ impl Default for Adaptive {
 
 impl BackoffStrategy for Adaptive {
     fn delay(&self, retry: Retry) -> Duration {
-        let (is_by_chance, at_once) = {
+        let (loss, at_once) = {
             let pacer = self.lock();
-            (pacer.rejects_by_chance(), !pacer.holds_retries())
+            (pacer.bad_luck(), !pacer.holds_retries())
         };
         if retry.number == 1 && at_once {
             return Duration::ZERO;
         }
-        cooldown::rest(retry, is_by_chance, &self.jitter)
+        cooldown::rest(retry, loss, &self.jitter)
     }
 
     fn pace(&self) -> Option<&dyn Pace> {

@@ -50,9 +50,14 @@ impl Rate {
         self.call = old.call;
     }
 
+    /// Entries in a call at this pace.
+    fn call_at(&self, pace: f64) -> f64 {
+        self.call.min(Self::call_limit(pace).max(1.0))
+    }
+
     /// Entries in a call at most, at this pace.
-    pub(super) fn call_at(&self, pace: f64) -> f64 {
-        self.call.min((pace * CALL_SECONDS).max(1.0))
+    pub(super) fn call_limit(pace: f64) -> f64 {
+        pace * CALL_SECONDS
     }
 
     /// What the schedule depends on, with round trips of this many seconds.

@@ -1,5 +1,12 @@
 //! Whether entries that were rejected once are rejected again and again, so that it is their own fault.
 
+/// Entries over which either share is reckoned: at least eight calls, as calls may be rejected as a whole.
+const MEMORY: f64 = 200.0;
+
+/// Retries that are rejected by mere chance are rejected at most so many times as often as fresh entries, and this much more.
+const TIMES: f64 = 2.0;
+const SLACK: f64 = 0.1;
+
 /// Retries are at fault when more of them than this share are rejected, and by so many standard deviations more than
 /// if each entry of a call were as likely to be rejected as any other.
 const MOST: f64 = 0.5;
@@ -19,25 +26,51 @@ const ENOUGH: f64 = 8.0;
 /// to be the chance of neighbours, as a service may take the entries of a call in their order.
 const UNLIKELY: f64 = 0.05;
 
-/// How retries fare in calls that carry fresh entries as well.
+/// How fresh entries and how retries fare.
 #[derive(Debug, Default)]
 pub(super) struct Retries {
-    sent: f64,
-    rejected: f64,
-    /// How many were to be expected to be rejected, with the variance of that.
+    fresh: Share,
+    again: Share,
+    /// How many retries were rejected in calls that carried fresh entries as well …
+    mixed: Share,
+    /// … and how many were to be expected, with the variance of that.
     expected: f64,
     variance: f64,
 }
 
+#[derive(Debug, Default)]
+struct Share {
+    sent: f64,
+    rejected: f64,
+}
+
+impl Share {
+    fn hear(&mut self, sent: f64, rejected: f64, memory: f64) {
+        self.sent += sent;
+        self.rejected += rejected;
+        if self.sent > memory {
+            let weight = memory / self.sent;
+            self.sent *= weight;
+            self.rejected *= weight;
+        }
+    }
+
+    fn get(&self) -> f64 {
+        self.rejected / self.sent.max(1.0)
+    }
+}
+
 impl Retries {
     pub(super) fn hear(&mut self, fresh: (f64, f64), retries: (f64, f64)) {
+        self.fresh.hear(fresh.0, fresh.1, MEMORY);
+        self.again.hear(retries.0, retries.1, MEMORY);
         let (sent, rejected) = (fresh.0 + retries.0, fresh.1 + retries.1);
         if fresh.0 > 0.0 && retries.0 > 0.0 {
             // Retries stand side by side in a call, and so may those that the service rejects.
             let share = rejected / sent;
             let weight = (1.0 - retries.0 / MIXED_MEMORY).max(0.0);
-            self.sent = weight * self.sent + retries.0;
-            self.rejected = weight * self.rejected + retries.1;
+            self.mixed.sent = weight * self.mixed.sent + retries.0;
+            self.mixed.rejected = weight * self.mixed.rejected + retries.1;
             self.expected = weight * self.expected + retries.0 * share;
             self.variance = weight * self.variance + SPREAD * retries.0 * retries.0 * share * (1.0 - share);
         }
@@ -49,11 +82,28 @@ impl Retries {
         fresh.1 <= 0.0 && retries.1 > 0.0 && chance < UNLIKELY
     }
 
+    /// Forgets how retries fared.
+    pub(super) fn acquit(&mut self) {
+        self.mixed = Share::default();
+        self.expected = 0.0;
+        self.variance = 0.0;
+    }
+
+    /// Fresh entries that were heard of lately, and how many of them were rejected.
+    pub(super) fn fresh(&self) -> (f64, f64) {
+        (self.fresh.sent, self.fresh.rejected)
+    }
+
+    /// Whether retries fare as fresh entries do, so that it is mere chance which entries are rejected again.
+    pub(super) fn are_unlucky(&self) -> bool {
+        self.again.get() <= TIMES * self.fresh.get() + SLACK
+    }
+
     /// Whether far more of the retries are rejected than of the fresh entries of the same calls.
     pub(super) fn are_at_fault(&self) -> bool {
-        let excess = self.rejected - self.expected;
-        self.sent >= ENOUGH
-            && self.rejected > MOST * self.sent
+        let excess = self.mixed.rejected - self.expected;
+        self.mixed.sent >= ENOUGH
+            && self.mixed.get() > MOST
             && excess > 1.0 + DEVIATIONS * self.variance.max(0.0).sqrt()
     }
 }
@@ -74,6 +124,8 @@ mod tests {
         let mut retries = Retries::default();
         (0..10).for_each(|_| retries.hear((25.0, 1.0), (2.0, 2.0)));
         assert!(retries.are_at_fault());
+        retries.acquit();
+        assert!(!retries.are_at_fault());
     }
 
     #[test]

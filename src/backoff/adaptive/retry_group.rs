@@ -33,6 +33,13 @@ const GOLDEN: f64 = 0.618_033_988_75;
 /// Retries are judged by calls of whose fresh entries at most this share was rejected.
 const FEW_REJECTED: f64 = 0.25;
 
+/// What a group that begins or ends leaves behind: fresh entries that were heard of lately, and how many of them were rejected.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Change {
+    Begun(f64, f64),
+    Ended(f64, f64),
+}
+
 /// Finds out whether retries are rejected for reasons of their own, and paces them by themselves as long as they are.
 #[derive(Debug, Default)]
 pub(super) struct RetryGroup {
@@ -71,24 +78,36 @@ impl RetryGroup {
         PATIENCE * f64::midpoint(1.0, self.spread)
     }
 
+    /// Whether retries fare as fresh entries do, so that it is mere chance which entries are rejected again.
+    pub(super) fn are_unlucky(&self) -> bool {
+        self.retries.are_unlucky()
+    }
+
     /// Retries that are rejected while the fresh entries of the same calls are accepted have reasons of their own.
-    pub(super) fn hear(&mut self, answer: &Answer, capacity: f64) {
+    pub(super) fn hear(&mut self, answer: &Answer, capacity: f64) -> Option<Change> {
         let (fresh, retries) = answer.fresh_and_retries();
         self.retries.hear(fresh, retries);
-        match self.pace {
-            None if self.retries.are_at_fault() => self.begin(answer.now),
-            Some(_) if answer.now - self.held_at > PATIENCE => self.pace = None,
-            Some(pace) if fresh.1 <= FEW_REJECTED * fresh.0 => {
-                let factor = RAISE.powf(retries.0 - retries.1).min(MOST) * LOWER.powf(retries.1);
-                let least = LEAST.max(LEAST_SHARE * capacity);
-                self.pace = Some((pace * factor).min(MOST_SHARE * capacity).max(least));
-            }
-            _ => {}
+        let (sent, rejected) = self.retries.fresh();
+        let Some(pace) = self.pace else {
+            return self.retries.are_at_fault().then(|| {
+                self.begin(answer.now);
+                Change::Begun(sent, rejected)
+            });
+        };
+        if answer.now - self.held_at > PATIENCE {
+            self.pace = None;
+            return Some(Change::Ended(sent, rejected));
         }
+        if fresh.1 <= FEW_REJECTED * fresh.0 {
+            let factor = RAISE.powf(retries.0 - retries.1).min(MOST) * LOWER.powf(retries.1);
+            let least = LEAST.max(LEAST_SHARE * capacity);
+            self.pace = Some((pace * factor).min(MOST_SHARE * capacity).max(least));
+        }
+        None
     }
 
     fn begin(&mut self, now: f64) {
-        self.retries = Retries::default();
+        self.retries.acquit();
         self.pace = Some(FIRST);
         self.held_at = now;
         self.turns = 0.0;
@@ -142,7 +161,9 @@ mod tests {
     #[test]
     fn no_entry_is_held_as_long_as_retries_fare_as_all_entries_do() {
         let mut group = RetryGroup::default();
-        (0..100).for_each(|_| group.hear(&answer(0.0, (20.0, 10.0), (10.0, 5.0)), 1000.0));
+        for _ in 0..100 {
+            group.hear(&answer(0.0, (20.0, 10.0), (10.0, 5.0)), 1000.0);
+        }
         assert!(!group.is_active() && group.hold(1.0) <= 0.0);
     }
 
@@ -155,7 +176,9 @@ mod tests {
     #[test]
     fn a_group_that_is_always_rejected_asks_now_and_then() {
         let mut group = begun();
-        (0..100).for_each(|_| group.hear(&answer(0.0, (25.0, 0.0), (1.0, 1.0)), 1000.0));
+        for _ in 0..100 {
+            group.hear(&answer(0.0, (25.0, 0.0), (1.0, 1.0)), 1000.0);
+        }
         let turns = turns(&mut group, 10.0);
         assert!((34.0..=43.0).contains(&turns), "{turns}");
     }
@@ -188,7 +211,9 @@ mod tests {
     #[test]
     fn it_takes_half_of_the_capacity_at_most_so_that_fresh_entries_go_on() {
         let mut group = begun();
-        (0..1000).for_each(|_| group.hear(&answer(0.0, (24.0, 0.0), (1.0, 0.0)), 1000.0));
+        for _ in 0..1000 {
+            group.hear(&answer(0.0, (24.0, 0.0), (1.0, 0.0)), 1000.0);
+        }
         assert!(group.pace.is_some_and(|pace| (pace - 500.0).abs() < 1e-9));
     }
 
@@ -198,7 +223,7 @@ mod tests {
         while group.hold(0.9) <= 0.0 {}
         group.hear(&answer(1.8, (25.0, 0.0), (0.0, 0.0)), 1000.0);
         assert!(group.is_active(), "entries wait");
-        group.hear(&answer(2.0, (25.0, 0.0), (0.0, 0.0)), 1000.0);
-        assert!(!group.is_active());
+        let change = group.hear(&answer(2.0, (25.0, 0.0), (0.0, 0.0)), 1000.0);
+        assert!(matches!(change, Some(Change::Ended(..))) && !group.is_active());
     }
 }

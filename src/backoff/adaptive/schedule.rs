@@ -31,6 +31,9 @@ const CHANGED: f64 = 0.5;
 /// A pace below this part of the estimate should not be rejected.
 const LOW: f64 = 1.0;
 
+/// A pace below this part of the estimate is not rejected even if the estimate is a little too high.
+const VERY_LOW: f64 = 0.93;
+
 /// What the pace depends on besides the time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conditions {
@@ -89,6 +92,11 @@ impl Schedule {
     /// Whether the pace was so far below the estimate then that nothing should have been rejected.
     pub(super) fn is_low(&self, at: f64) -> bool {
         at > self.cut_at && Self::factor((at - self.cut_at) / self.period) < LOW
+    }
+
+    /// Whether it was so even if the estimate is a little too high.
+    pub(super) fn is_very_low(&self, at: f64) -> bool {
+        at > self.cut_at && Self::factor((at - self.cut_at) / self.period) < VERY_LOW
     }
 
     /// The pace within the period, as a share of the estimate.
@@ -170,7 +178,7 @@ mod tests {
     #[test]
     fn only_the_beginning_of_a_period_is_so_low_that_rejections_are_unexpected() {
         let schedule = after_cuts(20);
-        assert!(schedule.is_low(0.1) && schedule.is_low(0.4));
-        assert!(!schedule.is_low(0.7));
+        assert!(schedule.is_very_low(0.1) && schedule.is_low(0.4));
+        assert!(!schedule.is_very_low(0.5) && !schedule.is_low(0.7));
     }
 }

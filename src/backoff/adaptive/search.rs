@@ -46,6 +46,12 @@ const MOST_USUAL: f64 = 0.6;
 const STUCK: f64 = 1000.0;
 const STUCK_SHARE: f64 = 0.05;
 
+/// A search with rejections ends after so many seconds at the latest.
+const LONGEST: f64 = 2.0;
+
+/// After so many seconds without an answer rejections have not gone on, and the service may have saved capacity meanwhile.
+const PAUSE: f64 = 0.5;
+
 /// How a search ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum End {
@@ -128,6 +134,8 @@ pub(super) struct Search {
     entries: Rise,
     sent: f64,
     accepted: f64,
+    answered_at: Option<f64>,
+    rejected_since: Option<f64>,
     /// Entries of the latest calls that each had some rejected while the window was not the limit.
     unused: f64,
 }
@@ -156,6 +164,8 @@ impl Search {
             entries: Rise::default(),
             sent: 0.0,
             accepted: 0.0,
+            answered_at: None,
+            rejected_since: None,
             unused: 0.0,
         }
     }
@@ -199,7 +209,7 @@ impl Search {
 
     /// Begins at a pace that the service announced, unless something was heard of it.
     pub(super) fn begin_at(&mut self, pace: f64) {
-        if self.announced.is_none() && self.sent <= 0.0 && !self.is_wary {
+        if self.announced.is_none() && self.answered_at.is_none() && !self.is_wary {
             self.announced = Some(Announced::new(pace));
         }
     }
@@ -240,6 +250,14 @@ impl Search {
         let is_used = in_flight >= self.window / 2.0;
         self.sent += sent;
         self.accepted += sent - rejected;
+        let has_paused = self.answered_at.is_some_and(|last| answer.now - last > PAUSE);
+        self.answered_at = Some(answer.now);
+        if has_paused || explained {
+            self.rejected_since = None;
+        }
+        if rejected > 0.0 && !explained {
+            self.rejected_since.get_or_insert(answer.now);
+        }
         let of_calls = self.calls.hear(answer, trial.calls());
         if self.entries.hear(answer, trial.entries()) {
             return self.entries.knee();
@@ -247,7 +265,7 @@ impl Search {
         if of_calls {
             return self.calls.knee();
         }
-        if self.is_stuck(trial, is_used || explained) {
+        if self.is_stuck(answer.now, trial, is_used || has_paused || explained) {
             return Some(End::Stuck);
         }
         // A window that is not used does not grow.
@@ -274,8 +292,8 @@ impl Search {
         self.calls.evidence > 0.0 || self.entries.evidence > 0.0
     }
 
-    /// Whether rejections go on while the search cannot go any faster.
-    fn is_stuck(&mut self, trial: Trial, is_limit: bool) -> bool {
+    /// Whether rejections go on while the search cannot go any faster, or for too long.
+    fn is_stuck(&mut self, now: f64, trial: Trial, is_limit: bool) -> bool {
         // A call of retries alone says nothing.
         if trial.sent > 0.0 {
             let is_partly_rejected = trial.rejected > 0.0 && !trial.is_whole();
@@ -285,7 +303,9 @@ impl Search {
                 0.0
             };
         }
-        self.unused >= STUCK && self.loss() > STUCK_SHARE
+        let unused = self.unused >= STUCK;
+        let long = self.rejected_since.is_some_and(|since| now - since > LONGEST);
+        (unused || long) && self.loss() > STUCK_SHARE
     }
 }
 

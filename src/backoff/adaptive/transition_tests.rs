@@ -251,7 +251,7 @@ fn rejections_that_begin_at_a_low_pace_and_go_on_are_found_to_be_a_loss() {
 #[test]
 fn a_loss_is_looked_at_again_and_forgotten_when_it_has_ended() {
     let mut delivery = Delivery::to(Service::of(1000.0).losing_entries(0.2));
-    delivery.run_until(PaceState::Steady, PaceReason::LossFound).run(1.0);
+    delivery.run_until(PaceState::Steady, PaceReason::LossFound).run(5.0);
     delivery.service.lost_entries = 0.0;
     delivery.run_until(PaceState::Probing, PaceReason::Review).run(30.0);
     assert!(delivery.strategy.loss() < 0.02, "{}", delivery.strategy.loss());

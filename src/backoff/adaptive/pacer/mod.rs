@@ -17,7 +17,7 @@ use super::flow::Flow;
 use super::phase::Phase;
 use super::rate::Rate;
 use super::retries::Retries;
-use super::retry_group::RetryGroup;
+use super::retry_group::{Change, RetryGroup};
 use super::search::{End, Search};
 use super::settings::Settings;
 use super::snapshot::{PaceReason, PaceSnapshot};
@@ -96,13 +96,27 @@ impl Pacer {
         }
     }
 
-    /// Whether entries are rejected by mere chance, so that some are rejected again and again.
-    pub(super) fn rejects_by_chance(&self) -> bool {
-        let suspected = match &self.phase {
+    /// The share of entries that are rejected by mere chance, so that some are rejected again and again.
+    pub(super) fn bad_luck(&self) -> f64 {
+        if !self.retries.are_unlucky() {
+            return 0.0;
+        }
+        // What is rejected on top of a known loss is rejected for the pace, which is no chance.
+        if self.loss.is_known() {
+            return self.loss.share();
+        }
+        match &self.phase {
             Phase::Searching(search) => search.loss(),
             phase => phase.suspected(),
-        };
-        !self.retries.is_active() && self.loss.share().max(suspected) > 0.0
+        }
+    }
+
+    /// Entries in a call at most, at this pace.
+    fn call_limit(&self, pace: f64) -> f64 {
+        match &self.phase {
+            Phase::Probing(probe) => probe.call(),
+            _ => Rate::call_limit(pace),
+        }
     }
 
     /// Whether retries are held back until it is their turn.
@@ -141,16 +155,12 @@ impl Pacer {
             },
             Phase::Draining { until } => Err((*until - now).min(PATIENCE)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
-            Phase::Steady => {
+            Phase::Steady | Phase::Probing(_) => {
                 let pace = self.pace(now);
                 self.rate
                     .balance
                     .wait(pace)
-                    .map_or_else(|| Ok(self.rate.call_at(pace)), Err)
-            }
-            Phase::Probing(probe) => {
-                let pace = self.rate.within_bounds(probe.pace());
-                self.rate.balance.wait(pace).map_or(Ok(probe.call()), Err)
+                    .map_or_else(|| Ok(self.call_limit(pace)), Err)
             }
         };
         match limit {
@@ -234,7 +244,15 @@ impl Pacer {
 
     fn hear_of_retries(&mut self, answer: &Answer) {
         let capacity = self.rate.capacity.rate().unwrap_or(0.0).max(self.flow.recent());
-        self.retries.hear(answer, capacity);
+        match self.retries.hear(answer, capacity) {
+            Some(Change::Begun(sent, rejected)) if !self.loss.is_known() => {
+                // Entries of hot keys that come fresh are rejected at any pace, too.
+                self.loss.set(false, sent, rejected);
+                self.review_at = answer.now + REVIEW;
+            }
+            Some(Change::Ended(sent, rejected)) => self.loss.set(false, sent, rejected),
+            _ => {}
+        }
     }
 
     /// Whether the retries of an answer say nothing of the capacity, as they may be rejected for reasons of their own.
@@ -252,7 +270,7 @@ impl Pacer {
         self.rejected += trial.rejected - self.loss.share() * trial.sent;
         if self.rate.schedule.is_low(answer.sent_at) {
             let was_known = self.loss.is_known();
-            suspicion = self.loss.below(trial);
+            suspicion = self.loss.below(trial, self.rate.schedule.is_very_low(answer.sent_at));
             if self.loss.is_known() && !was_known {
                 self.review_at = answer.now + REVIEW;
             }
@@ -308,6 +326,9 @@ impl Pacer {
             Phase::Steady | Phase::Probing(_) => self.pace(now),
             _ => self.rate.most(),
         };
-        self.rate.balance.earn(now, pace);
+        let lost = self.rate.balance.earn(now, pace);
+        if matches!(self.phase, Phase::Steady) {
+            self.rate.capacity.add_unused(lost);
+        }
     }
 }

@@ -63,6 +63,7 @@ impl Pacer {
     }
 
     fn start_steady(&mut self, now: f64, reason: PaceReason) {
+        self.rate.capacity.forget_unused();
         self.rate.balance = TokenBalance::none(now);
         // The service has no capacity left: a call has to be paid for before it leaves.
         let call = self.rate.conditions(self.flow.trip()).call;
@@ -126,7 +127,7 @@ impl Pacer {
             Finding::Capacity => {
                 if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
-                    self.rate.capacity.guess(probe.accepted_rate.min(capacity));
+                    self.rate.capacity.guess(probe.fallen(capacity));
                     self.rate.capacity.forget_stretch();
                 }
                 self.rate.schedule.shorten();
