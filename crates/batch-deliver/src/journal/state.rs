@@ -77,10 +77,6 @@ impl State {
 
 /// Removes a journal that is of no use any more.
 #[cfg(feature = "distributed")]
-#[cfg_attr(
-    not(feature = "s3"),
-    expect(clippy::unused_async, reason = "with the feature it waits")
-)]
 pub(crate) async fn remove(location: &Location, service: &Service) -> Result<(), String> {
     let removed = match location {
         Location::File(path) => fs::remove_file(path).map_err(|error| error.to_string()),
