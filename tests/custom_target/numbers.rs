@@ -9,10 +9,7 @@ use crate::scripted::{Calls, Scripted};
 pub(crate) const LIMITS: Limits = Limits::new(4, 100);
 
 /// Takes numbers, four in a call and at most 100 bytes; the size of a number is its value.
-pub(crate) fn numbers<A>(answer: A) -> (Scripted<A>, Calls)
-where
-    A: Fn(usize, &[usize]) -> Answer,
-{
+pub(crate) fn numbers(answer: impl Fn(usize, &[usize]) -> Answer + Send + Sync + 'static) -> (Scripted, Calls) {
     Scripted::new(LIMITS, |number| number, answer)
 }
 

@@ -15,10 +15,7 @@ pub(crate) const ENTRIES: usize = 25;
 pub(crate) fn all_or_nothing(
     poisoned: impl IntoIterator<Item = usize>,
     fault: impl Fn(usize, &[usize]) -> Option<Answer> + Send + Sync + 'static,
-) -> (
-    Scripted<impl Fn(usize, &[usize]) -> Answer + Send + Sync + 'static>,
-    Calls,
-) {
+) -> (Scripted, Calls) {
     with_throttled(poisoned, [], fault)
 }
 
@@ -27,10 +24,7 @@ pub(crate) fn with_throttled<const N: usize>(
     poisoned: impl IntoIterator<Item = usize>,
     hot: [usize; N],
     fault: impl Fn(usize, &[usize]) -> Option<Answer> + Send + Sync + 'static,
-) -> (
-    Scripted<impl Fn(usize, &[usize]) -> Answer + Send + Sync + 'static>,
-    Calls,
-) {
+) -> (Scripted, Calls) {
     let poisoned: HashSet<usize> = poisoned.into_iter().collect();
     let verdict = move |entry: &usize| {
         if hot.contains(entry) {

@@ -206,7 +206,7 @@ impl Scenario {
         }
     }
 
-    pub(crate) fn service(&self, input: &Input) -> Service<impl Fn(usize, &[Write]) -> Fate + use<>> {
+    pub(crate) fn service(&self, input: &Input) -> Service {
         let (service, _) = Service::new(self.order, self.per_call, self.fates(input.poisoned.clone()));
         service.with_bytes(CALL_BYTES, input.bytes.clone())
     }

@@ -75,15 +75,16 @@ impl Seen {
     }
 }
 
-/// A service that takes writes; `fate` decides on each call.
-pub(crate) struct Service<F> {
+/// A service that takes writes; `fate` decides on each call. It is boxed, because the engine is compiled anew for each type of
+/// target.
+pub(crate) struct Service {
     order: Order,
     entries: usize,
     call_bytes: usize,
     /// Bytes of each write by its number; those that are not listed have 1,000.
     bytes: Vec<usize>,
     seen: Arc<Mutex<Seen>>,
-    fate: F,
+    fate: Box<dyn Fn(usize, &[Write]) -> Fate + Send + Sync>,
 }
 
 /// The fate of a call.
@@ -104,11 +105,12 @@ impl Fate {
     }
 }
 
-impl<F> Service<F>
-where
-    F: Fn(usize, &[Write]) -> Fate,
-{
-    pub(crate) fn new(order: Order, entries: usize, fate: F) -> (Self, Arc<Mutex<Seen>>) {
+impl Service {
+    pub(crate) fn new(
+        order: Order,
+        entries: usize,
+        fate: impl Fn(usize, &[Write]) -> Fate + Send + Sync + 'static,
+    ) -> (Self, Arc<Mutex<Seen>>) {
         let seen = Arc::<Mutex<Seen>>::default();
         let service = Self {
             order,
@@ -116,7 +118,7 @@ where
             call_bytes: 1_000_000,
             bytes: Vec::new(),
             seen: Arc::clone(&seen),
-            fate,
+            fate: Box::new(fate),
         };
         (service, seen)
     }
@@ -152,10 +154,7 @@ impl Drop for InFlight<'_> {
     }
 }
 
-impl<F> BatchTarget for Service<F>
-where
-    F: Fn(usize, &[Write]) -> Fate + Send + Sync + 'static,
-{
+impl BatchTarget for Service {
     type Entry = Write;
 
     fn limits(&self) -> Limits {

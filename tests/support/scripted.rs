@@ -13,36 +13,36 @@ pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(8);
 pub(crate) type Calls = Arc<Mutex<Vec<Vec<usize>>>>;
 
 /// Records each call, and answers it with a function of its number, from 1, and of its entries.
-pub(crate) struct Scripted<A> {
+///
+/// The function is boxed, because the engine is compiled anew for each type of target.
+pub(crate) struct Scripted {
     limits: Limits,
     /// The bytes of an entry.
     size: fn(usize) -> usize,
     pub(crate) lane: fn(usize) -> Option<Lane>,
     calls: Calls,
-    answer: A,
+    answer: Box<dyn Fn(usize, &[usize]) -> Answer + Send + Sync>,
 }
 
-impl<A> Scripted<A>
-where
-    A: Fn(usize, &[usize]) -> Answer,
-{
-    pub(crate) fn new(limits: Limits, size: fn(usize) -> usize, answer: A) -> (Self, Calls) {
+impl Scripted {
+    pub(crate) fn new(
+        limits: Limits,
+        size: fn(usize) -> usize,
+        answer: impl Fn(usize, &[usize]) -> Answer + Send + Sync + 'static,
+    ) -> (Self, Calls) {
         let calls = Calls::default();
         let target = Self {
             limits,
             size,
             lane: |_| None,
             calls: Arc::clone(&calls),
-            answer,
+            answer: Box::new(answer),
         };
         (target, calls)
     }
 }
 
-impl<A> BatchTarget for Scripted<A>
-where
-    A: Fn(usize, &[usize]) -> Answer + Send + Sync + 'static,
-{
+impl BatchTarget for Scripted {
     type Entry = usize;
 
     fn limits(&self) -> Limits {
