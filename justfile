@@ -27,9 +27,13 @@ format:
 lint:
     .ci/run lint
 
-# Clippy and rustdoc for each feature alone.
+# Clippy for each feature alone.
 features:
     .ci/run features
+
+# Rustdoc for each feature alone.
+feature_docs:
+    .ci/run feature_docs
 
 # Rustdoc with all features.
 docs:

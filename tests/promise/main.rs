@@ -17,8 +17,6 @@ mod mocks;
 #[path = "../support/options.rs"]
 mod options;
 mod order;
-#[cfg(all(feature = "kinesis", feature = "firehose", feature = "sns", feature = "eventbridge"))]
-mod other_services;
 #[path = "../support/paused.rs"]
 mod paused;
 mod permission;
