@@ -123,6 +123,7 @@ mod delivery;
 mod engine;
 pub mod events;
 mod fate;
+mod fault;
 mod guarded;
 pub mod guide;
 mod handlers;

@@ -1,7 +1,7 @@
 //! Why an entry was not delivered.
 
+use crate::fault::Fault;
 use crate::invalid::InvalidEntry;
-use crate::targets::Fault;
 
 /// Why an entry was not delivered.
 ///

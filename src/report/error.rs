@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::{Cause, Report, Undelivered};
-use crate::targets::Fault;
+use crate::fault::Fault;
 
 /// How many causes an error message names; the others are counted.
 const CAUSES_TOLD: usize = 3;

@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::targets::ThrottlingReason;
+    use crate::fault::ThrottlingReason;
 
     proptest! {
         #[test]

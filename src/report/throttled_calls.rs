@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::targets::ThrottlingReason;
+use crate::fault::ThrottlingReason;
 
 /// The calls that were throttled for one reason.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -13,8 +13,8 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
-use super::answer::{Answer, Fault, Rejection, Verdict};
 use super::transmission::{is_skewed, is_unconnected, unsent};
+use super::{Answer, Fault, Rejection, Verdict};
 
 /// What a code means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

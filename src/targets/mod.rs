@@ -54,18 +54,17 @@ pub mod sns;
 #[cfg(feature = "sqs")]
 pub mod sqs;
 mod target;
-mod throttling;
 #[cfg(feature = "aws")]
 mod transmission;
 
-pub use answer::{Acknowledgement, Answer, Fault, Rejection, Verdict};
+pub use answer::{Acknowledgement, Answer, Rejection, Verdict};
 #[cfg(feature = "aws")]
 pub use classify::{classify, classify_entry};
 pub use lane::Lane;
 pub use limits::Limits;
 pub use lookup::{Lookup, LookupError};
 pub use target::BatchTarget;
-pub use throttling::ThrottlingReason;
-pub(crate) use throttling::in_words;
 #[cfg(feature = "aws")]
 pub use transmission::Transmission;
+
+pub use crate::fault::{Fault, ThrottlingReason};

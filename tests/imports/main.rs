@@ -145,18 +145,7 @@ fn options_and_reports_are_below_the_engine_and_the_targets() {
     ];
     assert_imports_none("crate::options", &above, &[]);
     assert_imports_none("crate::progress", &above, &[]);
-    let fault = "a fault is what the service said of a call, and the cause of an undelivered entry";
-    let reason = "the report counts the calls by what the service said of them";
-    let exceptions = [
-        ("crate::report::cause", "crate::targets::Fault", fault),
-        ("crate::report::error", "crate::targets::Fault", fault),
-        (
-            "crate::report::throttled_calls",
-            "crate::targets::ThrottlingReason",
-            reason,
-        ),
-    ];
-    assert_imports_none("crate::report", &above, &exceptions);
+    assert_imports_none("crate::report", &above, &[]);
 }
 
 #[test]

@@ -9,8 +9,9 @@ use crate::backoff::Outcome;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::retry::Bisection;
 use crate::fate::Fate;
+use crate::fault::{Fault, ThrottlingReason, in_words};
 use crate::metrics::Metrics;
-use crate::targets::{Acknowledgement, Answer, Fault, Lane, Rejection, ThrottlingReason, Verdict, in_words};
+use crate::targets::{Acknowledgement, Answer, Lane, Rejection, Verdict};
 
 /// A call that is over, with the entries that it did not deliver.
 pub(crate) struct Settled<E> {

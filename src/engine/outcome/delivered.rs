@@ -6,9 +6,10 @@ use tracing::{Span, field, info, info_span, warn};
 
 use crate::backoff::{PaceReason, PaceState};
 use crate::events::{DELIVERY, SUMMARY};
+use crate::fault::{Fault, in_words};
 use crate::guarded::destination;
 use crate::report::{Causes, DeliveryError, Report, Undelivered};
-use crate::targets::{BatchTarget, Fault, in_words};
+use crate::targets::BatchTarget;
 
 /// The span of a delivery to this target. The spans of its calls are its children.
 pub(crate) fn delivery_span<T: BatchTarget>(target: &T) -> Span {

@@ -13,11 +13,12 @@ use crate::engine::calls::Settled;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::events::CALL;
 use crate::fate::Fate;
+use crate::fault::{Fault, in_words};
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
-use crate::targets::{BatchTarget, Fault, in_words};
+use crate::targets::BatchTarget;
 
 /// Entries of the input that are handed back together when a delivery ends early.
 const HANDED_BACK_TOGETHER: usize = 1_000;

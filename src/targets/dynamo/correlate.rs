@@ -8,7 +8,7 @@ use tracing::warn;
 use super::equality::same_request;
 use super::write::TableWrite;
 use crate::events::ANSWER;
-use crate::targets::answer::{Answer, Fault, Rejection, Verdict};
+use crate::targets::{Answer, Fault, Rejection, Verdict};
 
 /// Reads `UnprocessedItems` after writes to one table.
 ///

@@ -1,0 +1,119 @@
+//! What a service said of a call that failed. It is below the targets, which read it, and the report, which shows it.
+
+mod throttling;
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+pub use throttling::ThrottlingReason;
+pub(crate) use throttling::in_words;
+
+/// What went wrong, in the service's words.
+///
+/// `Display` shows the code and the [limits](Self::throttled_by) that were exceeded, and `Debug` no more than that. The
+/// message of the service may quote the entry, so it is only in the source.
+#[derive(Clone)]
+pub struct Fault(Arc<Inner>);
+
+/// Shared, because the entries of a call usually have the same fault, and most entries have none.
+#[derive(Clone)]
+struct Inner {
+    code: Cow<'static, str>,
+    may_have_been_applied: bool,
+    reasons: Vec<ThrottlingReason>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl Fault {
+    /// A fault with the code of the service or, if it has none, two or three words for what happened.
+    pub fn new(code: impl Into<Cow<'static, str>>) -> Self {
+        Self(Arc::new(Inner {
+            code: code.into(),
+            may_have_been_applied: false,
+            reasons: Vec::new(),
+            source: None,
+        }))
+    }
+
+    /// The service may have applied the entry: the answer was lost or cannot be read.
+    #[must_use]
+    pub fn may_have_been_applied(mut self) -> Self {
+        Arc::make_mut(&mut self.0).may_have_been_applied = true;
+        self
+    }
+
+    /// The service is known not to have the entry.
+    #[cfg(feature = "s3-offload")]
+    pub(crate) fn was_not_applied(mut self) -> Self {
+        Arc::make_mut(&mut self.0).may_have_been_applied = false;
+        self
+    }
+
+    /// The limits of the service that the call has exceeded, if the service names them. The [report](crate::Report) counts
+    /// them.
+    #[must_use]
+    pub fn throttled_by(mut self, reasons: impl IntoIterator<Item = ThrottlingReason>) -> Self {
+        Arc::make_mut(&mut self.0).reasons = reasons.into_iter().collect();
+        self
+    }
+
+    /// The original error: any error, or a text. Entries of one call share it.
+    ///
+    /// ```
+    /// # use aws_batch_delivery::targets::Fault;
+    /// # fn fault(error: std::io::Error) -> Fault {
+    /// Fault::new("connection failed").caused_by(error)
+    /// # }
+    /// let fault = Fault::new("MappingError").caused_by("the field is not known");
+    /// ```
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Arc::make_mut(&mut self.0).source = Some(Arc::from(source.into()));
+        self
+    }
+
+    /// The service's code, such as `InternalError`, or a description if there was none.
+    pub fn code(&self) -> &str {
+        &self.0.code
+    }
+
+    /// The limits of the service that the call has exceeded, if the service named them.
+    pub fn throttling_reasons(&self) -> &[ThrottlingReason] {
+        &self.0.reasons
+    }
+
+    /// Whether the service may have applied the entry.
+    pub fn is_ambiguous(&self) -> bool {
+        self.0.may_have_been_applied
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.code)?;
+        if self.0.reasons.is_empty() {
+            return Ok(());
+        }
+        f.write_str(" (")?;
+        ThrottlingReason::write_all(&self.0.reasons, f)?;
+        f.write_str(")")
+    }
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fault")
+            .field("code", &self.0.code)
+            .field("reasons", &self.0.reasons)
+            .field("may_have_been_applied", &self.0.may_have_been_applied)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Error for Fault {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
