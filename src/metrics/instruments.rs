@@ -1,4 +1,4 @@
-//! The instruments that all deliveries are measured by.
+//! The instruments that all deliveries share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -10,10 +10,11 @@ use aws_smithy_observability::meter::Meter;
 use super::paces::Paces;
 use crate::backoff::PaceSnapshot;
 
-/// What the SDK's provider calls itself that does nothing.
+/// The name of the SDK's provider that does nothing.
 const NO_OP: &str = "noop";
 
-/// The instruments made last. A provider is set once, and keeps what is registered with it; so they are made once for each.
+/// The instruments of the last provider. A provider keeps every instrument that is registered with it, so they are made once
+/// for each provider.
 static MADE: Mutex<Option<Made>> = Mutex::new(None);
 
 struct Made {
@@ -21,7 +22,7 @@ struct Made {
     instruments: Arc<Instruments>,
 }
 
-/// The instruments that all deliveries are measured by.
+/// The instruments that all deliveries share.
 pub(super) struct Instruments {
     pub(super) delivered: Arc<dyn MonotonicCounter>,
     pub(super) undelivered: Arc<dyn MonotonicCounter>,
@@ -39,9 +40,9 @@ pub(super) struct Instruments {
 }
 
 impl Instruments {
-    /// Those of the provider that is set at the moment; `None` if it does nothing.
+    /// The instruments of the current provider; `None` if it does nothing.
     pub(super) fn current() -> Option<Arc<Self>> {
-        // It fails while another thread sets one: too late for this delivery.
+        // It fails only while another thread sets a provider, which has to be done before the first delivery.
         let provider = get_telemetry_provider().ok()?;
         if provider.meter_provider().provider_name() == NO_OP {
             return None;
@@ -103,7 +104,7 @@ impl Instruments {
             throttled_calls: counter(
                 "aws_batch_delivery.calls.throttled",
                 "{call}",
-                "Calls that have passed a limit of the service which it named",
+                "Calls that have exceeded a limit that the service names",
             ),
             in_flight: up_down(
                 "aws_batch_delivery.entries.in_flight",
@@ -115,11 +116,11 @@ impl Instruments {
             ),
             entry_duration: seconds(
                 "aws_batch_delivery.entry.duration",
-                "From the time that an entry is handed over until it is accepted",
+                "From the time an entry is handed over until it is accepted",
             ),
             call_duration: seconds(
                 "aws_batch_delivery.call.duration",
-                "From the time that a call leaves to its answer",
+                "From the departure of a call to its answer",
             ),
             gauges: gauges(meter, &paces),
             states: states
@@ -131,7 +132,7 @@ impl Instruments {
     }
 }
 
-/// What the paces come to, whenever the provider asks.
+/// The gauges of the paces, which are read whenever the provider collects them.
 fn gauges(meter: &Meter, paces: &Arc<Paces>) -> [Arc<dyn AsyncMeasure<Value = f64>>; 4] {
     let gauge = |name: &'static str,
                  unit: &'static str,
@@ -148,14 +149,14 @@ fn gauges(meter: &Meter, paces: &Arc<Paces>) -> [Arc<dyn AsyncMeasure<Value = f6
         gauge(
             "aws_batch_delivery.pace.capacity",
             "{entry}/s",
-            "What the service can take as measured, in entries, or in write units where these are counted",
+            "The measured capacity of the service, in entries or, if the strategy counts them, in write units",
             |pace| pace.capacity,
             sum,
         ),
         gauge(
             "aws_batch_delivery.pace.rate",
             "{entry}/s",
-            "What may leave now, in the unit of the capacity",
+            "The rate at which entries may leave now, in the unit of the capacity",
             |pace| pace.rate,
             sum,
         ),
@@ -177,7 +178,7 @@ fn gauges(meter: &Meter, paces: &Arc<Paces>) -> [Arc<dyn AsyncMeasure<Value = f6
 }
 
 impl Drop for Instruments {
-    /// Another provider was set: this one asks no more.
+    /// Another provider was set. Without this, the old one would keep reading the gauges.
     fn drop(&mut self) {
         for gauge in &self.gauges {
             gauge.stop();

@@ -13,7 +13,7 @@ use crate::pace::Gate;
 use crate::report::Cause;
 use crate::targets::{Fault, ThrottlingReason};
 
-/// The metrics of what is delivered to one destination. Nothing is measured unless a provider was set for them.
+/// The metrics of deliveries to one destination. Nothing is measured unless a telemetry provider is set.
 #[derive(Clone)]
 pub(crate) struct Metrics(Option<Arc<Measured>>);
 
@@ -24,7 +24,7 @@ struct Measured {
 }
 
 impl Metrics {
-    /// Those of what is delivered to the destination, at the pace of the gate if it has one.
+    /// The metrics of a delivery to this destination, with the pace of the gate if there is one.
     pub(crate) fn of(destination: &str, gate: Option<&Arc<Gate>>) -> Self {
         Self(Instruments::current().map(|instruments| {
             let mut attributes = Attributes::new();
@@ -37,13 +37,13 @@ impl Metrics {
         }))
     }
 
-    /// Nothing is measured.
+    /// Metrics that measure nothing.
     #[cfg(test)]
     pub(crate) fn none() -> Self {
         Self(None)
     }
 
-    /// A call leaves with so many entries, of which so many were sent before.
+    /// A call leaves with `sent` entries, of which `again` were sent before.
     pub(crate) fn call_leaves(&self, sent: u64, again: u64) {
         self.measure(|instruments, to| {
             instruments.in_flight.add(signed(sent), to, None);
@@ -72,7 +72,7 @@ impl Metrics {
             .record(took.as_secs_f64(), Some(&attributes), None);
     }
 
-    /// A call has passed this limit of the service.
+    /// A call has exceeded this limit of the service.
     pub(crate) fn call_throttled_by(&self, limit: &ThrottlingReason) {
         let Some(measured) = &self.0 else { return };
         let attributes = measured.with([
@@ -82,7 +82,7 @@ impl Metrics {
         measured.instruments.throttled_calls.add(1, Some(&attributes), None);
     }
 
-    /// An entry was accepted. The time since it was handed over is asked for where it is measured.
+    /// An entry was accepted. `waited` returns the time since it was handed over, and is called only if that is measured.
     pub(crate) fn accepted(&self, waited: impl FnOnce() -> Option<Duration>) {
         self.measure(|instruments, to| {
             if let Some(waited) = waited() {
@@ -91,21 +91,21 @@ impl Metrics {
         });
     }
 
-    /// So many entries wait to be sent again.
+    /// This many entries begin to wait to be sent again.
     pub(crate) fn begin_to_wait(&self, entries: u64) {
         if entries > 0 {
             self.measure(|instruments, to| instruments.waiting.add(signed(entries), to, None));
         }
     }
 
-    /// So many entries do not wait to be sent again any more.
+    /// This many entries no longer wait to be sent again.
     pub(crate) fn end_to_wait(&self, entries: u64) {
         if entries > 0 {
             self.measure(|instruments, to| instruments.waiting.add(-signed(entries), to, None));
         }
     }
 
-    /// The delivery is over, with so many entries in calls and so many that wait if it was dropped half-way.
+    /// The delivery has ended. A delivery that was dropped still has entries in flight or waiting; they are counted off.
     pub(crate) fn end(&self, in_flight: u64, waiting: u64) {
         self.end_to_wait(waiting);
         if in_flight > 0 {
@@ -113,7 +113,7 @@ impl Metrics {
         }
     }
 
-    /// An entry need not arrive any more.
+    /// An entry was replaced by a newer one.
     pub(crate) fn superseded(&self) {
         self.measure(|instruments, to| instruments.superseded.add(1, to, None));
     }
@@ -136,7 +136,7 @@ impl Metrics {
 }
 
 impl Measured {
-    /// The destination and those of the attributes that have a value.
+    /// The destination, and the attributes that have a value.
     fn with<const N: usize>(&self, more: [(&'static str, Option<&str>); N]) -> Attributes {
         let mut attributes = self.destination.clone();
         for (name, value) in more {
@@ -148,7 +148,7 @@ impl Measured {
     }
 }
 
-/// What the call came to.
+/// The result of a call, as the attribute `outcome`.
 fn in_a_word(outcome: &Outcome) -> &'static str {
     match outcome {
         _ if outcome.accepted == outcome.sent => "accepted",

@@ -1,6 +1,6 @@
-//! The metrics of a build without the feature: none.
+//! The metrics of a build without the feature `metrics`: none.
 
-#![expect(clippy::unused_self, reason = "as where they are measured")]
+#![expect(clippy::unused_self, reason = "the same signatures as with the feature")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The paces of the deliveries that are under way.
+//! The paces of the current deliveries.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,7 +10,7 @@ use super::attribute::set;
 use crate::backoff::{PaceSnapshot, PaceState};
 use crate::pace::Gate;
 
-/// All states, each of which is reported, so that one that was left reads 0.
+/// All states. Each is reported, so that a state without a pace reads 0.
 const STATES: [PaceState; 5] = [
     PaceState::Searching,
     PaceState::Draining,
@@ -19,20 +19,20 @@ const STATES: [PaceState; 5] = [
     PaceState::Outage,
 ];
 
-/// The paces of the deliveries that are under way.
+/// The paces of the current deliveries.
 #[derive(Default)]
 pub(super) struct Paces {
     deliveries: Mutex<Vec<Paced>>,
 }
 
-/// A delivery under way, by its pace and its destination.
+/// The pace and the destination of a current delivery.
 #[derive(Clone)]
 struct Paced {
     gate: Weak<Gate>,
     destination: Arc<str>,
 }
 
-/// As long as this is held, the pace is reported.
+/// The pace is reported for as long as this is held.
 pub(super) struct Registration {
     paces: Arc<Paces>,
     paced: Paced,
@@ -58,7 +58,7 @@ impl Paces {
         }
     }
 
-    /// Reports a number of each destination: `read` from each pace, and `merged` where there are several.
+    /// Reports one number for each destination: what `read` returns for its pace, or `merged` from several paces.
     pub(super) fn report(
         &self,
         measure: &dyn AsyncMeasure<Value = f64>,
@@ -87,7 +87,7 @@ impl Paces {
         }
     }
 
-    /// What the strategies tell, by destination. Deliveries that share a pace have one.
+    /// The snapshots of the strategies, by destination: one for each pace, however many deliveries share it.
     fn snapshots(&self) -> BTreeMap<Arc<str>, Vec<PaceSnapshot>> {
         let mut different: Vec<Paced> = Vec::new();
         for paced in &*self.deliveries() {

@@ -13,7 +13,7 @@ use crate::sync::{Mutex, MutexGuard};
 
 /// A strategy and the queue of the calls that wait for it, shared by all deliveries whose options are clones of each other.
 ///
-/// Only the first call of the queue asks the strategy, so a thousand workers cost it no more than one.
+/// Only the first call of the queue asks the strategy, so its cost does not grow with the number of workers.
 pub(crate) struct Gate {
     pub(crate) strategy: SharedStrategy,
     queue: Mutex<Queue>,

@@ -22,35 +22,35 @@ pub(crate) struct Meter {
 /// Units of accepted entries, as estimated and as reported. Both sums decay.
 #[derive(Debug, Default)]
 struct Reading {
-    reckoned: f64,
-    told: f64,
+    estimated: f64,
+    reported: f64,
 }
 
 impl Meter {
     /// Units that the service charges for one estimated unit.
     pub(crate) fn charge(&self) -> f64 {
-        let Reading { reckoned, told } = *self.lock();
-        if reckoned > 0.0 && told > 0.0 {
-            told / reckoned
+        let Reading { estimated, reported } = *self.lock();
+        if estimated > 0.0 && reported > 0.0 {
+            reported / estimated
         } else {
             1.0
         }
     }
 
-    /// The outcome of a call that was charged `sent` units at the ratio `charge`, and that consumed `told` units, if
-    /// reported.
-    pub(crate) fn read(&self, outcome: &Outcome, charge: f64, sent: usize, told: Option<f64>) -> Outcome {
-        let accepted = reckoned(outcome.accepted);
-        let told = told.filter(|told| told.is_finite() && *told > 0.0 && accepted > 0.0);
-        if let Some(told) = told {
+    /// Converts the outcome of a call to the service's units. The call was charged `sent` units at the ratio `charge`, and
+    /// the service has `reported` how many it consumed, if it does that.
+    pub(crate) fn read(&self, outcome: &Outcome, charge: f64, sent: usize, reported: Option<f64>) -> Outcome {
+        let accepted = float(outcome.accepted);
+        let reported = reported.filter(|units| units.is_finite() && *units > 0.0 && accepted > 0.0);
+        if let Some(reported) = reported {
             let mut read = self.lock();
-            read.reckoned = read.reckoned * MEMORY + accepted;
-            read.told = read.told * MEMORY + told;
+            read.estimated = read.estimated * MEMORY + accepted;
+            read.reported = read.reported * MEMORY + reported;
         }
         let mut counted = *outcome;
         // What was charged when the call left, so that the units in flight add up to zero again.
         counted.sent = sent;
-        counted.accepted = told.map_or_else(|| scaled(outcome.accepted, charge), rounded);
+        counted.accepted = reported.map_or_else(|| scaled(outcome.accepted, charge), rounded);
         counted.throttled = scaled(outcome.throttled, charge);
         counted.failed = scaled(outcome.failed, charge);
         counted.unsent = scaled(outcome.unsent, charge);
@@ -71,15 +71,15 @@ pub(crate) fn scaled(units: usize, charge: f64) -> usize {
     if units == 0 {
         return 0;
     }
-    #[expect(clippy::float_cmp, reason = "it is exactly that unless the service told otherwise")]
+    #[expect(clippy::float_cmp, reason = "it is exactly 1 until the service reports consumed units")]
     if charge == 1.0 {
         return units;
     }
-    rounded(reckoned(units) * charge).max(1)
+    rounded(float(units) * charge).max(1)
 }
 
-/// Counts above `u32::MAX` are treated as that.
-fn reckoned(units: usize) -> f64 {
+/// Counts above `u32::MAX` are treated as `u32::MAX`.
+fn float(units: usize) -> f64 {
     u32::try_from(units).map_or(f64::from(u32::MAX), f64::from)
 }
 
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_from_the_service_the_target_is_believed() {
+    fn the_estimates_of_the_target_count_until_the_service_reports_units() {
         let meter = Meter::default();
         let call = outcome(20, 5);
         assert_eq!(meter.read(&call, meter.charge(), 25, None), call);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn later_calls_are_charged_what_earlier_ones_took() {
+    fn later_calls_are_charged_at_the_ratio_of_earlier_ones() {
         let meter = Meter::default();
         let read = meter.read(&outcome(20, 5), 1.0, 25, Some(60.0));
         assert_eq!((read.sent, read.accepted, read.throttled), (25, 60, 5));
@@ -126,10 +126,10 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_charges_nothing_is_not_believed() {
+    fn a_report_that_is_not_a_positive_number_is_ignored() {
         let meter = Meter::default();
-        for told in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(meter.read(&outcome(20, 0), 1.0, 20, Some(told)).accepted, 20);
+        for reported in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(meter.read(&outcome(20, 0), 1.0, 20, Some(reported)).accepted, 20);
         }
         assert!((meter.charge() - 1.0).abs() < 1e-9);
     }

@@ -1,6 +1,6 @@
-//! The pace that deliveries share whose options are clones of each other.
+//! The pace that deliveries share if their options are clones of each other.
 //!
-//! - `strategy`: the strategy, which is code of the caller and may panic.
+//! - `strategy`: the strategy, which may be the caller's code and may panic.
 //! - `meter`: converts between estimated and charged units.
 //! - `queue`: the calls that wait for the strategy; `gate`: the queue together with the strategy.
 //! - `permit`: a call that waits, the permit for it to leave, and the call that has left.

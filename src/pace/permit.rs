@@ -91,11 +91,11 @@ impl Drop for Permit {
     }
 }
 
-/// A call that has left. The strategy is told of its end in any case, also when the call is dropped.
+/// A call that has left. The strategy observes its end in any case, also when the call is dropped.
 pub(crate) struct Departure {
     gate: Arc<Gate>,
     sent_at: Instant,
-    /// Units that the strategy was charged for one estimated unit.
+    /// The ratio at which the strategy was charged at the departure: units for one estimated unit.
     charge: f64,
     /// Units that the strategy was charged at the departure and that no outcome has accounted for.
     entries: usize,

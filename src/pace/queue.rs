@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How late a waiter may be polled before it is skipped: far longer than a busy runtime takes, and too short to matter to a
-/// delivery.
+/// How late a waiter may be polled before it is skipped: far longer than a busy runtime needs, and too short to slow a delivery
+/// noticeably.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The waiters, in order of arrival.
@@ -60,7 +60,7 @@ impl Queue {
             .unwrap_or_default()
     }
 
-    /// Until when the place waits for those before it; `None` when it is first.
+    /// Until when the place waits for the places before it; `None` if it is first.
     pub(crate) fn blocked_until(&self, number: u64, now: Instant) -> Option<Instant> {
         if self.permit_in_use {
             return Some(now + PATIENCE);
@@ -71,7 +71,7 @@ impl Queue {
             .find(|overdue| *overdue > now)
     }
 
-    /// Returns the wakers of the first place that is not overdue and of the one behind it, which has to know until when it
+    /// Returns the wakers of the first place that is not overdue and of the one behind it, which has to learn until when it
     /// waits.
     pub(crate) fn next_wakers(&mut self, now: Instant) -> Vec<Waker> {
         let mut awake = self.places.values_mut().filter(|place| place.due + PATIENCE > now);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_waiter_is_asked_first() {
+    fn waiters_are_first_in_the_order_of_arrival() {
         let now = Instant::now();
         let mut queue = queue(&[now, now]);
         assert_eq!(queue.blocked_until(1, now), None);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn no_waiter_is_asked_while_a_permit_in_use() {
+    fn no_waiter_is_first_while_a_permit_is_in_use() {
         let now = Instant::now();
         let mut queue = queue(&[now]);
         queue.permit_in_use = true;
@@ -129,13 +129,13 @@ mod tests {
         let late = start + PATIENCE;
         assert!(queue.blocked_until(2, late - MOMENT).is_some());
         assert_eq!(queue.blocked_until(2, late), None);
-        assert_eq!(queue.next_wakers(late).len(), 1, "the second one is called");
+        assert_eq!(queue.next_wakers(late).len(), 1, "the second one is woken");
         queue.wait(1, late, Waker::noop());
         assert!(queue.blocked_until(2, late).is_some());
     }
 
     #[test]
-    fn a_waiter_that_is_called_and_does_not_stir_is_overdue() {
+    fn a_waiter_that_is_woken_and_not_polled_is_overdue() {
         let start = Instant::now();
         let far = start + Duration::from_hours(1);
         let mut queue = queue(&[far, far]);

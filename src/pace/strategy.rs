@@ -18,15 +18,15 @@ const AFTER_PANIC: Duration = Duration::from_secs(1);
 /// The shortest wait. A wait until a moment in the past would never end.
 pub(super) const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
-/// The strategy that deliveries share whose options are clones of each other. After a panic it is not called again, and the
-/// deliveries end.
+/// The strategy that deliveries share if their options are clones of each other. After a panic it is not called again, and
+/// the deliveries end.
 pub(crate) struct SharedStrategy {
     strategy: Box<dyn BackoffStrategy>,
-    /// For a strategy that counts units.
+    /// `Some` if the strategy counts units.
     meter: Option<Meter>,
     fault: OnceLock<Fault>,
     resets: watch::Sender<u64>,
-    /// The number of calls after which more of their keys were hot than before.
+    /// The number of calls whose result made further keys hot.
     hot: AtomicU64,
 }
 
@@ -77,12 +77,12 @@ impl SharedStrategy {
         self.ask_pace(Duration::ZERO, |pace| pace.cooldown())
     }
 
-    /// The state of the strategy, if it tells.
+    /// The snapshot of the strategy, if it has one.
     pub(crate) fn pace(&self) -> Option<PaceSnapshot> {
         self.ask_pace(None, |pace| pace.snapshot())
     }
 
-    /// The service has told what it takes, in units of capacity a second.
+    /// The service accepts this many units of capacity per second, according to its own description.
     pub(crate) fn expect_throughput(&self, units: f64) {
         if self.counts_units() && units.is_finite() && units > 0.0 {
             self.ask_pace((), |pace| pace.expect_throughput(units));
@@ -94,7 +94,7 @@ impl SharedStrategy {
         self.meter.is_some()
     }
 
-    /// For a strategy that counts units.
+    /// `Some` if the strategy counts units.
     pub(super) fn meter(&self) -> Option<&Meter> {
         self.meter.as_ref()
     }
@@ -142,12 +142,12 @@ impl SharedStrategy {
         self.hot_keys_seen() > 0 && self.ask_pace(false, |pace| pace.key_pace().is_some_and(|keys| keys.is_hot(key)))
     }
 
-    /// The number of calls after which more of their keys were hot than before.
+    /// The number of calls whose result made further keys hot. A change tells that a key may have become hot.
     pub(crate) fn hot_keys_seen(&self) -> u64 {
         self.hot.load(Relaxed)
     }
 
-    /// How much of `wanted` may leave for this key, or until when it waits.
+    /// How much of `wanted` may leave for this key now, or until when it waits.
     pub(crate) fn admit_key(&self, now: Instant, key: u64, wanted: usize) -> Result<usize, Instant> {
         let admission = self.ask_pace(Admission::Go(wanted), |pace| match pace.key_pace() {
             Some(keys) => keys.admit(now.into_std(), key, wanted),
