@@ -47,7 +47,7 @@ pub(super) fn by_id(
         }
     }
     if unknown > 0 {
-        warn!(target: ANSWER, entries = unknown, service, "an answer speaks of entries that were not sent");
+        warn!(target: ANSWER, entries = unknown, service, "an answer is about entries that were not sent");
     }
     let verdicts = verdicts.into_iter();
     Answer::Each(
@@ -59,7 +59,7 @@ pub(super) fn by_id(
 
 /// Reads the list of the answer to a call with `sent` entries, in the order of the entries.
 ///
-/// A list of another length tells nothing: which of its places belong to which entries is not known.
+/// A list of another length is of no use: it is not known which of its places belong to which entries.
 #[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
 pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactSizeIterator<Item = Verdict>) -> Answer {
     let answered = verdicts.len();
@@ -68,9 +68,9 @@ pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactS
     }
     if answered > sent {
         let unknown = answered - sent;
-        warn!(target: ANSWER, entries = unknown, service, "an answer speaks of entries that were not sent");
+        warn!(target: ANSWER, entries = unknown, service, "an answer is about entries that were not sent");
     }
-    Answer::Whole(unanswered("another number of answers than entries"))
+    Answer::Whole(unanswered("fewer or more answers than entries"))
 }
 
 /// The verdict for one place of a list: the failure with this code and message, or else the acknowledgement.
@@ -185,7 +185,7 @@ mod tests {
         }
 
         #[test]
-        fn each_place_speaks_of_the_entry_at_that_place() {
+        fn each_place_is_about_the_entry_at_that_place() {
             let codes = [
                 None,
                 Some("ProvisionedThroughputExceededException"),
@@ -196,14 +196,14 @@ mod tests {
         }
 
         #[test]
-        fn a_list_of_another_length_speaks_of_none() {
+        fn with_a_list_of_another_length_every_entry_is_unanswered() {
             assert_eq!(answer(3, &[None, None]), "???");
             assert_eq!(answer(2, &[None, None, None]), "??");
             assert_eq!(answer(2, &[]), "??");
         }
 
         #[test]
-        fn a_place_that_says_nothing_is_no_acceptance() {
+        fn an_empty_place_is_not_an_acceptance() {
             let verdict = told(None, Some("?"), None);
             assert!(matches!(verdict, Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous()));
         }

@@ -25,7 +25,7 @@ pub const MAX_EVENTS: usize = 10;
 /// which does not say whether that is 1,000,000 or 1,048,576.
 pub const MAX_BATCH_BYTES: usize = 999_999;
 
-/// Bytes that the time of an event counts for. From the user guide of EventBridge, like all of [`event_size`].
+/// Bytes that EventBridge counts for the time of an event. From its user guide, like all of [`event_size`].
 const TIME: usize = 14;
 
 /// An event bus to put events on.

@@ -27,7 +27,7 @@ pub(super) fn check_ids(group: Option<&str>, deduplication: Option<&str>, fifo: 
         // SQS answers `InvalidParameterValue`: not valid for this queue type.
         return Err(InvalidEntry::Malformed {
             part: "message deduplication id",
-            rule: "absent where the queue or topic is not FIFO",
+            rule: "absent unless the queue or topic is FIFO",
         });
     }
     check_id("message deduplication id", deduplication)

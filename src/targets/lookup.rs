@@ -35,8 +35,8 @@ const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "NotAuthor
 /// Other implementations of the protocol may not know the operation.
 const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "UnsupportedOperation"];
 
-/// What a target asks its service once: the key of a table, the attributes of a queue, the number of shards. Clones share
-/// the answer.
+/// Something that a target asks its service once: the key of a table, the attributes of a queue, the number of shards. Clones
+/// share the answer.
 ///
 /// It is used in [`BatchTarget::prepare`](super::BatchTarget::prepare): the first delivery asks, deliveries that start
 /// meanwhile wait for the same answer, and later ones have it.
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_asks_as_often_as_that_may_help() {
+    async fn the_error_decides_how_often_the_service_is_asked() {
         let fault = || Fault::new("fault");
         assert_eq!(calls(|| LookupError::Transient(fault())).await, [TRIES, 0]);
         assert_eq!(calls(|| LookupError::NotNow(fault())).await, [1, 1]);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_asks_for_as_long_as_no_call_can_be_made() {
+    async fn the_service_is_asked_for_as_long_as_no_call_can_be_made() {
         let lookup = Lookup::default();
         let outage = Duration::from_mins(1);
         let started = Instant::now();
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn while_it_asks_again_it_tells_why_the_last_try_failed() {
+    async fn while_a_lookup_is_repeated_the_last_failure_is_known() {
         let lookup = Lookup::<()>::default();
         let unsent = || ready(Err(LookupError::Unsent(Fault::new("no connection"))));
         let asking = timeout(Duration::from_secs(1), lookup.ask(unsent));

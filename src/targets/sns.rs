@@ -22,8 +22,8 @@ use crate::invalid::InvalidEntry;
 /// Messages in a call. From the API reference of `PublishBatch`.
 pub const MAX_MESSAGES: usize = 10;
 
-/// Bytes of the messages of a call together, as [`message_size`] counts them, and of a single one: 256 KiB. From the API reference of
-/// `PublishBatch`; a topic may take up to 1 MiB.
+/// Bytes of the messages of a call together, as [`message_size`] counts them, and of a single one: 256 KiB. From the API
+/// reference of `PublishBatch`; a topic may accept up to 1 MiB.
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
 
 /// An SNS topic to publish to.
@@ -70,9 +70,9 @@ impl SnsTopic {
 
     /// Whether the FIFO topic derives deduplication ids from the messages, so that it need not be asked.
     ///
-    /// If it does not, a message without an id gets one and keeps it: sent again within five minutes, for which SNS
-    /// remembers an id, it is published once. One `GetTopicAttributes` call asks the topic, for all clones and before the
-    /// first message. If that call is not permitted, messages are sent as they are.
+    /// If it does not, a message without an id gets one and keeps it, so a message that is sent again within the five minutes
+    /// for which SNS remembers an id is published once. One `GetTopicAttributes` call asks the topic, for all clones and
+    /// before the first message. If that call is not permitted, messages are sent as they are.
     #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
         self.deduplication = self.deduplication.by_content(by_content);

@@ -18,7 +18,7 @@ use crate::report::Undelivered;
 /// | information that is needed before the first entry | [`prepare`](Self::prepare), [`preparation_fault`](Self::preparation_fault) |
 /// | additions to an entry, or objects stored for it | [`complete`](Self::complete), [`clean_up`](Self::clean_up), [`weight`](Self::weight) |
 /// | capacity that is not counted in entries | [`units`](Self::units), [`send_metered`](Self::send_metered) |
-/// | capacity that the service tells | [`throughput`](Self::throughput) |
+/// | capacity that the service announces | [`throughput`](Self::throughput) |
 /// | capacity that is split among keys | [`partition_key`](Self::partition_key) |
 ///
 /// ```
@@ -180,10 +180,11 @@ pub trait BatchTarget: Send + Sync + 'static {
         async { (self.send(chunk).await, None) }
     }
 
-    /// Units of capacity a second that the service has told it takes of all its clients together, as far as [`prepare`](Self::prepare)
-    /// has learned it. Called once a delivery, after `prepare`, if the strategy counts units. Default: `None`, it has not told.
+    /// Units of capacity per second that the service accepts from all its clients together, as far as
+    /// [`prepare`](Self::prepare) has found it out. Called once for each delivery, after `prepare`, if the strategy counts
+    /// units. Default: `None`, not known.
     ///
-    /// The strategy may [begin](crate::backoff::Pace::expect_throughput) there. It is no limit.
+    /// The strategy may [start](crate::backoff::Pace::expect_throughput) at it. It is not a limit.
     fn throughput(&self) -> Option<f64> {
         None
     }

@@ -71,7 +71,7 @@ fn same_table(one: &str, other: &str) -> bool {
     name(one) == name(other)
 }
 
-/// The service always sends the field; it is empty when everything was processed. An answer without it tells nothing.
+/// The service always sends the field, which is empty if everything was processed. Without it, no entry has a verdict.
 const NOTHING_SAID: &str = "no UnprocessedItems";
 
 fn of_table(sent: &[&WriteRequest], mut unmatched: Vec<&WriteRequest>) -> Vec<Verdict> {

@@ -38,7 +38,7 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
         Advice::Permit => "allow dynamodb:DescribeTable, or give the key by `key` or `key_with_sort`",
         Advice::DoWithout => "give the key by `key` or `key_with_sort`",
         Advice::Wait => {
-            "the next delivery asks again; a key that is given by `key` or `key_with_sort` is not asked for"
+            "the next delivery asks again; give the key by `key` or `key_with_sort` to avoid the call"
         }
     };
     warn!(
@@ -46,7 +46,7 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
         destination,
         code,
         advice,
-        "DescribeTable failed, so that the table's key is not known and writes of one key may pass each other"
+        "DescribeTable failed: without the table's key, writes of one key may pass each other"
     );
 }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_tells_the_throughput_as_well_where_the_key_is_asked_for() {
+    async fn the_description_has_the_throughput_as_well() {
         const PROVISIONED: &str = r#"{"Table":{
             "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
             "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_permission_it_is_asked_for_once_and_goes_without() {
+    async fn without_permission_the_service_is_asked_once() {
         for code in ["AccessDeniedException", "UnknownOperationException"] {
             let body = format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"no"}}"#);
             let (table, recorder) = prepared(400, body.leak()).await;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_passing_failure_is_tried_again_a_few_times_and_then_not_for_a_while() {
+    async fn after_a_transient_failure_the_service_is_asked_a_few_times_and_then_not_for_a_while() {
         let (table, recorder) = prepared(500, "").await;
         assert_eq!(recorder.requests(), 4);
         tokio::time::sleep(std::time::Duration::from_secs(30)).await;

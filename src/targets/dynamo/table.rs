@@ -45,8 +45,8 @@ const WRITE_UNIT: usize = 1024;
 /// A call sends copies of its writes, because a write that is returned as unprocessed is sent again.
 ///
 /// DynamoDB's answers always have `UnprocessedItems`, even if it is empty. A mock of the client must set it to an empty
-/// map: without it the answer tells nothing, and the writes are sent again. With a given key, the mock needs no
-/// `DescribeTable`; the [guide](crate::guide#testing) has an example.
+/// map: without it the writes count as unanswered and are sent again. With a given key, the mock needs no `DescribeTable`;
+/// the [guide](crate::guide#testing) has an example.
 #[derive(Clone)]
 pub struct DynamoTable {
     calls: Calls,
@@ -191,7 +191,7 @@ impl BatchTarget for DynamoTable {
         Self::write_units(entry)
     }
 
-    /// That of the table or of its narrowest index, where `DescribeTable` was asked.
+    /// The throughput of the table or of its narrowest index, if `DescribeTable` was called.
     fn throughput(&self) -> Option<f64> {
         self.description.get()?.throughput
     }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_metered_call_asks_for_its_capacity_and_tells_it() {
+    async fn a_metered_call_requests_and_returns_its_consumed_capacity() {
         let recorder = Recorder::answering(
             200,
             r#"{"UnprocessedItems":{},"ConsumedCapacity":[{"TableName":"orders","CapacityUnits":7.5}]}"#,
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_without_unprocessed_items_says_nothing() {
+    async fn an_answer_without_unprocessed_items_leaves_its_writes_unanswered() {
         let recorder = Recorder::answering(200, "{}");
         let answer = table(&recorder).send(&[put([("id", text("a"))])]).await;
         let Answer::Whole(Verdict::Rejected(Rejection::Unanswered, fault)) = answer else {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_never_passes_its_limit() {
+    fn the_body_never_exceeds_its_limit() {
         let recorder = Recorder::answering(200, "{}");
         let bytes = body::envelope("orders") + body::request(&put([("id", text("a"))]));
         let limits = |bytes| Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);

@@ -138,7 +138,7 @@ impl BatchTarget for DynamoTables {
         DynamoTable::write_units(&entry.request)
     }
 
-    /// The least that is known: all writes may be to that table.
+    /// The lowest throughput that is known, because all writes may be to that table.
     fn throughput(&self) -> Option<f64> {
         self.tables.iter().filter_map(BatchTarget::throughput).reduce(f64::min)
     }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_mixes_tables_and_its_body_never_passes_what_was_counted() {
+    async fn a_call_mixes_tables_and_its_body_never_exceeds_the_counted_bytes() {
         let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
         let tables = tables(&recorder);
         let chunk = [

@@ -1,15 +1,15 @@
-//! What a table tells of its throughput.
+//! The throughput of a table, from its description.
 
 use aws_sdk_dynamodb::types::{
     BillingMode, GlobalSecondaryIndexDescription, GlobalSecondaryIndexWarmThroughputDescription, OnDemandThroughput,
     ProvisionedThroughputDescription, TableDescription, TableWarmThroughputDescription,
 };
 
-/// Write units a second: the least of what the table and its indexes take, since a write goes to all of them.
+/// Write units per second: the lowest throughput of the table and of its indexes, because a write goes to all of them.
 pub(super) fn described(table: &TableDescription) -> Option<f64> {
     let mode = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
     let is_on_demand = mode == Some(&BillingMode::PayPerRequest);
-    let of_table = Told {
+    let of_table = Described {
         provisioned: table
             .provisioned_throughput()
             .and_then(ProvisionedThroughputDescription::write_capacity_units),
@@ -20,7 +20,7 @@ pub(super) fn described(table: &TableDescription) -> Option<f64> {
             .on_demand_throughput()
             .and_then(OnDemandThroughput::max_write_request_units),
     };
-    let of_index = |index: &GlobalSecondaryIndexDescription| Told {
+    let of_index = |index: &GlobalSecondaryIndexDescription| Described {
         provisioned: index
             .provisioned_throughput()
             .and_then(ProvisionedThroughputDescription::write_capacity_units),
@@ -33,19 +33,19 @@ pub(super) fn described(table: &TableDescription) -> Option<f64> {
     };
     std::iter::once(of_table)
         .chain(table.global_secondary_indexes().iter().map(of_index))
-        .filter_map(|told| told.units(is_on_demand))
+        .filter_map(|described| described.units(is_on_demand))
         .reduce(f64::min)
 }
 
-/// What is told of a table or an index. What is not set is absent, 0 or -1.
-struct Told {
+/// The throughput in the description of a table or an index. A value that is not set is absent, 0 or -1.
+struct Described {
     provisioned: Option<i64>,
     warm: Option<i64>,
     most: Option<i64>,
 }
 
-impl Told {
-    /// Of a provisioned table its warm throughput is what it could be provisioned with at once, which is more.
+impl Described {
+    /// The warm throughput of a provisioned table is not its capacity, but the capacity that it could be given at once.
     fn units(&self, is_on_demand: bool) -> Option<f64> {
         if !is_on_demand {
             return set(self.provisioned);
@@ -89,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn a_provisioned_table_takes_what_is_provisioned_however_warm_it_is() {
+    fn a_provisioned_table_has_its_provisioned_throughput_however_warm_it_is() {
         let table = TableDescription::builder().provisioned_throughput(provisioned(700));
         assert_eq!(described(&table.clone().build()), Some(700.0));
         assert_eq!(described(&table.warm_throughput(warm(4_000)).build()), Some(700.0));
     }
 
     #[test]
-    fn a_table_on_demand_takes_what_it_is_warm_for_within_its_maximum() {
+    fn an_on_demand_table_has_its_warm_throughput_up_to_its_maximum() {
         let table = TableDescription::builder()
             .billing_mode_summary(on_demand())
             .provisioned_throughput(provisioned(0));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_nothing_is_not_known() {
+    fn without_a_value_the_throughput_is_not_known() {
         assert_eq!(described(&TableDescription::builder().build()), None);
         assert_eq!(
             described(

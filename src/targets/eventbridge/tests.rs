@@ -28,7 +28,7 @@ fn checked(event: PutEventsRequestEntryBuilder) -> Result<usize, String> {
 }
 
 #[tokio::test]
-async fn to_a_bus_that_does_not_exist_nothing_is_sent() {
+async fn nothing_is_sent_to_a_bus_that_does_not_exist() {
     let recorder = Recorder::answering(400, r#"{"__type":"ResourceNotFoundException","message":"no such bus"}"#);
     let bus = EventBus::new(client(&recorder), "orders");
     bus.prepare().await;
@@ -41,7 +41,7 @@ async fn to_a_bus_that_does_not_exist_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn where_asking_is_forbidden_events_are_sent() {
+async fn events_are_sent_although_the_lookup_is_forbidden() {
     let recorder = Recorder::answering(400, r#"{"__type":"AccessDeniedException"}"#);
     let bus = EventBus::new(client(&recorder), "orders");
     bus.prepare().await;
@@ -77,7 +77,7 @@ fn the_log_names_the_bus_without_its_account() {
 }
 
 #[test]
-fn an_event_counts_its_texts_its_resources_and_its_time() {
+fn the_size_of_an_event_counts_its_texts_its_resources_and_its_time() {
     assert_eq!(checked(event()), Ok(11));
     assert_eq!(checked(event().resources("ab").resources("c")), Ok(14));
     assert_eq!(checked(event().time(DateTime::from_secs(0))), Ok(25));
@@ -89,7 +89,7 @@ fn an_event_counts_its_texts_its_resources_and_its_time() {
 }
 
 #[test]
-fn an_event_without_what_every_event_has_is_refused_before_the_call() {
+fn an_event_without_a_required_part_is_refused_before_the_call() {
     for (event, part) in [
         (event().source(""), "source"),
         (event().set_detail_type(None), "detail type"),

@@ -8,7 +8,7 @@ use md5::{Digest, Md5};
 pub(super) struct Shards(Vec<(u128, u128)>);
 
 impl Shards {
-    /// The open ones of all shards that the stream has had. A shard with a last sequence number was split or merged and
+    /// The open shards among all shards that the stream has had. A shard with a last sequence number was split or merged and
     /// takes no more records.
     pub(super) fn open(shards: &[Shard]) -> Self {
         let is_open = |shard: &&Shard| {
@@ -25,7 +25,7 @@ impl Shards {
         Self(ranges)
     }
 
-    /// Records a second that they take together, if there are any: 1,000 each. From the quotas of Kinesis.
+    /// Records per second that the shards take together: 1,000 each, from the quotas of Kinesis. `None` without a shard.
     pub(super) fn throughput(&self) -> Option<f64> {
         let count = u32::try_from(self.0.len()).ok().filter(|count| *count > 0)?;
         Some(1_000.0 * f64::from(count))

@@ -93,7 +93,7 @@ impl KinesisStream {
         self
     }
 
-    /// The name and the ARN of the stream, of which one is known.
+    /// The name and the ARN of the stream. One of them is `None`.
     fn name_or_arn(&self) -> (Option<String>, Option<String>) {
         let stream = Some(self.stream.clone());
         if self.stream.starts_with("arn:") {
@@ -148,7 +148,7 @@ impl BatchTarget for KinesisStream {
 
     async fn prepare(&self) {
         if let Err(fault) = self.shards.ask(|| self.list_shards()).await {
-            // Then each partition key has its own pace, which is nearly as good.
+            // Each partition key then has its own pace, which is nearly as good.
             debug!(target: LOOKUP, destination = &*self.name(), code = fault.code(), "the shards are not known");
         }
     }
@@ -194,7 +194,7 @@ impl BatchTarget for KinesisStream {
         Some(shard.map_or_else(|| hash_of(&hash_key), |shard| hash_of(&shard)))
     }
 
-    /// That of the open shards together, where they are known.
+    /// The throughput of the open shards together, if they are known.
     fn throughput(&self) -> Option<f64> {
         self.shards.get()?.throughput()
     }

@@ -78,7 +78,7 @@ fn a_message_of_a_fifo_topic_needs_its_group() {
 }
 
 #[test]
-fn messages_of_a_group_of_a_fifo_topic_share_a_lane_and_those_of_others_have_none() {
+fn messages_of_a_fifo_topic_have_the_lane_of_their_group_and_those_of_other_topics_have_none() {
     let of = |group: &str| message("a").message_group_id(group).build().unwrap();
     assert_eq!(topic(ARN).lane(&of("g")), None);
     assert_eq!(fifo().lane(&of("g")), Some(Lane::ordered("g")));
@@ -86,7 +86,7 @@ fn messages_of_a_group_of_a_fifo_topic_share_a_lane_and_those_of_others_have_non
 }
 
 #[tokio::test]
-async fn a_fifo_topic_is_asked_once_whether_it_makes_the_ids() {
+async fn a_fifo_topic_is_asked_once_whether_it_derives_the_ids() {
     for (value, is_given) in [("true", false), ("false", true)] {
         let attributes = format!(
             "<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes><entry>\

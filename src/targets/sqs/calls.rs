@@ -22,7 +22,7 @@ use super::short_name;
 use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 
-/// The client, and what each call changes in its configuration.
+/// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
 pub(super) struct Calls {
     client: Client,
@@ -85,7 +85,7 @@ impl Calls {
         in_span(request, &span, RequestId::request_id).await
     }
 
-    /// Gives the messages with these receipt handles other visibility timeouts in one call.
+    /// Changes the visibility timeouts of the messages with these receipt handles in one call.
     pub(super) async fn change_visibility(
         &self,
         queue_url: &str,

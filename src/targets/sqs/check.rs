@@ -1,7 +1,7 @@
-//! What SQS would refuse in one message.
+//! Finds messages that SQS would refuse.
 //!
-//! A message that breaks a rule of FIFO queues takes the whole call down, so it is found before the call. Rules that AWS
-//! documents but does not keep (letters beyond ASCII in attribute names) are left to the service.
+//! A message that breaks a rule of FIFO queues causes the whole call to be refused, so it is found before the call. Rules that
+//! AWS documents but does not enforce (letters beyond ASCII in attribute names) are left to the service.
 
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 
@@ -18,10 +18,10 @@ const MAX_NAME_LENGTH: usize = 256;
 /// Seconds by which a message may be delayed: 15 minutes.
 const MAX_DELAY: i32 = 900;
 
-/// Attribute names that AWS keeps for itself, in any case.
+/// Prefixes of attribute names that AWS reserves, in upper or lower case.
 const RESERVED_PREFIXES: &[&str] = &["aws.", "amazon."];
 
-/// Checks one message. It may have `message_bytes`.
+/// Checks one message, which may have at most `message_bytes`, and returns its size.
 pub(super) fn check(
     message: &SendMessageBatchRequestEntry,
     fifo: bool,
@@ -94,7 +94,7 @@ fn attribute_value(value: &MessageAttributeValue) -> Result<(), InvalidEntry> {
         // Reserved: SQS answers `UnsupportedOperation` to the whole call.
         return Err(InvalidEntry::Malformed {
             part,
-            rule: "a single value and no list",
+            rule: "a single value, not a list",
         });
     }
     if data_type.chars().count() > MAX_NAME_LENGTH {
@@ -127,7 +127,7 @@ fn attribute_value(value: &MessageAttributeValue) -> Result<(), InvalidEntry> {
     Ok(())
 }
 
-/// Whatever can be read as a number, without the words `inf` and `NaN`. Range and precision are left to the service.
+/// Whether the text can be read as a number, other than `inf` and `NaN`. Range and precision are left to the service.
 fn is_number(text: &str) -> bool {
     text.contains(|letter: char| letter.is_ascii_digit()) && text.trim().parse::<f64>().is_ok()
 }
@@ -135,7 +135,7 @@ fn is_number(text: &str) -> bool {
 fn delay(delay: Option<i32>, fifo: bool) -> Result<(), InvalidEntry> {
     let part = "delay in seconds";
     match delay {
-        // A FIFO queue takes no delay of a single message, but takes a zero for none.
+        // A FIFO queue refuses a delay of a single message, but accepts 0.
         None | Some(0) => Ok(()),
         Some(seconds) if !(0..=MAX_DELAY).contains(&seconds) => Err(InvalidEntry::OutOfRange {
             part,
@@ -145,7 +145,7 @@ fn delay(delay: Option<i32>, fifo: bool) -> Result<(), InvalidEntry> {
         }),
         Some(_) if fifo => Err(InvalidEntry::Malformed {
             part,
-            rule: "left to the queue where the queue is FIFO",
+            rule: "absent or 0 if the queue is FIFO",
         }),
         Some(_) => Ok(()),
     }
@@ -165,14 +165,14 @@ fn characters(part: &'static str, text: &str) -> Result<(), InvalidEntry> {
     }
 }
 
-/// Whether any character may be one that is not allowed: a control character, or one that starts as U+FFFE and U+FFFF do.
-/// Without an early end, so that many bytes are looked at at once.
+/// Whether the text may have a character that is not allowed: a control character, or one with the first byte of U+FFFE and
+/// U+FFFF. It reads the whole text without an early exit, so that the compiler can vectorize the loop.
 fn is_suspicious(text: &str) -> bool {
     let bytes = text.bytes();
     bytes.fold(0, |found, byte| found | u8::from(byte < 0x20) | u8::from(byte == 0xEF)) > 0
 }
 
-/// From the API reference of `SendMessage`: what XML 1.0 can write. Surrogates cannot occur in a `char`.
+/// From the API reference of `SendMessage`: the characters of XML 1.0. Surrogates cannot occur in a `char`.
 pub(super) fn is_allowed(letter: char) -> bool {
     matches!(letter, '\t' | '\n' | '\r' | '\u{20}'..='\u{FFFD}' | '\u{10000}'..)
 }

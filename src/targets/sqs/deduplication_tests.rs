@@ -1,4 +1,4 @@
-//! Deduplication ids as a FIFO queue gets them.
+//! The deduplication ids that a FIFO queue receives.
 
 use std::collections::HashSet;
 
@@ -42,7 +42,7 @@ async fn each_message_without_an_id_gets_its_own() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_given_stays() {
+async fn an_id_of_the_caller_stays() {
     let queue = fifo(&Recorder::answering(200, "{}")).content_based_deduplication(false);
     let mut message = message("body").message_deduplication_id("d").build().unwrap();
     queue.complete(&mut message);
@@ -50,7 +50,7 @@ async fn an_id_that_is_given_stays() {
 }
 
 #[tokio::test]
-async fn a_queue_that_looks_at_the_content_is_left_to_itself() {
+async fn with_content_based_deduplication_messages_stay_without_an_id() {
     let recorder = Recorder::answering(200, r#"{"Attributes":{"ContentBasedDeduplication":"true"}}"#);
     let queue = fifo(&recorder);
     queue.prepare().await;
@@ -62,7 +62,7 @@ async fn a_queue_that_looks_at_the_content_is_left_to_itself() {
 }
 
 #[tokio::test]
-async fn where_asking_is_forbidden_messages_stay_as_they_are() {
+async fn messages_stay_as_they_are_if_the_lookup_is_forbidden() {
     let recorder = Recorder::answering(403, r#"{"__type":"com.amazonaws.sqs#AccessDeniedException"}"#);
     let queue = fifo(&recorder);
     queue.prepare().await;

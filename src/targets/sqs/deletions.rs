@@ -13,10 +13,11 @@ use crate::invalid::InvalidEntry;
 use crate::targets::correlate::{by_id, wire_id};
 use crate::targets::{Answer, BatchTarget, Fault, Limits, Verdict, classify};
 
-/// Messages to delete from an SQS queue, by the receipt handles that they were received with.
+/// An SQS queue to delete received messages from, by their receipt handles.
 ///
-/// A handle that SQS does not take is refused alone: that of a message of a FIFO queue whose visibility timeout has passed, say.
-/// The others are deleted. To delete a message twice does no harm, so that a call whose answer is lost is made again.
+/// If SQS refuses a handle, for example because the visibility timeout of a FIFO message has expired, only that handle is
+/// handed back; the other messages are deleted. Deleting a message twice does no harm, so a call whose answer is lost is
+/// repeated.
 ///
 /// Retries, credentials and timeouts are as with [`SqsQueue`](super::SqsQueue).
 #[derive(Clone)]
@@ -27,7 +28,7 @@ pub struct SqsDeletions {
 }
 
 impl SqsDeletions {
-    /// From the queue with this URL.
+    /// The queue with this URL.
     ///
     /// # Default
     /// | limit | value |
@@ -42,7 +43,7 @@ impl SqsDeletions {
         }
     }
 
-    /// Other limits, for endpoints that take less, or more.
+    /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -94,7 +95,7 @@ impl fmt::Debug for SqsDeletions {
     }
 }
 
-/// Checks a receipt handle, and measures it. Of its form nothing is documented.
+/// Checks a receipt handle, and returns its size. Its format is not documented.
 pub(super) fn check_handle(handle: &str, limits: &Limits) -> Result<usize, InvalidEntry> {
     let part = "receipt handle";
     let limit = limits.entry_bytes.min(limits.bytes);

@@ -1,4 +1,4 @@
-//! Bodies with characters that SQS does not take.
+//! Bodies with characters that SQS does not accept.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use aws_smithy_types::base64;
 
 use super::check::is_allowed;
 
-/// The attribute that tells that a body is encoded, and how. MIME calls it so.
+/// The message attribute that marks an encoded body. MIME has a header with this name.
 pub const ENCODING_ATTRIBUTE: &str = "Content-Transfer-Encoding";
 
-/// Its value: the body is the base64, with padding, of the UTF-8 bytes of the message.
+/// The value of [`ENCODING_ATTRIBUTE`]: the body is the base64, with padding, of the UTF-8 bytes of the original body.
 pub const ENCODING: &str = "base64";
 
-/// The message as SQS takes it. One that needs no encoding stays as it is, and so does one that has the attribute already:
-/// its reader could not tell which side encoded it.
+/// The message in a form that SQS accepts. A message that needs no encoding stays as it is. So does a message that already has
+/// the attribute: its reader could not tell whether the sender or this crate encoded it.
 pub(super) fn encoded(message: &SendMessageBatchRequestEntry) -> Cow<'_, SendMessageBatchRequestEntry> {
     let attributes = message.message_attributes();
     let is_taken = attributes.is_some_and(|attributes| attributes.contains_key(ENCODING_ATTRIBUTE));
@@ -25,7 +25,7 @@ pub(super) fn encoded(message: &SendMessageBatchRequestEntry) -> Cow<'_, SendMes
         .data_type("String")
         .string_value(ENCODING);
     let Ok(value) = value.build() else {
-        // Only a value without a data type cannot be built.
+        // Building fails only without a data type.
         return Cow::Borrowed(message);
     };
     let mut encoded = message.clone();
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_sqs_does_not_take_is_encoded_and_says_so() {
+    async fn a_body_with_invalid_characters_is_encoded_and_marked() {
         let recorder = Recorder::answering(200, "{}");
         let queue = queue(&recorder);
         let entry = message("a\u{0}ü")
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_sqs_takes_stays_as_it_is() {
+    async fn a_valid_body_stays_as_it_is() {
         let recorder = Recorder::answering(200, "{}");
         let queue = queue(&recorder);
         let entry = message("größe\t😀").build().unwrap();

@@ -1,5 +1,5 @@
-//! SQS: messages to one queue by `SendMessageBatch`, and what a consumer does with those that it received: deletions by
-//! `DeleteMessageBatch`, and other visibility timeouts by `ChangeMessageVisibilityBatch`.
+//! SQS: messages to one queue by `SendMessageBatch`, and for received messages deletions by `DeleteMessageBatch` and changes
+//! of the visibility timeout by `ChangeMessageVisibilityBatch`.
 
 mod calls;
 mod check;
@@ -28,7 +28,7 @@ pub use queue::{MAX_BATCH_BYTES, MAX_MESSAGE_BYTES, MAX_MESSAGES, SqsQueue};
 pub use size::message_size;
 pub use visibility::{MAX_VISIBILITY_TIMEOUT, SqsVisibility, VisibilityChange};
 
-/// What an answer says of an entry that failed, by its id.
+/// The id and the verdict of an entry that failed.
 fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
     (
         entry.id(),
@@ -36,7 +36,7 @@ fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
     )
 }
 
-/// The queue's name without what comes before it in the URL: the account id is in there.
+/// The name of the queue, without the rest of its URL, which contains the account id.
 fn short_name(queue_url: &str) -> &str {
     queue_url.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }

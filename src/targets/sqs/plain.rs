@@ -1,4 +1,4 @@
-//! A queue without detours: what it takes, and one call to it.
+//! A queue without offloading: the check of a message, and one call.
 
 use std::borrow::Cow;
 
@@ -15,14 +15,14 @@ use crate::targets::fifo::FIFO_SUFFIX;
 use crate::targets::lookup::LookupError;
 use crate::targets::{Acknowledgement, Answer, Limits, Verdict, classify};
 
-/// A queue that takes each message itself.
+/// A queue to which each message is sent with its body.
 #[derive(Clone)]
 pub(super) struct PlainQueue {
     calls: Calls,
     pub(super) url: String,
     pub(super) fifo: bool,
     pub(super) deduplication: Deduplication,
-    /// Bodies with characters that SQS does not take go as base64.
+    /// Whether bodies with characters that SQS does not accept are sent as base64.
     pub(super) encodes: bool,
     pub(super) limits: Limits,
 }
@@ -39,7 +39,7 @@ impl PlainQueue {
         }
     }
 
-    /// Asks the queue for what has to be known before the first message.
+    /// Asks the queue what must be known before the first message.
     pub(super) async fn prepare(&self, destination: &str) {
         if self.fifo {
             let ask = || self.is_deduplicated_by_content();
@@ -54,19 +54,19 @@ impl PlainQueue {
         Ok(value.is_some_and(|value| value == "true"))
     }
 
-    /// Checks a message, and measures it.
+    /// Checks a message, and returns its size.
     pub(super) fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {
         check::check(&self.encoded(entry), self.fifo, self.message_bytes())
     }
 
-    /// Gives a message of a FIFO queue the id that it needs.
+    /// Gives a message of a FIFO queue a deduplication id if it needs one.
     pub(super) fn complete(&self, entry: &mut SendMessageBatchRequestEntry) {
         if self.fifo {
             self.deduplication.complete(&mut entry.message_deduplication_id);
         }
     }
 
-    /// The message as it goes out by itself.
+    /// The message that is sent, encoded if necessary.
     pub(super) fn encoded<'a>(&self, entry: &'a SendMessageBatchRequestEntry) -> Cow<'a, SendMessageBatchRequestEntry> {
         if self.encodes {
             encoding::encoded(entry)
@@ -75,12 +75,12 @@ impl PlainQueue {
         }
     }
 
-    /// Bytes of one message. One that is larger than a whole call could never leave.
+    /// The limit for the bytes of one message. A message larger than a whole call could never be sent.
     pub(super) fn message_bytes(&self) -> usize {
         self.limits.entry_bytes.min(self.limits.bytes)
     }
 
-    /// Makes one call with the messages as they are, each under its id of this call.
+    /// Makes one call with these messages, each under an id of this call.
     pub(super) async fn call<'a>(
         &self,
         messages: impl Iterator<Item = Cow<'a, SendMessageBatchRequestEntry>>,
@@ -125,7 +125,7 @@ mod tests {
         let ordered = entry.clone().sequence_number("18885").build().unwrap();
         for (entry, expected) in [(entry.build().unwrap(), None), (ordered, Some("18885"))] {
             let (_, Verdict::Acknowledged(acknowledgement)) = accepted(entry) else {
-                panic!("it is accepted");
+                panic!("the message is accepted");
             };
             assert_eq!(acknowledgement.message_id.as_deref(), Some("5fea7756"));
             assert_eq!(acknowledgement.sequence_number.as_deref(), expected);

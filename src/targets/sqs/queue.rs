@@ -21,33 +21,33 @@ use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
 
-/// Bytes of the messages of a call together, as [`message_size`](super::message_size) counts them: 1 MiB. From the API reference of
-/// `SendMessageBatch`; it was 256 KiB until August 2025.
+/// Bytes of the messages of a call together, as [`message_size`](super::message_size) counts them: 1 MiB. From the API
+/// reference of `SendMessageBatch`; it was 256 KiB until August 2025.
 pub const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
-/// Bytes of one message, as [`message_size`](super::message_size) counts them: 1 MiB. From the API reference of `SendMessage`; a queue may allow
-/// less by its `MaximumMessageSize`.
+/// Bytes of one message, as [`message_size`](super::message_size) counts them: 1 MiB. From the API reference of
+/// `SendMessage`; a queue may have a lower `MaximumMessageSize`.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
 /// An SQS queue to send to.
 ///
-/// It is taken for a FIFO queue when its URL ends in `.fifo`, as AWS demands of FIFO queues and forbids to others.
+/// It is treated as a FIFO queue if its URL ends in `.fifo`: AWS requires this suffix for FIFO queues and forbids it for
+/// others.
 ///
 /// Messages of one group of a FIFO queue arrive in the order of the input. Only one call at a time carries messages of a
-/// group, and when one of them fails, those after it wait. A call carries several messages of a group only where there are
-/// not enough groups to fill it, and only as long as SQS takes calls as a whole. Once it fails single messages, each call
-/// carries one of a group for a while. Only the calls in flight at that moment may have had a message that failed and
-/// another behind it that was taken; [`strict_order`](Self::strict_order) rules that out too. A group that is throttled far
-/// more often than the others has a pace of its own, and does not slow the others down.
+/// group, and when one of them fails, those after it wait. A call carries several messages of a group only if there are too
+/// few groups to fill it, and only while SQS accepts whole calls. After SQS has failed a single message, each call carries one
+/// message of a group for a while. Only the calls in flight at that moment may have had a message that failed and a later one
+/// that was accepted; [`strict_order`](Self::strict_order) rules that out too. A group that is throttled far more often than
+/// the others gets a pace of its own and does not slow the others down.
 ///
-/// The ids of the entries are the caller's: they may repeat, be empty or too long, since each call has ids of its own.
+/// The ids of the entries are the caller's: they may repeat, be empty or too long, because each call uses ids of its own.
 ///
-/// The client's retries are off for these calls, since the delivery has its own; all else of the client's configuration
-/// holds. Its endpoint, credentials and timeouts are the caller's affair. A call without retries gives a provider of
-/// credentials 6.2 s, by the SDK's reckoning; for one that takes longer there is the `load_timeout` of the client's identity
-/// cache.
+/// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies,
+/// such as its endpoint, credentials and timeouts. In a call without retries the SDK waits 6.2 s for a credentials
+/// provider; for a slower one, set the `load_timeout` of the client's identity cache.
 ///
-/// A call sends copies of its messages, since a message that fails is sent again.
+/// A call sends copies of its messages, because a message that fails is sent again.
 #[derive(Clone)]
 pub struct SqsQueue {
     queue: PlainQueue,
@@ -75,40 +75,44 @@ impl SqsQueue {
         }
     }
 
-    /// Whether the FIFO queue makes deduplication ids from the bodies, so that it need not be asked.
+    /// Whether the FIFO queue derives deduplication ids from the bodies, so that it need not be asked.
     ///
-    /// If it does not, a message without an id gets one that stays with it, also when it is handed back: sent again, by the
-    /// delivery or by the caller, it is in the queue once, as long as that is within the five minutes in which SQS remembers
-    /// an id. The queue is asked by `GetQueueAttributes`, once for all clones
-    /// and before the first message. Where that is not permitted, messages are sent as they are: if the queue wants ids, it
-    /// refuses each call with a message that has none, and the delivery stops when none of the first 1,000 is taken.
+    /// If it does not, a message without an id gets one and keeps it, also when it is handed back. A message that the delivery
+    /// or the caller sends again within the five minutes for which SQS remembers an id is therefore in the queue once. One
+    /// `GetQueueAttributes` call asks the queue, for all clones and before the first message. If that call is not permitted,
+    /// messages are sent as they are: a queue that requires ids then refuses every call with a message that has none, and the
+    /// delivery stops when the first 1,000 messages were all refused.
     #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
         self.queue.deduplication = self.queue.deduplication.by_content(by_content);
         self
     }
 
-    /// Never more than one message of a group of a FIFO queue in a call.
+    /// At most one message of a group of a FIFO queue in a call, so that no message can pass a failed one. Has no effect on
+    /// other queues.
     ///
-    /// Then nothing can pass a message that fails, at the price of smaller calls where there are fewer groups than a call
-    /// has room for: a single group goes at one message a round trip. It changes nothing for queues that are not FIFO.
+    /// Calls are smaller if there are fewer groups than a call has room for; a single group sends one message for each round
+    /// trip.
     #[must_use]
     pub fn strict_order(mut self) -> Self {
         self.strict_order = true;
         self
     }
 
-    /// Sends a body with characters that SQS does not take (control characters, U+FFFE, U+FFFF) as base64.
+    /// Sends a body with characters that SQS does not accept (control characters, U+FFFE, U+FFFF) as base64. Default: the
+    /// message is handed back as [invalid](crate::Cause::Invalid).
     ///
-    /// Such a message has the attribute [`ENCODING_ATTRIBUTE`](crate::targets::sqs::ENCODING_ATTRIBUTE) with the value
-    /// [`ENCODING`](crate::targets::sqs::ENCODING), so that its reader can tell it from others. All other messages are sent as they are. Attributes are not encoded.
+    /// An encoded message has the attribute [`ENCODING_ATTRIBUTE`](crate::targets::sqs::ENCODING_ATTRIBUTE) with the value
+    /// [`ENCODING`](crate::targets::sqs::ENCODING), by which its reader recognizes it. All other messages are sent as they
+    /// are. Attributes are not encoded.
     #[must_use]
     pub fn encode_invalid_characters(mut self) -> Self {
         self.queue.encodes = true;
         self
     }
 
-    /// Sends messages that are too large by way of S3.
+    /// Offloads the bodies of messages that are too large to S3. Default: such messages are handed back as
+    /// [invalid](crate::Cause::Invalid).
     #[cfg(feature = "s3-offload")]
     #[must_use]
     pub fn oversize(mut self, offload: Offload) -> Self {
@@ -116,7 +120,7 @@ impl SqsQueue {
         self
     }
 
-    /// Other limits, for a queue with a smaller `MaximumMessageSize` and for endpoints that take less, or more.
+    /// Other limits, for a queue with a smaller `MaximumMessageSize` and for endpoints with other ones.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.queue.limits = limits;
@@ -163,7 +167,7 @@ impl BatchTarget for SqsQueue {
         }
     }
 
-    /// Also of a message whose body goes elsewhere: it stays with the entry, in case that it is handed back.
+    /// The body of an offloaded message stays in the entry, in case it is handed back.
     #[cfg(feature = "s3-offload")]
     fn weight(&self, entry: &SendMessageBatchRequestEntry, bytes: usize) -> usize {
         message_size(entry).max(bytes)
@@ -178,7 +182,7 @@ impl BatchTarget for SqsQueue {
         })
     }
 
-    /// SQS spreads the messages of a FIFO queue over its partitions by a hash of the group.
+    /// SQS distributes the messages of a FIFO queue over its partitions by a hash of the group.
     fn partition_key(&self, entry: &SendMessageBatchRequestEntry) -> Option<u64> {
         entry.message_group_id().filter(|_| self.queue.fifo).map(hash_of)
     }
@@ -268,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_empty_answer_says_nothing() {
+    async fn an_empty_answer_leaves_its_messages_unanswered() {
         let recorder = Recorder::answering(200, "{}");
         let answer = queue(&recorder).send(&[entry("a"), entry("b")]).await;
         let Answer::Each(verdicts) = answer else {
@@ -340,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_a_fifo_group_draw_from_one_partition_and_others_from_none() {
+    fn messages_of_a_fifo_group_share_a_partition_key_and_others_have_none() {
         let recorder = Recorder::answering(200, "{}");
         let fifo = SqsQueue::new(client(&recorder), format!("{URL}.fifo"));
         let of = |body: &str, group: &str| message(body).message_group_id(group).build().unwrap();

@@ -2,8 +2,8 @@
 
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 
-/// Bytes that SQS counts for a message, and sums up for a call: the body, and of each attribute its name, its data type and
-/// its value. System attributes do not count.
+/// Bytes that SQS counts for a message and adds up for a call: the body, and the name, data type and value of each attribute.
+/// System attributes do not count.
 pub fn message_size(message: &SendMessageBatchRequestEntry) -> usize {
     let attributes = message.message_attributes().into_iter().flatten();
     message.message_body().len()

@@ -1,4 +1,4 @@
-//! What the tests of this room share.
+//! Shared by the tests of this module.
 
 use aws_sdk_sqs::config::{BehaviorVersion, Builder, Credentials, Region, SharedAsyncSleep};
 use aws_sdk_sqs::primitives::Blob;

@@ -1,4 +1,4 @@
-//! Other visibility timeouts for received messages.
+//! Changes of the visibility timeout of received messages.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,19 +18,19 @@ use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify
 /// The longest visibility timeout: 12 hours. From the API reference of `ChangeMessageVisibility`.
 pub const MAX_VISIBILITY_TIMEOUT: Duration = Duration::from_hours(12);
 
-/// Another visibility timeout for a received message.
+/// A new visibility timeout for a received message.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VisibilityChange {
-    /// What the message was received with.
+    /// The receipt handle of the message.
     pub receipt_handle: String,
-    /// For so long from now on the message is hidden from other consumers; 0 shows it to them at once. SQS counts whole seconds: a
-    /// part of one counts as one. At most [`MAX_VISIBILITY_TIMEOUT`].
+    /// How long the message stays hidden from other consumers, from the time of the call; 0 makes it visible at once. SQS
+    /// counts whole seconds, so it is rounded up. At most [`MAX_VISIBILITY_TIMEOUT`].
     pub timeout: Duration,
 }
 
 impl VisibilityChange {
-    /// The message with this receipt handle is hidden for so long from now on.
+    /// Hides the message with this receipt handle for this long.
     pub fn new(receipt_handle: impl Into<String>, timeout: Duration) -> Self {
         Self {
             receipt_handle: receipt_handle.into(),
@@ -43,7 +43,7 @@ impl VisibilityChange {
     }
 }
 
-/// Without the handle: whoever has it may delete the message.
+/// Without the receipt handle, which gives the right to delete the message.
 impl fmt::Debug for VisibilityChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VisibilityChange")
@@ -52,10 +52,10 @@ impl fmt::Debug for VisibilityChange {
     }
 }
 
-/// Received messages of an SQS queue that get other visibility timeouts.
+/// An SQS queue to change the visibility timeouts of received messages in.
 ///
-/// Changes of one receipt handle arrive in the order of the input. A handle that SQS does not take is refused alone, and the others
-/// are changed. A timeout begins when SQS gets the call, also that of one that had to be sent again.
+/// Changes of one receipt handle arrive in the order of the input. If SQS refuses a handle, only that change is handed back;
+/// the others are applied. A timeout begins when SQS receives the call, also for a change that was sent again.
 ///
 /// Retries, credentials and timeouts of calls are as with [`SqsQueue`](super::SqsQueue).
 #[derive(Clone)]
@@ -66,7 +66,7 @@ pub struct SqsVisibility {
 }
 
 impl SqsVisibility {
-    /// Of the queue with this URL.
+    /// The queue with this URL.
     ///
     /// # Default
     /// | limit | value |
@@ -81,7 +81,7 @@ impl SqsVisibility {
         }
     }
 
-    /// Other limits, for endpoints that take less, or more.
+    /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_part_of_a_second_counts_as_one() {
+    async fn a_timeout_is_rounded_up_to_whole_seconds() {
         let recorder = Recorder::answering(200, "{}");
         let timeouts = [Duration::ZERO, Duration::from_millis(1_001), MAX_VISIBILITY_TIMEOUT];
         let changes = timeouts.map(|timeout| VisibilityChange::new("handle", timeout));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn no_handle_is_shown() {
+    fn debug_shows_no_receipt_handle() {
         let change = VisibilityChange::new("secret", Duration::ZERO);
         assert!(!format!("{change:?}").contains("secret"));
     }

@@ -42,7 +42,7 @@ fn checked(record: PutRecordsRequestEntryBuilder) -> Result<usize, String> {
 }
 
 #[tokio::test]
-async fn a_stream_is_named_or_given_by_its_arn() {
+async fn a_stream_is_given_by_its_name_or_by_its_arn() {
     for (given, expected) in [("orders", r#""StreamName":"orders""#), (ARN, r#""StreamARN":"arn:aws"#)] {
         let recorder = Recorder::answering(200, r#"{"Records":[{"SequenceNumber":"7","ShardId":"0"}]}"#);
         let stream = KinesisStream::new(client(&recorder), given);
@@ -77,7 +77,7 @@ fn a_record_counts_with_its_partition_key() {
 }
 
 #[test]
-fn a_stream_that_spreads_records_itself_needs_no_partition_key() {
+fn a_stream_that_distributes_records_itself_needs_no_partition_key() {
     let record = PutRecordsRequestEntry::builder().data(Blob::new("data"));
     assert_eq!(checked(record), Ok(4));
 }

@@ -1,4 +1,4 @@
-//! What is refused of a message, and how it is told.
+//! Which messages are refused, and with which error.
 
 use aws_sdk_sqs::primitives::Blob;
 use aws_sdk_sqs::types::builders::SendMessageBatchRequestEntryBuilder;
@@ -27,7 +27,7 @@ fn lists_of_values_are_reserved() {
     ];
     for list in lists {
         let refused = refusal(message("body").message_attributes("list", list));
-        assert_eq!(refused, "the attribute value must be a single value and no list");
+        assert_eq!(refused, "the attribute value must be a single value, not a list");
     }
 }
 
@@ -41,7 +41,7 @@ fn a_message_of_exactly_the_limit_passes_and_one_byte_more_is_refused() {
 }
 
 #[test]
-fn attributes_count() {
+fn attributes_count_for_the_size_of_a_message() {
     let with = |bytes: usize| message(&"x".repeat(bytes)).message_attributes("name", text("String", "value"));
     assert_eq!(checked(with(1_048_576 - 15), STANDARD), Ok(1_048_576));
     assert_eq!(
@@ -51,7 +51,7 @@ fn attributes_count() {
 }
 
 #[test]
-fn a_body_is_needed() {
+fn a_message_needs_a_body() {
     assert_eq!(refusal(message("")), "the message body is missing or empty");
 }
 
@@ -98,7 +98,7 @@ fn ten_attributes_pass_and_eleven_are_refused() {
 }
 
 #[test]
-fn attribute_names_keep_the_rules() {
+fn attribute_names_follow_the_rules() {
     let named = |name: &str| checked(message("x").message_attributes(name, text("String", "x")), STANDARD);
     let longest = "n".repeat(256);
     for name in ["a", "A-b_c.9", "größe", "aws", "awsome.x", longest.as_str()] {
@@ -121,7 +121,7 @@ fn attribute_names_keep_the_rules() {
 }
 
 #[test]
-fn attribute_values_keep_the_rules() {
+fn attribute_values_follow_the_rules() {
     let valued = |value| checked(message("x").message_attributes("name", value), STANDARD);
     for value in [
         text("String", "x"),
@@ -166,7 +166,7 @@ fn a_fifo_queue_takes_no_delay() {
     assert!(with(0).is_ok());
     assert_eq!(
         with(1).unwrap_err(),
-        "the delay in seconds must be left to the queue where the queue is FIFO"
+        "the delay in seconds must be absent or 0 if the queue is FIFO"
     );
 }
 
@@ -198,6 +198,6 @@ fn ids_are_up_to_128_graphic_characters() {
 fn a_standard_queue_takes_no_deduplication_id() {
     assert_eq!(
         refusal(message("x").message_deduplication_id("d")),
-        "the message deduplication id must be absent where the queue or topic is not FIFO"
+        "the message deduplication id must be absent unless the queue or topic is FIFO"
     );
 }

@@ -1,4 +1,4 @@
-//! One call some of whose messages have to go to S3 first.
+//! One attempt to send a chunk: the uploads to S3, and then the call to SQS.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,8 @@ use super::offload::Offload;
 use crate::targets::sqs::plain::PlainQueue;
 use crate::targets::{Answer, Fault, Rejection, Verdict};
 
-/// Uploads what is not in the bucket yet, all at once, and sends what is, in one call.
+/// Uploads the bodies that are not in the bucket yet, all at once, and then sends all messages whose uploads succeeded in one
+/// call.
 pub(in super::super) async fn send(
     offload: &Offload,
     queue: &PlainQueue,
@@ -38,7 +39,7 @@ pub(in super::super) async fn send(
     answer
 }
 
-/// A message whose upload is tried again must not be passed by those of its group.
+/// Holds back the later messages of the group of a message whose upload is repeated, so that they do not pass it.
 fn hold_behind(chunk: &[SendMessageBatchRequestEntry], failures: &mut [Option<Verdict>]) {
     let mut held = HashSet::new();
     for (entry, failure) in chunk.iter().zip(failures) {
@@ -51,7 +52,7 @@ fn hold_behind(chunk: &[SendMessageBatchRequestEntry], failures: &mut [Option<Ve
     }
 }
 
-/// The answer for the whole chunk: the failed uploads', and for the others, of which there are `sent`, that of SQS.
+/// The answer for the whole chunk: the verdicts on failed uploads, and the answer of SQS for the `sent` other messages.
 fn with_failures(answer: Answer, sent: usize, failures: Vec<Option<Verdict>>) -> Answer {
     if sent == failures.len() {
         return answer;
@@ -59,7 +60,7 @@ fn with_failures(answer: Answer, sent: usize, failures: Vec<Option<Verdict>>) ->
     let unanswered = Fault::new("no answer for this entry").may_have_been_applied();
     let (mut each, rest) = match answer {
         Answer::Each(verdicts) => (verdicts, Verdict::Rejected(Rejection::Unanswered, unanswered)),
-        // The answer does not tell on which one's account: all are looked at, those that were not sent among them.
+        // Which message SQS refused is not known, so the whole chunk is bisected, including the messages that were not sent.
         Answer::Whole(Verdict::Refused(_)) if sent > 1 => return answer,
         Answer::Stop(_) => return answer,
         Answer::Whole(verdict) => (Vec::new(), verdict),
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_upload_failed_has_that_verdict_and_the_others_have_that_of_sqs() {
+    fn a_failed_upload_has_its_own_verdict_and_the_others_have_that_of_sqs() {
         let failures = || vec![None, Some(rejected()), None, Some(refused())];
         let answers = Answer::Each(vec![Verdict::Accepted, refused()]);
         assert_eq!(each(answers, 2, failures()), ".rxx");
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_call_is_looked_into_unless_it_had_one_message() {
+    fn a_refused_call_is_bisected_unless_it_had_one_message() {
         let both = with_failures(Answer::Whole(refused()), 2, vec![None, None, Some(rejected())]);
         assert!(matches!(both, Answer::Whole(Verdict::Refused(_))));
         assert_eq!(each(Answer::Whole(refused()), 1, vec![None, Some(rejected())]), "xr");

@@ -1,15 +1,14 @@
-//! The key of an entry's object, which the entry carries while it is on its way.
+//! The key of an entry's S3 object, which is stored in the entry itself while it is being delivered.
 //!
-//! It stands in front of the caller's id. That id may be anything, may repeat, and never reaches the wire, and nothing else
-//! of an entry would be the same again after something was put into it and taken out. What a delivery that is dropped leaves
-//! behind is gone with its entries.
+//! It is a prefix of the caller's id, because the id is never sent to SQS and can be restored exactly; every other field is
+//! sent. With the key in the entry, nothing is left in memory when a delivery is dropped.
 
 use uuid::Uuid;
 
-/// Around the key. No id that SQS would take has it, so that an entry which was never marked does not seem to be.
+/// The character before and after the key. No valid id contains it, so an unmarked entry is not mistaken for a marked one.
 const FENCE: char = '\0';
 
-/// Marks an entry: with the key of its object, or as one that goes without.
+/// Marks an entry with the key of its object, or with `None` as an entry that is not offloaded.
 pub(super) fn put(id: &mut String, key: Option<Uuid>) {
     let key = key.map(|key| key.to_string()).unwrap_or_default();
     id.insert_str(0, &format!("{FENCE}{key}{FENCE}"));
@@ -21,7 +20,7 @@ pub(super) fn key(id: &str) -> Option<Uuid> {
     key.parse().ok()
 }
 
-/// Takes the mark off, and returns the key.
+/// Removes the mark, and returns the key.
 pub(super) fn take(id: &mut String) -> Option<Uuid> {
     let key = key(id);
     if let Some((_, original)) = split(id) {
@@ -39,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marked_id_tells_its_key_and_is_the_callers_again() {
+    fn a_mark_has_the_key_and_can_be_removed_from_the_id() {
         let (one, other) = (Uuid::new_v4(), Uuid::new_v4());
         for original in ["", "id", "\0", "\0\0", &one.to_string(), &format!("\0{one}\0id")] {
             for marked in [None, Some(other)] {

@@ -1,8 +1,8 @@
-//! Messages that are too large for SQS: their bodies go to S3, and pointers to the queue.
+//! Messages that are too large for SQS: their bodies are stored in S3, and pointers are sent to the queue.
 
 mod attempt;
 mod mark;
-#[expect(clippy::module_inception, reason = "the type that users give is an offload")]
+#[expect(clippy::module_inception, reason = "the file is named after the public type in it")]
 mod offload;
 mod pointer;
 mod store;

@@ -1,4 +1,4 @@
-//! Where messages go that are too large, and which.
+//! Decides which messages are too large for the queue, and offloads their bodies to S3.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -21,21 +21,21 @@ use crate::targets::sqs::check;
 use crate::targets::sqs::plain::PlainQueue;
 use crate::targets::sqs::size::message_size;
 
-/// How long one upload may take. Less than the 30 s that an attempt takes by default, so that a slow upload does not take
-/// its call down. It carries 25 MB at 10 Mbit/s.
+/// How long one upload may take by default. It is less than the 30 s of an attempt, so that a slow upload does not fail the
+/// whole call, and enough for 25 MB at 10 Mbit/s.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Bytes of a key, from the user guide of S3, less those of the UUID.
+/// Bytes of an object key, from the user guide of S3, minus those of the UUID.
 const MAX_PREFIX_BYTES: usize = 1_024 - 36;
 
 /// Objects that are removed at once.
 const REMOVALS: usize = 16;
 
-/// Where messages go that are too large for the queue.
+/// An S3 bucket for the bodies of messages that are too large for the queue.
 ///
-/// The body becomes an object in an S3 bucket, and the message in the queue a pointer to it, in the format of the Amazon SQS
-/// Extended Client Libraries: any of them receives the message as if it had never been in two places. The receiver needs
-/// `s3:GetObject`, the sender `s3:PutObject` and `s3:DeleteObject`.
+/// The body becomes an object in the bucket, and the message in the queue a pointer to it, in the format of the Amazon SQS
+/// Extended Client Libraries. A receiver with any of these libraries gets the original message. The receiver needs the
+/// permission `s3:GetObject`, the sender `s3:PutObject` and `s3:DeleteObject`.
 ///
 /// ```no_run
 /// # use aws_batch_delivery::Delivery;
@@ -52,27 +52,28 @@ const REMOVALS: usize = 16;
 /// ```
 ///
 /// # What is sent
-/// The pointer has [`PAYLOAD_SIZE_ATTRIBUTE`](crate::targets::sqs::PAYLOAD_SIZE_ATTRIBUTE) with the size of the body; so a
-/// message has room for nine attributes of its own. Its size is what counts for the limits of the call. Group, deduplication id and delay are those of the message. Where
-/// a FIFO queue makes the deduplication id from the body, the message gets the one that SQS would have made from the body,
-/// and not from the pointer.
+/// The pointer has the attribute [`PAYLOAD_SIZE_ATTRIBUTE`](crate::targets::sqs::PAYLOAD_SIZE_ATTRIBUTE) with the size of the
+/// body, so a message may have at most nine attributes of its own. The size of the pointer, not that of the message, counts
+/// for the limits of the call. Group, deduplication id and delay are those of the message. If a FIFO queue derives the
+/// deduplication id from the body, the message gets the id that SQS would have derived from the original body.
 ///
-/// The object is the body as it was handed over, in UTF-8. S3 takes every character, so that
-/// [`encode_invalid_characters`](crate::targets::sqs::SqsQueue::encode_invalid_characters) does nothing to it, and without that option a body with
-/// such characters is delivered too, if it is offloaded.
+/// The object contains the original body in UTF-8. S3 accepts every character, so a body with
+/// [characters that SQS does not accept](crate::targets::sqs::SqsQueue::encode_invalid_characters) is never encoded if it is
+/// offloaded.
 ///
 /// # Failures
-/// An object is uploaded once, before its message is sent for the first time, and at the same time as others of the call.
-/// An upload that fails is tried again like a message that was rejected; its neighbours are sent meanwhile, but for those
-/// behind it in its message group. One that S3 refuses (no such bucket, no permission) is handed back with what S3 said, and
-/// the delivery goes on. The S3 client keeps its own retries.
+/// An object is uploaded once, before its message is sent for the first time and at the same time as the other uploads of the
+/// call. An upload that fails is repeated in the same way as a rejected message is sent again. Meanwhile the other messages
+/// of the call are sent, except those behind it in its message group. If S3 refuses an upload (no such bucket, no
+/// permission), the message is handed back with the error of S3, and the delivery continues. The S3 client's own retries stay
+/// on.
 ///
-/// When a message is handed back, and it is certain that SQS does not have it, the object is removed; where that fails, it is
-/// logged. An object stays when the message may have been delivered, and when the delivery is dropped half-way: have a
-/// lifecycle rule for the bucket. A message that SQS delivers twice points to one object both times.
+/// When a message is handed back and SQS certainly does not have it, its object is removed; a failure to do so is logged. The
+/// object stays if the message may have been delivered, and if the delivery is dropped before its end, so give the bucket a
+/// lifecycle rule. Both copies of a message that SQS delivers twice point to the same object.
 ///
 /// # Default
-/// - threshold: what a message may have, which is 1,048,576 bytes
+/// - threshold: the limit of the queue for a message, by default 1,048,576 bytes
 /// - key: a random UUID, without a prefix
 /// - upload timeout: 20 s
 #[derive(Clone)]
@@ -83,7 +84,7 @@ pub struct Offload {
 }
 
 impl Offload {
-    /// To this bucket.
+    /// Offloads to this bucket.
     pub fn to_s3(client: aws_sdk_s3::Client, bucket: impl Into<String>) -> Self {
         Self {
             store: Store::new(client, bucket.into(), UPLOAD_TIMEOUT),
@@ -92,19 +93,19 @@ impl Offload {
         }
     }
 
-    /// Offloads messages that are larger than this, in bytes of body and attributes, as
-    /// [`message_size`](crate::targets::sqs::message_size) counts them; 0 offloads all. Default: those that are too large for a message.
+    /// Offloads messages with more bytes than this, as [`message_size`](crate::targets::sqs::message_size) counts them; 0
+    /// offloads all. Default: the queue's limit for a message.
     #[must_use]
     pub fn threshold(mut self, bytes: usize) -> Self {
         self.threshold = bytes;
         self
     }
 
-    /// What the keys of the objects begin with, such as `orders/`. Default: nothing.
+    /// A prefix for the keys of the objects, such as `orders/`. Default: none.
     ///
     /// # Panics
-    /// When it has more than 988 bytes, since a key may have 1,024, or when it has anything but ASCII letters, digits and
-    /// `/ . _ -`, starts with `.` or `/`, or contains `..`: the Extended Client Libraries take no other.
+    /// If the prefix has more than 988 bytes (a key may have 1,024, and the UUID takes 36), contains anything but ASCII
+    /// letters, digits and `/ . _ -`, starts with `.` or `/`, or contains `..`: the Extended Client Libraries accept no others.
     #[must_use]
     #[track_caller]
     pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
@@ -126,12 +127,11 @@ impl Offload {
 
     /// How long one upload may take, retries of the S3 client included. Default: 20 s.
     ///
-    /// Uploads are a part of the attempt. Keep this below the
-    /// [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout): an attempt that is cut short leaves open whether its
-    /// other messages have arrived.
+    /// Uploads are part of the attempt. Keep this below the [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout):
+    /// after an attempt that timed out it is not known whether its other messages have arrived.
     ///
     /// # Panics
-    /// When it is zero.
+    /// If it is zero.
     #[must_use]
     #[track_caller]
     pub fn upload_timeout(mut self, timeout: Duration) -> Self {
@@ -140,14 +140,14 @@ impl Offload {
         self
     }
 
-    /// Whether the message goes to S3, from a queue that takes `message_bytes`.
+    /// Whether the body of the message goes to S3 instead of this queue.
     fn takes(&self, queue: &PlainQueue, message: &SendMessageBatchRequestEntry) -> bool {
         let limit = self.threshold.min(queue.message_bytes());
-        // Encoding makes it larger.
+        // Encoding makes the message larger.
         message_size(message) > limit || message_size(&queue.encoded(message)) > limit
     }
 
-    /// Checks a message that goes to S3, and measures its pointer; `None` if it does not go there.
+    /// Checks a message that is offloaded, and returns the size of its pointer; `None` if it is not offloaded.
     pub(in crate::targets::sqs) fn check(
         &self,
         queue: &PlainQueue,
@@ -155,13 +155,13 @@ impl Offload {
     ) -> Option<Result<usize, InvalidEntry>> {
         self.takes(queue, message).then(|| {
             pointer::check_room(message)?;
-            // All keys are of one length.
+            // All keys have the same length.
             let pointer = pointer::to(&self.store.bucket, &self.store.key(Uuid::nil()), message);
             check::check(&pointer, queue.fifo, queue.message_bytes()).map_err(without_the_body)
         })
     }
 
-    /// Decides for one entry whether it goes to S3, and under which key.
+    /// Marks an entry with the key of its object if it is offloaded.
     pub(in crate::targets::sqs) fn complete(&self, queue: &PlainQueue, entry: &mut SendMessageBatchRequestEntry) {
         let key = self.takes(queue, entry).then(Uuid::new_v4);
         if key.is_some() && queue.fifo && queue.deduplication.is_by_content() {
@@ -173,7 +173,7 @@ impl Offload {
         mark::put(&mut entry.id, key);
     }
 
-    /// Uploads the body of an entry that goes to S3 and is not there yet.
+    /// Uploads the body of an offloaded entry, unless it is in the bucket already.
     pub(super) async fn upload(&self, entry: &SendMessageBatchRequestEntry) -> Result<(), Verdict> {
         let Some(key) = mark::key(&entry.id) else {
             return Ok(());
@@ -185,14 +185,14 @@ impl Offload {
         let put = self.store.put(key, entry.message_body()).await;
         match &put {
             Ok(()) => self.uploads.done(key),
-            // It is not there, and need not be removed; unless an earlier upload may have arrived.
+            // The object is not in the bucket and need not be removed, unless an earlier upload may have arrived.
             Err(Verdict::Refused(_)) if before.is_none() => _ = self.uploads.forget(key),
             Err(_) => {}
         }
         put
     }
 
-    /// The message as it goes out.
+    /// The message that is sent: a pointer if the entry is offloaded.
     pub(super) fn as_sent<'a>(
         &self,
         queue: &PlainQueue,
@@ -204,7 +204,7 @@ impl Offload {
         }
     }
 
-    /// Makes the entries again what they were, and removes the objects of those that SQS does not have.
+    /// Restores the ids of the entries, and removes the objects of those that SQS does not have.
     pub(in crate::targets::sqs) async fn clean_up(
         &self,
         undelivered: &mut [Undelivered<SendMessageBatchRequestEntry>],
@@ -236,7 +236,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// What is too large is not the body.
+/// The same error with another name: the message is too large even without its body.
 fn without_the_body(invalid: InvalidEntry) -> InvalidEntry {
     match invalid {
         InvalidEntry::TooLarge { limit, actual, .. } => InvalidEntry::TooLarge {
@@ -268,7 +268,7 @@ mod tests {
     use crate::targets::sqs::testing::message;
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_remembered_of_messages_whose_fate_is_known() {
+    async fn an_upload_is_forgotten_when_the_fate_of_its_message_is_known() {
         let simulator = Simulator::new(1);
         let queue = simulator.queue("orders", QueueOptions::default());
         simulator.bucket("large");
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_names_no_credentials() {
+    fn debug_shows_no_credentials() {
         let offload = Offload::to_s3(Simulator::new(1).s3_client(), "large");
         assert!(!format!("{offload:?}").contains("Credentials"));
     }

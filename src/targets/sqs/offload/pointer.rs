@@ -1,4 +1,4 @@
-//! The message that goes out in place of one whose body is in S3, as the Extended Client Libraries write and read it.
+//! The message that is sent instead of one whose body is in S3, as the Extended Client Libraries write and read it.
 
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use serde_json::json;
@@ -6,23 +6,23 @@ use serde_json::json;
 use super::super::check::MAX_ATTRIBUTES;
 use crate::invalid::InvalidEntry;
 
-/// Says that a message's body is in S3, and how many bytes of UTF-8 it has. From the Extended Client Library for Java, since
-/// its version 2.
+/// The message attribute of a message whose body is in S3; its value is the size of the body in bytes of UTF-8. From version 2
+/// of the Extended Client Library for Java.
 pub const PAYLOAD_SIZE_ATTRIBUTE: &str = "ExtendedPayloadSize";
 
-/// The same in version 1 of that library. Readers take either.
+/// The same attribute in version 1 of that library. Readers accept both.
 const LEGACY_PAYLOAD_SIZE_ATTRIBUTE: &str = "SQSLargePayloadSize";
 
-/// The Java class that a reader makes of the body.
+/// The Java class of a pointer, which is part of the format.
 const CLASS: &str = "software.amazon.payloadoffloading.PayloadS3Pointer";
 
-/// The message with a pointer to the object instead of its body. Everything else is as it was.
+/// The message with a pointer to the object instead of its body. Everything else stays the same.
 pub(super) fn to(bucket: &str, key: &str, message: &SendMessageBatchRequestEntry) -> SendMessageBatchRequestEntry {
     let size = MessageAttributeValue::builder()
         .data_type("Number")
         .string_value(message.message_body().len().to_string());
     let mut attributes = message.message_attributes.clone().unwrap_or_default();
-    // Only a value without a data type cannot be built.
+    // Building fails only without a data type.
     attributes.extend(size.build().ok().map(|size| (PAYLOAD_SIZE_ATTRIBUTE.to_owned(), size)));
     let pointer = SendMessageBatchRequestEntry::builder()
         .id(&message.id)
@@ -32,11 +32,11 @@ pub(super) fn to(bucket: &str, key: &str, message: &SendMessageBatchRequestEntry
         .set_delay_seconds(message.delay_seconds)
         .set_message_group_id(message.message_group_id.clone())
         .set_message_deduplication_id(message.message_deduplication_id.clone());
-    // Only a message without an id or a body cannot be built.
+    // Building fails only without an id or a body.
     pointer.build().unwrap_or_else(|_| message.clone())
 }
 
-/// Whether there is something to point to, and room for the pointer's attribute. All else is to be checked of the pointer.
+/// Checks that the message has a body and room for the attribute of the pointer. The rest is checked on the pointer itself.
 pub(super) fn check_room(message: &SendMessageBatchRequestEntry) -> Result<(), InvalidEntry> {
     if message.message_body().is_empty() {
         return Err(InvalidEntry::Missing { part: "message body" });
@@ -64,7 +64,8 @@ pub(super) fn check_room(message: &SendMessageBatchRequestEntry) -> Result<(), I
     Ok(())
 }
 
-/// Byte for byte as the library for Python writes it. The one for Java puts no spaces between the tokens; each reads both.
+/// The body of a pointer, byte for byte as the library for Python writes it. The library for Java writes no spaces between the
+/// tokens; each library reads both forms.
 fn body(bucket: &str, key: &str) -> String {
     format!(
         r#"["{CLASS}", {{"s3BucketName": {}, "s3Key": {}}}]"#,
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_body_stays() {
+    fn everything_but_the_body_stays() {
         let trace = MessageSystemAttributeValue::builder()
             .data_type("String")
             .string_value("t");

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::events::CLEANUP;
 use crate::targets::{Fault, Rejection, Verdict, classify::of_upload};
 
-/// Where the bodies are.
+/// The bucket that the bodies are stored in.
 #[derive(Clone)]
 pub(super) struct Store {
     client: Client,
@@ -39,7 +39,7 @@ impl Store {
         format!("{}{key}", self.prefix)
     }
 
-    /// Puts the body there, or says what that means for its message.
+    /// Uploads the body. A failure is the verdict on its message.
     pub(super) async fn put(&self, key: Uuid, body: &str) -> Result<(), Verdict> {
         let call = self
             .client
@@ -75,16 +75,17 @@ impl Store {
             bucket = self.bucket,
             key = self.key(key),
             code,
-            "an object without a message stays in the bucket"
+            "the object of an undelivered message could not be removed from the bucket"
         );
     }
 }
 
-/// What these calls change in the client's configuration. Its retries stay: putting an object twice does no harm.
+/// The changes to the client's configuration for these calls. Its retries stay on, because uploading an object twice does no
+/// harm.
 fn per_call() -> Builder {
     match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
         Ok(crate_name) => Config::builder().framework_metadata(crate_name),
-        // The user agent then goes without the crate's name; the calls work as well.
+        // The user agent is then sent without the name of this crate.
         Err(_) => Config::builder(),
     }
 }

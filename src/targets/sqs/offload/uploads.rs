@@ -1,18 +1,18 @@
-//! Which objects are in the bucket already.
+//! Remembers which objects are in the bucket already.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-/// Entries of one delivery that may wait are 10,000, and a few hundred are in flight.
+/// Uploads of one generation: more than the 10,000 entries that may wait in one delivery and the few hundred in flight.
 const GENERATION: usize = 16_384;
 
-/// Remembers the uploads of entries whose fate is open.
+/// Remembers the uploads of entries whose fate is not known yet.
 ///
-/// It is a help and no ledger: what it has forgotten is uploaded again under the same key, to the same effect. So it may be
-/// bounded. It keeps two generations; when the younger one is full, the older one is dropped. That concerns what no delivery
-/// speaks of any more, since the delivery itself was dropped, and many deliveries that wait at once.
+/// It only saves uploads: a body whose upload was forgotten is uploaded again under the same key. So its size is bounded. It
+/// keeps two generations, and drops the older one when the younger one is full. The dropped uploads are those of deliveries
+/// that were dropped before their end, or, if very many deliveries wait at the same time, of some of them.
 #[derive(Default)]
 pub(super) struct Uploads(Mutex<Generations>);
 
@@ -22,17 +22,17 @@ struct Generations {
     old: HashMap<Uuid, Upload>,
 }
 
-/// How far an object is.
+/// The state of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Upload {
-    /// It may be there.
+    /// The object may be in the bucket.
     Begun,
-    /// It is there.
+    /// The object is in the bucket.
     Done,
 }
 
 impl Uploads {
-    /// How far the object was. It counts as begun from now on, unless it is there.
+    /// Marks the upload as begun, unless it is done, and returns its previous state.
     pub(super) fn begin(&self, key: Uuid) -> Option<Upload> {
         let mut generations = self.lock();
         let known = generations.remove(key);
@@ -40,14 +40,14 @@ impl Uploads {
         known
     }
 
-    /// The object is there.
+    /// The object is in the bucket.
     pub(super) fn done(&self, key: Uuid) {
         let mut generations = self.lock();
         generations.remove(key);
         generations.insert(key, Upload::Done);
     }
 
-    /// The fate of its entry is known. Returns whether the object may be there.
+    /// The fate of the entry is known. Returns whether the object may be in the bucket.
     pub(super) fn forget(&self, key: Uuid) -> bool {
         self.lock().remove(key).is_some()
     }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_uploaded_until_it_is_there() {
+    fn an_upload_has_begun_until_it_is_done() {
         let uploads = Uploads::default();
         let key = Uuid::new_v4();
         assert_eq!(uploads.begin(key), None);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_spoken_of_again_is_forgotten() {
+    fn uploads_that_are_not_used_again_are_forgotten() {
         let uploads = Uploads::default();
         let lasting = Uuid::new_v4();
         uploads.begin(lasting);
@@ -102,7 +102,7 @@ mod tests {
         for number in 0..3 * GENERATION {
             uploads.begin(Uuid::new_v4());
             if number % GENERATION == 0 {
-                assert_eq!(uploads.begin(lasting), Some(Upload::Done), "it is still on its way");
+                assert_eq!(uploads.begin(lasting), Some(Upload::Done), "it is still in use");
             }
             assert!(uploads.len() <= 2 * GENERATION);
         }
