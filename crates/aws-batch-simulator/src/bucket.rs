@@ -1,4 +1,4 @@
-//! How much something takes: a token bucket.
+//! A capacity as a token bucket.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use tokio::time::Instant;
 
 /// `DynamoDB` banks up to 300 seconds of unused capacity. From the developer guide, "Burst capacity".
 const BANKED: Duration = Duration::from_mins(5);
-/// A bucket that banks its default is at least one full batch write deep.
+/// The least depth of a bucket without a burst of its own: one full batch write.
 const SHALLOWEST_DEFAULT: f64 = 25.0;
 /// Refills are sums of floating-point numbers: a level this close to a unit counts as the unit.
 const ROUNDING: f64 = 1e-6;
 
-/// How much something takes a second, and how much unused capacity it banks.
+/// How much is accepted per second, and how much unused capacity is banked for a burst.
 ///
-/// Tables count write units (one for each started kilobyte of an item), all else counts entries or bytes. The refill is continuous.
-/// A plain number is the capacity a second: `.capacity(1_000.0)`.
+/// Tables count write units (one for each started KiB of an item), everything else counts entries or bytes. The refill is
+/// continuous. A plain number is the capacity per second: `.capacity(1_000.0)`.
 ///
 /// # Default
 /// - rate: unlimited
@@ -34,7 +34,7 @@ pub struct Capacity {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Burst {
     Units(f64),
-    /// What the rate comes to in this time, and at least [`SHALLOWEST_DEFAULT`].
+    /// The rate times this time, and at least [`SHALLOWEST_DEFAULT`].
     Time(Duration),
 }
 
@@ -49,7 +49,7 @@ impl Capacity {
         Self::per_second(0.0)
     }
 
-    /// So many units a second. A negative rate or NaN counts as 0.
+    /// This many units per second. A negative rate or NaN counts as 0.
     pub fn per_second(rate: f64) -> Self {
         let rate = rate.max(0.0);
         Self {
@@ -60,14 +60,14 @@ impl Capacity {
         }
     }
 
-    /// How many units the bucket holds at most. At least 1.
+    /// The burst: how many units the bucket holds, at least 1.
     #[must_use]
     pub fn burst(mut self, units: f64) -> Self {
         self.burst = Burst::Units(units.max(1.0));
         self
     }
 
-    /// The unused capacity of how much time is banked at most, whatever the rate becomes.
+    /// The burst as a time at the rate, also when the rate changes.
     pub(crate) fn burst_of(mut self, time: Duration) -> Self {
         self.burst = Burst::Time(time);
         self
@@ -96,7 +96,7 @@ impl Capacity {
         self
     }
 
-    /// Units a second.
+    /// The rate, in units per second.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -136,7 +136,7 @@ pub(crate) struct Bucket {
     capacity: Capacity,
     level: f64,
     filled_at: Instant,
-    /// What the capacity will be, and from when on; the next one first.
+    /// Later capacities and their times; the next one first.
     scheduled: VecDeque<(Instant, Capacity)>,
 }
 
@@ -154,20 +154,20 @@ impl Bucket {
         &self.capacity
     }
 
-    /// The level is kept, as far as the new bucket is deep enough for it. Nothing is scheduled any more.
+    /// Replaces the capacity. The level stays, up to the depth of the new bucket. The schedule is cleared.
     pub(crate) fn change(&mut self, capacity: Capacity, now: Instant) {
         self.fill(now);
         self.scheduled.clear();
         self.replace(capacity);
     }
 
-    /// Another rate from now on. What is scheduled remains so.
+    /// Changes the rate. The schedule stays.
     pub(crate) fn set_rate(&mut self, rate: f64, now: Instant) {
         self.fill(now);
         self.replace(self.capacity.at_rate(rate));
     }
 
-    /// Changes the capacity at these moments, and at no others that were scheduled before.
+    /// Changes the capacity at these times. Replaces an earlier schedule.
     pub(crate) fn schedule(&mut self, steps: impl IntoIterator<Item = (Instant, Capacity)>, now: Instant) {
         self.fill(now);
         let mut steps: Vec<_> = steps.into_iter().collect();
@@ -184,12 +184,12 @@ impl Bucket {
         self.capacity = capacity;
     }
 
-    /// Units that are there, below zero where there is a debt.
+    /// Available units; negative if there is a debt.
     pub(crate) fn level(&self) -> f64 {
         self.level
     }
 
-    /// Refills up to now, at the rate that held at each moment.
+    /// Refills up to `now`, at the rate of each moment.
     pub(crate) fn fill(&mut self, now: Instant) {
         while let Some((at, capacity)) = self.scheduled.pop_front_if(|(at, _)| *at <= now) {
             self.pour(at);
@@ -208,8 +208,8 @@ impl Bucket {
         };
     }
 
-    /// Whether an entry of so many units is accepted now. One that is larger than the bucket is accepted when the bucket
-    /// is full, and leaves it in debt; otherwise it would be rejected for ever.
+    /// Whether an entry of this many units is accepted now. An entry larger than the bucket is accepted when the bucket is full,
+    /// and leaves a debt; otherwise it would never be accepted.
     pub(crate) fn fits(&self, units: f64) -> bool {
         self.level + ROUNDING >= units.min(self.capacity.depth())
     }
@@ -218,7 +218,7 @@ impl Bucket {
         self.level -= units;
     }
 
-    /// Takes what there is, at most `units`, and says how much it was.
+    /// Takes the available units, at most `units`, and returns how many.
     pub(crate) fn drain(&mut self, units: f64) -> f64 {
         let taken = units.min(self.level).max(0.0);
         self.level -= taken;
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unlimited_bucket_takes_everything() {
+    fn an_unlimited_bucket_accepts_everything() {
         let now = Instant::now();
         let mut bucket = Bucket::new(Capacity::unlimited(), now);
         bucket.fill(now);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_scheduled_holds_from_its_moment_on() {
+    fn a_scheduled_capacity_applies_from_its_time_on() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         let mut bucket = Bucket::new(Capacity::per_second(10.0), start);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_by_hand_ends_what_was_scheduled() {
+    fn an_explicit_change_clears_the_schedule() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         let mut bucket = Bucket::new(Capacity::per_second(10.0), start);

@@ -14,7 +14,7 @@ use aws_smithy_async::rt::sleep::TokioSleep;
 
 use super::{REGION, Simulator};
 
-/// The configuration has the same names in the SDK of every service, but it is a type of its own in each.
+/// A macro, because the configuration is a type of its own in the SDK of each service.
 macro_rules! client {
     ($sdk:ident, $simulator:expr) => {{
         use $sdk::config::{BehaviorVersion, Config, Credentials, IdentityCache, Region};

@@ -41,7 +41,7 @@ impl HttpClient for InProcess {
 #[derive(Debug)]
 struct Connector {
     simulator: Simulator,
-    /// The SDK leaves this one to the connector; the timeouts of attempts and operations are its own.
+    /// The SDK leaves this timeout to the connector, and handles those of attempts and operations itself.
     read_timeout: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! Which messages of a FIFO queue or topic have been seen lately.
+//! The deduplication ids that a FIFO queue or topic remembers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use md5::{Digest, Md5};
 use serde_json::{Map, Value};
 use sha2::Sha256;
 
-/// How a value is encoded, as the digest counts it.
+/// The encoding of a value, which is part of the digest.
 const STRING: u8 = 1;
 const BINARY: u8 = 2;
 
@@ -16,7 +16,7 @@ pub(crate) fn of_body(body: &str) -> String {
     hex(&Md5::digest(body.as_bytes()))
 }
 
-/// The deduplication id of a queue or topic that makes it from the contents.
+/// The deduplication id of a queue or topic with content-based deduplication.
 pub(crate) fn of_content(body: &str) -> String {
     hex(&Sha256::digest(body.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! What goes wrong, by script or at random.
+//! The faults of the simulator, scripted or random.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -8,48 +8,48 @@ use rand::rngs::SmallRng;
 
 /// What happens to one batch call.
 ///
-/// The service applies exactly what it reports. Where the caller cannot know whether its entries were applied, `applied`
-/// says whether they were, as far as there was capacity for them.
+/// The service applies exactly the entries that it reports as accepted. With a fault that leaves the caller in doubt, `applied`
+/// says whether the entries are applied, as far as there is capacity for them.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum InjectedFault {
     /// Nothing goes wrong.
     None,
-    /// So many entries, chosen at random, come back unprocessed; from a queue or topic they come back as
-    /// `Failed` with `InternalError` and `sender_fault = false`, from streams and buses with the code `InternalFailure`.
+    /// This many random entries are returned as unprocessed; by a queue or topic as `Failed` with `InternalError` and
+    /// `sender_fault = false`, by streams and buses with the code `InternalFailure`.
     Unprocessed(usize),
-    /// So many messages, chosen at random, come back as `Failed`. From a table they come back unprocessed, from streams and
-    /// buses with the code alone.
+    /// This many random entries are returned as `Failed`; by a table as unprocessed, by streams and buses with the code
+    /// alone.
     Failed {
         /// How many.
         entries: usize,
-        /// The code they come back with.
+        /// The code of the failure.
         code: Cow<'static, str>,
-        /// Whether the service blames the sender.
+        /// Whether the failure is the sender's fault (`SenderFault` of SQS and SNS).
         sender_fault: bool,
     },
-    /// The whole call is throttled for lack of capacity: `ProvisionedThroughputExceededException`, of an on-demand table
-    /// `ThrottlingException`, from a queue `RequestThrottled`, from a topic `Throttled`, from a stream
-    /// `ProvisionedThroughputExceededException`, from a delivery stream `ServiceUnavailableException`, from a bus
-    /// `ThrottlingException`.
+    /// The whole call is throttled for lack of capacity: `ProvisionedThroughputExceededException` by a table or stream,
+    /// `ThrottlingException` by an on-demand table or a bus, `RequestThrottled` by a queue, `Throttled` by a topic,
+    /// `ServiceUnavailableException` by a delivery stream.
     Throttle,
-    /// The whole call is throttled for a limit of the account that others use as well, whatever the pace: `RequestLimitExceeded`
-    /// with the reason `TableWriteAccountLimitExceeded` from a table, elsewhere as [`Throttle`](Self::Throttle).
+    /// The whole call is throttled because of a limit of the account that other clients use as well, whatever the pace: by a
+    /// table with `RequestLimitExceeded` and the reason `TableWriteAccountLimitExceeded`, by others as
+    /// [`Throttle`](Self::Throttle).
     AccountLimit,
     /// The whole call fails.
     Error {
         /// The HTTP status.
         status: u16,
-        /// The code, without its namespace. Empty: the answer has no body.
+        /// The code, without its namespace. If it is empty, the answer has no body.
         code: Cow<'static, str>,
         /// The message.
         message: Cow<'static, str>,
-        /// Whether the entries were applied before it failed.
+        /// Whether the entries are applied before the call fails.
         applied: bool,
     },
-    /// The connection is closed instead of an answer.
+    /// The connection is closed without an answer.
     Dropped {
-        /// Whether the entries were applied before.
+        /// Whether the entries are applied before it is closed.
         applied: bool,
     },
     /// The answer is a 200 with `{}`, or with an empty result.
@@ -62,20 +62,20 @@ pub enum InjectedFault {
         /// Whether the entries were applied.
         applied: bool,
     },
-    /// So many messages are in neither list of the answer. Where entries are told by their places, the answer is shorter by so
-    /// many. A table cannot say so: there nothing goes wrong.
+    /// This many entries are in neither list of the answer. If the service answers by position, the answer is shorter by this
+    /// number. A table has no such answer, and nothing goes wrong.
     Omitted {
         /// How many.
         entries: usize,
         /// Whether they were applied.
         applied: bool,
     },
-    /// So many entries come back unprocessed or failed, and each is listed twice.
+    /// This many entries are returned as unprocessed or failed, and each is listed twice.
     Repeated(usize),
-    /// The answer names so many entries that were never sent: a queue or topic in both of its lists, a table as unprocessed. Where
-    /// entries are told by their places, the answer is longer by so many.
+    /// The answer names this many entries that were never sent: a queue or topic in both of its lists, a table as unprocessed.
+    /// If the service answers by position, the answer is longer by this number.
     Unknown(usize),
-    /// The answer takes that much longer.
+    /// The answer takes this much longer.
     Slow(Duration),
     /// There is never an answer.
     Hung {
@@ -90,7 +90,7 @@ impl InjectedFault {
         Self::error(500, "InternalServerError", applied)
     }
 
-    /// The whole call fails with a status and a code, with a message made of the code.
+    /// The whole call fails with this status and code, and with a message that contains the code.
     pub fn error(status: u16, code: impl Into<Cow<'static, str>>, applied: bool) -> Self {
         let code = code.into();
         Self::Error {
@@ -101,7 +101,7 @@ impl InjectedFault {
         }
     }
 
-    /// So many messages come back as `Failed` with this code.
+    /// This many entries are returned as `Failed` with this code.
     pub fn failed(entries: usize, code: impl Into<Cow<'static, str>>, sender_fault: bool) -> Self {
         Self::Failed {
             entries,
@@ -110,7 +110,7 @@ impl InjectedFault {
         }
     }
 
-    /// Whether the entries are applied, where this fault takes the place of the whole answer.
+    /// Whether the entries are applied, if this fault replaces the whole answer.
     pub(crate) fn replaces_answer(&self) -> Option<bool> {
         match self {
             Self::Throttle | Self::AccountLimit => Some(false),
@@ -137,7 +137,7 @@ impl InjectedFault {
     }
 }
 
-/// What goes wrong at random, from the simulator's seed.
+/// Random faults, drawn from the simulator's seed.
 ///
 /// ```
 /// use aws_batch_simulator::{InjectedFault, Faults};
@@ -174,13 +174,13 @@ impl Faults {
         Self::default()
     }
 
-    /// This share of the entries (0 to 1), whatever the pace, comes back as in [`InjectedFault::Unprocessed`].
+    /// This share of the entries (0 to 1) is returned as in [`InjectedFault::Unprocessed`], whatever the pace.
     #[must_use]
     pub fn unprocessed(self, share: f64) -> Self {
         self.failed(share, "InternalError", false)
     }
 
-    /// This share of the entries (0 to 1), whatever the pace, comes back as in [`InjectedFault::Failed`].
+    /// This share of the entries (0 to 1) is returned as in [`InjectedFault::Failed`], whatever the pace.
     #[must_use]
     pub fn failed(mut self, share: f64, code: impl Into<Cow<'static, str>>, sender_fault: bool) -> Self {
         self.entries = Some(EntryFault {
@@ -191,7 +191,7 @@ impl Faults {
         self
     }
 
-    /// This share of the calls (0 to 1) meets the fault. May be called several times; a call meets at most one of them.
+    /// This share of the calls (0 to 1) has the fault. May be called several times; a call has at most one of the faults.
     #[must_use]
     pub fn calls(mut self, share: f64, fault: InjectedFault) -> Self {
         self.calls.push((share, fault));

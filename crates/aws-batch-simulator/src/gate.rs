@@ -1,4 +1,4 @@
-//! What stands before everything that takes batches: its capacity, its faults, its counters and its journal.
+//! The gate that every batch call passes: capacity, faults, counters and journal.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -15,11 +15,11 @@ use super::fault::{Faults, InjectedFault};
 use super::journal::Journal;
 use super::statistics::Statistics;
 
-/// What an entry costs.
+/// The cost of an entry.
 #[derive(Debug, Clone)]
 pub(crate) struct Toll {
     pub(crate) demand: Demand,
-    /// The entry belongs to the key range that has a limit of its own.
+    /// Whether the entry belongs to the key range that has a limit of its own.
     pub(crate) hot: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Strike {
     scripted: bool,
 }
 
-/// The key range that has a limit of its own is used up.
+/// The key range that has a limit of its own has no capacity left.
 pub(crate) const HOT: Throttle = Throttle {
     index: None,
     limit: ThroughputLimit::KeyRange,
@@ -83,22 +83,22 @@ impl Gate {
         self.control.change(capacity, Instant::now());
     }
 
-    /// Changes the capacity later, each time so long after now.
+    /// Changes the capacity at each of these times after now.
     pub(crate) fn schedule_capacity<C: Into<Capacity>>(&mut self, steps: impl IntoIterator<Item = (Duration, C)>) {
         self.control.schedule(steps, Instant::now());
     }
 
-    /// What the table, or one of its indexes, says of its capacity.
+    /// The description of the capacity of the table or of one of its indexes.
     pub(crate) fn provision(&mut self, index: Option<usize>) -> Option<Provision> {
         self.control.provision(index, Instant::now())
     }
 
-    /// How many partitions there are, 0 where there are none.
+    /// The number of partitions; 0 if there are none.
     pub(crate) fn partitions(&self) -> usize {
         self.control.partitions()
     }
 
-    /// One partition takes so many units a second, each time so long after now.
+    /// Changes the limit of one partition, in units per second, at each of these times after now.
     pub(crate) fn schedule_partition(&mut self, index: usize, steps: impl IntoIterator<Item = (Duration, f64)>) {
         self.control.schedule_partition(index, steps, Instant::now());
     }
@@ -115,12 +115,12 @@ impl Gate {
         self.script = script.into_iter().collect();
     }
 
-    /// Capacity that someone else uses.
+    /// Another client uses this much capacity.
     pub(crate) fn drain(&mut self, units: f64) -> f64 {
         self.control.drain(units, Instant::now())
     }
 
-    /// Counts a batch call and says what goes wrong with it.
+    /// Counts a batch call and returns its fault.
     pub(crate) fn strike(&mut self) -> Strike {
         self.statistics.calls += 1;
         match self.script.pop_front() {
@@ -140,8 +140,8 @@ impl Gate {
         passages
     }
 
-    /// The same where the capacity is not the gate's: `charge` is given the order of the entries, and throttles those that
-    /// there is none for. Each entry is one unit.
+    /// The same with a capacity outside of the gate: `charge` gets the order of the entries, and throttles those for which there
+    /// is no capacity. Each entry is one unit.
     pub(crate) fn sift_by(
         &mut self,
         strike: &Strike,
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_others_use_is_missing() {
+    async fn capacity_that_others_use_is_missing() {
         let mut gate = gate(Capacity::per_second(10.0).burst(10.0).starts_full());
         assert!((gate.drain(4.0) - 4.0).abs() < 1e-9);
         assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 6);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// What a caller asked for.
+/// What a request does with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// An item was put.
@@ -18,14 +18,14 @@ pub enum Action {
     Send,
 }
 
-/// What became of an entry, and what the caller could know of it.
+/// Whether an entry was applied, and whether the caller could know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Acknowledgement {
-    /// Applied, and the caller was told.
+    /// Applied, and the caller received that answer.
     Accepted,
-    /// Not applied, and the caller was told.
+    /// Not applied, and the caller received that answer.
     Rejected,
-    /// The caller could not know: the call failed, or it was given up before its answer arrived.
+    /// The caller could not know: the call failed, or the caller dropped it before its answer arrived.
     Ambiguous {
         /// Whether it was applied.
         applied: bool,
@@ -33,7 +33,7 @@ pub enum Acknowledgement {
 }
 
 impl Acknowledgement {
-    /// Whether the service has it.
+    /// Whether the service has applied the entry.
     pub fn is_applied(self) -> bool {
         matches!(self, Self::Accepted | Self::Ambiguous { applied: true })
     }
@@ -42,28 +42,28 @@ impl Acknowledgement {
 /// One entry of one call.
 #[derive(Clone)]
 pub struct Record {
-    /// The number of the batch call at its table, queue or the like, from 1.
+    /// The number of the batch call, counted from 1 for each table, queue, stream, topic or bus.
     pub call: u64,
     /// When the call arrived.
     pub at: Instant,
-    /// What was asked for.
+    /// What the request did with the entry.
     pub action: Action,
-    /// What orders the entry among others: the primary key in a table (see [`Table::key_of`](super::Table::key_of)), the
-    /// message group in a queue or topic, the partition key in a stream, empty where there is none.
+    /// The key whose entries are in order: the primary key in a table (see [`Table::key_of`](super::Table::key_of)), the
+    /// message group in a queue or topic, the partition key in a stream; empty if there is none.
     pub key: Arc<str>,
-    /// Text, because it takes a tenth of the memory that the parsed entry takes.
+    /// As text, which takes a tenth of the memory of the parsed entry.
     entry: Arc<str>,
     acknowledgement: Acknowledgement,
     heard: Heard,
 }
 
 impl Record {
-    /// The item, the key of a delete, or the message, as it was on the wire.
+    /// The JSON of the item, of the key of a delete, or of the message.
     pub fn entry(&self) -> Value {
         serde_json::from_str(&self.entry).unwrap_or_default()
     }
 
-    /// What became of it. As long as the answer has not reached the caller this is [`Acknowledgement::Ambiguous`].
+    /// The result of the entry. It is [`Acknowledgement::Ambiguous`] until the answer has reached the caller.
     pub fn acknowledgement(&self) -> Acknowledgement {
         if self.heard.is_true() {
             self.acknowledgement
@@ -100,7 +100,7 @@ impl Heard {
     }
 }
 
-/// The call whose entries are written down.
+/// The call whose entries are recorded.
 #[derive(Clone)]
 pub(crate) struct CallMark {
     pub(crate) call: u64,
@@ -108,7 +108,7 @@ pub(crate) struct CallMark {
     pub(crate) heard: Heard,
 }
 
-/// Off until it is switched on: it keeps every entry.
+/// The records of all entries. Off until it is switched on, because it keeps every entry.
 #[derive(Default)]
 pub(crate) struct Journal {
     records: Option<Vec<Record>>,
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_was_not_heard_is_ambiguous() {
+    fn an_answer_that_did_not_reach_the_caller_is_ambiguous() {
         let mut journal = Journal::default();
         journal.switch_on();
         let mark = CallMark {

@@ -1,4 +1,4 @@
-//! How long calls take.
+//! The latency of calls.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
-/// Of tokio's timers.
+/// The resolution of tokio's timers.
 const TICK: Duration = Duration::from_millis(1);
 
 /// The round trip of a call: half of it passes before the call arrives, half after.
 ///
-/// Tokio's timers tick in milliseconds. So the whole is rounded to the nearest one, at least one, and of an odd number the
-/// way back takes the longer half.
+/// Tokio's timers have a resolution of a millisecond. So the round trip is rounded to whole milliseconds, at least one, and
+/// if their number is odd, the second half is the longer one.
 ///
 /// # Default
-/// No time at all.
+/// No latency.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Latency {
     median: Duration,
@@ -38,8 +38,8 @@ impl Latency {
         }
     }
 
-    /// A lognormal round trip, as networks have it. `sigma` is the standard deviation of its logarithm: at 0.4 two thirds
-    /// of all calls take between 0.67 and 1.5 times the median.
+    /// A lognormal round trip, which is typical of networks. `sigma` is the standard deviation of its logarithm: with 0.4, two
+    /// thirds of all calls take between 0.67 and 1.5 times the median.
     pub fn lognormal(median: Duration, sigma: f64) -> Self {
         Self {
             median,
@@ -60,7 +60,7 @@ impl Latency {
         self.median.is_zero()
     }
 
-    /// How long a call takes until it arrives, and how long its answer takes.
+    /// The time until a call arrives, and the time of its answer.
     pub(crate) fn halves(&self, random: &mut SmallRng) -> (Duration, Duration) {
         if self.is_none() {
             return (Duration::ZERO, Duration::ZERO);
@@ -74,7 +74,7 @@ impl Latency {
     fn sample(&self, random: &mut SmallRng) -> Duration {
         let mut factor = 1.0;
         if self.sigma > 0.0 {
-            // Box and Muller's way from two uniform numbers to a normal one; the first must not be 0.
+            // The Box-Muller transform of two uniform numbers to a normal one; the first must not be 0.
             let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
             factor *= (self.sigma * radius * (TAU * random.random::<f64>()).cos()).exp();
         }
@@ -85,7 +85,7 @@ impl Latency {
     }
 }
 
-/// So many ticks, or as many as can be told.
+/// The duration of this many ticks, saturated.
 fn whole(ticks: u128) -> Duration {
     u64::try_from(ticks).map_or(Duration::MAX, Duration::from_millis)
 }

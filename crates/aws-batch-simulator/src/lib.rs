@@ -3,7 +3,7 @@
 //! # Where things are
 //! | what | where |
 //! |---|---|
-//! | how much is accepted | [`Capacity`], and as real tables do: [`TableOptions`] |
+//! | how much is accepted | [`Capacity`], and the partitions of tables: [`TableOptions`] |
 //! | how long calls take | [`Latency`], [`Simulator::set_latency`] |
 //! | what goes wrong | [`InjectedFault`] by script, [`Faults`] at random |
 //! | what happened | [`Table::items`], [`Queue::messages`], [`Stream::records`], [`Statistics`], [`Record`] |
@@ -73,15 +73,15 @@ use self::journal::Heard;
 use self::registry::Registry;
 use self::wire::{Ending, Request};
 
-/// The region that the simulator's clients and resource names speak of.
+/// The region of the simulator's clients and resource names.
 const REGION: &str = "us-east-1";
-/// The account that the simulator's resource names speak of.
+/// The account id in the simulator's resource names.
 const ACCOUNT: &str = "000000000000";
 
-/// An AWS of one's own. Clones are handles to the same one.
+/// A simulated AWS. Clones are handles to the same simulator.
 ///
-/// The same seed draws the same faults, the same latencies and the same order of acceptance; under tokio's paused clock
-/// and its single-threaded runtime a run can be repeated exactly.
+/// The same seed gives the same faults, the same latencies and the same order of acceptance; on tokio's paused clock and its
+/// single-threaded runtime a run can be repeated exactly.
 #[derive(Clone)]
 pub struct Simulator {
     inner: Arc<Inner>,
@@ -104,7 +104,7 @@ pub(crate) struct Inner {
 }
 
 impl Simulator {
-    /// An empty one: no tables, queues, streams, topics, buses or buckets, and no latency.
+    /// An empty simulator: no tables, queues, streams, topics, buses or buckets, and no latency.
     pub fn new(seed: u64) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -125,71 +125,71 @@ impl Simulator {
         }
     }
 
-    /// Makes a table. One of the same name is replaced.
+    /// Creates a table. Replaces one with the same name.
     pub fn table(&self, name: &str, options: TableOptions) -> Table {
         let table = Table::new(name, options, self.inner.seed_for("table", name));
         self.inner.tables.add(name, table)
     }
 
-    /// Makes a queue. A name that ends in `.fifo` makes a FIFO queue. One of the same name is replaced.
+    /// Creates a queue, a FIFO queue if its name ends in `.fifo`. Replaces one with the same name.
     pub fn queue(&self, name: &str, options: QueueOptions) -> Queue {
         let queue = Queue::new(name, options, self.inner.seed_for("queue", name));
         self.inner.queues.add(name, queue)
     }
 
-    /// Makes a data stream of Kinesis. One of the same name is replaced.
+    /// Creates a data stream of Kinesis. Replaces one with the same name.
     pub fn stream(&self, name: &str, options: StreamOptions) -> Stream {
         let stream = Stream::new(name, options, self.inner.seed_for("stream", name));
         self.inner.streams.add(name, stream)
     }
 
-    /// Makes a delivery stream of Firehose. One of the same name is replaced.
+    /// Creates a delivery stream of Firehose. Replaces one with the same name.
     pub fn delivery_stream(&self, name: &str, options: DeliveryStreamOptions) -> DeliveryStream {
         let stream = DeliveryStream::new(name, options, self.inner.seed_for("delivery stream", name));
         self.inner.delivery_streams.add(name, stream)
     }
 
-    /// Makes a topic of SNS. A name that ends in `.fifo` makes a FIFO topic. One of the same name is replaced.
+    /// Creates a topic of SNS, a FIFO topic if its name ends in `.fifo`. Replaces one with the same name.
     pub fn topic(&self, name: &str, options: TopicOptions) -> Topic {
         let topic = Topic::new(name, options, self.inner.seed_for("topic", name));
         self.inner.topics.add(name, topic)
     }
 
-    /// Makes an event bus of EventBridge. One of the same name is replaced.
+    /// Creates an event bus of EventBridge. Replaces one with the same name.
     pub fn event_bus(&self, name: &str, options: EventBusOptions) -> EventBus {
         let bus = EventBus::new(name, options, self.inner.seed_for("event bus", name));
         self.inner.buses.add(name, bus)
     }
 
-    /// Makes a bucket, which keeps objects: put, get and delete. One of the same name is replaced.
+    /// Creates a bucket of S3 for single objects: put, get and delete. Replaces one with the same name.
     pub fn bucket(&self, name: &str) -> Bucket {
         self.inner.buckets.add(name, Bucket::new(name))
     }
 
-    /// How long calls take, from now on.
+    /// Sets the latency of calls from now on. Default: none.
     pub fn set_latency(&self, latency: Latency) {
         lock(&self.inner.latency).0 = latency;
     }
 
-    /// Whether SQS errors carry the header `x-amzn-query-error`, as AWS sends it. On by default.
+    /// Whether errors of SQS have the header `x-amzn-query-error`, as those of AWS do. On by default.
     ///
-    /// With it the SDK's codes are those of the older protocol: `AWS.SimpleQueueService.BatchRequestTooLong`. Without it,
-    /// as some emulators and proxies answer, they are short: `BatchRequestTooLong`.
+    /// With it the SDK returns the codes of the older protocol: `AWS.SimpleQueueService.BatchRequestTooLong`. Without it, as
+    /// with some emulators and proxies, the codes are short: `BatchRequestTooLong`.
     pub fn set_query_errors(&self, on: bool) {
         self.inner.query_errors.store(on, Ordering::Relaxed);
     }
 
-    /// How many calls have been under way at once at most, of all operations.
+    /// The largest number of calls, of all operations, that were in flight at the same time.
     pub fn most_calls_in_flight(&self) -> usize {
         self.inner.most_in_flight.load(Ordering::Relaxed)
     }
 
-    /// An HTTP client to be given to an SDK client with a configuration of one's own.
+    /// An HTTP client for SDK clients with your own configuration.
     pub fn http_client(&self) -> SharedHttpClient {
         SharedHttpClient::new(InProcess(self.clone()))
     }
 
-    /// Half the latency, the operation, the other half.
+    /// Waits half the latency, performs the operation, and waits the other half.
     pub(crate) async fn call(&self, request: Request<'_>) -> Ending {
         let _under_way = UnderWay::new(&self.inner);
         let (there, back) = {
@@ -230,7 +230,7 @@ impl Inner {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Each table, queue and so on draws from a sequence of its own, so that one does not disturb the other.
+    /// Each table, queue and other destination has random numbers of its own, so that calls to one do not change another.
     fn seed_for(&self, kind: &str, name: &str) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, kind, name).hash(&mut hasher);
@@ -238,7 +238,7 @@ impl Inner {
     }
 }
 
-/// Counts a call for as long as it is under way.
+/// Counts a call while it is in flight.
 struct UnderWay<'a>(&'a Inner);
 
 impl<'a> UnderWay<'a> {
@@ -255,7 +255,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// A panic in a caller's predicate must not take the whole simulator down with it.
+/// A panic in a caller's predicate must not make the whole simulator fail.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

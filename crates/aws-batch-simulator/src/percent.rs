@@ -1,6 +1,6 @@
 //! Percent-encoded text.
 
-/// The text that was encoded. A `%` without two hexadecimal digits stands for itself.
+/// Decodes the text. A `%` without two hexadecimal digits stays as it is.
 pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Tests of entries that users hand in.
+//! Predicates of entries that users set.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 type Test = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// A test of an entry as it is on the wire, which may be set while calls are under way. Holds for nothing at first.
+/// A predicate of the JSON of an entry, which may be set while calls are in flight. It is false until it is set.
 #[derive(Default)]
 pub(crate) struct Predicate(RwLock<Option<Test>>);
 
@@ -17,7 +17,7 @@ impl Predicate {
     }
 
     pub(crate) fn holds(&self, entry: &Value) -> bool {
-        // The test runs outside of the lock, since it may set another one.
+        // It runs outside of the lock, because it may set another predicate.
         let test = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         test.is_some_and(|test| test(entry))
     }

@@ -1,4 +1,4 @@
-//! What there is of one kind, by name.
+//! The tables, queues and other destinations of one kind, by name.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -12,7 +12,7 @@ impl<T> Default for Registry<T> {
 }
 
 impl<T: Clone> Registry<T> {
-    /// Adds one, in the place of one of the same name. Returns a handle to it.
+    /// Adds a destination, replaces one with the same name, and returns a handle to it.
     pub(crate) fn add(&self, name: &str, one: T) -> T {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(name.to_owned(), one.clone());

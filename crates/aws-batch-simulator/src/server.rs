@@ -21,11 +21,11 @@ use super::wire::{self, Ending, LARGEST_BODY, Reply};
 impl Simulator {
     /// Serves this simulator over plain HTTP, for clients in other processes and languages.
     ///
-    /// Port 0 takes any free port. It is served until the [`Server`] is dropped. Sockets do not follow tokio's paused
-    /// clock: use this under a running one.
+    /// With port 0 it listens on any free port. It is served until the [`Server`] is dropped. Sockets do not follow tokio's
+    /// paused clock, so use this only while the clock runs.
     ///
     /// # Errors
-    /// When the address cannot be bound.
+    /// If the address cannot be bound.
     pub async fn serve(&self, address: impl ToSocketAddrs) -> io::Result<Server> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -34,7 +34,7 @@ impl Simulator {
     }
 }
 
-/// A simulator that is served over HTTP. Dropping it stops it and closes its connections.
+/// A simulator that is served over HTTP. Dropping it stops the server and closes its connections.
 pub struct Server {
     address: SocketAddr,
     task: JoinHandle<()>,
@@ -72,7 +72,7 @@ async fn accept(simulator: Simulator, listener: TcpListener) {
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                // A connection that was reset before it was accepted is none of our business.
+                // A connection may be reset before it is accepted. The server continues.
                 if let Ok((stream, _)) = accepted {
                     connections.spawn(connect(simulator.clone(), stream));
                 }
@@ -83,10 +83,10 @@ async fn accept(simulator: Simulator, listener: TcpListener) {
 }
 
 async fn connect(simulator: Simulator, stream: TcpStream) {
-    // Answers are small; without this the kernel would hold them back.
+    // Without this the kernel would delay the answers, which are small.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| respond(&simulator, request));
-    // It ends with an error when a fault closes the connection, or when the client does.
+    // It ends with an error if a fault or the client closes the connection.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;

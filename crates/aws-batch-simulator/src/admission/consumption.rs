@@ -1,4 +1,4 @@
-//! How much was used, window by window.
+//! The consumed capacity, window by window.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Consumption {
         self.started + self.window
     }
 
-    /// Ends the window and tells its mean in units a second.
+    /// Ends the window and returns its mean, in units per second.
     pub(super) fn end(&mut self) -> f64 {
         self.started = self.ends();
         std::mem::take(&mut self.used) / self.window.as_secs_f64()

@@ -1,4 +1,4 @@
-//! What decides on each write.
+//! Decides on each write whether it is accepted.
 
 use std::time::Duration;
 
@@ -14,20 +14,20 @@ use super::throttle::Throttle;
 use super::throughput::Throughput;
 use crate::bucket::Capacity;
 
-/// Decides for each write of a table whether its capacity, its partitions and its indexes take it.
+/// Decides for each write whether the table, its partitions and its indexes have the capacity for it.
 ///
-/// A write takes units of four limits, and is throttled when one of them has too little left:
+/// A write consumes units of four limits, and is throttled if one of them has too little left:
 ///
 /// | limit | default | reason |
 /// |---|---|---|
 /// | the partition of its partition key | 1,000 units/s, whatever the table has left | `TableWriteKeyRangeThroughputExceeded` |
-/// | the table: provisioned, or what on demand has grown to | unlimited | `TableWriteProvisionedThroughputExceeded` |
+/// | the table: its provisioned capacity, or that to which an on-demand table has grown | unlimited | `TableWriteProvisionedThroughputExceeded` |
 /// | the partition of each index that it is in | 1,000 units/s | `IndexWriteKeyRangeThroughputExceeded` |
 /// | each index that it is in | unlimited | `IndexWriteProvisionedThroughputExceeded` |
 ///
-/// The table's units are one pool: a hot partition may use what others leave, up to its own limit. It has no
-/// clock and does no I/O: times are handed in, and must not go back. The same seed and the same calls at the same times are
-/// answered alike. The simulator's tables are made of it, and so can be targets of one's own:
+/// The table's units are one pool: a hot partition may use what others leave, up to its own limit. The control has no clock
+/// and does no I/O: times are arguments, and must not go backwards. The same seed and the same calls at the same times give
+/// the same answers. The simulator's tables are built on it; a target of your own can be, too:
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,7 +50,7 @@ pub struct AdmissionControl {
 }
 
 impl AdmissionControl {
-    /// A table that is made now.
+    /// A table that is created at `now`.
     pub fn new(throughput: impl Into<Throughput>, now: Instant, seed: u64) -> Self {
         Self {
             table: Resource::new(&throughput.into(), now, seed),
@@ -59,7 +59,7 @@ impl AdmissionControl {
         }
     }
 
-    /// The table has an index more. What the index cannot take is throttled at the table.
+    /// Adds an index. A write for which the index has no capacity is throttled by the table.
     #[must_use]
     pub fn with_index(mut self, throughput: impl Into<Throughput>, now: Instant) -> Self {
         let seed = rand::RngExt::random(&mut self.random);
@@ -69,7 +69,7 @@ impl AdmissionControl {
 
     /// Decides for each write of a call, in random order, and charges for those that are accepted.
     ///
-    /// A call of which nothing is accepted is one that `DynamoDB` answers with an error.
+    /// `DynamoDB` answers a call of which nothing is accepted with an error.
     pub fn admit(&mut self, now: Instant, call: &[Demand]) -> Vec<Result<(), Throttle>> {
         self.advance(now);
         let mut order: Vec<usize> = (0..call.len()).collect();
@@ -90,22 +90,22 @@ impl AdmissionControl {
         fates
     }
 
-    /// The table has another capacity, each time so long after now. Replaces what was scheduled before.
+    /// Changes the capacity of the table at each of these times after `now`. Replaces an earlier schedule.
     pub fn schedule<C: Into<Capacity>>(&mut self, steps: impl IntoIterator<Item = (Duration, C)>, now: Instant) {
         let steps = steps.into_iter().map(|(after, capacity)| (after, capacity.into()));
         self.table.pool.schedule(steps, now);
     }
 
-    /// One of the table's partitions, by its number from 0 in the order of the hashes, takes so many units a second, each time so
-    /// long after now; 0 is an outage, infinitely many what a healthy one takes. Nothing happens where there is no such
-    /// partition.
+    /// Changes how many units per second one of the table's partitions accepts, at each of these times after `now`: 0 is an
+    /// outage, infinity the limit of a healthy partition. Partitions are numbered from 0 in the order of the hashes. Does
+    /// nothing if there is no such partition.
     pub fn schedule_partition(&mut self, index: usize, steps: impl IntoIterator<Item = (Duration, f64)>, now: Instant) {
         if let Some(partitions) = &mut self.table.partitions {
             partitions.schedule(index, steps, now);
         }
     }
 
-    /// How many partitions the table has by now, and 0 where it has none.
+    /// The current number of partitions; 0 if the table has none.
     pub fn partitions(&self) -> usize {
         let partitions = self.table.partitions.as_ref();
         partitions.map_or(0, super::partitions::Partitions::len)
@@ -117,20 +117,20 @@ impl AdmissionControl {
         partitions.map_or(0, |partitions| partitions.index_of(place))
     }
 
-    /// Units a second that the table has now, and those that are there at once.
+    /// The current capacity of the table, in units per second, and the units that can be used at once.
     pub fn capacity(&mut self, now: Instant) -> (f64, f64) {
         self.advance(now);
         let pool = &self.table.pool;
         (pool.capacity().rate(), pool.level())
     }
 
-    /// Units that are there at once in the partition with this number.
+    /// Units that can be used at once in the partition with this number.
     pub fn partition_level(&mut self, index: usize, now: Instant) -> f64 {
         let partitions = self.table.partitions.as_mut();
         partitions.map_or(f64::INFINITY, |partitions| partitions.level(index, now))
     }
 
-    /// What the table, or an index by its number, says of its capacity.
+    /// The description of the capacity of the table, or of the index with this number.
     pub(crate) fn provision(&mut self, index: Option<usize>, now: Instant) -> Option<Provision> {
         self.advance(now);
         let resource = match index {
@@ -140,7 +140,7 @@ impl AdmissionControl {
         resource.map(Resource::provision)
     }
 
-    /// Lets all happen that happens up to now.
+    /// Applies everything that is scheduled up to `now`.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.table.advance(now);
         for index in &mut self.indexes {
@@ -171,12 +171,12 @@ impl AdmissionControl {
         })
     }
 
-    /// Whether a call is taken as a whole or not at all.
+    /// Whether a call is accepted as a whole or not at all.
     pub(crate) fn takes_whole_calls(&self) -> bool {
         self.table.pool.capacity().takes_whole_calls()
     }
 
-    /// Whether all of these writes can be taken together now. The pools decide on their sum, the partitions on each.
+    /// Whether all of these writes can be accepted together now. The pools decide on their sum, the partitions on each.
     pub(crate) fn fits<'a>(
         &mut self,
         now: Instant,

@@ -1,11 +1,12 @@
-//! What a write needs.
+//! The capacity that a write needs.
 
-/// Where a write belongs among the partitions: they are ranges of the partition keys' hashes, and of sort keys below them.
+/// The position of a write among the partitions, which are ranges of the hashes of partition keys and, within one key, of sort
+/// keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// A hash of the partition key, evenly spread over all numbers.
+    /// A hash of the partition key, evenly distributed over all numbers.
     pub partition_key: u64,
-    /// The position among the items of the partition key. It matters only where a partition splits for heat.
+    /// The position among the items of the partition key. It matters only if a hot partition splits.
     pub sort_key: u64,
 }
 
@@ -33,9 +34,9 @@ impl Place {
 /// The capacity that one write needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
-    /// Where it belongs in the table.
+    /// The position in the table.
     pub place: Place,
-    /// Write units: one for each started kilobyte of the item.
+    /// Write units: one for each started KiB of the item.
     pub units: f64,
     /// The indexes that the item is in.
     pub indexes: Vec<IndexDemand>,
@@ -44,16 +45,16 @@ pub struct Demand {
 /// The capacity that one write needs of one index.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IndexDemand {
-    /// Which one, in the order in which the indexes were declared, from 0.
+    /// The number of the index, from 0 in the order in which the indexes were declared.
     pub index: usize,
-    /// Where the item belongs in the index.
+    /// The position in the index.
     pub place: Place,
     /// Write units.
     pub units: f64,
 }
 
 impl Demand {
-    /// Of so many units, in no index.
+    /// A write of this many units, in no index.
     pub fn new(place: Place, units: f64) -> Self {
         Self {
             place,
@@ -62,7 +63,7 @@ impl Demand {
         }
     }
 
-    /// The item is in this index too, with as many units.
+    /// The item is also in this index, with the same number of units.
     #[must_use]
     pub fn with_index(mut self, index: usize, place: Place) -> Self {
         let units = self.units;

@@ -7,19 +7,18 @@ use tokio::time::Instant;
 
 use super::consumption::Consumption;
 
-/// A new table takes 4,000 writes a second. From the developer guide, "On-demand capacity mode".
+/// A new table accepts 4,000 write units per second. From the developer guide, "On-demand capacity mode".
 const NEW_TABLE: f64 = 4_000.0;
-/// Traffic up to twice the former peak is taken at once. From the same page.
+/// Traffic up to twice the previous peak is accepted at once. From the same page.
 const FACTOR: f64 = 2.0;
 /// More than that may be throttled within 30 minutes. From the same page.
 const SPACING: Duration = Duration::from_mins(30);
-/// A peak is what is used on average over this part of the spacing: a minute of 30.
+/// The spacing is divided into this many windows, a minute each by default. A peak is the highest mean of a window.
 const WINDOWS: u32 = 30;
 
-/// How much an on-demand table takes, and how it grows.
+/// How much an on-demand table accepts, and how it grows.
 ///
-/// It takes twice its former peak at once. What it takes then becomes the former peak when it has lasted: AWS promises that
-/// after 30 minutes.
+/// It accepts twice its previous peak at once. A new peak counts as the previous one after 30 minutes, as AWS documents it.
 ///
 /// # Default
 /// - a new table: 4,000 units/s
@@ -33,21 +32,21 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// Units a second that are taken from the start: what AWS calls warm throughput. Default: 4,000.
+    /// Units per second that are accepted from the start, which AWS calls warm throughput. Default: 4,000.
     #[must_use]
     pub fn warm(mut self, units: f64) -> Self {
         self.warm = units.max(0.0);
         self
     }
 
-    /// How long ago a peak has to be to count as a former one. Default: 30 minutes.
+    /// After how long a peak counts as the previous one. Default: 30 minutes.
     #[must_use]
     pub fn grows_after(mut self, spacing: Duration) -> Self {
         self.spacing = spacing;
         self
     }
 
-    /// Units a second that the owner of the table has set as the maximum. Default: none.
+    /// The maximum that is set for the table, in units per second. Default: none.
     #[must_use]
     pub fn at_most(mut self, units: f64) -> Self {
         self.most = Some(units.max(0.0));
@@ -78,7 +77,7 @@ impl Default for OnDemand {
 pub(super) struct Growth {
     options: OnDemand,
     pub(super) consumption: Consumption,
-    /// When windows ended that are not yet former, and their means.
+    /// The ends and means of the windows that do not count as the previous peak yet.
     recent: VecDeque<(Instant, f64)>,
     warm: f64,
 }
@@ -93,10 +92,10 @@ impl Growth {
         }
     }
 
-    /// Ends a window, and tells the rate from then on.
+    /// Ends a window, and returns the rate from then on.
     pub(super) fn end_window(&mut self) -> f64 {
         let now = self.consumption.ends();
-        // What was saved up for a second is no peak.
+        // A window may use the burst of one second in addition to the rate; that is not a peak.
         let mean = self.consumption.end().min(self.warm);
         self.recent.push_back((now, mean));
         while let Some((_, peak)) = self
@@ -108,7 +107,7 @@ impl Growth {
         self.options.limited(self.warm)
     }
 
-    /// What the table takes without the owner's maximum.
+    /// The rate without the maximum that is set for the table.
     pub(super) fn warm(&self) -> f64 {
         self.warm
     }
@@ -117,7 +116,7 @@ impl Growth {
         self.options.most
     }
 
-    /// Whether the owner's maximum is what limits.
+    /// Whether the maximum that is set for the table is the limit.
     pub(super) fn is_at_most(&self) -> bool {
         self.options.most.is_some_and(|most| most <= self.warm)
     }

@@ -1,4 +1,4 @@
-//! How `DynamoDB` decides what it takes: the capacity of a table, its partitions and its indexes.
+//! How `DynamoDB` decides which writes it accepts: the capacity of a table, its partitions and its indexes.
 
 mod consumption;
 mod control;
@@ -25,6 +25,6 @@ pub use self::tenant::Tenant;
 pub use self::throttle::{Throttle, ThroughputLimit};
 pub use self::throughput::Throughput;
 
-/// Write units a second that one partition takes. From the developer guide, "Designing partition keys to distribute your
+/// Write units per second that one partition accepts. From the developer guide, "Designing partition keys to distribute your
 /// workload".
 pub(crate) const PARTITION_LIMIT: f64 = 1_000.0;

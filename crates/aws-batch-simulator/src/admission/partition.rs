@@ -10,32 +10,32 @@ use super::PARTITION_LIMIT;
 use super::demand::Place;
 use crate::bucket::{Bucket, Capacity};
 
-/// What comes within so much time evens out. AWS does not publish it.
+/// The burst of a partition: the unused capacity of this time. AWS does not publish it.
 const EVENED_OUT: Duration = Duration::from_secs(1);
-/// A partition has cooled down when it was not asked for more than its limit for so long.
+/// A partition is no longer hot after it was not asked for more than its limit for this long.
 const COOLED_DOWN: Duration = Duration::from_secs(10);
-/// Places out of which the middle is found.
+/// Sampled places, whose median is the place of a split.
 const SAMPLES: usize = 64;
 
-/// What one partition takes when nothing is wrong with it.
+/// The capacity of a healthy partition.
 pub(super) fn healthy() -> Capacity {
     limited(PARTITION_LIMIT).starts_full()
 }
 
-/// So many units a second. A partition that comes back has banked nothing.
+/// A partition with this limit, in units per second. Its burst is empty when an outage ends.
 pub(super) fn limited(units: f64) -> Capacity {
     Capacity::per_second(units).burst_of(EVENED_OUT)
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Partition {
-    /// The first place that belongs to it.
+    /// The first place that belongs to the partition.
     pub(super) start: Place,
     pub(super) bucket: Bucket,
     heat: Option<Heat>,
 }
 
-/// Since when a partition is asked for more than its limit, and by what.
+/// Since when a partition is asked for more than its limit, and a sample of the requested places.
 #[derive(Debug, Clone)]
 struct Heat {
     since: Instant,
@@ -53,7 +53,7 @@ impl Partition {
         }
     }
 
-    /// The same limit and the same level from another place on.
+    /// A partition with the same limit and level that begins at another place.
     pub(super) fn from(&self, start: Place) -> Self {
         Self {
             start,
@@ -62,7 +62,7 @@ impl Partition {
         }
     }
 
-    /// It was asked for more than its limit.
+    /// The partition was asked for more than its limit.
     pub(super) fn throttled(&mut self, now: Instant) {
         match &mut self.heat {
             Some(heat) if now < heat.last + COOLED_DOWN => heat.last = now,
@@ -77,7 +77,7 @@ impl Partition {
         }
     }
 
-    /// It was asked for something, whatever came of it. Every place has the same chance to be among the samples.
+    /// A write was requested, accepted or not. Every place has the same probability of being sampled.
     pub(super) fn asked(&mut self, place: Place, random: &mut SmallRng) {
         let Some(heat) = &mut self.heat else { return };
         heat.seen += 1;
@@ -90,7 +90,7 @@ impl Partition {
         }
     }
 
-    /// Where it parts, if it has been hot for so long.
+    /// Where the partition splits, if it has been hot for `after`.
     pub(super) fn parts_at(&mut self, after: Duration, now: Instant) -> Option<Place> {
         let heat = self
             .heat

@@ -20,7 +20,7 @@ pub(super) struct Partitions {
 }
 
 impl Partitions {
-    /// So many, of equal parts of the hashes.
+    /// This many partitions, each with an equal part of the hashes.
     pub(super) fn new(count: usize, splits_after: Option<Duration>, now: Instant) -> Self {
         let count = count.clamp(1, MOST);
         let start = |index: usize| {
@@ -39,16 +39,16 @@ impl Partitions {
         self.ranges.len()
     }
 
-    /// Which one a place belongs to.
+    /// The partition that a place belongs to.
     pub(super) fn index_of(&self, place: Place) -> usize {
         self.ranges.partition_point(|range| range.start <= place) - 1
     }
 
-    /// Whether the partition takes so many units now.
+    /// Whether the partition accepts this many units now.
     pub(super) fn fits(&mut self, index: usize, place: Place, units: f64, now: Instant, random: &mut SmallRng) -> bool {
         let partition = &mut self.ranges[index];
         partition.bucket.fill(now);
-        // In an outage, nothing is left of what was banked.
+        // In an outage, the burst is gone too.
         let fits = partition.bucket.capacity().rate() > 0.0 && partition.bucket.fits(units);
         if let Some(after) = self.splits_after {
             if !fits {
@@ -73,7 +73,7 @@ impl Partitions {
         bucket.level()
     }
 
-    /// Every partition becomes two until all together can take so many units a second.
+    /// Splits every partition until all together accept this many units per second.
     pub(super) fn carry(&mut self, units: f64) {
         #[expect(clippy::cast_precision_loss, reason = "a number of partitions")]
         while (self.len() as f64) * PARTITION_LIMIT < units && self.len() < MOST {
@@ -87,7 +87,7 @@ impl Partitions {
         }
     }
 
-    /// The partition takes so many units a second, each time so long after now; infinitely many: what a healthy one takes.
+    /// Changes the limit of the partition at each of these times after `now`; infinity is the limit of a healthy partition.
     pub(super) fn schedule(&mut self, index: usize, steps: impl IntoIterator<Item = (Duration, f64)>, now: Instant) {
         let Some(partition) = self.ranges.get_mut(index) else {
             return;

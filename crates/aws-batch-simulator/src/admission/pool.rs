@@ -27,7 +27,7 @@ impl Pool {
         }
     }
 
-    /// When the capacity is looked at or changes next.
+    /// When the capacity is next reviewed or changed.
     pub(super) fn next_event(&self) -> Option<Instant> {
         let growth = self.growth.as_ref().map(|growth| growth.consumption.ends());
         let period = self.scaling.as_ref().map(|scaling| scaling.consumption.ends());
@@ -75,7 +75,7 @@ impl Pool {
         self.bucket.schedule(steps, now);
     }
 
-    /// Units a second that the partitions have to be able to take: of an on-demand table what it is warm for.
+    /// Units per second that the partitions must be able to accept; for an on-demand table, its warm throughput.
     pub(super) fn needs(&self) -> f64 {
         match (&self.growth, &self.scaling) {
             (Some(growth), _) => growth.warm(),
@@ -106,12 +106,12 @@ impl Pool {
         }
     }
 
-    /// Another client takes what there is, at most so much.
+    /// Another client uses the available capacity, at most this many units. Returns how many it has used.
     pub(super) fn drain(&mut self, units: f64) -> f64 {
         self.bucket.drain(units)
     }
 
-    /// Which limit is passed where units are missing.
+    /// The limit that is exceeded when units are missing.
     pub(super) fn limit(&self) -> ThroughputLimit {
         match &self.growth {
             Some(growth) if growth.is_at_most() => ThroughputLimit::MaxOnDemand,

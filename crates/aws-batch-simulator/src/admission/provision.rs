@@ -1,14 +1,14 @@
-//! What a table or an index says of its capacity.
+//! The description of the capacity of a table or an index.
 
-/// What `DescribeTable` tells of a table or an index, in write units a second.
+/// The capacity in the answer of `DescribeTable`, in write units per second.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Provision {
-    /// Whether it grows by itself. What has no limit at all does not.
+    /// Whether it grows on demand. An unlimited table does not.
     pub(crate) is_on_demand: bool,
-    /// `None`: on demand, or without any limit.
+    /// `None`: on demand, or unlimited.
     pub(crate) provisioned: Option<f64>,
     /// The maximum that was set for on demand.
     pub(crate) most_on_demand: Option<f64>,
-    /// What it can take at once. `None`: without any limit.
+    /// The warm throughput. `None`: unlimited.
     pub(crate) warm: Option<f64>,
 }

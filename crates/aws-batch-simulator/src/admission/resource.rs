@@ -36,7 +36,7 @@ impl Resource {
         }
     }
 
-    /// Lets all happen that happens up to now, in its order.
+    /// Applies everything that is scheduled up to `now`, in the order of time.
     pub(super) fn advance(&mut self, now: Instant) {
         loop {
             let tenant = (0..self.tenants.len()).min_by_key(|index| {
@@ -63,7 +63,7 @@ impl Resource {
         self.pool.fill(now);
     }
 
-    /// What it says of its capacity. Warm is what the partitions can take, and at least what is provisioned.
+    /// The description of its capacity. The warm throughput is that of the partitions, and at least the provisioned one.
     pub(super) fn provision(&self) -> Provision {
         let growth = self.pool.growth();
         let rate = self.pool.capacity().rate();

@@ -9,20 +9,22 @@ use super::consumption::Consumption;
 
 /// The default target of AWS's console.
 const TARGET: f64 = 0.7;
-/// Consumption is looked at by the minute.
+/// Consumption is measured for each minute.
 const PERIOD: Duration = Duration::from_mins(1);
-/// Two minutes above the target, and it is raised. From the developer guide, "Managing throughput capacity automatically".
+/// The capacity is raised after two minutes above the target. From the developer guide, "Managing throughput capacity
+/// automatically".
 const UPS: u32 = 2;
-/// Fifteen minutes of less than 80% of the target, and it is lowered. From the same page.
+/// The capacity is lowered after 15 minutes below 80% of the target. From the same page.
 const DOWNS: u32 = 15;
 const LOW: f64 = 0.8;
-/// How long the change takes is not published; a minute is usual.
+/// How long a change takes. AWS does not publish it; a minute is usual.
 const DELAY: Duration = Duration::from_mins(1);
 
 /// Provisioned capacity that follows consumption.
 ///
-/// When two periods in a row use more than the target share of the capacity, it becomes what brings the share back to the target,
-/// within the bounds, after a delay. Consumption is at most what is provisioned (and burst), so one step up is by 1/0.7 or so.
+/// When two consecutive periods use more than the target share of the capacity, the capacity changes, after a delay and within
+/// the bounds, so that the same consumption is the target share. Consumption cannot exceed the provisioned capacity and its
+/// burst, so one step up is by a factor of about 1/0.7.
 ///
 /// # Default
 /// - target: 0.7 of the capacity
@@ -37,7 +39,7 @@ pub struct AutoScaling {
 }
 
 impl AutoScaling {
-    /// Between these units a second.
+    /// Between these bounds, in units per second.
     pub fn within(bounds: RangeInclusive<f64>) -> Self {
         Self {
             bounds,
@@ -61,7 +63,7 @@ impl AutoScaling {
         self
     }
 
-    /// How long it takes from the decision until the capacity is there. Default: 1 minute.
+    /// How long it takes from the decision until the capacity has changed. Default: 1 minute.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -76,7 +78,7 @@ pub(super) struct Scaling {
     pub(super) consumption: Consumption,
     above: u32,
     below: u32,
-    /// The next capacity, and when it is there.
+    /// The next capacity, and when it applies.
     pub(super) pending: Option<(Instant, f64)>,
 }
 
@@ -91,7 +93,7 @@ impl Scaling {
         }
     }
 
-    /// Ends a period in which so many units a second were provisioned.
+    /// Ends a period in which this many units per second were provisioned.
     pub(super) fn end_period(&mut self, provisioned: f64) {
         let now = self.consumption.ends();
         let used = self.consumption.end();

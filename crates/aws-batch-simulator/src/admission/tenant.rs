@@ -9,9 +9,9 @@ use tokio::time::Instant;
 /// Entries in a call of another client.
 pub(super) const CALL: usize = 25;
 
-/// Another client of the same table, which writes items of one unit to keys at random: calls of 25 entries, at random times.
+/// Another client of the same table, which writes items of one unit to random keys, in calls of 25 entries at random times.
 ///
-/// What is rejected of it is not sent again.
+/// It does not retry rejected entries.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tenant {
     rate: f64,
@@ -20,7 +20,7 @@ pub struct Tenant {
 }
 
 impl Tenant {
-    /// So many entries a second, from the start and for ever.
+    /// This many entries per second, from the start and without an end.
     pub fn new(entries: f64) -> Self {
         Self {
             rate: entries.max(0.0),
@@ -29,7 +29,7 @@ impl Tenant {
         }
     }
 
-    /// Only between these times, counted from when the table is made.
+    /// Only between these times, counted from the creation of the table.
     #[must_use]
     pub fn between(mut self, from: Duration, until: Duration) -> Self {
         (self.from, self.until) = (from, Some(until));
@@ -37,7 +37,7 @@ impl Tenant {
     }
 }
 
-/// When a tenant calls.
+/// The times of a tenant's calls.
 #[derive(Debug, Clone)]
 pub(super) struct Calls {
     mean: f64,

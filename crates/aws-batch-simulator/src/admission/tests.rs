@@ -1,4 +1,4 @@
-//! What a table takes, and when.
+//! How much a table accepts, and when.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{AdmissionControl, AutoScaling, Demand, OnDemand, PARTITION_LIMIT, Pl
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A table, and the time of its making.
+/// A table, and the time at which it was created.
 struct Rig {
     control: AdmissionControl,
     start: Instant,
@@ -24,14 +24,14 @@ impl Rig {
         }
     }
 
-    /// Asks at these seconds for so many units, one by one, and tells how many are accepted.
+    /// Asks at this second for `units` units, one by one, and returns how many are accepted.
     fn ask(&mut self, at: f64, place: impl Fn(u64) -> Place, units: u64) -> usize {
         let call: Vec<Demand> = (0..units).map(|number| Demand::new(place(number), 1.0)).collect();
         let fates = self.control.admit(self.start + Duration::from_secs_f64(at), &call);
         fates.iter().filter(|fate| fate.is_ok()).count()
     }
 
-    /// Asks for more than there is every tenth of a second, and tells how many units were accepted.
+    /// Asks every tenth of a second for more than the capacity, and returns how many units were accepted.
     fn flood(&mut self, seconds: std::ops::Range<u32>, place: impl Fn(u64) -> Place + Copy) -> usize {
         (seconds.start * 10..seconds.end * 10)
             .map(|tenth| self.ask(f64::from(tenth) / 10.0, place, 3_000))
@@ -90,7 +90,7 @@ fn unused_capacity_is_banked_for_as_long_as_the_burst() {
 }
 
 #[test]
-fn a_new_on_demand_table_takes_4000_and_twice_its_peak_when_that_has_lasted() {
+fn a_new_on_demand_table_accepts_4000_and_later_twice_its_peak() {
     let growth = OnDemand::default().grows_after(30 * SECOND);
     let mut table = Rig::new(growth);
     assert_eq!(table.control.partitions(), 4);
@@ -103,7 +103,7 @@ fn a_new_on_demand_table_takes_4000_and_twice_its_peak_when_that_has_lasted() {
 }
 
 #[test]
-fn a_maximum_for_on_demand_holds_and_says_so() {
+fn a_maximum_of_an_on_demand_table_is_a_limit_and_the_reason() {
     let mut table = Rig::new(OnDemand::default().at_most(500.0));
     assert_eq!(
         table.reason(0.0, &Demand::new(one_key(0), 1.0)),
@@ -114,7 +114,7 @@ fn a_maximum_for_on_demand_holds_and_says_so() {
 }
 
 #[test]
-fn a_partition_that_stays_hot_parts_until_its_items_are_alone() {
+fn a_partition_that_stays_hot_splits_until_its_items_are_alone() {
     let throughput = Throughput::default().partitions(2).splits_after(5 * SECOND);
     let mut table = Rig::new(throughput.clone());
     let before = table.flood(0..5, one_key);
@@ -124,11 +124,11 @@ fn a_partition_that_stays_hot_parts_until_its_items_are_alone() {
     assert!(after > before + 3_000, "{before}, then {after}");
     let mut single = Rig::new(throughput);
     single.flood(0..20, one_item);
-    assert_eq!(single.control.partitions(), 2, "an item cannot be parted");
+    assert_eq!(single.control.partitions(), 2, "a single item cannot be split");
 }
 
 #[test]
-fn what_an_index_cannot_take_is_throttled_at_the_table() {
+fn a_write_without_capacity_in_an_index_is_throttled_by_the_table() {
     let mut table = Rig::new(Throughput::provisioned(1_000.0));
     let index = Throughput::provisioned(500.0).partitions(1);
     table.control = table.control.with_index(index, table.start);
@@ -138,7 +138,7 @@ fn what_an_index_cannot_take_is_throttled_at_the_table() {
     assert_eq!(fates.iter().filter(|fate| fate.is_ok()).count(), 500);
     let reason = fates.iter().find_map(|fate| fate.err()).map(super::Throttle::reason);
     assert_eq!(reason, Some("IndexWriteProvisionedThroughputExceeded"));
-    // What the index refused the table has kept.
+    // A write that the index has throttled consumes nothing of the table.
     assert_eq!(table.ask(1.0, spread, 2_000), 500);
 }
 
@@ -229,7 +229,7 @@ fn a_schedule_changes_the_capacity_of_the_table() {
 }
 
 #[test]
-fn the_same_seed_answers_alike() {
+fn the_same_seed_gives_the_same_answers() {
     let run = |seed| {
         let start = Instant::now();
         let throughput = Throughput::provisioned(500.0).partitions(3).tenant(Tenant::new(200.0));

@@ -1,11 +1,11 @@
 //! Why a write is throttled.
 
-/// Why a write is throttled, in the words of AWS.
+/// Why a write is throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Throttle {
-    /// The index whose capacity is missing, in the order in which they were declared, from 0; `None`: the table.
+    /// The number of the index that has no capacity left, from 0 in the order of declaration; `None`: the table.
     pub index: Option<usize>,
-    /// Which limit was passed.
+    /// The limit that was exceeded.
     pub limit: ThroughputLimit,
 }
 
@@ -13,13 +13,13 @@ pub struct Throttle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ThroughputLimit {
-    /// The capacity that was provisioned.
+    /// The provisioned capacity.
     Provisioned,
-    /// What one partition takes, or what the partitions of an on-demand table have grown to.
+    /// The limit of one partition, or the capacity to which the partitions of an on-demand table have grown.
     KeyRange,
-    /// The maximum that was set for on demand.
+    /// The maximum that is set for an on-demand table.
     MaxOnDemand,
-    /// A quota of the account, which others use as well.
+    /// A quota of the account, which other clients use as well.
     Account,
 }
 

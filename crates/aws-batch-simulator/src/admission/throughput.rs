@@ -1,4 +1,4 @@
-//! How much a table or an index takes.
+//! How much a table or an index accepts.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use super::scaling::AutoScaling;
 use super::tenant::Tenant;
 use crate::bucket::Capacity;
 
-/// Unused capacity of an on-demand table is not banked: only what comes within a second evens out.
+/// The unused capacity of an on-demand table is lost, except that of the last second.
 const ON_DEMAND_BURST: Duration = Duration::from_secs(1);
 
-/// How much a table or an index takes, and how that changes.
+/// How much a table or an index accepts, and how that changes.
 ///
 /// A plain number or a [`Capacity`] is a single pool without partitions.
 ///
 /// # Default
 /// - capacity: unlimited
 /// - burst: 300 s of unused capacity
-/// - partitions: none, so that no key range has a limit of its own; of an on-demand table as many as it needs, 4 at first
+/// - partitions: none, so no key range has a limit of its own; an on-demand table has as many as it needs, at first 4
 /// - no splits, no auto scaling, no other tenants
 #[derive(Debug, Clone, PartialEq)]
 pub struct Throughput {
@@ -31,12 +31,12 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// So many units a second.
+    /// A provisioned capacity, in units per second.
     pub fn provisioned(units: f64) -> Self {
         Capacity::per_second(units).into()
     }
 
-    /// As much as is asked for, within the growth of an on-demand table.
+    /// An on-demand capacity that grows in this way.
     pub fn on_demand(growth: OnDemand) -> Self {
         Self::default().with_on_demand(growth)
     }
@@ -68,44 +68,44 @@ impl Throughput {
         }
     }
 
-    /// The capacity comes from so many partitions (at least 1), which share it. Each takes at most 1,000 units a second,
-    /// whatever is left, and evens out what comes within a second.
+    /// The number of partitions (at least 1) that share the capacity. Each accepts at most 1,000 units per second, even if the
+    /// table has more left, and can use the unused capacity of the last second.
     #[must_use]
     pub fn partitions(mut self, count: usize) -> Self {
         self.partitions = Some(count.max(1));
         self
     }
 
-    /// The unused capacity of how much time may be used later, faster than the capacity. At least 25 units are banked.
+    /// How much unused capacity can be used later as a burst, as a time at full capacity. At least 25 units. Default: 300 s.
     #[must_use]
     pub fn burst(mut self, time: Duration) -> Self {
         self.capacity = self.capacity.burst_of(time);
         self
     }
 
-    /// All the burst is there at the start, as of a table that was idle. Otherwise there is none.
+    /// The burst is full at the start, as if the table had been idle. Default: it is empty.
     #[must_use]
     pub fn starts_full(mut self) -> Self {
         self.capacity = self.capacity.starts_full();
         self
     }
 
-    /// A partition that was asked for more than its limit for this long becomes two, parted in the middle of what it was asked
-    /// for. AWS does so within minutes; the time is not published. Not possible for a single item.
+    /// A partition that was asked for more than its limit for this long splits at the median of the requested places, unless
+    /// they are a single item. AWS splits partitions within minutes; the time is not published. Default: no splits.
     #[must_use]
     pub fn splits_after(mut self, heat: Duration) -> Self {
         self.splits_after = Some(heat);
         self
     }
 
-    /// The capacity follows consumption.
+    /// The provisioned capacity follows consumption. Default: it does not.
     #[must_use]
     pub fn auto_scaling(mut self, scaling: AutoScaling) -> Self {
         self.auto_scaling = Some(scaling);
         self
     }
 
-    /// And another client uses some of it. May be called several times.
+    /// Adds another client that uses some of the capacity. May be called several times.
     #[must_use]
     pub fn tenant(mut self, tenant: Tenant) -> Self {
         self.tenants.push(tenant);

@@ -15,7 +15,7 @@ use crate::gate::{Passage, Strike};
 use crate::journal::{Acknowledgement, CallMark, Heard};
 use crate::wire::Outcome;
 
-/// A part of the call that arrived, and what goes wrong with it.
+/// The writes of a call to one table, and the fault of the call.
 struct Arrival {
     part: Part<Vec<Write>>,
     mark: CallMark,
@@ -50,7 +50,7 @@ pub(super) fn write(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> O
     }
 }
 
-/// A fault takes the place of the answer; the writes may be applied all the same.
+/// The answer of a fault. The writes may be applied even so.
 fn answer_with(fault: InjectedFault, arrivals: &[Arrival]) -> Outcome {
     let is_throttle = fault.is_throttle();
     for Arrival { part, mark, strike } in arrivals {

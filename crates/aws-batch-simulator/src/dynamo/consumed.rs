@@ -1,11 +1,11 @@
-//! The capacity that a call used.
+//! The capacity that a call has consumed.
 
 use serde_json::{Map, Value, json};
 
 use super::table::Table;
 use crate::admission::Demand;
 
-/// Write units that a call used of a table and of its indexes.
+/// Write units that a call has consumed of a table and of its indexes.
 #[derive(Debug, Clone)]
 pub(super) struct Consumed {
     table: f64,
@@ -27,7 +27,7 @@ impl Consumed {
         }
     }
 
-    /// As the answer tells it: the units of the table with its indexes, and each by itself if asked for.
+    /// As in the answer: the units of the table and its indexes together, and each of them if requested.
     pub(super) fn told(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
         let all = self.table + self.indexes.iter().sum::<f64>();
         let mut told = json!({"TableName": name, "CapacityUnits": all});

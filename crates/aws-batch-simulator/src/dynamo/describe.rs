@@ -64,7 +64,7 @@ fn keys(schema: &Schema) -> Vec<Value> {
         .collect()
 }
 
-/// Of reads the simulator has no limit: what it says of them are the least values that AWS has.
+/// Adds the throughput. Reads are not limited here, so their values are the lowest that AWS has.
 fn add_throughput(described: &mut Value, provision: &Provision) {
     let provisioned = provision.provisioned;
     described["ProvisionedThroughput"] = json!({

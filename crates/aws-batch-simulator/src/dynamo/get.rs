@@ -24,39 +24,39 @@ const MOST_KEYS: usize = 100;
 /// Bytes of an answer's items: 16 MB. Keys beyond it come back unprocessed.
 const LARGEST_ANSWER: usize = 16 * 1_024 * 1_024;
 
-/// A read unit is for each started 4 KB of an item that is read consistently, and half of one for others.
+/// Bytes that one read unit covers in a consistent read; an eventually consistent read takes half a unit.
 const READ_UNIT: usize = 4_096;
 
 /// Batch reads, which have a capacity and faults of their own.
 impl Table {
-    /// Changes the capacity for batch reads, in read units a second. Unlimited at first.
+    /// Changes the capacity for batch reads, in read units per second. Default: unlimited.
     pub fn set_read_capacity(&self, capacity: Capacity) {
         self.reads().set_capacity(capacity);
     }
 
-    /// What goes wrong with batch reads, at random.
+    /// Sets the random faults of batch reads. Default: none.
     pub fn set_read_faults(&self, faults: Faults) {
         self.reads().set_faults(faults);
     }
 
-    /// What goes wrong with the next batch reads, one fault a call.
+    /// Sets the faults of the next batch reads, one for each call.
     pub fn script_reads(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.reads().set_script(faults);
     }
 
-    /// What batch reads have arrived, in numbers.
+    /// The counts of batch reads.
     pub fn read_statistics(&self) -> Statistics {
         self.reads().statistics
     }
 }
 
-/// The keys of a call to one table, and how it is to read them.
+/// The keys that a call reads from one table, and how it reads them.
 struct Keys {
     of_items: Vec<Value>,
     is_consistent: bool,
-    /// Attributes that come back, where these are not all.
+    /// The requested attributes; `None` for all.
     attributes: Option<BTreeSet<String>>,
-    /// All else that the call says of them, for what comes back unprocessed.
+    /// The other members of the request, which are returned with unprocessed keys.
     more: Map<String, Value>,
 }
 
@@ -145,7 +145,7 @@ fn size(item: &Value) -> usize {
         .unwrap_or_default()
 }
 
-/// Checks the whole call: one bad key refuses it all.
+/// Checks the whole call: one invalid key causes all of it to be refused.
 fn checked(parts: Vec<Part<Value>>) -> Result<Vec<Part<Keys>>, Refusal> {
     let mut count = 0;
     let check = |Part {

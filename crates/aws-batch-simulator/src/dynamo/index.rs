@@ -1,4 +1,4 @@
-//! Global secondary indexes, as far as they take capacity.
+//! Global secondary indexes, which consume capacity.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,10 @@ use super::key::{KeyType, Schema};
 use crate::admission::{IndexDemand, Throughput};
 use crate::wire::Refusal;
 
-/// How a global secondary index is made. It projects all attributes.
+/// The options of a global secondary index. It projects all attributes.
 ///
-/// An item that lacks one of the index's attributes is not in it. A write that the index cannot take is throttled at the table.
-/// Nothing can be read by the index.
+/// An item that lacks one of the index's key attributes is not in it. A write for which the index has no capacity is throttled
+/// by the table. The index cannot be read.
 ///
 /// # Default
 /// No sort key, unlimited capacity.
@@ -29,14 +29,14 @@ impl IndexOptions {
         }
     }
 
-    /// And this sort key.
+    /// Adds this sort key.
     #[must_use]
     pub fn sort_key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
         self.schema.sort = Some((name.into(), kind));
         self
     }
 
-    /// How much it takes. A plain number is a provisioned capacity without partitions.
+    /// How much the index accepts. A plain number is a provisioned capacity without partitions.
     #[must_use]
     pub fn throughput(mut self, throughput: impl Into<Throughput>) -> Self {
         self.throughput = throughput.into();
@@ -52,7 +52,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Refuses an item whose attributes are no keys of the index, though they are named like them.
+    /// Refuses an item with an attribute of the index's key that has another type.
     pub(super) fn check(&self, item: &Map<String, Value>) -> Result<(), Refusal> {
         for (name, expected) in self.schema.attributes() {
             let Some(value) = item.get(name) else { continue };
@@ -70,9 +70,9 @@ impl Index {
         Ok(())
     }
 
-    /// What a write needs of the index: of the new item and of the old one that it replaces, if they are in it.
+    /// The capacity that a write needs of the index, for the new item and for the old item that it replaces.
     ///
-    /// An item that moves to another key of the index is deleted from one place and put into another.
+    /// An item that moves to another key of the index is deleted in one place and put in another.
     pub(super) fn demands(
         &self,
         number: usize,

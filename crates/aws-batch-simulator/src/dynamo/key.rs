@@ -52,8 +52,8 @@ impl Schema {
         }
     }
 
-    /// Where an item belongs among the partitions; `None` when it lacks a key. Sort keys are spread by a hash as well, so that
-    /// their order plays no part.
+    /// The position of an item among the partitions; `None` if it lacks a key. Sort keys are hashed as well, so their order
+    /// does not matter.
     pub(super) fn place(&self, item: &Map<String, Value>) -> Option<Place> {
         let hash = |position: usize, attribute: &(String, KeyType)| {
             let (name, kind) = attribute;
@@ -77,7 +77,7 @@ impl Schema {
         std::iter::once(&self.partition).chain(&self.sort)
     }
 
-    /// The key of an item, in a form in which equal keys are equal text.
+    /// The key of an item as text, which is equal for equal keys.
     pub(super) fn key_of_item(&self, item: &Map<String, Value>) -> Result<String, Refusal> {
         let mut key = String::new();
         for (position, (name, expected)) in self.attributes().enumerate() {
@@ -117,7 +117,7 @@ impl Schema {
     }
 }
 
-/// Adds type, length and value, so that ("ab", "cd") and ("a", "bcd") differ.
+/// Appends type, length and value, so that ("ab", "cd") and ("a", "bcd") differ.
 fn append(key: &mut String, name: &str, kind: KeyType, content: &Value, position: usize) -> Result<(), Refusal> {
     let (value, bytes) = match kind {
         KeyType::S => (text(content)?.to_owned(), text(content)?.len()),
@@ -131,7 +131,7 @@ fn append(key: &mut String, name: &str, kind: KeyType, content: &Value, position
              empty {what} value. Key: {name}"
         )));
     }
-    // The missing space is the service's.
+    // The service's message lacks the space, too.
     if position == 0 && bytes > LONGEST_PARTITION {
         return Err(invalid(
             "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes",

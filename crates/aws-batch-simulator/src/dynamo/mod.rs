@@ -1,4 +1,4 @@
-//! The part of `DynamoDB` that takes batches and shows what it has.
+//! The part of `DynamoDB` that writes and reads batches, and describes and reads tables.
 
 mod batch;
 mod consumed;

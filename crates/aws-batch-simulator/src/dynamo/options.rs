@@ -1,4 +1,4 @@
-//! How a table is made.
+//! The options of a table.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use super::key::{KeyType, Schema};
 use crate::admission::{AutoScaling, OnDemand, Tenant, Throughput};
 use crate::bucket::Capacity;
 
-/// How a table is made.
+/// The options of a table.
 ///
-/// A table with no more than a [`capacity`](Self::capacity) is a single pool: any key may use all of it. Real tables consist of
-/// partitions, and each takes at most 1,000 units a second:
+/// A table that only has a [`capacity`](Self::capacity) is a single pool: any key may use all of it. Real tables consist of
+/// partitions, each of which accepts at most 1,000 units per second:
 ///
 /// ```
 /// use std::time::Duration;
@@ -34,7 +34,7 @@ use crate::bucket::Capacity;
 ///
 /// # Default
 /// - no sort key, no indexes
-/// - unlimited capacity, of no partitions; 300 s of unused capacity are banked, none at the start
+/// - unlimited capacity without partitions; 300 s of unused capacity are banked, none at the start
 /// - items are kept
 #[derive(Debug, Clone)]
 pub struct TableOptions {
@@ -55,42 +55,42 @@ impl TableOptions {
         }
     }
 
-    /// And this sort key.
+    /// Adds this sort key.
     #[must_use]
     pub fn sort_key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
         self.schema.sort = Some((name.into(), kind));
         self
     }
 
-    /// Write units a second, provisioned.
+    /// A provisioned capacity, in write units per second.
     #[must_use]
     pub fn capacity(mut self, capacity: impl Into<Capacity>) -> Self {
         self.throughput = self.throughput.capacity(capacity);
         self
     }
 
-    /// The capacity comes from so many partitions. See [`Throughput::partitions`].
+    /// The number of partitions that share the capacity. See [`Throughput::partitions`].
     #[must_use]
     pub fn partitions(mut self, count: usize) -> Self {
         self.throughput = self.throughput.partitions(count);
         self
     }
 
-    /// The unused capacity of how much time is banked. See [`Throughput::burst`].
+    /// How much unused capacity is banked. See [`Throughput::burst`].
     #[must_use]
     pub fn burst(mut self, time: Duration) -> Self {
         self.throughput = self.throughput.burst(time);
         self
     }
 
-    /// On demand instead of a provisioned capacity. Replaces capacity, partitions and burst; see [`Throughput::on_demand`].
+    /// An on-demand capacity. Replaces capacity, partitions and burst; see [`Throughput::on_demand`].
     #[must_use]
     pub fn on_demand(mut self, growth: OnDemand) -> Self {
         self.throughput = self.throughput.with_on_demand(growth);
         self
     }
 
-    /// A partition that stays hot for so long becomes two. See [`Throughput::splits_after`].
+    /// A partition that stays hot for this long splits. See [`Throughput::splits_after`].
     #[must_use]
     pub fn splits_after(mut self, heat: Duration) -> Self {
         self.throughput = self.throughput.splits_after(heat);
@@ -111,14 +111,14 @@ impl TableOptions {
         self
     }
 
-    /// A global secondary index. May be called several times.
+    /// Adds a global secondary index. May be called several times.
     #[must_use]
     pub fn index(mut self, name: impl Into<String>, options: IndexOptions) -> Self {
         self.indexes.push((name.into(), options));
         self
     }
 
-    /// Items are counted and forgotten, so that any number of them takes no memory.
+    /// Items are counted but not kept, so any number of them takes no memory.
     #[must_use]
     pub fn forgetful(mut self) -> Self {
         self.is_forgetful = true;

@@ -1,4 +1,4 @@
-//! A batch write as it arrives, checked as `DynamoDB` checks it.
+//! Checks a batch write as `DynamoDB` does.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub(super) struct Write {
 }
 
 impl Write {
-    /// The request as it came in.
+    /// The original request.
     pub(super) fn into_request(self) -> Value {
         let (kind, member) = if self.is_put {
             ("PutRequest", "Item")
@@ -40,7 +40,7 @@ impl Write {
 
 /// The writes of a call to one table.
 pub(super) struct Part<W> {
-    /// What the request calls the table: its name or its ARN.
+    /// The table's name or ARN, as in the request.
     pub(super) name: String,
     pub(super) table: Table,
     pub(super) writes: W,
@@ -72,7 +72,7 @@ pub(super) fn split(simulator: &Inner, body: &mut Value) -> Result<Vec<Part<Valu
         .collect()
 }
 
-/// Checks the whole call: one bad write refuses it all.
+/// Checks the whole call: one invalid write causes all of it to be refused.
 pub(super) fn check(parts: Vec<Part<Value>>) -> Result<Vec<Part<Vec<Write>>>, Refusal> {
     let mut count = 0;
     let mut checked = Vec::with_capacity(parts.len());

@@ -1,4 +1,4 @@
-//! The errors of calls of which nothing could be processed.
+//! The errors of calls of which nothing was processed.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::table::Table;
 use crate::admission::{Throttle, ThroughputLimit};
 use crate::wire::Refusal;
 
-/// The answer when nothing of a call could be processed, and nothing is known of the reason.
+/// The error without reasons.
 pub(crate) fn throughput_exceeded() -> Refusal {
     Refusal::new(
         "ProvisionedThroughputExceededException",
@@ -15,9 +15,9 @@ pub(crate) fn throughput_exceeded() -> Refusal {
     )
 }
 
-/// The same with the reasons of each entry, of which each is told once.
+/// The error with the reasons of all entries, each of them once.
 ///
-/// The three errors have the same member, but one of them spells it differently: so does the SDK's model.
+/// The three errors have the same member, but one of them spells it differently, as in the SDK's model.
 pub(super) fn throttled(table: &Table, throttles: impl IntoIterator<Item = Throttle>) -> Refusal {
     let mut distinct: Vec<Throttle> = Vec::new();
     for throttle in throttles {

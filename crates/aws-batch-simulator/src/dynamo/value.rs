@@ -1,4 +1,4 @@
-//! Attribute values on the wire: what is valid, and what it weighs.
+//! Attribute values as JSON: whether they are valid, and how large they are.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::wire::Refusal;
 
 /// Lists and maps may be nested this deep.
 const DEEPEST: usize = 32;
-/// A list or a map weighs this much by itself.
+/// Bytes that a list or a map counts in addition to its members.
 const CONTAINER: usize = 3;
 
 /// The bytes of all attributes with their names, or why `DynamoDB` refuses them.
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_weighs_its_names_and_its_values() {
+    fn the_size_of_an_item_counts_its_names_and_its_values() {
         assert_eq!(weight(&json!({"id": {"S": "äb"}})), 2 + 3);
         assert_eq!(
             weight(&json!({"id": {"N": "123"}, "b": {"BOOL": false}, "n": {"NULL": true}})),

@@ -10,7 +10,7 @@ use crate::bucket::Capacity;
 use crate::intake::{Arrival, Intake, Kept, Shard, handles};
 use crate::{ACCOUNT, REGION};
 
-/// An event as it was put.
+/// An event, as in its request.
 pub(super) struct Event(Value);
 
 impl Kept for Event {
@@ -19,7 +19,7 @@ impl Kept for Event {
     }
 }
 
-/// An event bus of the simulator's EventBridge, which keeps its events. Clones are handles to the same one.
+/// An event bus of the simulator, which keeps its events. Clones are handles to the same bus.
 ///
 /// As with the service, events for a bus that does not exist are accepted and lost.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ impl EventBus {
         format!("arn:aws:events:{REGION}:{ACCOUNT}:event-bus/{}", self.inner.name)
     }
 
-    /// Changes the events a second. The level of the bucket is kept as far as it fits.
+    /// Changes the capacity, in events per second. The level of the bucket stays, up to the new burst.
     pub fn set_capacity(&self, events: impl Into<Capacity>) {
         let events = events.into();
         for shard in &mut self.inner.intake.state().shards {
@@ -48,14 +48,14 @@ impl EventBus {
         }
     }
 
-    /// Events for which this holds fail with `NotAuthorizedForSourceException`.
+    /// Events for which the predicate is true fail with `NotAuthorizedForSourceException`.
     ///
-    /// The event is as it is on the wire: `bus.poison(|event| event["Source"] == "shop")`.
+    /// The event is the JSON of the request: `bus.poison(|event| event["Source"] == "shop")`.
     pub fn poison(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
         self.inner.intake.poison.set(predicate);
     }
 
-    /// All events as they were on the wire, in the order in which the bus took them.
+    /// All events as the JSON of their requests, in the order of acceptance.
     pub fn events(&self) -> Vec<Value> {
         let state = self.inner.intake.state();
         state.kept.iter().map(|Event(event)| event.clone()).collect()

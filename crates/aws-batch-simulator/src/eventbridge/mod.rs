@@ -1,4 +1,4 @@
-//! The part of EventBridge that takes events: `PutEvents`, and `DescribeEventBus`.
+//! The part of EventBridge that accepts events: `PutEvents`, and `DescribeEventBus`.
 
 mod bus;
 mod options;
@@ -16,7 +16,7 @@ use super::wire::{Outcome, Refusal, unknown_operation};
 pub use self::bus::EventBus;
 pub use self::options::EventBusOptions;
 
-/// The bus of events and requests that name none.
+/// The bus of events and requests that do not name one.
 const DEFAULT: &str = "default";
 
 pub(crate) fn operate(simulator: &Arc<Inner>, operation: &str, body: Value, heard: &Heard) -> Outcome {
@@ -32,7 +32,7 @@ pub(crate) fn throttled() -> Refusal {
     Refusal::new(THROTTLED.0, THROTTLED.1)
 }
 
-/// What is said of events and calls that there was no capacity for.
+/// Code and message of throttled events and calls.
 const THROTTLED: (&str, &str) = ("ThrottlingException", "Rate exceeded");
 
 fn describe(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {

@@ -1,8 +1,8 @@
-//! How an event bus is made.
+//! The options of an event bus.
 
 use crate::bucket::Capacity;
 
-/// How an event bus of EventBridge is made.
+/// The options of an event bus of EventBridge.
 ///
 /// # Default
 /// - capacity: unlimited
@@ -14,14 +14,14 @@ pub struct EventBusOptions {
 }
 
 impl EventBusOptions {
-    /// Events a second.
+    /// The capacity, in events per second.
     #[must_use]
     pub fn capacity(mut self, events: impl Into<Capacity>) -> Self {
         self.capacity = events.into();
         self
     }
 
-    /// Events are counted and forgotten, so that any number of them takes no memory.
+    /// Events are counted but not kept, so any number of them takes no memory.
     #[must_use]
     pub fn forgetful(mut self) -> Self {
         self.is_forgetful = true;

@@ -13,7 +13,7 @@ use crate::intake::{Arrival, Call, Fate, by_place, told_by_place};
 use crate::journal::Heard;
 use crate::wire::Outcome;
 
-/// The events of a call that are for the same bus.
+/// The events of a call to one bus.
 struct Part {
     bus: EventBus,
     places: Vec<usize>,
@@ -46,7 +46,7 @@ pub(super) fn put(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Out
     let mut fates: Vec<Fate> = arrivals.iter().map(without_bus).collect();
     for Part { bus, places, call } in &parts {
         let of_bus: Vec<&Arrival> = places.iter().map(|place| &arrivals[*place]).collect();
-        // A fault that takes the place of the answer is the same for all parts.
+        // A fault that replaces the answer is the same for all parts.
         if let Ok(of_bus) = bus.intake().admit(call, &of_bus, told_by_place(fault)) {
             for (place, fate) in places.iter().zip(of_bus) {
                 fates[*place] = fate;
@@ -78,8 +78,7 @@ fn without_bus(arrival: &Arrival) -> Fate {
     }
 }
 
-/// The buses that the events are for, in the order of the events, as far as they exist. The first one says what goes wrong with
-/// the call.
+/// The existing buses that the events are for, in the order of the events. The fault of the call is that of the first bus.
 fn split(simulator: &Inner, events: &Value, heard: &Heard) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for (place, event) in events.as_array().into_iter().flatten().enumerate() {

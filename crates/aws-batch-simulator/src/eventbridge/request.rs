@@ -1,4 +1,4 @@
-//! Events as they arrive, checked as EventBridge checks them.
+//! Checks events as EventBridge does.
 
 use serde_json::Value;
 
@@ -8,9 +8,9 @@ use crate::wire::Refusal;
 
 /// Events in a call at most. From the API reference of `PutEvents`.
 const MOST_EVENTS: usize = 10;
-/// Bytes of a call have to be below this. From the API reference of `PutEvents`: less than 1 MB.
+/// The first size of a call that is too large, in bytes. From the API reference of `PutEvents`: less than 1 MB.
 const TOO_LARGE: usize = 1_000_000;
-/// Bytes that an event's time counts for. From the user guide of EventBridge.
+/// Bytes that are counted for the time of an event. From the user guide of EventBridge.
 const TIME: usize = 14;
 
 /// Refuses the whole call.
@@ -33,7 +33,7 @@ pub(super) fn check(events: Value) -> Result<Vec<Value>, Refusal> {
     Ok(events)
 }
 
-/// An event for a bus, if there is one, with the reason why it fails by itself.
+/// An event for a bus, if the bus exists, with the reason why this event alone fails.
 pub(super) fn arrival(event: Value, bus: Option<&EventBus>) -> Arrival {
     let failure = failure(&event).or_else(|| {
         let poisons = bus.is_some_and(|bus| bus.intake().poison.holds(&event));

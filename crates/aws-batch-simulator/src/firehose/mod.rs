@@ -1,4 +1,4 @@
-//! The part of Firehose that takes records: `PutRecordBatch`.
+//! The part of Firehose that accepts records: `PutRecordBatch`.
 
 mod options;
 mod put;
@@ -27,5 +27,5 @@ pub(crate) fn unavailable() -> Refusal {
     Refusal::new(THROTTLED.0, THROTTLED.1).status(503)
 }
 
-/// What is said of records and calls that there was no capacity for.
+/// Code and message of throttled records and calls.
 const THROTTLED: (&str, &str) = ("ServiceUnavailableException", "Slow down.");

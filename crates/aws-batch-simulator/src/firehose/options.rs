@@ -1,8 +1,8 @@
-//! How a delivery stream is made.
+//! The options of a delivery stream.
 
 use crate::bucket::Capacity;
 
-/// How a delivery stream of Firehose is made.
+/// The options of a delivery stream of Firehose.
 ///
 /// # Default
 /// - capacity: unlimited
@@ -15,21 +15,21 @@ pub struct DeliveryStreamOptions {
 }
 
 impl DeliveryStreamOptions {
-    /// Records a second.
+    /// The capacity, in records per second.
     #[must_use]
     pub fn capacity(mut self, records: impl Into<Capacity>) -> Self {
         self.records = records.into();
         self
     }
 
-    /// Bytes of data a second.
+    /// The capacity, in bytes of data per second.
     #[must_use]
     pub fn byte_capacity(mut self, bytes: impl Into<Capacity>) -> Self {
         self.bytes = bytes.into();
         self
     }
 
-    /// Records are counted and forgotten, so that any number of them takes no memory.
+    /// Records are counted but not kept, so any number of them takes no memory.
     #[must_use]
     pub fn forgetful(mut self) -> Self {
         self.is_forgetful = true;

@@ -17,7 +17,7 @@ impl Kept for Data {
     }
 }
 
-/// A delivery stream of the simulator's Firehose, which keeps its records. Clones are handles to the same one.
+/// A Firehose delivery stream of the simulator, which keeps its records. Clones are handles to the same stream.
 #[derive(Clone)]
 pub struct DeliveryStream {
     inner: Arc<Inner>,
@@ -31,7 +31,7 @@ struct Inner {
 handles!(DeliveryStream, "records", "are put");
 
 impl DeliveryStream {
-    /// Changes the records a second. The level of the bucket is kept as far as it fits.
+    /// Changes the capacity, in records per second. The level of the bucket stays, up to the new burst.
     pub fn set_capacity(&self, records: impl Into<Capacity>) {
         let records = records.into();
         for shard in &mut self.inner.intake.state().shards {
@@ -39,7 +39,7 @@ impl DeliveryStream {
         }
     }
 
-    /// The data of all records, in the order in which the stream took them.
+    /// The data of all records, in the order of acceptance.
     pub fn records(&self) -> Vec<Vec<u8>> {
         let state = self.inner.intake.state();
         state.kept.iter().map(|Data(bytes)| bytes.clone()).collect()

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::{Arrival, Fate};
 use crate::fault::InjectedFault;
 
-/// What a service says of an entry that it throttles: a code and a message.
+/// Code and message of a throttled entry.
 type Words = (&'static str, &'static str);
 
-/// The answers to each entry by its place, and how many of them are failures.
+/// The answers to the entries by their places, and how many of them are failures.
 ///
-/// `accepted` is the answer to an entry that was taken under this number.
+/// `accepted` returns the answer to an entry that was accepted with this number.
 pub(crate) fn by_place(
     arrivals: &[Arrival],
     fates: Vec<Fate>,
@@ -47,7 +47,7 @@ fn failed(code: &str, message: &str) -> Value {
     json!({"ErrorCode": code, "ErrorMessage": message})
 }
 
-/// The services with JSON call an internal error `InternalFailure`.
+/// The services that answer by place call an internal error `InternalFailure`.
 fn of_json(code: &str) -> &str {
     match code {
         "InternalError" => "InternalFailure",
@@ -62,7 +62,7 @@ pub(crate) struct ById {
     pub(crate) failed: Vec<Value>,
 }
 
-/// The two lists of an answer. `accepted` is the answer to the entry with this id that was taken under this number.
+/// The two lists of an answer. `accepted` returns the answer to the entry with this id that was accepted with this number.
 pub(crate) fn by_id(
     arrivals: &[Arrival],
     fates: Vec<Fate>,

@@ -1,4 +1,4 @@
-//! What tests may ask of everything that takes batches, and tell it.
+//! The methods of the handles that tests have for streams, topics and buses.
 
 /// The methods that all handles share. The handle has an `inner` with a `name` and an `intake`.
 macro_rules! handles {
@@ -10,23 +10,23 @@ macro_rules! handles {
                 &self.inner.name
             }
 
-            /// What goes wrong at random, from now on.
+            /// Sets the random faults. Default: none.
             pub fn set_faults(&self, faults: $crate::Faults) {
                 self.inner.intake.state().gate.set_faults(faults);
             }
 
-            /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
-            /// left of an earlier script. A call that is refused for its contents takes its step of the script, too.
+            /// Sets the faults of the next batch calls, in this order; the random faults apply again after them. Replaces the
+            /// rest of an earlier script. A call that is refused because of its contents uses its step of the script, too.
             pub fn script(&self, faults: impl IntoIterator<Item = $crate::InjectedFault>) {
                 self.inner.intake.state().gate.set_script(faults);
             }
 
-            #[doc = concat!("The ", $entries, " for which this holds at the moment are throttled. They are as on the wire.")]
+            #[doc = concat!("The ", $entries, " for which the predicate is true are throttled, whatever the capacity. It gets the JSON of the request.")]
             pub fn reject_while(&self, predicate: impl Fn(&$crate::Value) -> bool + Send + Sync + 'static) {
                 self.inner.intake.hot.set(predicate);
             }
 
-            #[doc = concat!("How many ", $entries, " are kept.")]
+            #[doc = concat!("The number of ", $entries, " that are kept.")]
             pub fn len(&self) -> usize {
                 self.inner.intake.state().kept.len()
             }
@@ -36,17 +36,17 @@ macro_rules! handles {
                 self.len() == 0
             }
 
-            /// How many batch calls have arrived.
+            /// The number of batch calls that have arrived.
             pub fn calls(&self) -> u64 {
                 self.statistics().calls
             }
 
-            /// What has arrived, in numbers.
+            /// The counts of calls and entries.
             pub fn statistics(&self) -> $crate::Statistics {
                 self.inner.intake.state().gate.statistics
             }
 
-            #[doc = concat!("Keeps a record of all ", $entries, " that ", $action, " from now on. Off at first, since it takes memory.")]
+            #[doc = concat!("Keeps a record of all ", $entries, " that ", $action, " from now on. Off by default, because it takes memory.")]
             pub fn keep_journal(&self) {
                 self.inner.intake.state().gate.journal.switch_on();
             }

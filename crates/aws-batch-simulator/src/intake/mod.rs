@@ -1,5 +1,5 @@
-//! What streams, delivery streams, topics and buses have in common: each takes batches of entries, as far as it has
-//! capacity for them, and keeps them.
+//! Shared by streams, delivery streams, topics and buses: each accepts batches of entries, as far as it has capacity for them,
+//! and keeps them.
 
 mod answer;
 mod handles;
@@ -31,19 +31,19 @@ use crate::wire::Refusal;
 /// An entry of a call, checked.
 pub(crate) struct Arrival {
     pub(crate) entry: Value,
-    /// What orders it among others, empty where there is nothing.
+    /// The key whose entries are in order; empty if there is none.
     pub(crate) key: String,
-    /// Whose capacity it takes.
+    /// The shard whose capacity it consumes.
     pub(crate) shard: usize,
     pub(crate) bytes: usize,
-    /// Within five minutes only the first entry with this id is kept.
+    /// The deduplication id: only the first entry with it is kept within five minutes.
     pub(crate) deduplication_id: Option<String>,
-    /// Why it fails by itself.
+    /// Why this entry alone fails.
     pub(crate) failure: Option<Refusal>,
 }
 
 impl Arrival {
-    /// Of an entry that is in no order and takes the capacity of the only shard.
+    /// An entry without an order, of the only shard.
     pub(crate) fn new(entry: Value, bytes: usize) -> Self {
         Self {
             entry,
@@ -56,16 +56,16 @@ impl Arrival {
     }
 }
 
-/// What becomes of an entry.
+/// The result of an entry.
 pub(crate) enum Fate {
-    /// It is kept, as the entry with this number.
+    /// It is kept with this number.
     Taken(u64),
     Throttled,
     Failed {
         code: Cow<'static, str>,
         sender_fault: bool,
     },
-    /// It fails by itself.
+    /// It alone fails.
     Refused(Refusal),
     Omitted {
         applied: bool,
@@ -82,20 +82,20 @@ impl Fate {
     }
 }
 
-/// A call that has arrived, and what goes wrong with it.
+/// A call that has arrived, and its fault.
 pub(crate) struct Call {
     pub(crate) mark: CallMark,
     pub(crate) strike: Strike,
 }
 
-/// What is kept of an entry.
+/// The form in which an entry is kept.
 pub(crate) trait Kept {
     fn of(arrival: &Arrival, number: u64, at: Instant) -> Self;
 }
 
 pub(crate) struct Intake<K> {
     state: Mutex<State<K>>,
-    /// Entries that fail by themselves.
+    /// Entries that always fail.
     pub(crate) poison: Predicate,
     /// Entries that are throttled, whatever the capacity.
     pub(crate) hot: Predicate,
@@ -112,7 +112,7 @@ pub(crate) struct State<K> {
 
 impl<K: Kept> Intake<K> {
     pub(crate) fn new(shards: Vec<Shard>, is_forgetful: bool, seed: u64) -> Self {
-        // The capacity is that of the shards. The gate has the faults, the figures and the journal.
+        // The shards have the capacity; the gate has the faults, the counts and the journal.
         let control = AdmissionControl::new(Capacity::unlimited(), Instant::now(), seed);
         Self {
             state: Mutex::new(State {
@@ -132,13 +132,13 @@ impl<K: Kept> Intake<K> {
         lock(&self.state)
     }
 
-    /// Counts a call and says what goes wrong with it.
+    /// Counts a call and returns its fault.
     pub(crate) fn call(&self, heard: &Heard) -> Call {
         let strike = self.state().gate.strike();
         self.marked(strike, heard)
     }
 
-    /// Counts a call that also goes elsewhere, where it was found out what goes wrong with it.
+    /// Counts a call whose fault was drawn by another bus, to which it goes as well.
     pub(crate) fn also_called(&self, strike: Strike, heard: &Heard) -> Call {
         self.state().gate.statistics.calls += 1;
         self.marked(strike, heard)
@@ -158,9 +158,9 @@ impl<K: Kept> Intake<K> {
         self.state().gate.statistics.refused_calls += 1;
     }
 
-    /// Keeps what there is capacity for, unless a fault is in the way. An error is a fault that takes the place of the answer.
+    /// Keeps the entries for which there is capacity, unless a fault prevents it. An error is a fault that replaces the answer.
     ///
-    /// `tells` says what the caller is told of an entry by the answer.
+    /// `tells` returns what the caller learns from the answer about an entry.
     pub(crate) fn admit<A: Borrow<Arrival>>(
         &self,
         call: &Call,
@@ -186,7 +186,7 @@ impl<K: Kept> Intake<K> {
         Err(fault.clone())
     }
 
-    /// Counts a call of which nothing was taken for lack of capacity.
+    /// Counts a call of which nothing was accepted for lack of capacity.
     pub(crate) fn throttled(&self) {
         self.state().gate.statistics.throttled_calls += 1;
     }
@@ -199,7 +199,7 @@ impl<K: Kept> Intake<K> {
     ) -> Vec<Fate> {
         let arrivals = arrivals.iter().map(|arrival| -> &Arrival { arrival.borrow() });
         let good: Vec<&Arrival> = arrivals.clone().filter(|arrival| arrival.failure.is_none()).collect();
-        // A test of the user's, which may ask for this state.
+        // Outside of the lock, because the user's predicate may use this handle.
         let hot: Vec<bool> = good.iter().map(|arrival| self.hot.holds(&arrival.entry)).collect();
         let mut state = self.state();
         let State { gate, shards, .. } = &mut *state;
@@ -216,7 +216,7 @@ impl<K: Kept> Intake<K> {
         arrivals.map(fate).collect()
     }
 
-    /// Notes entries of which none is kept.
+    /// Records entries of which none is kept in the journal.
     fn skip<A: Borrow<Arrival>>(&self, call: &Call, arrivals: &[A]) {
         let fault = &call.strike.fault;
         let told = if fault.is_clear_refusal() {
@@ -240,7 +240,7 @@ impl<K: Kept> Intake<K> {
 }
 
 impl<K: Kept> State<K> {
-    /// Without a passage the entry has not come to the gate, since it fails by itself.
+    /// An entry that always fails has no passage, because it does not reach the gate.
     fn take(&mut self, arrival: &Arrival, passage: Option<Passage>, mark: &CallMark, is_forgetful: bool) -> Fate {
         match passage {
             Some(Passage::Passed) => Fate::Taken(self.keep(arrival, mark.at, is_forgetful)),
@@ -281,12 +281,12 @@ impl<K: Kept> State<K> {
     }
 }
 
-/// What the caller is told of an entry by an answer that is read by ids.
+/// What the caller learns about an entry from an answer by ids.
 pub(crate) fn told_by_id(fate: &Fate) -> Acknowledgement {
     fate.acknowledgement()
 }
 
-/// What the caller is told by an answer that is read by places. One that is shorter or longer than the call tells nothing.
+/// What the caller learns about an entry from an answer by places: nothing if the answer is shorter or longer than the call.
 pub(crate) fn told_by_place(fault: &InjectedFault) -> impl Fn(&Fate) -> Acknowledgement {
     let has_other_length = match fault {
         InjectedFault::Omitted { entries, .. } | InjectedFault::Repeated(entries) | InjectedFault::Unknown(entries) => {

@@ -1,4 +1,4 @@
-//! The capacity of a part of a stream, or of all of what has no parts.
+//! The capacity of a shard, or of a topic, bus or delivery stream, which has a single one.
 
 use tokio::time::Instant;
 
@@ -12,7 +12,7 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// So many entries and so many bytes.
+    /// A shard with these capacities for entries and for bytes.
     pub(crate) fn new(entries: Capacity, bytes: Capacity) -> Self {
         let now = Instant::now();
         Self {
@@ -40,10 +40,9 @@ impl Shard {
     }
 }
 
-/// Takes the entries that pass from the capacity of their shards, in this order, and throttles those that there is none for.
+/// Charges the entries to their shards, in this order, and throttles those for which there is no capacity.
 ///
-/// The entries that are hot are throttled whatever there is. Where a shard takes whole calls, all of the call passes or
-/// nothing.
+/// Hot entries are throttled whatever the capacity. If a shard accepts only whole calls, all of the call passes or nothing.
 pub(super) fn charge(
     shards: &mut [Shard],
     arrivals: &[&Arrival],

@@ -7,10 +7,10 @@ use super::{find_stream, invalid_argument, named_stream};
 use crate::Inner;
 use crate::wire::Refusal;
 
-/// Shards in an answer, unless the request says another number. From the API reference of `ListShards`.
+/// Shards in an answer, unless the request has another limit. From the API reference of `ListShards`.
 const MOST_SHARDS: u64 = 1_000;
 
-/// What stands between the stream and the next shard in a token, and in no stream's name.
+/// Separates the stream from the next shard in a token. No stream name contains it.
 const SEPARATOR: char = ':';
 
 pub(super) fn list(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {

@@ -1,4 +1,4 @@
-//! The part of Kinesis that takes records: `PutRecords`, and `ListShards`.
+//! The part of Kinesis that accepts records: `PutRecords`, and `ListShards`.
 
 mod list;
 mod options;
@@ -31,7 +31,7 @@ pub(crate) fn throughput_exceeded() -> Refusal {
     Refusal::new(THROTTLED, "Rate exceeded for the stream")
 }
 
-/// The code of records and calls that there was no capacity for.
+/// The code of throttled records and calls.
 const THROTTLED: &str = "ProvisionedThroughputExceededException";
 
 fn invalid_argument(message: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {

@@ -1,24 +1,23 @@
-//! How a stream is made.
+//! The options of a data stream.
 
 use crate::bucket::Capacity;
 
-/// Records a second that a shard takes. From the quotas of Kinesis Data Streams, as all of these.
+/// Records per second that a shard accepts. From the quotas of Kinesis Data Streams, like the following constants.
 const RECORDS: f64 = 1_000.0;
-/// Bytes a second that a shard takes, partition keys included: 1 MiB.
+/// Bytes per second that a shard accepts, partition keys included: 1 MiB.
 const BYTES: f64 = 1_048_576.0;
-/// Bytes of a record at most, its partition key included, unless the stream takes more: 1 MiB.
+/// The default limit for the bytes of a record, its partition key included: 1 MiB.
 const LARGEST_RECORD: usize = 1_048_576;
 
-/// How a data stream of Kinesis is made.
+/// The options of a data stream of Kinesis.
 ///
-/// The shards divide the hash keys evenly among them, and each has a capacity of its own.
+/// The shards divide the hash keys evenly among themselves, and each has a capacity of its own.
 ///
 /// # Default
 /// - one shard
-/// - capacity of each shard: 1,000 records and 1 MiB a second; what was not used in the last second may be made up for, and at
-///   the start that of one second is there
+/// - capacity of each shard: 1,000 records and 1 MiB per second, with a burst of one second that is full at the start
 /// - largest record: 1 MiB
-/// - records go where their partition keys say, and have to have one
+/// - each record needs a partition key, which determines its shard
 /// - records are kept
 #[derive(Debug, Clone)]
 pub struct StreamOptions {
@@ -45,7 +44,7 @@ impl Default for StreamOptions {
 }
 
 impl StreamOptions {
-    /// A stream of so many shards, at least one.
+    /// A stream with this many shards, at least one.
     pub fn shards(count: usize) -> Self {
         Self {
             shards: count.max(1),
@@ -53,35 +52,35 @@ impl StreamOptions {
         }
     }
 
-    /// Records a second of each shard.
+    /// The capacity of each shard, in records per second.
     #[must_use]
     pub fn capacity(mut self, records: impl Into<Capacity>) -> Self {
         self.records = records.into();
         self
     }
 
-    /// Bytes a second of each shard, partition keys included.
+    /// The capacity of each shard, in bytes per second, partition keys included.
     #[must_use]
     pub fn byte_capacity(mut self, bytes: impl Into<Capacity>) -> Self {
         self.bytes = bytes.into();
         self
     }
 
-    /// `MaxRecordSizeInKiB`, in bytes: those of a record and its partition key at most.
+    /// The limit for the bytes of a record and its partition key, which Kinesis calls `MaxRecordSizeInKiB`.
     #[must_use]
     pub fn maximum_record_size(mut self, bytes: usize) -> Self {
         self.largest_record = bytes;
         self
     }
 
-    /// The record distribution strategy `AUTO`: the stream spreads the records itself, whatever keys they have.
+    /// The record distribution strategy `AUTO`: the stream distributes the records itself, whatever keys they have.
     #[must_use]
     pub fn spreading(mut self) -> Self {
         self.is_spreading = true;
         self
     }
 
-    /// Records are counted and forgotten, so that any number of them takes no memory.
+    /// Records are counted but not kept, so any number of them takes no memory.
     #[must_use]
     pub fn forgetful(mut self) -> Self {
         self.is_forgetful = true;

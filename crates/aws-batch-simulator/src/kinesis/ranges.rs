@@ -3,7 +3,7 @@
 use md5::{Digest, Md5};
 use serde_json::Value;
 
-/// The hash keys divided evenly among so many shards.
+/// The hash keys, divided evenly among the shards.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ranges {
     count: usize,
@@ -12,7 +12,7 @@ pub(super) struct Ranges {
 
 impl Ranges {
     pub(super) fn new(count: usize) -> Self {
-        // One shard has all of them, which is one more than the largest number.
+        // A single shard has 2^128 hash keys, one more than the largest number.
         let width = (u128::MAX / count as u128).saturating_add(1);
         Self { count, width }
     }
@@ -42,7 +42,7 @@ impl Ranges {
     }
 }
 
-/// The hash key of a record: the one that it is given, or else the MD5 of its partition key, which it has to have.
+/// The hash key of a record: its explicit one, or the MD5 of its partition key. `None` if it has neither.
 pub(super) fn hash_key(record: &Value) -> Option<u128> {
     let of_key = u128::from_be_bytes(Md5::digest(record["PartitionKey"].as_str()?).into());
     let explicit = record["ExplicitHashKey"].as_str();
@@ -64,12 +64,12 @@ mod tests {
                 assert_eq!([ranges.of(first), ranges.of(last)], [shard, shard]);
                 next = last.checked_add(1);
             }
-            assert_eq!(next, None, "the last one has the largest key");
+            assert_eq!(next, None, "the last range ends at the largest key");
         }
     }
 
     #[test]
-    fn two_shards_are_cut_where_the_service_cuts_them() {
+    fn two_shards_have_the_ranges_of_the_service() {
         // From the answer of `ListShards` in the API reference, for a stream of two shards.
         assert_eq!(
             Ranges::new(2).bounds(0).1.to_string(),

@@ -1,4 +1,4 @@
-//! Records as they arrive, checked as Kinesis checks them.
+//! Checks records as Kinesis does.
 
 use serde_json::Value;
 

@@ -15,13 +15,13 @@ use crate::{ACCOUNT, REGION};
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamRecord {
-    /// Its number in the order in which the stream took it.
+    /// The number of the record, in the order of acceptance.
     pub sequence: u64,
-    /// When the stream took it.
+    /// When the stream accepted it.
     pub put_at: Instant,
     /// The number of its shard, from 0 in the order of the hash keys.
     pub shard: usize,
-    /// The partition key, empty where there is none.
+    /// The partition key; empty if there is none.
     pub partition_key: String,
     /// The data.
     pub data: Vec<u8>,
@@ -49,7 +49,7 @@ impl Kept for StreamRecord {
     }
 }
 
-/// A data stream of the simulator's Kinesis. Clones are handles to the same one.
+/// A Kinesis data stream of the simulator. Clones are handles to the same stream.
 #[derive(Clone)]
 pub struct Stream {
     inner: Arc<Inner>,
@@ -70,15 +70,15 @@ impl Stream {
         format!("arn:aws:kinesis:{REGION}:{ACCOUNT}:stream/{}", self.inner.name)
     }
 
-    /// Changes the records a second of one shard, by its number from 0. The level of its bucket is kept as far as it fits.
-    /// Nothing happens where there is no such shard.
+    /// Changes the capacity of one shard, in records per second; shards are numbered from 0. The level of its bucket stays, up
+    /// to the new burst. Does nothing if there is no such shard.
     pub fn set_capacity(&self, shard: usize, records: impl Into<Capacity>) {
         if let Some(shard) = self.inner.intake.state().shards.get_mut(shard) {
             shard.set_capacity(records.into());
         }
     }
 
-    /// All records, in the order in which the stream took them.
+    /// All records, in the order of acceptance.
     pub fn records(&self) -> Vec<StreamRecord> {
         self.inner.intake.state().kept.clone()
     }
@@ -114,7 +114,7 @@ pub(super) fn shard_id(shard: usize) -> String {
     format!("shardId-{shard:012}")
 }
 
-/// Of as many digits as the service's have.
+/// A sequence number with as many digits as those of the service.
 pub(super) fn sequence_number(number: u64) -> String {
     format!("49{number:054}")
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::fault::InjectedFault;
 use crate::lock;
 
-/// A bucket of the simulator. Clones are handles to the same one.
+/// A bucket of the simulator. Clones are handles to the same bucket.
 #[derive(Clone)]
 pub struct Bucket {
     inner: Arc<Inner>,
@@ -35,8 +35,8 @@ impl Bucket {
         &self.inner.name
     }
 
-    /// What happens to the next puts and deletes, in this order; after them nothing goes wrong. Replaces what is left of an
-    /// earlier script. Faults of single entries are for batches: here nothing goes wrong then.
+    /// Sets the faults of the next puts and deletes, in this order; later ones have none. Replaces the rest of an earlier
+    /// script. Faults of single entries apply only to batches and have no effect here.
     pub fn script(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.state().script = faults.into_iter().collect();
     }
@@ -48,7 +48,7 @@ impl Bucket {
         objects.map(|(key, body)| (key.clone(), body.to_vec())).collect()
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.state().objects.len()
     }
@@ -58,12 +58,12 @@ impl Bucket {
         self.len() == 0
     }
 
-    /// How many puts have arrived, failed ones included.
+    /// The number of puts that have arrived, including failed ones.
     pub fn puts(&self) -> u64 {
         self.state().puts
     }
 
-    /// How many deletes have arrived, failed ones included.
+    /// The number of deletes that have arrived, including failed ones.
     pub fn deletes(&self) -> u64 {
         self.state().deletes
     }
@@ -83,7 +83,7 @@ impl Bucket {
         self.state().objects.get(key).cloned()
     }
 
-    /// Puts an object, unless the fault that it met keeps it from it.
+    /// Puts an object, unless the fault of the request prevents it.
     pub(super) fn put(&self, key: String, body: Bytes) -> InjectedFault {
         let mut state = self.state();
         state.puts += 1;
@@ -94,7 +94,7 @@ impl Bucket {
         fault
     }
 
-    /// Deletes an object, unless the fault that it met keeps it from it.
+    /// Deletes an object, unless the fault of the request prevents it.
     pub(super) fn delete(&self, key: &str) -> InjectedFault {
         let mut state = self.state();
         state.deletes += 1;

@@ -13,7 +13,7 @@ use super::Inner;
 use super::fault::InjectedFault;
 use super::wire::{Ending, Reply, Request, request_id};
 
-/// Answers one request, and says how much longer than usual the answer takes.
+/// Answers one request, and returns how much longer than usual the answer takes.
 pub(super) fn answer(simulator: &Inner, request: &Request<'_>) -> (Ending, Duration) {
     let Path { bucket, key } = Path::of(request.host, request.path);
     let Some(bucket) = simulator.buckets.find(&bucket) else {
@@ -40,7 +40,7 @@ fn get(simulator: &Inner, bucket: &Bucket, key: &str) -> Ending {
     }
 }
 
-/// The answer to a put or a delete that met the fault.
+/// The answer to a put or a delete with this fault.
 fn done_unless(fault: InjectedFault, simulator: &Inner, status: u16) -> (Ending, Duration) {
     let done = || reply(simulator, status, "application/xml", Vec::new());
     let ending = match fault {

@@ -2,7 +2,7 @@
 
 use crate::percent::decoded;
 
-/// What a request speaks of. Percent signs are decoded.
+/// Bucket and key of a request, percent-decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) bucket: String,

@@ -1,4 +1,4 @@
-//! The part of SNS that takes messages: `PublishBatch`, and `GetTopicAttributes`.
+//! The part of SNS that accepts messages: `PublishBatch`, and `GetTopicAttributes`.
 
 mod options;
 mod publish;
@@ -33,7 +33,7 @@ pub(crate) fn throttled() -> Refusal {
     Refusal::new(THROTTLED.0, THROTTLED.1).status(429)
 }
 
-/// What is said of messages and calls that there was no capacity for.
+/// Code and message of throttled messages and calls.
 const THROTTLED: (&str, &str) = ("Throttled", "Rate exceeded");
 
 fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {

@@ -1,4 +1,4 @@
-//! Messages as they arrive, checked as SNS checks them.
+//! Checks messages as SNS does.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ const LONGEST_ID: usize = 80;
 /// Characters of a group's or a deduplication id.
 const LONGEST_NAME: usize = 128;
 
-/// Refuses the whole call, or finds out for each message whether it fails by itself.
+/// Refuses the whole call, or decides for each message whether it alone fails.
 pub(super) fn check(topic: &Topic, entries: Value) -> Result<Vec<Arrival>, Refusal> {
     let Value::Array(entries) = entries else {
         return Err(Refusal::new(
@@ -52,7 +52,7 @@ pub(super) fn check(topic: &Topic, entries: Value) -> Result<Vec<Arrival>, Refus
     Ok(entries.into_iter().map(|entry| arrival(topic, entry)).collect())
 }
 
-/// What a FIFO topic needs to know of each message.
+/// Checks what a FIFO topic requires of each message.
 fn check_order(topic: &Topic, entry: &Value) -> Result<(), Refusal> {
     if !topic.is_fifo() {
         return Ok(());
@@ -110,7 +110,7 @@ fn failure(topic: &Topic, entry: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What counts of a message: its text and subject, and each attribute's name, type and value.
+/// The size of a message: its text and subject, and the name, type and value of each attribute.
 fn size_of(entry: &Value) -> usize {
     let text = |value: &Value| value.as_str().map_or(0, str::len);
     let attributes = entry["MessageAttributes"].as_object().into_iter().flatten();

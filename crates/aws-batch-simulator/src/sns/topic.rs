@@ -11,23 +11,23 @@ use crate::bucket::Capacity;
 use crate::intake::{Arrival, Intake, Kept, Shard, handles};
 use crate::{ACCOUNT, REGION};
 
-/// A message that a topic has taken.
+/// A message that a topic has accepted.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Notification {
-    /// Its number in the order in which the topic took it.
+    /// The number of the message, in the order of acceptance.
     pub sequence: u64,
-    /// When the topic took it.
+    /// When the topic accepted it.
     pub published_at: Instant,
     /// The message.
     pub message: String,
     /// The subject.
     pub subject: Option<String>,
-    /// The attributes as they are on the wire, by their names.
+    /// The attributes as the JSON of the request, by name.
     pub attributes: Option<Value>,
     /// The message group.
     pub group: Option<String>,
-    /// The deduplication id, that which the topic made included.
+    /// The deduplication id, which the topic may have derived from the content.
     pub deduplication_id: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl Kept for Notification {
     }
 }
 
-/// A topic of the simulator's SNS, which keeps its messages. Clones are handles to the same one.
+/// An SNS topic of the simulator, which keeps its messages. Clones are handles to the same topic.
 #[derive(Clone)]
 pub struct Topic {
     inner: Arc<Inner>,
@@ -76,7 +76,7 @@ impl Topic {
         format!("arn:aws:sns:{REGION}:{ACCOUNT}:{}", self.inner.name)
     }
 
-    /// Changes the messages a second. The level of the bucket is kept as far as it fits.
+    /// Changes the capacity, in messages per second. The level of the bucket stays, up to the new burst.
     pub fn set_capacity(&self, messages: impl Into<Capacity>) {
         let messages = messages.into();
         for shard in &mut self.inner.intake.state().shards {
@@ -84,14 +84,14 @@ impl Topic {
         }
     }
 
-    /// Messages for which this holds fail with `InvalidParameter`.
+    /// Messages for which the predicate is true fail with `InvalidParameter`.
     ///
-    /// The message is as it is on the wire: `topic.poison(|message| message["Message"] == "7")`.
+    /// The message is the JSON of the request: `topic.poison(|message| message["Message"] == "7")`.
     pub fn poison(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
         self.inner.intake.poison.set(predicate);
     }
 
-    /// All messages, in the order in which the topic took them.
+    /// All messages, in the order of acceptance.
     pub fn messages(&self) -> Vec<Notification> {
         self.inner.intake.state().kept.clone()
     }
@@ -110,7 +110,7 @@ impl Topic {
     }
 
     pub(super) fn is_fifo(&self) -> bool {
-        // A suffix of the name, not a file extension: it is lower case.
+        // A suffix of the name, always in lower case; not a file extension.
         self.inner.name.strip_suffix(".fifo").is_some()
     }
 

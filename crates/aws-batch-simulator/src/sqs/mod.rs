@@ -1,4 +1,4 @@
-//! The part of SQS that takes batches and hands messages out.
+//! The part of SQS that sends, receives, deletes and hides messages.
 
 mod manage;
 mod options;

@@ -25,13 +25,13 @@ use crate::{ACCOUNT, REGION, lock};
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Message {
-    /// Its number in the order in which the queue took it.
+    /// The number of the message, in the order of acceptance.
     pub sequence: u64,
-    /// When the queue took it.
+    /// When the queue accepted it.
     pub sent_at: Instant,
     /// The body.
     pub body: String,
-    /// The attributes as they are on the wire.
+    /// The attributes as the JSON of the request.
     pub attributes: Option<Value>,
     /// The message group.
     pub group: Option<String>,
@@ -48,7 +48,7 @@ impl fmt::Debug for Message {
     }
 }
 
-/// A queue of the simulator. Clones are handles to the same one.
+/// A queue of the simulator. Clones are handles to the same queue.
 #[derive(Clone)]
 pub struct Queue {
     inner: Arc<Inner>,
@@ -78,7 +78,7 @@ impl Queue {
         &self.inner.name
     }
 
-    /// The URL to send to.
+    /// The URL.
     pub fn url(&self) -> String {
         format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", self.inner.name)
     }
@@ -88,14 +88,14 @@ impl Queue {
         format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", self.inner.name)
     }
 
-    /// Changes the capacity. The level of the bucket is kept as far as it fits.
+    /// Changes the capacity, in messages per second. The level of the bucket stays, up to the new burst.
     pub fn set_capacity(&self, capacity: impl Into<Capacity>) {
         self.state().gate.set_capacity(capacity.into());
     }
 
-    /// Changes the capacity later, each time so long after now, to the moment exactly.
+    /// Changes the capacity at exactly each of these times after now.
     ///
-    /// Replaces what was scheduled before; [`set_capacity`](Self::set_capacity) ends it.
+    /// Replaces an earlier schedule; [`set_capacity`](Self::set_capacity) clears it.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -111,37 +111,37 @@ impl Queue {
         self.state().gate.schedule_capacity(steps);
     }
 
-    /// Another sender: takes up to so many messages' worth from the bucket, and says how many there were.
+    /// Another sender uses the capacity for up to this many messages. Returns how many it has used.
     pub fn drain(&self, messages: f64) -> f64 {
         self.state().gate.drain(messages)
     }
 
-    /// What goes wrong at random, from now on.
+    /// Sets the random faults. Default: none.
     pub fn set_faults(&self, faults: Faults) {
         self.state().gate.set_faults(faults);
     }
 
-    /// What happens to the next batch calls, in this order; after them the random faults strike again. Replaces what is
-    /// left of an earlier script. A call that is refused for its contents takes its step of the script, too.
+    /// Sets the faults of the next batch calls, in this order; the random faults apply again after them. Replaces the rest of
+    /// an earlier script. A call that is refused because of its contents uses its step of the script, too.
     pub fn script(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.state().gate.set_script(faults);
     }
 
-    /// Messages for which this holds fail with `InvalidMessageContents`.
+    /// Messages for which the predicate is true fail with `InvalidMessageContents`.
     ///
-    /// The message is as it is on the wire: `queue.poison(|message| message["MessageBody"] == "7")`.
+    /// The message is the JSON of the request: `queue.poison(|message| message["MessageBody"] == "7")`.
     pub fn poison(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
         self.inner.poison.set(predicate);
     }
 
-    /// Messages for which this holds at the moment fail with `RequestThrottled`.
+    /// Messages for which the predicate is true fail with `RequestThrottled`, whatever the capacity.
     pub fn reject_while(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
         self.state().gate.set_hot(Some(Capacity::none()));
         self.inner.hot.set(predicate);
     }
 
-    /// Messages of this group have a capacity of their own, besides the queue's, as those of a hot partition of a FIFO queue.
-    /// Replaces an earlier one, and what [`reject_while`](Self::reject_while) said.
+    /// Messages of this group have a capacity of their own, in addition to that of the queue, like those of a hot partition of a
+    /// FIFO queue. Replaces that of an earlier group, and the predicate of [`reject_while`](Self::reject_while).
     pub fn group_capacity(&self, group: impl Into<String>, capacity: impl Into<Capacity>) {
         let group = group.into();
         self.state().gate.set_hot(Some(capacity.into()));
@@ -150,7 +150,7 @@ impl Queue {
             .set(move |message| message["MessageGroupId"] == group.as_str());
     }
 
-    /// How many messages there are: ready, delayed and in flight.
+    /// The number of messages: ready, delayed and in flight.
     pub fn len(&self) -> usize {
         self.state().store.len()
     }
@@ -160,7 +160,7 @@ impl Queue {
         self.len() == 0
     }
 
-    /// All messages that have not been deleted, in the order in which the queue took them.
+    /// All messages that have not been deleted, in the order of acceptance.
     pub fn messages(&self) -> Vec<Message> {
         let state = self.state();
         let mut messages: Vec<Message> = state
@@ -179,17 +179,17 @@ impl Queue {
         messages
     }
 
-    /// How many batch calls have arrived.
+    /// The number of batch calls that have arrived.
     pub fn calls(&self) -> u64 {
         self.state().gate.statistics.calls
     }
 
-    /// What has arrived, in numbers.
+    /// The counts of calls and messages.
     pub fn statistics(&self) -> Statistics {
         self.state().gate.statistics
     }
 
-    /// Keeps a record of every message sent from now on. Off at first, since it takes memory.
+    /// Keeps a record of every message sent from now on. Off by default, because it takes memory.
     pub fn keep_journal(&self) {
         self.state().gate.journal.switch_on();
     }
@@ -236,7 +236,7 @@ impl Queue {
         &self.inner.arrivals
     }
 
-    /// Counts a call and says what goes wrong with it.
+    /// Counts a call and returns its fault.
     pub(super) fn strike(&self, heard: &Heard) -> (CallMark, Strike) {
         let mut state = self.state();
         let strike = state.gate.strike();
@@ -252,7 +252,7 @@ impl Queue {
         change(&mut self.state().gate.statistics);
     }
 
-    /// Enqueues as far as the gate lets through. Each message's number comes with it.
+    /// Enqueues the messages that pass the gate, and returns their numbers.
     pub(super) fn apply(
         &self,
         envelopes: &[&Envelope],
@@ -284,7 +284,7 @@ impl Queue {
         sequences
     }
 
-    /// Notes messages that are not enqueued at all.
+    /// Records messages that are not enqueued in the journal.
     pub(super) fn skip<'a>(
         &self,
         envelopes: impl IntoIterator<Item = &'a Envelope>,
@@ -336,7 +336,7 @@ impl State {
 }
 
 fn is_fifo(name: &str) -> bool {
-    // A suffix of the name, not a file extension: it is lower case.
+    // A suffix of the name, always in lower case; not a file extension.
     name.strip_suffix(".fifo").is_some()
 }
 

@@ -109,7 +109,7 @@ fn asked_for<'a>(body: &'a Value, member: &str) -> Vec<&'a str> {
     names.filter_map(Value::as_str).collect()
 }
 
-/// By its name, by `All`, or by a prefix such as `order.*`.
+/// Whether an attribute is requested: by its name, by `All`, or by a prefix such as `order.*`.
 fn is_asked_for(asked: &[&str], name: &str) -> bool {
     asked.iter().any(|asked| match asked.strip_suffix(".*") {
         Some(prefix) => prefix.is_empty() || name.starts_with(prefix),
@@ -153,7 +153,7 @@ pub(super) fn delete(simulator: &Inner, body: &Value) -> Result<Value, Refusal> 
             );
             continue;
         }
-        // In a standard queue an older receipt handle is answered with success, and deletes nothing.
+        // A standard queue answers an older receipt handle with success, but deletes nothing.
         if message.is_some_and(|message| message.receives == receives) {
             store.remove(number);
         }
@@ -162,7 +162,7 @@ pub(super) fn delete(simulator: &Inner, body: &Value) -> Result<Value, Refusal> 
     Ok(json!({"Successful": successful, "Failed": failed}))
 }
 
-/// The number of the message, and how often it was received with this handle.
+/// The number of the message, and how often it had been received when it got this handle.
 pub(super) fn read_handle(handle: &Value) -> Option<(u64, u32)> {
     let text = String::from_utf8(URL_SAFE.decode(handle.as_str()?).ok()?).ok()?;
     let (number, receives) = text.split_once(':')?;

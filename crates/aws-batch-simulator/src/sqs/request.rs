@@ -1,4 +1,4 @@
-//! A batch of messages as it arrives, checked as SQS checks it.
+//! Checks a batch of messages as SQS does.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -23,11 +23,11 @@ const LONGEST_DELAY: u64 = 900;
 /// Characters of a group's or a deduplication id.
 const LONGEST_NAME: usize = 128;
 
-/// A message that may be enqueued, with what its answer needs.
+/// A message that may be enqueued, and what its answer contains.
 pub(super) struct Envelope {
     pub(super) id: String,
     pub(super) entry: Value,
-    /// Why it fails by itself.
+    /// Why this message alone fails.
     pub(super) failure: Option<Refusal>,
     pub(super) body_digest: String,
     pub(super) attributes_digest: Option<String>,
@@ -45,7 +45,7 @@ impl Envelope {
     }
 }
 
-/// Refuses the whole call, or finds out for each message whether it fails by itself.
+/// Refuses the whole call, or decides for each message whether it alone fails.
 pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<Envelope>, Refusal> {
     let entries = check_entries("SendMessageBatchRequestEntry", entries)?;
     if queue.is_fifo() {
@@ -245,7 +245,7 @@ fn check_attributes(attributes: &Map<String, Value>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What counts of a message: its body, and each attribute's name, type and value.
+/// The size of a message: its body, and the name, type and value of each attribute.
 fn size_of(entry: &Value) -> usize {
     let body = entry["MessageBody"].as_str().map_or(0, str::len);
     let attributes = entry["MessageAttributes"].as_object().into_iter().flatten();

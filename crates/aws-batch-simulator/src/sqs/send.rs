@@ -32,7 +32,7 @@ pub(super) fn send(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Ou
     }
 }
 
-/// A fault takes the place of the answer; the messages may be enqueued all the same.
+/// The answer of a fault. The messages may be enqueued even so.
 fn answer_with(applied: bool, queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: Strike) -> Outcome {
     let (good, bad): (Vec<&Envelope>, Vec<&Envelope>) =
         envelopes.iter().partition(|envelope| envelope.failure.is_none());
@@ -142,7 +142,7 @@ pub(super) fn message_id(sequence: u64) -> String {
     format!("00000000-0000-4000-9000-{sequence:012x}")
 }
 
-/// Twenty digits, as the service's have.
+/// A sequence number of 20 digits, as those of the service.
 pub(super) fn sequence_number(sequence: u64) -> String {
     format!("{:020}", 18_000_000_000_000_000_000 + sequence)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// A message as it was sent, and where it stands.
+/// A message, and its state.
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) body: Box<str>,
@@ -53,7 +53,7 @@ struct Group {
 pub(super) struct Store {
     is_fifo: bool,
     messages: HashMap<u64, Stored>,
-    /// May name messages that are gone.
+    /// May contain the numbers of messages that were deleted.
     ready: VecDeque<u64>,
     groups: HashMap<Arc<str>, Group>,
     /// Groups with ready messages, and none in flight.
@@ -120,7 +120,7 @@ impl Store {
         numbers
     }
 
-    /// When the next message becomes ready by itself.
+    /// When the next delay or visibility timeout ends.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let first = |set: &BTreeSet<(Instant, u64)>| set.first().map(|(due, _)| *due);
         match (first(&self.delayed), first(&self.in_flight)) {
@@ -129,13 +129,13 @@ impl Store {
         }
     }
 
-    /// Whether it was received so often, and is still hidden from others.
+    /// Whether the message is still hidden and was not received again after its receive with this count.
     pub(super) fn is_held(&self, number: u64, receives: u32) -> bool {
         let message = self.messages.get(&number);
         message.is_some_and(|message| message.receives == receives && matches!(message.place, Place::InFlight(_)))
     }
 
-    /// Hides a message in flight until then. Returns whether it is in flight.
+    /// Hides a message in flight until this time. Returns whether it is in flight.
     pub(super) fn hide(&mut self, number: u64, until: Instant) -> bool {
         let Some(message) = self.messages.get_mut(&number) else {
             return false;
@@ -171,7 +171,7 @@ impl Store {
         }
     }
 
-    /// Messages whose delay or visibility timeout is over are ready.
+    /// Makes the messages ready whose delay or visibility timeout is over.
     pub(super) fn settle(&mut self, now: Instant) {
         while let Some(&(_, number)) = self.delayed.first().filter(|(due, _)| *due <= now) {
             self.delayed.pop_first();
@@ -201,7 +201,7 @@ impl Store {
         }
     }
 
-    /// A group is offered when it has ready messages and none in flight; it is forgotten when it has neither.
+    /// Queues a group that has ready messages and none in flight, and forgets a group that has neither.
     fn offer(&mut self, name: &Arc<str>) {
         let Some(group) = self.groups.get_mut(name) else {
             return;
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(
             store.take(now + TIMEOUT, 10, TIMEOUT),
             [2, 4, 3],
-            "what came back is before what waits"
+            "a message that is ready again comes before later ones"
         );
     }
 

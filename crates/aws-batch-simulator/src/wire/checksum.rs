@@ -1,6 +1,6 @@
 //! The checksum of answers.
 
-/// The checksum that `DynamoDB` sends with its answers: that of IEEE 802.3.
+/// The checksum that `DynamoDB` sends with its answers: the CRC-32 of IEEE 802.3.
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];

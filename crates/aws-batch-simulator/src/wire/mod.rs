@@ -1,4 +1,4 @@
-//! From the request to the operation, and from its outcome to the response.
+//! Reads requests, calls the operation, and writes the response.
 
 mod checksum;
 mod query;
@@ -18,7 +18,7 @@ use super::fault::InjectedFault;
 use super::journal::Heard;
 use super::{Inner, dynamo, eventbridge, firehose, kinesis, sns, sqs};
 
-/// `DynamoDB` takes no larger request body; it is 16 MiB on the wire.
+/// The largest request body that `DynamoDB` accepts: 16 MiB.
 pub(crate) const LARGEST_BODY: usize = 16 * 1024 * 1024;
 
 /// An HTTP response.
@@ -35,17 +35,17 @@ pub(crate) enum Ending {
     Reply(Reply),
     /// The connection is closed.
     Dropped,
-    /// Nothing ever happens.
+    /// There is no answer, and the connection stays open.
     Hung,
 }
 
-/// What an operation came to.
+/// The result of an operation.
 pub(crate) enum Outcome {
     Success(Value),
     /// A success whose answer takes longer.
     Late(Value, Duration),
     Refused(Refusal),
-    /// A fault takes the place of the answer.
+    /// A fault replaces the answer.
     Struck(InjectedFault),
 }
 
@@ -64,7 +64,7 @@ impl From<Result<Value, Refusal>> for Outcome {
     }
 }
 
-/// A request as it arrives. S3 is told by its method, host and path, SNS by having no target, and the others by their target.
+/// A request. S3 is recognized by method, host and path, SNS by the missing target, and the others by their target.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) host: &'a str,
@@ -74,7 +74,7 @@ pub(crate) struct Request<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// Answers one request, at the moment at which it arrives.
+/// Answers one request, without waiting.
 ///
 /// Returns how the call ends, and how much longer than usual the answer takes.
 pub(crate) async fn answer(simulator: &Arc<Inner>, request: &Request<'_>, heard: &Heard) -> (Ending, Duration) {
@@ -100,7 +100,7 @@ pub(crate) async fn answer(simulator: &Arc<Inner>, request: &Request<'_>, heard:
         Ok(body) => body,
         Err(refusal) => return (refuse(simulator, service, &refusal), Duration::ZERO),
     };
-    // In the Query protocol the operation is a part of the form.
+    // In the Query protocol the operation is a member of the form.
     let action = body.get("Action").and_then(Value::as_str).map(str::to_owned);
     let action = action.filter(|_| service == Service::Sns);
     let operation = action.as_deref().unwrap_or(operation);
@@ -129,7 +129,7 @@ fn parse(protocol: Protocol, body: &[u8]) -> Result<Value, Refusal> {
         return query::parse(body);
     }
     serde_json::from_slice(body).map_err(|error| {
-        // The parser gives up at 128 levels of JSON, far beyond the 32 levels of attributes.
+        // The parser fails at 128 levels of JSON, far beyond the 32 levels of attributes.
         if error.to_string().starts_with("recursion limit") {
             Refusal::new(
                 "com.amazon.coral.validate#ValidationException",

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use super::refusal::Refusal;
 use crate::percent::decoded;
 
-/// Parts of a name at most. An attribute of a message in a batch has eight.
+/// The most parts of a name. An attribute of a message in a batch has eight.
 const DEEPEST: usize = 16;
 
-/// The members of a form as JSON has them: `Entries.member.1.Id=a` becomes `{"Entries": [{"Id": "a"}]}`, and the pairs of
+/// The members of a form as JSON: `Entries.member.1.Id=a` becomes `{"Entries": [{"Id": "a"}]}`, and the pairs of
 /// `Attributes.entry.1.Name=a&Attributes.entry.1.Value=b` become `{"Attributes": {"a": "b"}}`. All values are text.
 pub(super) fn parse(body: &[u8]) -> Result<Value, Refusal> {
     let form = std::str::from_utf8(body).map_err(|_| malformed())?;
@@ -33,7 +33,7 @@ fn malformed() -> Refusal {
     Refusal::new("MalformedInput", "The request is not a form")
 }
 
-/// A part of a name, with what is below it in the order of the form.
+/// A part of a name, with its value and its further parts in the order of the form.
 #[derive(Default)]
 struct Node {
     text: Option<String>,
@@ -65,7 +65,7 @@ impl Node {
         Value::Object(members)
     }
 
-    /// What is below the numbers 1, 2, 3 …
+    /// The values of the parts 1, 2, 3 …
     fn listed(self) -> Vec<Value> {
         self.members.into_iter().map(|(_, node)| node.value()).collect()
     }
@@ -96,7 +96,7 @@ pub(super) fn error(refusal: &Refusal, request_id: &str) -> String {
     xml
 }
 
-/// Writes an element. A list is as many elements of its name.
+/// Writes an element; a list becomes several elements of the same name.
 fn write(xml: &mut String, name: &str, value: &Value) {
     if let Value::Array(values) = value {
         for value in values {

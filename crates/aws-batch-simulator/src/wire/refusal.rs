@@ -9,14 +9,14 @@ use serde_json::Value;
 pub(crate) struct Refusal {
     pub(super) status: u16,
     pub(super) code: Cow<'static, str>,
-    /// The code in SQS's older protocol, where it is another one.
+    /// The code in the older protocol of SQS, if it differs.
     pub(super) query_code: Option<&'static str>,
     pub(super) message: Cow<'static, str>,
     pub(super) more: Option<(&'static str, Value)>,
 }
 
 impl Refusal {
-    /// An HTTP 400. A code that contains `#` brings its own namespace.
+    /// An error with the status 400. A code that contains `#` has a namespace already.
     pub(crate) fn new(code: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             status: 400,
@@ -46,7 +46,7 @@ impl Refusal {
         Self::new("com.amazon.coral.service#SerializationException", message)
     }
 
-    /// The code as an entry of a batch answer shows it.
+    /// The code as in an entry of a batch answer: without a namespace.
     pub(crate) fn short_code(&self) -> &str {
         self.query_code.unwrap_or(&self.code)
     }
@@ -55,7 +55,7 @@ impl Refusal {
         &self.message
     }
 
-    /// Whose fault it is.
+    /// Whether the sender or the receiver is at fault, as SQS writes it.
     pub(super) fn blamed(&self) -> &'static str {
         if self.status < 500 { "Sender" } else { "Receiver" }
     }

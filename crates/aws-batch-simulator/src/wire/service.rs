@@ -1,6 +1,6 @@
-//! The services, and how their answers are written.
+//! The services, and the protocols of their answers.
 
-/// The services that take their operations by POST.
+/// The services whose operations are POST requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Service {
     Dynamo,
@@ -11,12 +11,12 @@ pub(crate) enum Service {
     Sns,
 }
 
-/// What requests and answers are written in.
+/// The format of requests and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Json10,
     Json11,
-    /// Forms in, XML out.
+    /// Requests are forms, answers are XML.
     Query,
 }
 
@@ -35,7 +35,7 @@ impl Service {
         Some((service, operation))
     }
 
-    /// What stands in front of the codes of its errors.
+    /// The prefix of the codes of its errors.
     pub(super) fn namespace(self) -> &'static str {
         match self {
             Self::Dynamo => "com.amazonaws.dynamodb.v20120810#",
