@@ -71,7 +71,10 @@ pub(crate) fn scaled(units: usize, charge: f64) -> usize {
     if units == 0 {
         return 0;
     }
-    #[expect(clippy::float_cmp, reason = "it is exactly 1 until the service reports consumed units")]
+    #[expect(
+        clippy::float_cmp,
+        reason = "it is exactly 1 until the service reports consumed units"
+    )]
     if charge == 1.0 {
         return units;
     }

@@ -37,9 +37,7 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
     let advice = match LookupError::advice(&fault) {
         Advice::Permit => "allow dynamodb:DescribeTable, or give the key by `key` or `key_with_sort`",
         Advice::DoWithout => "give the key by `key` or `key_with_sort`",
-        Advice::Wait => {
-            "the next delivery asks again; give the key by `key` or `key_with_sort` to avoid the call"
-        }
+        Advice::Wait => "the next delivery asks again; give the key by `key` or `key_with_sort` to avoid the call",
     };
     warn!(
         target: LOOKUP,
