@@ -1,10 +1,10 @@
-//! Why an entry was not delivered, in words.
+//! The cause of an undelivered entry as text.
 
 use std::error::Error;
 
 use aws_batch_delivery::Cause;
 
-/// The cause, and what it was that went on until then.
+/// The cause, and the fault behind it unless the text of the cause has it already.
 pub(crate) fn words(cause: &Cause) -> String {
     let words = cause.to_string();
     match cause.source().map(ToString::to_string) {
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fault_is_told_once() {
+    fn the_fault_is_named_once() {
         let fault = || Fault::new("no connection");
         assert_eq!(words(&Cause::DeadlineReached(None)), "the deadline was reached");
         assert_eq!(

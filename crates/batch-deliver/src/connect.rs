@@ -1,4 +1,4 @@
-//! The services that are delivered to.
+//! Connects to the services.
 
 #[cfg(feature = "s3")]
 use std::env;
@@ -12,7 +12,7 @@ use crate::arguments::Service;
 use crate::failure::Failure;
 use crate::key::Key;
 
-/// Codes of calls that are not allowed, or not offered by an emulator. The delivery does without them.
+/// Codes of calls that are not permitted, or that an emulator does not have.
 const UNASKED: [&str; 3] = ["AccessDeniedException", "AccessDenied", "UnknownOperationException"];
 
 /// The AWS configuration, as AWS's own tools find it.
@@ -29,7 +29,7 @@ pub(crate) async fn config(service: &Service) -> Result<SdkConfig, Failure> {
     }
     let config = loader.load().await;
     if config.region().is_none() {
-        let words = "there is no AWS region: name one by --region, by AWS_REGION, or in the profile";
+        let words = "no AWS region is set: give --region, set AWS_REGION, or set it in the profile";
         return Err(Failure::WrongUse(words.to_owned()));
     }
     if let Some(provider) = config.credentials_provider()
@@ -46,7 +46,7 @@ fn without_credentials(service: &Service, error: &dyn Error) -> String {
     while let Some(source) = last.source() {
         last = source;
     }
-    // The first line: behind it stands all that was looked at.
+    // Only the first line: the rest lists every place that was searched.
     let words = last.to_string();
     let why = words
         .lines()
@@ -59,7 +59,7 @@ fn without_credentials(service: &Service, error: &dyn Error) -> String {
         .map(|profile| format!(" in the profile {profile}"));
     format!(
         "there are no AWS credentials{}: {why}. Name a --profile that has some, or set AWS_ACCESS_KEY_ID and \
-         AWS_SECRET_ACCESS_KEY; an expired session has to be begun anew (aws sso login)",
+         AWS_SECRET_ACCESS_KEY; renew an expired session with aws sso login",
         whose.unwrap_or_default()
     )
 }
@@ -68,20 +68,20 @@ fn without_credentials(service: &Service, error: &dyn Error) -> String {
 #[cfg(feature = "s3")]
 pub(crate) async fn buckets(service: &Service) -> Result<aws_sdk_s3::Client, Failure> {
     let config = config(service).await?;
-    // Emulators have no name for each bucket.
+    // Emulators do not resolve bucket names as hosts.
     let is_emulator = config.endpoint_url().is_some() || env::var_os("AWS_ENDPOINT_URL_S3").is_some();
     let config = aws_sdk_s3::config::Builder::from(&config).force_path_style(is_emulator);
     Ok(aws_sdk_s3::Client::from_conf(config.build()))
 }
 
-/// What says which service is delivered to.
+/// The settings that identify the service.
 pub(crate) fn settings(config: &SdkConfig) -> Vec<(&'static str, String)> {
     let region = config.region().map(|region| ("region", region.to_string()));
     let endpoint = config.endpoint_url().map(|url| ("--endpoint-url", url.to_owned()));
     region.into_iter().chain(endpoint).collect()
 }
 
-/// The key of a table and its ARN, unless it may not be asked.
+/// The key and the ARN of a table; `None` if `DescribeTable` is not permitted.
 pub(crate) async fn key(
     client: &aws_sdk_dynamodb::Client,
     table: &str,
@@ -97,7 +97,7 @@ pub(crate) async fn key(
     match error.code() {
         Some(code) if UNASKED.contains(&code) => Ok((None, None)),
         Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
-            "there is no table {table} in this account and region: see --table, --region and --profile"
+            "there is no table {table} in this account and region: check --table, --region and --profile"
         ))),
         _ => Err(unreachable("the table", table, &error)),
     }
@@ -115,26 +115,29 @@ pub(crate) async fn queue_url(client: &aws_sdk_sqs::Client, queue: &str) -> Resu
     let code = error.code().unwrap_or_default();
     if code.ends_with("QueueDoesNotExist") || code.ends_with("NonExistentQueue") {
         return Err(Failure::WrongUse(format!(
-            "there is no queue {queue} in this account and region: see --queue, --region and --profile"
+            "there is no queue {queue} in this account and region: check --queue, --region and --profile"
         )));
     }
     if UNASKED.contains(&code) {
         return Err(Failure::WrongUse(format!(
-            "the URL of the queue {queue} may not be asked (sqs:GetQueueUrl): give it to --queue"
+            "sqs:GetQueueUrl is not permitted for the queue {queue}: give --queue its URL"
         )));
     }
     Err(unreachable("the queue", queue, &error))
 }
 
-/// No answer, or one that nothing can be done with.
+/// There was no answer, or an unexpected error.
 fn unreachable<E>(what: &str, name: &str, error: &E) -> Failure
 where
     E: Error + ProvideErrorMetadata,
 {
-    Failure::Failed(format!("{what} {name} cannot be asked: {}", words(error)))
+    Failure::Failed(format!(
+        "there is no answer about {what} {name}: {}. Check --region, --profile and --endpoint-url",
+        words(error)
+    ))
 }
 
-/// What the service says, or what stands between it and here.
+/// The code and message of the service, or the error and its sources.
 pub(crate) fn words<E>(error: &E) -> String
 where
     E: Error + ProvideErrorMetadata,

@@ -1,4 +1,4 @@
-//! What is said while the program runs. People read the standard error, machines the standard output.
+//! The output of the program: text on the standard error, JSON on the standard output.
 
 use std::io::{self, IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
@@ -7,18 +7,18 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
-/// Characters of the bar, and of one on a narrow terminal, where the figures need the room.
+/// Characters of the bar, on a wide terminal and on a narrow one.
 const BAR: usize = 20;
 const SHORT_BAR: usize = 5;
 
 /// Columns of a terminal that is not narrow.
 const WIDE: usize = 60;
 
-/// Characters behind the bar, for its percentage, and those of the spinner.
+/// Characters of the percentage after the bar, and of the spinner.
 const PERCENTAGE: usize = 7;
 const SPINNER: usize = 3;
 
-/// How a program speaks.
+/// The output of the program.
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
     bar: Option<ProgressBar>,
@@ -27,7 +27,7 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// With a bar on a terminal, unless something else is asked for.
+    /// A console with a bar if the standard error is a terminal and neither JSON nor silence is wanted.
     pub(crate) fn new(is_json: bool, is_quiet: bool) -> Self {
         let has_bar = !is_json && !is_quiet && stderr().is_terminal();
         Self {
@@ -37,7 +37,7 @@ impl Console {
         }
     }
 
-    /// The same without a bar, for a program that has no end.
+    /// The same without a bar, for a worker, whose end is not known.
     #[cfg(feature = "distributed")]
     pub(crate) fn without_bar(self) -> Self {
         Self { bar: None, ..self }
@@ -67,7 +67,7 @@ impl Console {
         })
     }
 
-    /// Shows how much of so many bytes is done.
+    /// Shows the bar, for a total in bytes, or a spinner.
     pub(crate) fn show_bar(&self, total: Option<u64>) {
         let Some(bar) = &self.bar else { return };
         let template = match total {
@@ -92,24 +92,24 @@ impl Console {
         }
     }
 
-    /// Tells something that is worth a line, unless it is to be quiet.
+    /// Prints a line, unless the program is quiet.
     pub(crate) fn tell(&self, words: &str) {
         if !self.is_quiet {
             self.warn(words);
         }
     }
 
-    /// Tells what has to be known.
+    /// Prints a line, even if the program is quiet.
     pub(crate) fn warn(&self, words: &str) {
         let write = || writeln!(stderr(), "{words}");
-        // There is no other place to tell that the standard error is closed.
+        // A closed standard error cannot be reported anywhere.
         let _ = match &self.bar {
             Some(bar) => bar.suspend(write),
             None => write(),
         };
     }
 
-    /// Tells machines, if they listen.
+    /// Prints an event as JSON, with `--json`.
     pub(crate) fn emit(&self, event: &Value) -> io::Result<()> {
         if !self.is_json {
             return Ok(());
@@ -120,12 +120,12 @@ impl Console {
     }
 }
 
-/// Characters of the bar on a terminal of so many columns.
+/// Characters of the bar on a terminal with this many columns.
 fn length(columns: usize) -> usize {
     if columns < WIDE { SHORT_BAR } else { BAR }
 }
 
-/// A count as people read it: 4,609.
+/// A count with separators: 4,609.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
@@ -138,13 +138,13 @@ pub(crate) fn grouped(count: u64) -> String {
     grouped
 }
 
-/// So many of something: 1 call, 4,609 calls.
+/// A count with its noun: 1 call, 4,609 calls.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {what}{ending}", grouped(count))
 }
 
-/// A rate as people read it: 1,002, and 0.5.
+/// A rate, rounded: 1,002 or 0.5.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -158,7 +158,7 @@ pub(crate) fn rate(rate: f64) -> String {
     }
 }
 
-/// A time as people read it: 4.6 s, 3 min 20 s, 2 h 5 min.
+/// A time, rounded: 4.6 s, 3 min 20 s, 2 h 5 min.
 pub(crate) fn time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -169,7 +169,7 @@ pub(crate) fn time(time: Duration) -> String {
     }
 }
 
-/// Bytes as people read them: 812 B, 2.4 MB.
+/// A size, rounded: 812 B, 2.4 MB.
 #[expect(clippy::cast_precision_loss, reason = "a size is for the eye")]
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_for_the_eye() {
+    fn figures_are_rounded_for_reading() {
         assert_eq!(
             [0, 1, 2_000].map(|count| counted(count, "call")),
             ["0 calls", "1 call", "2,000 calls"]

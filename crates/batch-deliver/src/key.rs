@@ -74,7 +74,7 @@ impl Key {
             let found = match item.get(name) {
                 None => {
                     return Err(Flaw::new(format!(
-                        "there is no {name}, which is in the key of the table"
+                        "there is no {name}, which is part of the table's key"
                     )));
                 }
                 Some(AttributeValue::S(_)) if *kind == KeyType::S => continue,
@@ -87,7 +87,7 @@ impl Key {
             };
             let wanted = words(*kind);
             return Err(Flaw::new(format!(
-                "{name} is {found}, and in the key of the table it is {wanted}"
+                "{name} is {found}, but in the table's key it is {wanted}"
             )));
         }
         Ok(())
@@ -113,7 +113,7 @@ impl FromStr for Key {
                 "S" => KeyType::S,
                 "N" => KeyType::N,
                 "B" => KeyType::B,
-                other => return Err(format!("a key is of the type S, N or B, but not {other}")),
+                other => return Err(format!("a key attribute is of the type S, N or B, not {other}")),
             };
             let name = name.to_owned();
             Ok(KeyAttribute { name, kind })
@@ -165,11 +165,11 @@ mod tests {
         let key: Key = "year:N,title:S".parse().unwrap();
         let mut item = Item::from([("year".to_owned(), AttributeValue::S("secret".to_owned()))]);
         let flaw = key.check(&item).unwrap_err().to_string();
-        assert_eq!(flaw, "year is a string, and in the key of the table it is a number");
+        assert_eq!(flaw, "year is a string, but in the table's key it is a number");
         item.insert("year".to_owned(), AttributeValue::N("1".to_owned()));
         assert_eq!(
             key.check(&item).unwrap_err().to_string(),
-            "there is no title, which is in the key of the table"
+            "there is no title, which is part of the table's key"
         );
         item.insert("title".to_owned(), AttributeValue::S("a".to_owned()));
         assert_eq!(key.check(&item), Ok(()));

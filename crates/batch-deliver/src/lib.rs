@@ -51,7 +51,7 @@ use self::stop::INTERRUPTED;
 
 pub use self::arguments::Arguments;
 
-/// Does what the arguments ask for. Returns the exit code: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted.
+/// Does what the arguments ask for. Returns the exit code: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted.
 pub async fn run(arguments: Arguments) -> ExitCode {
     match Box::pin(run::run(arguments)).await {
         Ok(Outcome::Delivered) => ExitCode::SUCCESS,

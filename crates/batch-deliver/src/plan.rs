@@ -29,7 +29,7 @@ pub(crate) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
         let cannot = |words: String| Failure::WrongUse(format!("{} cannot be planned: {words}", input.name));
         let bytes = input
             .bytes
-            .ok_or_else(|| cannot("workers read files and objects of S3 alone".to_owned()))?;
+            .ok_or_else(|| cannot("workers read only files and objects of S3".to_owned()))?;
         let is_cut = task::block_in_place(|| can_be_cut(&input, arguments.format));
         let is_cut = is_cut.map_err(|error| cannot(error.to_string()))?;
         let count = if is_cut {

@@ -50,7 +50,7 @@ impl FromStr for Asked {
                 count: Some(count),
             })
         };
-        asked().ok_or_else(|| "a shard is I/N with I from 0, such as 2/16, /N where a variable has I, or env where variables have both".to_owned())
+        asked().ok_or_else(|| "a shard is I/N with I from 0, such as 2/16; /N if a variable has I; or env if variables have both".to_owned())
     }
 }
 
@@ -75,7 +75,7 @@ impl Shard {
         };
         let checked = wanted.and_then(|shard| match shard {
             Self { index, count } if index >= count => Err(format!(
-                "there is no shard {index} of {count}: they are counted from 0 to {}",
+                "there is no shard {index} of {count}: shards are numbered from 0 to {}",
                 count.saturating_sub(1)
             )),
             shard => Ok(Some(shard)),
@@ -87,7 +87,7 @@ impl Shard {
         let number = |name: &str| {
             let value = variable(name)?;
             let number = value.parse::<u64>();
-            Some(number.map_err(|_| format!("{name} is {value:?}, and a number is needed")))
+            Some(number.map_err(|_| format!("{name} is {value:?}, but a number is needed")))
         };
         let found = VARIABLES
             .iter()
@@ -101,7 +101,7 @@ impl Shard {
         let count = count.map(Ok).or_else(|| counts.iter().find_map(|count| number(count)));
         let count = count.unwrap_or_else(|| {
             Err(format!(
-                "{name} is set, and not of how many shards: set {SHARDS}, or give --shard /N (0/1 takes all of the inputs)"
+                "{name} is set, but not the number of shards: set {SHARDS}, or give --shard /N (0/1 takes all of the inputs)"
             ))
         });
         Ok(Self {

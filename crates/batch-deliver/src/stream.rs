@@ -20,7 +20,7 @@ use crate::window::{Origin, Window};
 pub(crate) enum Ended {
     /// A line that could not be read, and is not to be passed over.
     #[error(
-        "stopped before a line that cannot be read; what stands before it was delivered (--keep-going {0} passes it over)"
+        "stopped at a line that cannot be read; the lines before it were delivered (--keep-going {0} skips it)"
     )]
     BadLine(u64),
     /// The error of an input.

@@ -1,4 +1,4 @@
-//! How to deliver.
+//! The options of a delivery.
 
 use std::time::Duration;
 
@@ -11,28 +11,28 @@ use tokio::time::Instant;
 
 use crate::failure::Failure;
 
-/// How long calls in flight may take after an interruption: most of the time that any call may take.
+/// How long calls in flight may take after an interruption: less than the 30 s of an attempt, but enough for most calls.
 pub(crate) const GRACE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pace")]
 pub(crate) struct Delivering {
-    /// Write units or messages a second at most
+    /// Maximum write units or messages per second
     #[arg(long, value_name = "RATE", value_parser = at_least_one)]
     pub(crate) max_rate: Option<f64>,
-    /// The share of the capacity to take, such as 0.5
+    /// Share of the capacity to use, such as 0.5
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) share: Option<f64>,
-    /// Calls in flight at most
+    /// Maximum number of calls in flight
     #[arg(long, value_name = "CALLS", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) concurrency: u32,
-    /// How the pace is found
+    /// adaptive, responsive, full-jitter, equal-jitter, decorrelated-jitter, linear, quadratic or exponential
     #[arg(long, value_enum, default_value_t = Strategy::Adaptive, hide_possible_values = true)]
     pub(crate) strategy: Strategy,
-    /// Times an entry is sent again [default: no limit]
+    /// Maximum retries of an entry [default: no limit]
     #[arg(long, value_name = "TIMES")]
     pub(crate) retries: Option<u32>,
-    /// When to stop: 90s, 15m, 2h
+    /// Stop after this time, such as 90s, 15m or 2h
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) deadline: Option<Duration>,
 }
@@ -54,7 +54,7 @@ impl Delivering {
     pub(crate) fn options(&self) -> Result<DeliveryOptions, Failure> {
         let is_shaped = self.max_rate.is_some() || self.share.is_some();
         if is_shaped && self.strategy != Strategy::Adaptive {
-            let words = "--max-rate and --share go with the strategy adaptive alone: leave --strategy out";
+            let words = "--max-rate and --share work only with the adaptive strategy: leave out --strategy";
             return Err(Failure::WrongUse(words.to_owned()));
         }
         let options = DeliveryOptions::default();
@@ -73,7 +73,7 @@ impl Delivering {
         }
         if let Some(deadline) = self.deadline {
             let at = Instant::now().checked_add(deadline).ok_or_else(|| {
-                let words = "--deadline is further away than can be counted: give a shorter time, or leave it out";
+                let words = "--deadline is too far away: give a shorter time, or leave it out";
                 Failure::WrongUse(words.to_owned())
             })?;
             options = options.deadline(at);
@@ -97,20 +97,20 @@ impl Delivering {
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("a number above 0 is needed".to_owned()),
+        _ => Err("give a number above 0".to_owned()),
     }
 }
 
 fn at_least_one(text: &str) -> Result<f64, String> {
     positive(text).and_then(|rate| match rate {
         1.0.. => Ok(rate),
-        _ => Err("a rate is at least 1".to_owned()),
+        _ => Err("a rate must be at least 1".to_owned()),
     })
 }
 
 fn share(text: &str) -> Result<f64, String> {
     positive(text).and_then(|share| match share {
         0.0..=1.0 => Ok(share),
-        _ => Err("a share is above 0 and at most 1".to_owned()),
+        _ => Err("a share must be above 0 and at most 1".to_owned()),
     })
 }

@@ -1,4 +1,4 @@
-//! How records become items.
+//! The options for reading items.
 
 use clap::Args;
 
@@ -7,10 +7,10 @@ use crate::key::Key;
 
 #[derive(Debug, Args)]
 pub(crate) struct Items {
-    /// The table's key, if it may not be asked: year:N,title:S
+    /// The table's key, such as year:N,title:S [default: from DescribeTable]
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<Key>,
-    /// Types of CSV columns: rating:N,seen:BOOL,info:JSON [default: of the key, and S]
+    /// Types of CSV columns: rating:N,seen:BOOL,info:JSON [default: those of the key, otherwise S]
     #[arg(long, value_name = "TYPES")]
     pub(crate) types: Option<Types>,
 }

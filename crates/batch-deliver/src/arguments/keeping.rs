@@ -1,4 +1,4 @@
-//! What is kept of a delivery.
+//! The options for dead letters and for the journal.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use super::Location;
 use crate::failure::Failure;
 use crate::input::{Input, SCHEME};
 
-const DEAD_LETTER: &str = "Where undelivered entries go, with their causes beside: a file, or s3://bucket/prefix/";
+const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
 
-const RESUME: &str = "Go on where an earlier run has ended or was killed, by its journal: a file, or s3://bucket/key";
+const RESUME: &str = "Continue where an earlier run with this journal ended or was killed: a file, or s3://bucket/key";
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Keeping")]
+#[command(next_help_heading = "Recovery")]
 pub(crate) struct Keeping {
     #[arg(long, value_name = "FILE", help = DEAD_LETTER)]
     pub(crate) dead_letter: Option<Location>,
@@ -22,20 +22,20 @@ pub(crate) struct Keeping {
     pub(crate) resume: Option<Location>,
 }
 
-/// Behind the name of a file of dead letters: that of their causes.
+/// The suffix of the file of causes, after the name of the file of dead letters.
 const CAUSES: &str = ".causes.jsonl";
 
-/// Behind the name of a journal: the one that takes its place.
+/// The suffix of a new journal, which replaces the old one.
 const NEW: &str = ".new";
 
 impl Keeping {
-    /// That nothing is read and written, or written as two.
+    /// Checks that no file is both read and written, or written for two purposes.
     pub(crate) fn check(&self, named: &[String], inputs: &[Input]) -> Result<(), Failure> {
         self.check_objects(named, inputs)?;
         let mut files: Vec<(PathBuf, &str)> = Vec::new();
         if let Some(Location::File(path)) = &self.dead_letter {
             files.push((path.clone(), "the file of dead letters"));
-            files.push((with(path, CAUSES), "the file of their causes"));
+            files.push((with(path, CAUSES), "the file of causes"));
         }
         if let Some(Location::File(path)) = &self.resume {
             files.push((path.clone(), "the journal"));
@@ -59,7 +59,7 @@ impl Keeping {
         Ok(())
     }
 
-    /// That what is written in S3 is no input of the next run.
+    /// Checks that no object that is written is an input of the next run.
     fn check_objects(&self, named: &[String], inputs: &[Input]) -> Result<(), Failure> {
         let kept = [(&self.resume, "--resume"), (&self.dead_letter, "--dead-letter")];
         for (location, option) in kept {
@@ -86,7 +86,7 @@ impl Keeping {
     }
 }
 
-/// Whether an object with this name is one of those that an argument names.
+/// Whether the argument names the object.
 fn lists(argument: &str, name: &str, inputs: &[Input]) -> bool {
     if !argument.starts_with(SCHEME) {
         return false;
@@ -98,7 +98,7 @@ fn lists(argument: &str, name: &str, inputs: &[Input]) -> bool {
         };
         return Pattern::new(argument).is_ok_and(|pattern| pattern.matches_with(name, in_a_folder));
     }
-    // One object alone, or all whose names begin so.
+    // A single object, or all with this prefix.
     let is_one = inputs.iter().any(|input| input.name == argument);
     name == argument || !is_one && name.starts_with(argument)
 }
@@ -109,7 +109,7 @@ fn with(path: &Path, behind: &str) -> PathBuf {
     name.into()
 }
 
-/// The path without links and detours, also of a file that there is not yet.
+/// The canonical path, also of a file that does not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     let of_folder = || {
         let folder = path
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_for_one_thing() {
+    fn a_file_has_one_purpose() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::create_dir(path("sub")).unwrap();
@@ -164,7 +164,7 @@ mod tests {
             (
                 "x",
                 "x.causes.jsonl",
-                "x.causes.jsonl is the file of their causes and the journal",
+                "x.causes.jsonl is the file of causes and the journal",
             ),
         ] {
             let told = told(dead_letter, resume);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_in_a_bucket_is_no_input_of_the_next_run() {
+    fn objects_that_are_written_are_not_inputs_of_the_next_run() {
         let told = |input: &str, dead_letter: &str, resume: &str| {
             let keeping = Keeping {
                 dead_letter: Some(dead_letter.parse().unwrap()),

@@ -1,4 +1,4 @@
-//! Where something is kept.
+//! A place to write to.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use crate::failure::Failure;
 use crate::input::SCHEME;
 
-/// A file or a folder, or a place in S3.
+/// A file or folder, or an object or prefix in S3.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Location {
     File(PathBuf),
@@ -43,7 +43,7 @@ impl fmt::Display for Location {
 }
 
 impl Location {
-    /// What has this name in the folder, or below the prefix.
+    /// The file in this folder, or the object below this prefix, with this name.
     #[cfg(feature = "distributed")]
     pub(crate) fn below(&self, name: &str) -> Self {
         match self {
@@ -61,7 +61,7 @@ impl Location {
     #[cfg(not(feature = "s3"))]
     pub(crate) fn without_s3(&self) -> Failure {
         Failure::WrongUse(format!(
-            "{self} cannot be written: this program was built without its feature s3"
+            "{self} cannot be written: this program was built without S3: install it with --features s3"
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! What the program is asked for.
+//! The command line.
 
 mod delivering;
 mod items;
@@ -29,9 +29,9 @@ pub(crate) use self::telling::Telling;
 pub(crate) use self::working::{ShardFormat, ToWork};
 use crate::shard::Asked;
 
-const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 wrong use, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
+const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
 
-/// Loads files into DynamoDB tables and SQS queues, as fast as they take it
+/// Loads files into DynamoDB tables and SQS queues, as fast as they accept it
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 120, disable_help_subcommand = true, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     /// Deletes items from a table, given as items or as their keys
     #[command(override_usage = "batch-deliver delete --table NAME [OPTIONS] [INPUT]...")]
     Delete(ToTable),
-    /// Sends messages to a queue, one a line
+    /// Sends messages to a queue, one on each line
     #[command(override_usage = "batch-deliver send --queue URL [OPTIONS] [INPUT]...")]
     Send(ToQueue),
     /// Puts records into a stream of Kinesis or Firehose, messages into a topic of SNS, or events on a bus of EventBridge
@@ -57,10 +57,10 @@ pub(crate) enum Command {
                                 [OPTIONS] [INPUT]..."
     )]
     Put(ToPut),
-    /// Writes the shards of inputs as JSON, for workers
+    /// Divides inputs into shards for workers, and prints them as JSON
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
     Plan(ToPlan),
-    /// Delivers shards that Step Functions hand out, until it is told to stop
+    /// Delivers shards from an activity of Step Functions until it is stopped
     #[cfg(feature = "distributed")]
     #[command(override_usage = "batch-deliver worker --activity ARN --table NAME [OPTIONS]")]
     Worker(Box<ToWork>),
@@ -91,19 +91,19 @@ pub(crate) struct ToQueue {
     pub(crate) common: Common,
 }
 
-/// What all commands take.
+/// The options that the delivering commands share.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/prefix, or -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Read one record of each input in turn, or file by file
+    /// Read one record of each input in turn, or one input after the other
     #[arg(long, value_enum, default_value_t = Order::Turns)]
     pub(crate) order: Order,
-    /// Read the I-th of N shares of the lines, from 0; /N and env take it from the environment of array jobs
+    /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Asked>,
-    /// Pass over so many bad lines
+    /// Skip up to this many bad lines
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
     /// Check and measure every line, and send nothing
@@ -121,11 +121,11 @@ pub(crate) struct Common {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
-    // As the content says.
+    // Detected from the content.
     Auto,
-    // One JSON object a line.
+    // One JSON object on each line.
     Json,
-    // One object of DynamoDB JSON a line.
+    // One object of DynamoDB JSON on each line.
     Dynamodb,
     // Rows below a header.
     Csv,
@@ -136,7 +136,7 @@ pub(crate) enum TableFormat {
 pub(crate) enum QueueFormat {
     // The line is the body.
     Text,
-    // The line is a JSON object that has the body.
+    // The line is a JSON object with the body.
     Json,
 }
 

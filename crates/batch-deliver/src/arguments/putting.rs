@@ -1,4 +1,4 @@
-//! What to put, and where to.
+//! The options of `put`.
 
 use clap::Args;
 
@@ -13,7 +13,7 @@ pub(crate) struct ToPut {
     pub(crate) destination: Destination,
     #[arg(long, help = FORMAT, value_enum, default_value_t = QueueFormat::Text)]
     pub(crate) format: QueueFormat,
-    /// The partition key of records that have none [default: a hash of each]
+    /// The partition key of records that have none [default: a hash of the data]
     #[arg(long, value_name = "KEY", requires = "stream")]
     pub(crate) partition_key: Option<String>,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub(crate) struct ToPut {
     pub(crate) common: Common,
 }
 
-/// One of the services.
+/// The destination: exactly one of these.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Destination {
@@ -40,7 +40,7 @@ pub(crate) struct Destination {
     pub(crate) bus: Option<String>,
 }
 
-/// What events have that do not bring it themselves.
+/// The parts of events that do not have them.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Events {
     /// The source of events that have none

@@ -1,4 +1,4 @@
-//! Which service to deliver to.
+//! The options of the service.
 
 use clap::Args;
 
@@ -16,7 +16,7 @@ pub(crate) struct Service {
     /// Another endpoint, such as that of an emulator
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) endpoint_url: Option<String>,
-    /// Simulate a service that takes so many a second
+    /// Simulate a service with this capacity per second
     #[arg(long, value_name = "RATE", value_parser = positive)]
     pub(crate) simulate: Option<f64>,
 }

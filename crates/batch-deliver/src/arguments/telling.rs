@@ -1,4 +1,4 @@
-//! What to tell.
+//! The options of the output.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ pub(crate) struct Telling {
     /// Write progress and report as JSON to the standard output
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,
-    /// Tell only what went wrong
+    /// Print only problems
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// How often without a bar [default: 10s, with --json 1s]
+    /// Interval without a bar [default: 10s, with --json 1s]
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) every: Option<Duration>,
 }

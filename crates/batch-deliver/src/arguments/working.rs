@@ -1,4 +1,4 @@
-//! How to deliver shards.
+//! The options of `worker`.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use clap::{Args, ValueEnum};
 use super::{Delivering, Items, Location, Service, Telling};
 
 const DEAD_LETTERS: &str =
-    "The folder, or s3://bucket/prefix/, for undelivered entries. Without it they fail their shard";
+    "Folder or s3://bucket/prefix/ for undelivered entries; without it, a shard that has any fails";
 
-const CHECKPOINTS: &str = "The folder, or s3://bucket/prefix/, that has how far each shard has come, so that it goes on there \
-                           when it is handed out again. Needs --dead-letters";
+const CHECKPOINTS: &str = "Folder or s3://bucket/prefix/ for the progress of each shard, which continues there when it is \
+                           handed out again; needs --dead-letters";
 
 #[derive(Debug, Args)]
 pub(crate) struct ToWork {
-    /// The activity that has the shards; a Lambda function has none
+    /// The activity to get shards from; not for Lambda functions
     #[arg(long, value_name = "ARN")]
     pub(crate) activity: Option<String>,
     /// The table, by its name or ARN
@@ -26,20 +26,20 @@ pub(crate) struct ToWork {
     /// Delete the items of the shards
     #[arg(long)]
     pub(crate) delete: bool,
-    /// json, dynamodb, csv, tsv, text [default: as their content says]
+    /// json, dynamodb, csv, tsv or text [default: detected; text for a queue]
     #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<ShardFormat>,
     #[command(flatten)]
     pub(crate) items: Items,
-    /// Pass over so many bad lines of a shard
+    /// Skip up to this many bad lines of a shard
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
-    /// `HeartbeatSeconds` of the state machine, which hears three in this time
+    /// `HeartbeatSeconds` of the state machine; a third of it is the interval
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = heartbeat)]
     pub(crate) heartbeat: Duration,
     #[arg(long, value_name = "DIR", help = DEAD_LETTERS)]
     pub(crate) dead_letters: Option<Location>,
-    // Without dead letters, what was given up would be taken for delivered.
+    // Without dead letters, an entry that was given up would count as delivered.
     #[arg(long, value_name = "DIR", help = CHECKPOINTS, requires = "dead_letters")]
     pub(crate) checkpoints: Option<Location>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) enum ShardFormat {
 fn heartbeat(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(time) if time >= Duration::from_secs(1) => Ok(time),
-        Ok(_) => Err("a heartbeat is at least 1s".to_owned()),
+        Ok(_) => Err("a heartbeat must be at least 1s".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

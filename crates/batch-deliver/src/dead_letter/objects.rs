@@ -77,7 +77,7 @@ impl LetterObjects {
             cause: letter.cause_line(),
             kept,
         };
-        let not_put = |_| io::Error::other("dead letters cannot be put");
+        let not_put = |_| io::Error::other("the dead letters cannot be written");
         // Without a receiver there was an error before.
         let _ = self.sender.send(waiting).await;
         is_kept.await.map_err(not_put)

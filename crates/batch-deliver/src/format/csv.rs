@@ -56,7 +56,7 @@ impl FromStr for Types {
                 "B" => CellType::B,
                 "BOOL" => CellType::Bool,
                 "JSON" => CellType::Json,
-                other => return Err(format!("a type is S, N, B, BOOL or JSON, but not {other}")),
+                other => return Err(format!("a type is S, N, B, BOOL or JSON, not {other}")),
             };
             Ok((name.to_owned(), kind))
         };
@@ -128,7 +128,7 @@ impl CsvItems {
         }
         if let Some(missing) = self.types.0.keys().find(|name| !names.contains(name)) {
             return Err(format!(
-                "--types names {missing}, and the header has {}",
+                "--types has {missing}, but the header has only {}",
                 names.join(", ")
             ));
         }
@@ -136,7 +136,7 @@ impl CsvItems {
         if let Some(missing) = keys.map(|key| &key.name).find(|name| !names.contains(name)) {
             let names = names.join(", ");
             return Err(format!(
-                "the header has no {missing}, which is in the key of the table, but {names}"
+                "the header has no {missing}, which is part of the table's key, but only {names}"
             ));
         }
         let typed = names.into_iter().map(|name| {
@@ -178,7 +178,7 @@ impl CsvItems {
 }
 
 /// What is wrong with a row that goes on to the end.
-const UNCLOSED: &str = "a quote opens in this row and is never closed, so that the rest of the input would be one cell";
+const UNCLOSED: &str = "a quote opens in this row and is never closed, so the rest of the input would be one cell: close it";
 
 /// Whether this is the row behind the last one.
 fn is_last(row: &ByteRecord) -> bool {
@@ -228,7 +228,7 @@ impl Rows {
         if self.row.len() != self.columns.len() {
             let (cells, columns) = (self.row.len(), self.columns.len());
             return Err(Flaw::new(format!(
-                "the row has {cells} cells, and the header has {columns}"
+                "the row has {cells} cells, but the header has {columns}"
             )));
         }
         let mut item = Item::with_capacity(self.columns.len());
@@ -351,9 +351,9 @@ mod tests {
             .collect();
         let expected = [
             (2, ""),
-            (4, "the row has 2 cells, and the header has 3"),
+            (4, "the row has 2 cells, but the header has 3"),
             (5, "year: this is not a number"),
-            (6, "there is no title, which is in the key of the table"),
+            (6, "there is no title, which is part of the table's key"),
         ];
         assert_eq!(told, expected.map(|(line, words)| (line, words.to_owned())));
     }
@@ -388,8 +388,8 @@ mod tests {
     fn a_header_that_cannot_be_right_is_refused() {
         let refusal = |types: &str, text: &str| read(types, text).unwrap_err().to_string();
         assert!(refusal("", "a,b,a\n").contains("a name twice"));
-        assert_eq!(refusal("c:N", "a,b\n"), "--types names c, and the header has a, b");
-        let keyless = "the header has no title, which is in the key of the table, but year, name";
+        assert_eq!(refusal("c:N", "a,b\n"), "--types has c, but the header has only a, b");
+        let keyless = "the header has no title, which is part of the table's key, but only year, name";
         assert_eq!(refusal("", "year,name\n"), keyless);
         assert!("a".parse::<Types>().is_err() && "a:X".parse::<Types>().is_err());
     }

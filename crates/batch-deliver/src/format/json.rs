@@ -57,12 +57,12 @@ fn object(json: &mut Jiter<'_>) -> Result<Item, Trouble> {
     let what = match peek {
         Peek::Object => None,
         Peek::Array => {
-            Some("this is a JSON array, and one object a line is needed: `jq -c '.[]' FILE` makes lines of it")
+            Some("this is a JSON array, but each line must be an object: `jq -c '.[]' FILE` makes lines of it")
         }
-        Peek::String => Some("this is a JSON string, and one object a line is needed"),
-        Peek::Null | Peek::True | Peek::False => Some("this is a single JSON word, and one object a line is needed"),
-        peek if peek.is_num() => Some("this is a number, and one JSON object a line is needed"),
-        _ => Some("this is not JSON, and one JSON object a line is needed"),
+        Peek::String => Some("this is a JSON string, but each line must be an object"),
+        Peek::Null | Peek::True | Peek::False => Some("this is a single JSON word, but each line must be an object"),
+        peek if peek.is_num() => Some("this is a number, but each line must be a JSON object"),
+        _ => Some("this is not JSON, but each line must be a JSON object"),
     };
     if let Some(what) = what {
         let byte = json.current_index();
@@ -113,7 +113,7 @@ fn map(json: &mut Jiter<'_>, level: usize) -> Result<Item, Trouble> {
         match attributes.entry(name) {
             Entry::Vacant(vacant) => _ = vacant.insert(value),
             Entry::Occupied(_) => {
-                let flaw = Flaw::new("an attribute of this name is there already");
+                let flaw = Flaw::new("the object has two attributes with this name");
                 return Err(Trouble { flaw, byte });
             }
         }
@@ -129,7 +129,7 @@ impl From<JiterError> for Trouble {
             JiterErrorType::JsonError(
                 EofWhileParsingList | EofWhileParsingObject | EofWhileParsingString | EofWhileParsingValue,
             ) => Flaw::new(
-                "the object does not end on its line, and one object a line is needed: `jq -c . FILE` makes lines of it",
+                "the object does not end on its line, but each line must be an object: `jq -c . FILE` makes lines of it",
             ),
             other => Flaw::new(format!("this is not JSON: {other}")),
         };
@@ -227,13 +227,13 @@ mod tests {
         assert_eq!(refusal(r#"{"é":oops}"#), "column 6: this is not JSON: expected value");
         assert_eq!(
             refusal(r#"{"a":1,"a":2}"#),
-            "column 12: an attribute of this name is there already"
+            "column 12: the object has two attributes with this name"
         );
         assert!(refusal("[1]").contains("`jq -c '.[]' FILE`"));
         assert!(refusal(r#"{"a":"#).contains("`jq -c . FILE`"));
         assert_eq!(
             refusal("42"),
-            "column 1: this is a number, and one JSON object a line is needed"
+            "column 1: this is a number, but each line must be a JSON object"
         );
         assert!(refusal(r#"{"a":1} {"b":2}"#).contains("trailing characters"));
         let nested = format!("{{\"a\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));

@@ -1,4 +1,4 @@
-//! Messages of a queue, one a line.
+//! Messages of a queue, one on each line.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -38,7 +38,7 @@ impl Parse<SendMessageBatchRequestEntry> for Text {
     }
 }
 
-/// The line has the body, and what goes with it.
+/// The line is a JSON object with the body and its other parts.
 struct JsonMessage;
 
 #[derive(Deserialize)]
@@ -82,10 +82,10 @@ fn attribute(Attribute { kind, value }: Attribute) -> Result<MessageAttributeVal
     .build()
 }
 
-const DATA: &str = "a message is a JSON object with `body` and maybe `attributes`, `group_id`, `dedup_id` and `delay` (seconds): \
-                    for a message a line of any text, use --format text";
+const DATA: &str = "a message is a JSON object with `body` and optionally `attributes`, `group_id`, `dedup_id` and `delay` (seconds): \
+                    if each line is the text of a message, use --format text";
 
-const SYNTAX: &str = "this is not JSON: for a message a line of any text, use --format text";
+const SYNTAX: &str = "this is not JSON: if each line is the text of a message, use --format text";
 
 #[cfg(test)]
 mod tests {

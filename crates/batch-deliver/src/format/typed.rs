@@ -94,8 +94,8 @@ fn typed(value: AttributeValue) -> Result<AttributeValue, Flaw> {
         }
         (kind, _) => {
             return Err(Flaw::new(match TYPES.iter().find(|known| **known == kind) {
-                Some(kind) => format!("a value of the type {kind} is not written as DynamoDB JSON has it"),
-                None => format!("a value has no type of DynamoDB, which are {}", TYPES.join(", ")),
+                Some(kind) => format!("a value of the type {kind} is not written as in DynamoDB JSON"),
+                None => format!("a value has no type of DynamoDB; the types are {}", TYPES.join(", ")),
             }));
         }
     })
@@ -105,7 +105,7 @@ fn texts(values: Vec<AttributeValue>) -> Result<Vec<String>, Flaw> {
     let texts = values.into_iter().map(|value| match value {
         AttributeValue::S(text) => Ok(text),
         _ => Err(Flaw::new(
-            "the members of a set are strings in DynamoDB JSON, numbers and binary ones too",
+            "the members of a set are strings in DynamoDB JSON, also numbers and binary values",
         )),
     });
     texts.collect()

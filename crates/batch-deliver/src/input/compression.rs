@@ -31,7 +31,7 @@ pub(crate) fn unpacked(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Re
     input.by_ref().take(MAGIC as u64).read_to_end(&mut first)?;
     if let Some((_, program)) = UNREAD.iter().find(|(magic, _)| first.starts_with(magic)) {
         let advice =
-            format!("of compressed files gzip and zstd are read: unpack it with `{program}` and pipe it in as `-`");
+            format!("only gzip and zstd are unpacked: unpack it with `{program}` and pipe it in as `-`");
         return Err(io::Error::new(io::ErrorKind::Unsupported, advice));
     }
     let is = |magic: &[u8]| first.starts_with(magic);

@@ -40,7 +40,7 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> 
         check(&read(SUMMARY)?).map_err(|words| format!("{} {words}", folder.display()))?;
     }
     let names =
-        names(&read(FILES)?).ok_or_else(|| format!("{} is no list of data files", folder.join(FILES).display()))?;
+        names(&read(FILES)?).ok_or_else(|| format!("{} is not a list of data files: copy the whole folder of the export again", folder.join(FILES).display()))?;
     let files = names.iter().map(|name| {
         let path = folder.join(DATA).join(name);
         let missing = || format!("{} is missing: copy the whole folder of the export", path.display());
@@ -54,9 +54,9 @@ pub(super) fn check(summary: &str) -> Result<(), String> {
     let Summary {
         output_format,
         export_type,
-    } = serde_json::from_str(summary).map_err(|_| format!("has a {SUMMARY} that cannot be read"))?;
+    } = serde_json::from_str(summary).map_err(|_| format!("has a {SUMMARY} that cannot be read: copy the whole folder of the export again"))?;
     if export_type.as_deref() == Some("INCREMENTAL_EXPORT") {
-        return Err("is an incremental export, whose lines are changes: only full exports are read".to_owned());
+        return Err("is an incremental export, whose lines are changes, and only full exports are read: make a full export".to_owned());
     }
     match output_format.as_deref() {
         None | Some("DYNAMODB_JSON") => Ok(()),

@@ -56,7 +56,7 @@ impl<R: Read> Lines<R> {
             self.number += 1;
             if to - from > self.longest {
                 let text = Err(Flaw::new(format!(
-                    "the line has more than {} MiB: one entry a line is needed",
+                    "the line has more than {} MiB: write one entry on each line",
                     self.longest >> 20
                 )));
                 self.skip_line()?;

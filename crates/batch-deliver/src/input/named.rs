@@ -74,7 +74,7 @@ impl Input {
     #[cfg(not(feature = "s3"))]
     #[expect(clippy::unused_async, reason = "with the feature it waits")]
     async fn objects(name: &str, _: &Service) -> Result<Vec<Self>, Failure> {
-        let words = format!("{SCHEME}{name} cannot be read: this program was built without its feature s3");
+        let words = format!("{SCHEME}{name} cannot be read: this program was built without S3: install it with --features s3");
         Err(Failure::WrongUse(words))
     }
 
@@ -103,7 +103,7 @@ impl Input {
 
     /// The files that match, by their names.
     fn matching(pattern: &str) -> Result<Vec<Self>, String> {
-        let paths = glob::glob(pattern).map_err(|error| format!("{pattern} is no pattern: {error}"))?;
+        let paths = glob::glob(pattern).map_err(|error| format!("{pattern} is not a valid pattern: {error}"))?;
         let mut files = Vec::new();
         for path in paths {
             let path = path.map_err(|error| format!("{pattern} cannot be searched: {error}"))?;
@@ -122,7 +122,7 @@ impl Input {
         let metadata = fs::metadata(path).map_err(|error| format!("{name} cannot be read: {error}"))?;
         if metadata.is_dir() {
             return Err(format!(
-                "{name} is a folder, and no export, which has {}: name the files in it, as in '{name}/*.jsonl'",
+                "{name} is a folder, but not an export with {}: name the files in it, such as '{name}/*.jsonl'",
                 export::FILES
             ));
         }

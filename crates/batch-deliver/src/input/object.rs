@@ -82,7 +82,7 @@ impl Bucket<'_> {
         }
         if fixed != key {
             let pattern =
-                Pattern::new(key).map_err(|error| Failure::WrongUse(format!("{key} is no pattern: {error}")))?;
+                Pattern::new(key).map_err(|error| Failure::WrongUse(format!("{key} is not a valid pattern: {error}")))?;
             return Ok(listed
                 .into_iter()
                 .filter(|object| pattern.matches_with(&object.key, IN_A_FOLDER))
@@ -195,7 +195,7 @@ impl Object {
             delay *= 2;
         }
         let answer = self.body(from, bytes).await;
-        answer.unwrap_or_else(|BrokenOff| Err("its body breaks off again and again".to_owned()))
+        answer.unwrap_or_else(|BrokenOff| Err("its body was cut off in every attempt".to_owned()))
     }
 
     /// One request for a part. The answer may be an error in words.

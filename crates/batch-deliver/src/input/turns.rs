@@ -40,7 +40,7 @@ pub(crate) struct Unreadable {
 fn behind(line: u64) -> String {
     match line {
         0 => String::new(),
-        line => format!(" behind line {line}"),
+        line => format!(" after line {line}"),
     }
 }
 

@@ -36,7 +36,7 @@ impl Found {
             .ok_or_else(|| Failure::WrongUse(format!("{name} is no journal of this program: name another one")))?;
         if let Some(difference) = identity.difference(&before) {
             return Err(Failure::WrongUse(format!(
-                "{name} is the journal of another load: {difference}. To begin anew, remove {name}"
+                "{name} is the journal of another load: {difference}. To start over, remove {name}"
             )));
         }
         let doubtful = if has_ended { 0 } else { before.unsure };

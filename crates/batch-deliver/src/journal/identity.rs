@@ -65,7 +65,7 @@ impl Identity {
     pub(super) fn difference(&self, old: &Self) -> Option<String> {
         if (self.batch_deliver, &self.program) != (old.batch_deliver, &old.program) {
             return Some(format!(
-                "it was begun by another version of the program, and this one is {}: go on with the version that began it",
+                "it was started by another version of the program; this is version {}: continue with the version that started it",
                 self.program
             ));
         }
@@ -73,7 +73,7 @@ impl Identity {
             let changed = self.inputs.iter().find(|input| !old.inputs.contains(input));
             return Some(match changed {
                 Some(input) => format!("{} has changed, or was not among the inputs", input.place),
-                None => "the inputs are others, or in another order".to_owned(),
+                None => "the inputs or their order have changed".to_owned(),
             });
         }
         let mut names = self.settings.keys().chain(old.settings.keys());
@@ -83,7 +83,7 @@ impl Identity {
             let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
             (new != before && !is_unknown).then(|| {
                 let (new, before) = (word(new), word(before));
-                format!("the {name} was {before}, and is {new}: to go on, give it as before")
+                format!("the {name} was {before}, and is {new}: to continue, give it as before")
             })
         })
     }

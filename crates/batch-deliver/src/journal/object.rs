@@ -129,7 +129,7 @@ impl JournalObject {
         self.put_once(has_ended).map_err(|error| match error {
             NotPut::Taken => io::Error::new(
                 io::ErrorKind::ResourceBusy,
-                "it was removed, or another run goes on with it",
+                "it was removed, or another run continues it",
             ),
             NotPut::Failed(words) => io::Error::other(words),
         })
@@ -228,7 +228,7 @@ impl Object {
                 _ => return Err(NotPut::Taken),
             }
         }
-        Err(NotPut::Failed("other puts are in its way again and again".to_owned()))
+        Err(NotPut::Failed("it conflicted with other puts in every attempt".to_owned()))
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<Dynamo
         (None, false) if !arguments.common.dry_run => Writes::puts(None),
         (None, _) => {
             let words =
-                "the key of the table may not be asked (dynamodb:DescribeTable): give it as --key year:N,title:S";
+                "dynamodb:DescribeTable is not permitted: give the key of the table as --key year:N,title:S";
             return Err(Failure::WrongUse(words.to_owned()));
         }
         (Some(key), false) => Writes::puts(Some(key.clone())),

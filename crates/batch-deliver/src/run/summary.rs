@@ -1,4 +1,4 @@
-//! What a delivery came to.
+//! The result of a delivery.
 
 use std::io;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -16,10 +16,10 @@ use crate::input::STANDARD_INPUT;
 use crate::settling::Settling;
 use crate::stream::{BadLines, Ended};
 
-/// Runs of lines that are told of all that were not delivered.
+/// The most ranges of undelivered lines that are printed.
 const RUNS_TOLD: usize = 20;
 
-/// Inputs of which it is told how far they were read.
+/// The most inputs whose last line is printed.
 const PLACES_TOLD: usize = 10;
 
 /// How the program ends.
@@ -46,7 +46,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Tells all of it.
+    /// Prints the summary.
     pub(super) fn tell(&self, console: &Console) -> Result<Outcome, Failure> {
         console.tell(&self.figures());
         if let Some(simulated) = &self.simulated {
@@ -121,7 +121,7 @@ impl Summary {
         std::iter::once(first).chain(counts).chain(throttled).collect()
     }
 
-    /// Why entries were not delivered, each cause with its first entry.
+    /// The causes of undelivered entries, each with its first entry.
     pub(crate) fn undelivered(&self) -> Vec<String> {
         let handed_back = self.handed_back();
         let (reasons, others) = handed_back.reasons();
@@ -156,32 +156,32 @@ impl Summary {
         }
         if let Some(error) = error {
             words.push(format!(
-                "{place} cannot be written any more, so that the delivery was stopped: {error}"
+                "{place} can no longer be written, so the delivery was stopped: {error}"
             ));
         }
         words
     }
 
-    /// What is left, and what to do.
+    /// What is left undone, and how to continue.
     fn how_to_go_on(&self) -> Vec<String> {
         let mut words = Vec::new();
         if let Some(journal) = &self.resumes {
             match &self.journal_error {
-                None => words.push("to go on, run the same command again".to_owned()),
+                None => words.push("to continue, run the same command again".to_owned()),
                 Some(error) => words.push(format!(
-                    "{journal} cannot be written any more, so that the delivery was stopped: {error}. To go on, mend that and \
-                     run the same command again: what it does not have may be sent twice"
+                    "{journal} can no longer be written, so the delivery was stopped: {error}. To continue, fix that and \
+                     run the same command again: entries that it does not have may be sent twice"
                 )),
             }
         }
-        // Where dead letters were wanted and could not be written, each of them counts.
+        // If the dead letters could not be written, this is the only place where the lines are named.
         let most = if self.settling.dead_letter.is_some() {
             usize::MAX
         } else {
             RUNS_TOLD
         };
         if let Some(lines) = self.handed_back().lines(&self.settling.names, most) {
-            words.push(format!("not delivered, and in no other file than the input: {lines}"));
+            words.push(format!("not delivered, and only in the input: {lines}"));
         }
         if !self.report.finished && self.resumes.is_none() {
             words.push(self.where_the_reading_has_ended());
@@ -203,7 +203,7 @@ impl Summary {
         let advice = if names.iter().any(|name| name == STANDARD_INPUT) {
             ""
         } else {
-            "; with --resume STATE a load goes on where it was"
+            "; with --resume STATE a load continues where it stopped"
         };
         match told.len() {
             0 => format!("nothing was read{advice}"),

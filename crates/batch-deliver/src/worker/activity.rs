@@ -94,10 +94,10 @@ impl Activity {
                     }
                 }
                 Err(error) => {
-                    let words = format!("shards cannot be asked for: {}", words(&error));
+                    let words = format!("the activity cannot be polled for shards: {}", words(&error));
                     if error.code().is_some_and(|code| LASTING.contains(&code)) {
                         return Err(Failure::WrongUse(format!(
-                            "{words}: see --activity, --region and --profile"
+                            "{words}: check --activity, --region and --profile"
                         )));
                     }
                     self.console.warn(&words);
@@ -158,7 +158,7 @@ impl Activity {
             }
         };
         if let Some(words) = &failed {
-            self.console.warn(&format!("the answer of a shard has failed: {words}"));
+            self.console.warn(&format!("the answer for a shard could not be sent: {words}"));
         }
         failed.is_none()
     }

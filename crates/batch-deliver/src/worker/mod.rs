@@ -54,7 +54,7 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         let format = match format {
             None | Some(ShardFormat::Text) => QueueFormat::Text,
             Some(ShardFormat::Json) => QueueFormat::Json,
-            Some(_) => return Err(unfit("of messages is text or json")),
+            Some(_) => return Err(unfit("must be text or json for messages")),
         };
         let arguments = ToQueue { queue, format, common };
         let job = send::job(&arguments).await?;
@@ -67,7 +67,7 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         Some(ShardFormat::Dynamodb) => TableFormat::Dynamodb,
         Some(ShardFormat::Csv) => TableFormat::Csv,
         Some(ShardFormat::Tsv) => TableFormat::Tsv,
-        Some(ShardFormat::Text) => return Err(unfit("of items is json, dynamodb, csv or tsv")),
+        Some(ShardFormat::Text) => return Err(unfit("must be json, dynamodb, csv or tsv for items")),
     };
     let deletes = arguments.delete;
     let arguments = ToTable {
@@ -105,7 +105,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         ] {
             if let Some(Location::File(folder)) = place {
                 fs::create_dir_all(folder).map_err(|error| {
-                    Failure::WrongUse(format!("{option} {} cannot be made: {error}", folder.display()))
+                    Failure::WrongUse(format!("{option} {} cannot be created: {error}", folder.display()))
                 })?;
             }
         }
@@ -124,7 +124,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
             if std::env::var_os(lambda::API).is_some() {
                 return lambda::serve(self).await;
             }
-            let words = "a worker needs the activity that has its shards: --activity ARN";
+            let words = "a worker needs the activity to get shards from: give --activity ARN";
             return Err(Failure::WrongUse(words.to_owned()));
         };
         let console = &self.job.console;
@@ -163,7 +163,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
             }
             Err(error) => Err(Answer::failed(
                 "NoShard",
-                format!("{error}: a shard has input, begin and end, as of `plan`"),
+                format!("{error}: a shard needs input, begin and end, as written by `batch-deliver plan`"),
             )),
         };
         let answer = delivered.unwrap_or_else(|answer| answer);
@@ -245,7 +245,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         if shard.part.end > bytes || shard.part.begin > shard.part.end {
             let end = shard.part.end;
             return Err(unreadable(format!(
-                "{name} has {bytes} bytes, and the shard ends at {end}: make a new plan"
+                "{name} has {bytes} bytes, but the shard ends at {end}: make a new plan"
             )));
         }
         match block_in_place(|| self.job.can_be_cut(&input)) {

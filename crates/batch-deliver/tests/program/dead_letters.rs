@@ -86,7 +86,7 @@ fn a_full_disk_stops_the_load_and_names_what_it_has_not_kept() {
         .load("--dead-letter dead a.jsonl")
         .expect(
             1,
-            "dead cannot be written any more, so that the delivery was stopped: No space left on device",
+            "dead can no longer be written, so the delivery was stopped: No space left on device",
         )
-        .expect(1, "and in no other file than the input: a.jsonl: ");
+        .expect(1, "and only in the input: a.jsonl: ");
 }

@@ -34,7 +34,7 @@ fn nothing_behind_a_bad_line_is_sent_and_what_stands_before_it_is_delivered() {
         .load("a.jsonl")
         .expect(1, "a.jsonl:4: column 7: this is not JSON: expected value")
         .expect(1, "3 delivered")
-        .expect(1, "--keep-going 1 passes it over");
+        .expect(1, "--keep-going 1 skips it");
     folder
         .load("--keep-going 1 a.jsonl")
         .expect(1, "8 delivered")
@@ -48,7 +48,7 @@ fn a_line_without_the_key_of_the_table_is_a_bad_line() {
     let run = folder.load("a.jsonl");
     run.expect(
         1,
-        "a.jsonl:2: id is a string, and in the key of the table it is a number",
+        "a.jsonl:2: id is a string, but in the table's key it is a number",
     );
     assert!(!run.stderr.contains("secret"), "{}", run.stderr);
 }
@@ -77,7 +77,7 @@ fn messages_are_lines_of_text_or_of_json() {
         .run("send --simulate 1000000 --queue orders --format json a.txt")
         .expect(
             1,
-            "a.txt:1: column 1: this is not JSON: for a message a line of any text, use --format text",
+            "a.txt:1: column 1: this is not JSON: if each line is the text of a message, use --format text",
         );
 }
 
@@ -125,7 +125,7 @@ fn a_dry_run_checks_every_line_and_needs_no_account() {
     let dry = "load --table t --key id:N --dry-run --json";
     let run = folder.run(&format!("{dry} a.jsonl"));
     run.expect(1, "a.jsonl:11: column 1: this is not JSON")
-        .expect(1, "a.jsonl:12: there is no id, which is in the key of the table")
+        .expect(1, "a.jsonl:12: there is no id, which is part of the table's key")
         .expect(1, "a.jsonl:13: the item has 409609 bytes, the limit is 409600")
         .expect(1, "11 good lines: ")
         .expect(1, "3 bad lines");

@@ -98,7 +98,7 @@ fn entries_that_cannot_be_put_as_dead_letters_are_named() {
     bucket.put("in", with_a_large_one().0);
     load(&folder, &bucket, "--dead-letter s3://other/dead s3://b/in")
         .expect(1, "AccessDenied: not yours")
-        .expect(1, "not delivered, and in no other file than the input: s3://b/in: 3");
+        .expect(1, "not delivered, and only in the input: s3://b/in: 3");
 }
 
 /// A run that keeps its journal in the bucket, with calls that have no answer until it is told.
@@ -135,7 +135,7 @@ fn a_journal_in_a_bucket_tells_the_next_run_what_is_settled() {
     let load = || run(resumed(&folder, &bucket, &served));
     load()
         .expect(1, "100 delivered")
-        .expect(1, "to go on, run the same command again");
+        .expect(1, "to continue, run the same command again");
     let again = load();
     again
         .expect(1, "100 lines are settled by earlier runs")
@@ -196,7 +196,7 @@ fn a_journal_in_a_bucket_is_of_one_run_at_a_time() {
     bucket.put("state", "of another run");
     let output = child.wait_with_output().unwrap();
     Run::from(output)
-        .expect(1, "it was removed, or another run goes on with it")
+        .expect(1, "it was removed, or another run continues it")
         .expect(1, "the delivery was cancelled");
     assert_eq!(bucket.objects("state")[0].1, "of another run");
 }

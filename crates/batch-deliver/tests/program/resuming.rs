@@ -115,7 +115,7 @@ fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
     interrupt(&child);
     let run = Run::from(child.wait_with_output().unwrap());
     run.expect(130, "stopping: waiting for the calls in flight")
-        .expect(130, "to go on, run the same command again");
+        .expect(130, "to continue, run the same command again");
     // The next run sends them: they are no dead letters.
     assert!(!folder.path("dead").exists());
     let run = Run::from(start(&folder, &load).wait_with_output().unwrap());

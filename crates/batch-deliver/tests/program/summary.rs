@@ -27,11 +27,11 @@ fn wrong_use_is_told_with_what_to_do() {
         ),
         (
             "load --table t --simulate 0 --key id:N a.jsonl",
-            "a number above 0 is needed",
+            "give a number above 0",
         ),
         (
             "load --table t --simulate 10 --key id:N --strategy linear --max-rate 5 a.jsonl",
-            "leave --strategy out",
+            "leave out --strategy",
         ),
         (
             "load --table t --simulate 10 --key id:N --deadline soon a.jsonl",

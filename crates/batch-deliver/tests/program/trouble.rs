@@ -67,7 +67,7 @@ fn a_table_that_is_deleted_stops_the_load_which_goes_on_when_there_is_one_again(
     end(child)
         .expect(1, "the delivery stopped: ")
         .expect(1, "ResourceNotFoundException")
-        .expect(1, "to go on, run the same command again");
+        .expect(1, "to continue, run the same command again");
     served.table.set_faults(Faults::none());
     let rest = end(start(&folder, &served, 100));
     rest.expect(0, "lines are settled by earlier runs");

@@ -11,11 +11,11 @@ use crate::flaw::Flaw;
 use crate::format::Parse;
 use crate::format::attribute::{text, unreadable, utf8};
 
-/// Events, each a line that is the detail, or a JSON object that has it.
+/// Events: each line is the detail, or a JSON object that contains it.
 #[derive(Debug, Clone)]
 pub(crate) struct EventLines {
     pub(crate) is_json: bool,
-    /// What events have that do not bring it themselves.
+    /// The parts of events that do not have them.
     pub(crate) otherwise: Events,
 }
 
@@ -31,8 +31,8 @@ struct Fields<'a> {
     time: Option<String>,
 }
 
-const DATA: &str = "an event is a JSON object with `detail` and maybe `detail_type`, `source`, `resources` and `time`: for a detail a \
-                    line, use --format text";
+const DATA: &str = "an event is a JSON object with `detail` and optionally `detail_type`, `source`, `resources` and `time`: if each \
+                    line is a detail, use --format text";
 
 const SYNTAX: &str = "this is not JSON: an event has a JSON object as its detail";
 
@@ -47,7 +47,7 @@ impl Parse<PutEventsRequestEntry> for EventLines {
         let read = serde_json::from_slice(line);
         let fields: Fields<'_> = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
         let time = fields.time.map(|time| {
-            let words = "`time` is no time such as 2026-11-24T12:00:00Z";
+            let words = "`time` must be a time such as 2026-11-24T12:00:00Z";
             DateTime::from_str(&time, DateTimeFormat::DateTimeWithOffset).map_err(|_| Flaw::new(words))
         });
         let event = event
@@ -60,13 +60,13 @@ impl Parse<PutEventsRequestEntry> for EventLines {
     }
 }
 
-/// EventBridge takes nothing but a JSON object.
+/// EventBridge accepts only a JSON object as the detail.
 fn checked(detail: String) -> Result<String, Flaw> {
     let is_object = detail.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(&detail).is_ok();
     if is_object {
         Ok(detail)
     } else {
-        Err(Flaw::new("the detail of an event is a JSON object, and this is none"))
+        Err(Flaw::new("the detail of an event is a JSON object, but this is not one"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is put, one entry a line: records, notifications and events.
+//! Records, notifications and events, one on each line.
 
 pub(crate) mod events;
 pub(crate) mod notifications;
@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 use super::{Format, OnePerLine, Parse, Source};
 
-/// Lines of which a parser makes an entry each.
+/// A parser that makes an entry from each line.
 pub(crate) struct EachLine<P> {
     pub(crate) parse: P,
     pub(crate) keeps_text: bool,

@@ -13,7 +13,7 @@ use crate::flaw::Flaw;
 use crate::format::Parse;
 use crate::format::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
 
-/// Messages, each a line of text or a JSON object.
+/// Messages: each line is the text, or a JSON object that contains it.
 #[derive(Debug, Clone)]
 pub(crate) struct Notifications {
     pub(crate) is_json: bool,
@@ -31,10 +31,10 @@ struct Fields<'a> {
     dedup_id: Option<String>,
 }
 
-const DATA: &str = "a message is a JSON object with `message` and maybe `subject`, `attributes`, `group_id` and `dedup_id`: for a \
-                    message a line of any text, use --format text";
+const DATA: &str = "a message is a JSON object with `message` and optionally `subject`, `attributes`, `group_id` and `dedup_id`: if \
+                    each line is the text of a message, use --format text";
 
-const SYNTAX: &str = "this is not JSON: for a message a line of any text, use --format text";
+const SYNTAX: &str = "this is not JSON: if each line is the text of a message, use --format text";
 
 impl Parse<PublishBatchRequestEntry> for Notifications {
     fn parse(&mut self, line: &[u8]) -> Result<PublishBatchRequestEntry, Flaw> {

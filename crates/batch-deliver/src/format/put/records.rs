@@ -13,16 +13,17 @@ use crate::flaw::Flaw;
 use crate::format::Parse;
 use crate::format::attribute::{text, unreadable};
 
-/// Records for a data stream, each a line or a JSON object.
+/// Records for a data stream: each line is the data, or a JSON object that contains it.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamRecords {
     pub(crate) is_json: bool,
-    /// The partition key of records that have none. Without it, it is a hash of the data: a record that is sent by another run goes
-    /// to the same shard.
+    /// The partition key of records that have none. `None`: a hash of the data, so that a record goes to the same shard when it
+    /// is sent by another run.
     pub(crate) partition_key: Option<String>,
 }
 
-/// Records for a delivery stream, each a line or a JSON object. Each has a line feed at its end, since Firehose joins them.
+/// Records for a delivery stream: each line is the data, or a JSON object that contains it. Each record ends in a line feed,
+/// because Firehose joins records.
 #[derive(Debug, Clone)]
 pub(crate) struct DeliveryRecords {
     pub(crate) is_json: bool,
@@ -43,13 +44,13 @@ struct DeliveryFields<'a> {
     data: &'a RawValue,
 }
 
-const SYNTAX: &str = "this is not JSON: for a record a line of anything, use --format text";
+const SYNTAX: &str = "this is not JSON: if each line is the data of a record, use --format text";
 
 impl Parse<PutRecordsRequestEntry> for StreamRecords {
     fn parse(&mut self, line: &[u8]) -> Result<PutRecordsRequestEntry, Flaw> {
         let (data, key) = if self.is_json {
-            let data = "a record is a JSON object with `data` and maybe `partition_key`: for a record a line of anything, use \
-                        --format text";
+            let data = "a record is a JSON object with `data` and optionally `partition_key`: if each line is the data of a \
+                        record, use --format text";
             let read = serde_json::from_slice(line);
             let fields: StreamFields<'_> = read.map_err(|error| unreadable(&error, line, data, SYNTAX))?;
             (Cow::Owned(text(fields.data)?.into_bytes()), fields.partition_key)
@@ -69,7 +70,7 @@ impl Parse<PutRecordsRequestEntry> for StreamRecords {
 impl Parse<Record> for DeliveryRecords {
     fn parse(&mut self, line: &[u8]) -> Result<Record, Flaw> {
         let mut bytes = if self.is_json {
-            let data = "a record is a JSON object with `data`: for a record a line of anything, use --format text";
+            let data = "a record is a JSON object with `data`: if each line is the data of a record, use --format text";
             let read = serde_json::from_slice(line);
             let fields: DeliveryFields<'_> = read.map_err(|error| unreadable(&error, line, data, SYNTAX))?;
             text(fields.data)?.into_bytes()
