@@ -1,13 +1,13 @@
-//! Why the program ends without having done all.
+//! Errors that end the program.
 
 use std::fmt;
 
-/// Why nothing was begun, and what to do.
+/// Why the program ends without a delivery, and what to do.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It was asked for something that cannot be done: exit code 2.
+    /// The arguments ask for something that cannot be done: exit code 2.
     WrongUse(String),
-    /// Something else is not as it should be: exit code 1.
+    /// Something else failed: exit code 1.
     Failed(String),
 }
 

@@ -19,7 +19,7 @@ impl Flaw {
         }
     }
 
-    /// At the character that begins at this byte.
+    /// Sets the place: the character that begins at this byte.
     pub(crate) fn at(mut self, line: &[u8], byte: usize) -> Self {
         let before = &line[..byte.min(line.len())];
         self.column = Some(String::from_utf8_lossy(before).chars().count() as u64 + 1);

@@ -1,4 +1,4 @@
-//! What is read from files, given any bytes: the functions that `fuzz/` runs, and the tests below.
+//! Feeds arbitrary bytes to everything that is read from files. `fuzz/` and the tests below call these functions.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::journal::settled_in;
 use crate::key::Key;
 use crate::write::Writes;
 
-/// What an input comes to: each record with its line, and why the input could not be read further.
+/// The records of an input with their lines, and why the input could not be read further.
 type Records<E> = (Vec<(u64, Option<Result<E, Flaw>>)>, Option<String>);
 
-/// The first byte chooses what the input is, and the second how it arrives.
+/// Reads an input. The first byte selects its format, and the second how it arrives.
 pub fn inputs(data: &[u8]) {
     let [kind, pieces, input @ ..] = data else { return };
     let messages = |is_json| Messages {
@@ -74,7 +74,7 @@ fn table(kind: u8, types: &str) -> TableItems {
     }
 }
 
-/// An input is read to its end, and what it has does not depend on the pieces in which it arrives.
+/// Checks that an input is read to its end, and that its records do not depend on the pieces in which it arrives.
 fn agree<E: PartialEq + std::fmt::Debug>(format: &impl Format<E>, input: &[u8], pieces: u8) {
     let whole = read(format, Cursor::new(input.to_vec()));
     let in_pieces = read(
@@ -91,7 +91,7 @@ fn agree<E: PartialEq + std::fmt::Debug>(format: &impl Format<E>, input: &[u8], 
         numbers.iter().all(|line| (1..=lines).contains(line)),
         "{numbers:?} of {lines}"
     );
-    // A carriage return alone ends a row, and no line.
+    // A carriage return alone ends a row, but not a line.
     assert!(numbers.is_sorted(), "{numbers:?}");
 }
 
@@ -113,7 +113,7 @@ fn read<E>(format: &impl Format<E>, input: impl Read + Send + 'static) -> Record
     }
 }
 
-/// An input that gives a few bytes at a time, as a pipe may.
+/// An input that returns a few bytes at a time, as a pipe may.
 struct Pieces {
     input: Cursor<Vec<u8>>,
     bytes: usize,
@@ -126,14 +126,14 @@ impl Read for Pieces {
     }
 }
 
-/// What a journal says of the records that are settled is a set of numbers.
+/// Reads a journal, whose settled records are a set of numbers.
 pub fn journals(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Some(settled) = settled_in(text) else { return };
     let runs: Vec<_> = settled.runs().collect();
     assert!(runs.iter().all(|(first, last)| first <= last), "{runs:?}");
     assert!(runs.is_sorted_by(|(_, last), (first, _)| last < first), "{runs:?}");
-    // What was delivered before is told from it.
+    // The count of lines that were delivered before depends on it.
     let _ = settled.len();
 }
 
@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes of which most mean something to a reader of rows or of JSON.
+    /// Bytes of which most have a meaning in CSV or JSON.
     fn any_input() -> impl Strategy<Value = Vec<u8>> {
         let meaning = prop::sample::select(
             b"\"\",,\t;\n\r{}[]:\\ \x01\xEF\xBB\xBF\xFFidnullSN0123456789.eE-+truefalsebody/=".to_vec(),
@@ -167,12 +167,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
 
         #[test]
-        fn an_input_has_the_same_records_in_whatever_pieces_it_arrives(kind in 0..13_u8, pieces in any::<u8>(), input in any_input()) {
+        fn the_records_of_an_input_do_not_depend_on_its_pieces(kind in 0..13_u8, pieces in any::<u8>(), input in any_input()) {
             inputs(&[&[kind, pieces], &*input].concat());
         }
 
         #[test]
-        fn what_is_settled_is_a_set_of_numbers_whatever_a_journal_says(text in any_journal()) {
+        fn the_settled_records_of_any_journal_are_a_set_of_numbers(text in any_journal()) {
             journals(text.as_bytes());
         }
     }

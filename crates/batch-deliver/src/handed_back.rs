@@ -1,4 +1,4 @@
-//! Why entries were handed back, and which of them are nowhere else.
+//! The causes of entries that were handed back, and the lines that were not kept anywhere else.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use aws_batch_delivery::Cause;
 use crate::cause;
 use crate::input::{Place, Settled};
 
-/// Causes that are told; the others are counted.
+/// The most causes that are printed; the others are counted.
 const TOLD: usize = 8;
 
-/// Runs of lines that are told of an input.
+/// The most ranges of lines that are remembered.
 const RUNS: usize = 1_000;
 
-/// Each cause with its first entry, and the lines that are in no other place than their input.
+/// Each cause with its first entry, and the lines that are only in their input.
 #[derive(Debug, Default)]
 pub(crate) struct HandedBack {
     causes: Vec<Reason>,
@@ -23,7 +23,7 @@ pub(crate) struct HandedBack {
     runs: usize,
 }
 
-/// A cause in words, its first entry, and how many entries have it.
+/// A cause as text, its first entry, and how many entries have it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reason {
     pub(crate) words: String,
@@ -32,7 +32,7 @@ pub(crate) struct Reason {
 }
 
 impl HandedBack {
-    /// The entry of this place was not delivered. It may be kept by a journal or as a dead letter.
+    /// The entry at this place was not delivered. `is_kept`: it is in a journal or among the dead letters.
     pub(crate) fn add(&mut self, place: Place, cause: &Cause, is_kept: bool) {
         let words = cause::words(cause);
         let is_full = self.causes.len() == TOLD;
@@ -53,12 +53,12 @@ impl HandedBack {
         }
     }
 
-    /// The causes in the order in which they were met, and how many entries have other ones.
+    /// The causes in the order of their first entries, and how many entries have other causes.
     pub(crate) fn reasons(&self) -> (&[Reason], u64) {
         (&self.causes, self.others)
     }
 
-    /// The lines that are in no other place, such as `a.jsonl: 3, 7-9`, of which at most so many runs are told.
+    /// The lines that are only in their input, such as `a.jsonl: 3, 7-9`: at most `most` ranges.
     pub(crate) fn lines(&self, names: &[String], most: usize) -> Option<String> {
         let runs = self
             .lines
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_is_told_once_with_its_first_place() {
+    fn each_cause_is_listed_once_with_its_first_place() {
         let mut handed_back = HandedBack::default();
         handed_back.add(place(7), &Cause::Cancelled(None), true);
         handed_back.add(place(8), &Cause::Closed, true);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_in_no_other_place_are_told_in_runs() {
+    fn lines_that_are_only_in_their_input_are_listed_as_ranges() {
         let mut handed_back = HandedBack::default();
         for line in [9, 3, 7, 8] {
             handed_back.add(place(line), &Cause::Closed, false);

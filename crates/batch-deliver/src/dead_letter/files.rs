@@ -1,4 +1,4 @@
-//! Dead letters in a file, with their causes in another one beside it.
+//! Dead letters in a file, and their causes in a second file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{Letter, Written};
 use crate::failure::Failure;
 
-/// A file of entries, and beside it a file of their causes.
+/// A file of entries, and a file of their causes.
 #[derive(Debug)]
 pub(crate) struct LetterFiles {
     path: PathBuf,
@@ -20,12 +20,12 @@ struct Files {
     entries: Appended,
     causes: Appended,
     written: u64,
-    /// Why nothing can be written any more.
+    /// The error after which nothing is written.
     error: Option<io::Error>,
 }
 
 impl LetterFiles {
-    /// Opens both files, which the owner alone may read. What is in them stays.
+    /// Opens both files, which only their owner may read. Their contents stay.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let mut causes = path.to_owned().into_os_string();
         causes.push(".causes.jsonl");
@@ -57,12 +57,12 @@ impl LetterFiles {
         })
     }
 
-    /// Whether there are dead letters of earlier runs, to which new ones are added.
+    /// Whether the file has dead letters of earlier runs. New ones are appended.
     pub(super) fn has_old_ones(&self) -> bool {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).entries.length > 0
     }
 
-    /// Writes an entry. The first error is the last one: from then on nothing is written.
+    /// Writes an entry. After the first error nothing more is written.
     pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = &files.error {
@@ -87,7 +87,7 @@ impl LetterFiles {
         }
     }
 
-    /// How many entries were written, and where to; and what has ended that.
+    /// How many entries were written, where, and the error that ended it.
     pub(super) fn close(&self) -> Written {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.entries.remove_if_made_for_nothing();
@@ -122,7 +122,7 @@ impl Appended {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let is_new = !path.exists();
         let mut file = options.read(true).open(path)?;
-        // Two loads would cut off and remove each other's lines.
+        // Two loads would truncate each other's lines.
         file.try_lock()?;
         let mut length = file.metadata()?.len();
         if file.metadata()?.is_file() && length > 0 {
@@ -130,7 +130,7 @@ impl Appended {
             file.seek(SeekFrom::End(-1))?;
             file.read_exact(&mut last)?;
             if last != *b"\n" {
-                // A line that was being written when a load was killed stays a line of its own.
+                // A load may have been killed while it wrote the last line, which becomes a line of its own.
                 file.write_all(b"\n")?;
                 length += 1;
             }
@@ -153,20 +153,20 @@ impl Appended {
                 Ok(())
             }
             Err(error) => {
-                // The disk may be full in the middle of a line.
+                // The disk may become full in the middle of a line.
                 self.take_back();
                 Err(error)
             }
         }
     }
 
-    /// Takes the last line away again. A file that cannot be cut, such as a pipe, keeps it.
+    /// Removes the last line. A file that cannot be truncated, such as a pipe, keeps it.
     fn take_back(&mut self) {
         self.length = self.before;
         let _ = self.file.set_len(self.length);
     }
 
-    /// Takes the last cause away if it has no entry, as a load that was killed between both leaves it.
+    /// Removes the last cause if it has no entry, because a load was killed between the two writes.
     fn take_back_the_one_without(&mut self, entries: &mut Self) -> io::Result<()> {
         let (causes, last) = self.lines()?;
         let (entries, _) = entries.lines()?;
@@ -177,7 +177,7 @@ impl Appended {
         Ok(())
     }
 
-    /// How many lines there are, and where the last one begins.
+    /// The number of lines, and the position of the last one.
     fn lines(&mut self) -> io::Result<(u64, u64)> {
         let (mut lines, mut last, mut next) = (0, 0, 0);
         if !self.file.metadata()?.is_file() {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_of_one_load_at_a_time() {
+    fn a_file_is_locked_by_one_load_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
         let dead = LetterFiles::open(&path).unwrap();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_behind_a_line_without_an_end_has_a_line_of_its_own() {
+    fn an_entry_after_a_line_without_an_end_has_a_line_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
         fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_whose_entry_was_not_written_before_a_kill_is_taken_back() {
+    fn a_cause_whose_entry_was_not_written_before_a_kill_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, causes) = (folder.path().join("dead"), folder.path().join("dead.causes.jsonl"));
         fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_as_it_was_with_its_cause_beside_it_and_for_its_owner_alone() {
+    fn an_entry_is_unchanged_has_its_cause_and_is_readable_only_by_its_owner() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
         let dead = LetterFiles::open(&path).unwrap();
@@ -293,7 +293,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn nothing_is_written_once_the_disk_is_full() {
+    fn nothing_is_written_after_the_disk_is_full() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();

@@ -1,5 +1,4 @@
-//! Where entries go that were not delivered: as their input has them, so that they can be an input themselves, each with its
-//! cause in another place.
+//! Undelivered entries, in the form of their input so that they can be an input again. Their causes are written separately.
 
 mod files;
 #[cfg(feature = "s3")]
@@ -24,7 +23,7 @@ pub(crate) enum DeadLetter {
     Objects(LetterObjects),
 }
 
-/// What is to be said of an entry.
+/// An undelivered entry, and why it was not delivered.
 pub(crate) struct Letter<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) file: &'a str,
@@ -34,18 +33,18 @@ pub(crate) struct Letter<'a> {
     pub(crate) may_have_been_delivered: bool,
 }
 
-/// What was written, and where to.
+/// How much was written, and where.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) letters: u64,
     pub(crate) place: String,
     pub(crate) causes: String,
-    /// Why nothing can be written any more.
+    /// The error after which nothing is written.
     pub(crate) error: Option<String>,
 }
 
 impl DeadLetter {
-    /// The place of dead letters. What is there already stays.
+    /// Opens the place of the dead letters. Earlier ones stay.
     #[cfg_attr(
         not(feature = "s3"),
         expect(clippy::unused_async, reason = "with the feature it waits")
@@ -63,7 +62,7 @@ impl DeadLetter {
         }
     }
 
-    /// Whether there are dead letters of earlier runs, to which new ones are added.
+    /// Whether there are dead letters of earlier runs. New ones are added to them.
     pub(crate) fn has_old_ones(&self) -> bool {
         match self {
             Self::Files(files) => files.has_old_ones(),
@@ -72,7 +71,7 @@ impl DeadLetter {
         }
     }
 
-    /// Writes an entry, which is kept from then on. The first error is the last one: after it nothing is written.
+    /// Writes an entry, and returns when it is stored. After the first error nothing more is written.
     #[cfg_attr(
         not(feature = "s3"),
         expect(clippy::unused_async, reason = "with the feature it waits")
@@ -85,7 +84,7 @@ impl DeadLetter {
         }
     }
 
-    /// What was written. For the end of a delivery.
+    /// How much was written. Called at the end of a delivery.
     pub(crate) fn close(&self) -> Written {
         match self {
             Self::Files(files) => files.close(),
@@ -96,7 +95,7 @@ impl DeadLetter {
 }
 
 impl Letter<'_> {
-    /// All but the entry, as a line of JSON.
+    /// Everything but the entry itself, as a line of JSON.
     fn cause_line(&self) -> String {
         let cause = json!({
             "cause": cause::words(self.cause),

@@ -1,4 +1,4 @@
-//! Dead letters in S3. An object cannot be added to, so that they are put in pieces, each an object of its own.
+//! Dead letters in S3. An object cannot be appended to, so they are put in pieces, each an object of its own.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -22,17 +22,17 @@ const LARGE: usize = 5 << 20;
 /// How long the first letter of a piece waits for others.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Letters that wait for a piece to be put, beside those that wait in the delivery.
+/// Letters that may wait for a piece to be put, in addition to those that wait in the delivery.
 const WAITING: usize = 16;
 
-/// Objects of letters, which are found by one pattern, and objects of their causes below `causes/`.
+/// Objects of letters, which one pattern matches, and objects of their causes below `causes/`.
 #[derive(Debug)]
 pub(crate) struct LetterObjects {
     sender: mpsc::Sender<Waiting>,
     written: Arc<Mutex<Written>>,
 }
 
-/// A letter that is kept when its piece is put.
+/// A letter that waits for its piece to be put.
 struct Waiting {
     entry: Vec<u8>,
     cause: String,
@@ -40,7 +40,7 @@ struct Waiting {
 }
 
 impl LetterObjects {
-    /// Pieces below a prefix, whose names tell when the delivery began, so that they are never those of another one.
+    /// Pieces below a prefix. Their names have the start time of the delivery, so that no other delivery uses them.
     pub(super) async fn open(bucket: &str, prefix: &str, service: &Service) -> Result<Self, Failure> {
         let client = connect::buckets(service).await?;
         let folder = match prefix.trim_end_matches('/') {
@@ -78,7 +78,7 @@ impl LetterObjects {
             kept,
         };
         let not_put = |_| io::Error::other("the dead letters cannot be written");
-        // Without a receiver there was an error before.
+        // The receiver is gone after an earlier error.
         let _ = self.sender.send(waiting).await;
         is_kept.await.map_err(not_put)
     }
@@ -105,8 +105,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Puts what comes until nothing comes any more. After an error, letters are dropped as they come, which tells their
-    /// senders that they are not kept.
+    /// Puts letters until the channel is closed. After an error, letters are dropped, which reports the error to their senders.
     async fn put_all(mut self, mut receiver: mpsc::Receiver<Waiting>) {
         while let Some(first) = receiver.recv().await {
             let piece = piece(first, &mut receiver).await;
@@ -118,13 +117,13 @@ impl Pieces {
             }
             written.letters += piece.len() as u64;
             for letter in piece {
-                // A delivery that was dropped waits for nothing.
+                // The delivery may have been dropped and no longer waits.
                 let _ = letter.kept.send(());
             }
         }
     }
 
-    /// The causes come first: without their letters they do no harm.
+    /// Puts the causes first, because causes without their letters do no harm.
     async fn put(&mut self, piece: &[Waiting]) -> Result<(), String> {
         self.put += 1;
         let (mut causes, mut entries) = (Vec::new(), Vec::new());
@@ -148,7 +147,7 @@ impl Pieces {
     }
 }
 
-/// What comes within a moment, up to the size of a piece.
+/// Collects letters for a short time, up to the size of a piece.
 async fn piece(first: Waiting, receiver: &mut mpsc::Receiver<Waiting>) -> Vec<Waiting> {
     let until = Instant::now() + LINGER;
     let mut bytes = first.entry.len();

@@ -20,7 +20,7 @@ pub(super) enum Value {
     Binary(Vec<u8>),
 }
 
-/// An attribute that says its type.
+/// An attribute with an explicit type.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Typed {
@@ -50,7 +50,7 @@ impl Attribute {
     }
 }
 
-/// The attributes as a service has them, or `None` where there are none.
+/// The attributes in the types of a service; `None` if there are none.
 pub(super) fn attributes<A, E>(
     read: BTreeMap<String, &RawValue>,
     build: impl Fn(Attribute) -> Result<A, E>,
@@ -63,7 +63,7 @@ pub(super) fn attributes<A, E>(
     Ok(Some(attributes).filter(|attributes| !attributes.is_empty()))
 }
 
-/// A JSON string as its text, and all else as the JSON that it is.
+/// The text of a JSON string; any other value as its JSON.
 pub(super) fn text(value: &RawValue) -> Result<String, Flaw> {
     match value.get() {
         text if text.starts_with('"') => serde_json::from_str(text).map_err(|_| Flaw::new("a string cannot be read")),

@@ -1,4 +1,4 @@
-//! Items of a table, one row each below a header.
+//! Items of a table, one in each row below a header.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -24,10 +24,10 @@ use crate::item::Item;
 use crate::key::Key;
 use crate::write::Writes;
 
-/// A row behind the last one. A quote that is never closed swallows it.
+/// A row that is appended to the input. If it does not come out as a row, a quote was never closed.
 const LAST_ROW: &[u8] = b"\n\x01the end of the input\x01\n";
 
-/// What the cells of a column become.
+/// The type that the cells of a column become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CellType {
     S,
@@ -35,7 +35,7 @@ pub(crate) enum CellType {
     /// Base64.
     B,
     Bool,
-    /// Any JSON, as of a list or a map.
+    /// Any JSON, such as a list or a map.
     Json,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct CsvItems {
     pub(crate) writes: Writes,
     pub(crate) keeps_text: bool,
     pub(crate) console: Console,
-    /// What was last told of the columns.
+    /// The columns that were printed last.
     pub(crate) told: Arc<Mutex<String>>,
 }
 
@@ -87,7 +87,7 @@ impl CsvItems {
             input: input.chain(LAST_ROW),
             since_row: Arc::clone(&since_row),
         });
-        // A row of another length is a flaw of its own. Cells between tabs have no quotes.
+        // A row of another length is reported as a flaw. Cells of TSV have no quotes.
         let mut reader = ReaderBuilder::new()
             .delimiter(delimiter)
             .quoting(delimiter != b'\t')
@@ -115,7 +115,7 @@ impl CsvItems {
         }))
     }
 
-    /// The columns, each with its type: as it is said, as the key has it, or a string.
+    /// The columns with their types: that of `--types`, that of the key, or a string.
     fn columns(&self, header: &ByteRecord) -> Result<Vec<(String, CellType)>, String> {
         let names = header
             .iter()
@@ -160,7 +160,7 @@ impl CsvItems {
         })
     }
 
-    /// Tells the types, once, since some of them are not given.
+    /// Prints the types once, unless all are given.
     fn tell(&self, columns: &[(String, CellType)]) {
         let columns = columns.iter().map(|(name, kind)| match kind {
             CellType::Bool => format!("{name}:BOOL"),
@@ -177,10 +177,10 @@ impl CsvItems {
     }
 }
 
-/// What is wrong with a row that goes on to the end.
+/// The flaw of a row that extends to the end of the input.
 const UNCLOSED: &str = "a quote opens in this row and is never closed, so the rest of the input would be one cell: close it";
 
-/// Whether this is the row behind the last one.
+/// Whether this is the appended row.
 fn is_last(row: &ByteRecord) -> bool {
     row.len() == 1 && row[0] == *LAST_ROW.trim_ascii()
 }
@@ -189,7 +189,7 @@ fn swallows_the_rest(row: &ByteRecord) -> bool {
     row.iter().next_back().is_some_and(|cell| cell.ends_with(LAST_ROW))
 }
 
-/// An input whose rows are not longer than a line of others may be: a quote that is never closed would take all memory.
+/// Limits the length of a row to that of a line. Otherwise a quote that is never closed would use all memory.
 struct Limited<R> {
     input: R,
     since_row: Arc<AtomicUsize>,
@@ -216,7 +216,7 @@ struct Rows {
     json: Json,
     writes: Writes,
     keeps_text: bool,
-    /// Whether rows come when they are made.
+    /// Whether the input is a stream whose rows arrive over time.
     may_be_slow: bool,
 }
 
@@ -286,7 +286,7 @@ impl Source<WriteRequest> for Rows {
         Ok(Some(Reading { line, record }))
     }
 
-    /// What the reader has of the next row cannot be told, but a file does not keep it waiting.
+    /// Whether the reader has the next row is not known, but a file never blocks for long.
     fn is_ready(&self) -> bool {
         !self.may_be_slow
     }
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_have_the_types_that_are_said_those_of_the_key_or_are_strings() {
+    fn cells_have_the_given_types_or_those_of_the_key_or_are_strings() {
         let text = "year,title,rating,seen,info,note\r\n2013,\"Rush, the\nfilm\",8.30,true,\"{\"\"a\"\":[1]}\",007\r\n";
         let read = read("rating:N,seen:BOOL,info:JSON", text).unwrap();
         let item = read[0].1.as_ref().unwrap();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_told_by_its_line_and_a_cell_by_its_column() {
+    fn a_flaw_names_the_line_of_its_row_and_the_column_of_its_cell() {
         let text = "year,title,note\n1,\"a\nb\",\n2,b\nsecret,c,\n4,,\n";
         let read = read("", text).unwrap();
         let told: Vec<_> = read
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_is_never_closed_is_told_where_it_opens() {
+    fn a_quote_that_is_never_closed_is_reported_where_it_opens() {
         let told = |text: &str| read("", text).unwrap().pop().map(|(line, item)| (line, item.is_err()));
         assert_eq!(told("year,title\n1,a\n2,\"b\n3,c\n4,d\n"), Some((3, true)));
         assert_eq!(told("year,title\n1,a\n2,\"b"), Some((3, true)));
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_between_tabs_have_no_quotes() {
+    fn cells_of_tsv_have_no_quotes() {
         let text = std::io::Cursor::new(b"year\ttitle\n1\t\"Heroes\" by Bowie\n".to_vec());
         let mut rows = items("").open(Box::new(text), "a.tsv", b'\t').unwrap();
         let read = rows.next(true).unwrap().unwrap().record.unwrap();
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_cannot_be_right_is_refused() {
+    fn an_invalid_header_is_refused() {
         let refusal = |types: &str, text: &str| read(types, text).unwrap_err().to_string();
         assert!(refusal("", "a,b,a\n").contains("a name twice"));
         assert_eq!(refusal("c:N", "a,b\n"), "--types has c, but the header has only a, b");

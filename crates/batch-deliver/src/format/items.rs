@@ -1,4 +1,4 @@
-//! Items of a table, one JSON object a line.
+//! Items of a table, one JSON object on each line.
 
 use std::io::{self, Read};
 
@@ -11,14 +11,14 @@ use crate::flaw::Flaw;
 use crate::item::Item;
 use crate::write::Writes;
 
-/// How values have their types.
+/// How the types of values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Typing {
-    /// As the content says.
+    /// Detected from the content.
     ByContent,
-    /// As JSON has them.
+    /// Plain JSON.
     Plain,
-    /// As DynamoDB JSON has them.
+    /// DynamoDB JSON.
     Typed,
 }
 
@@ -57,7 +57,7 @@ impl ItemLine {
         if is_typed { untyped(item) } else { Ok(item) }
     }
 
-    /// Whether the line is DynamoDB JSON, though not all of it is as it should be.
+    /// Whether the line is DynamoDB JSON, although not all of it is valid.
     fn has_typed_key(&self, item: &Item) -> bool {
         let key = self.writes.key();
         key.is_some_and(|key| {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typing_that_is_said_holds() {
+    fn an_explicit_typing_is_not_detected() {
         let plain = lines(Typing::Plain).item(br#"{"year":{"N":"2013"}}"#).unwrap();
         assert!(plain["year"].is_m());
         assert!(lines(Typing::Typed).item(br#"{"year":2013}"#).is_err());

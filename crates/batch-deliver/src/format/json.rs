@@ -1,4 +1,4 @@
-//! JSON, one value a line, as attributes.
+//! JSON lines as attributes.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,10 +12,10 @@ use crate::item::Item;
 /// Levels that are read. An item has 32 at most; DynamoDB JSON writes each of them as two.
 const MAX_LEVELS: usize = 80;
 
-/// Reads one JSON object a line: numbers with all of their digits, and everything else as `serde_dynamo` does.
+/// Reads one JSON object from each line: numbers with all of their digits, and everything else as `serde_dynamo` does.
 #[derive(Default)]
 pub(crate) struct Json {
-    /// Where texts with escapes are put together, kept for the next line.
+    /// The buffer for texts with escapes, reused for each line.
     tape: Vec<u8>,
 }
 
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flaw_is_told_with_its_column_and_what_to_do() {
+    fn a_flaw_has_its_column_and_what_to_do() {
         assert_eq!(refusal(r#"{"é":oops}"#), "column 6: this is not JSON: expected value");
         assert_eq!(
             refusal(r#"{"a":1,"a":2}"#),

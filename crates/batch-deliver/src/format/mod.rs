@@ -1,4 +1,4 @@
-//! What the inputs consist of: one file per format.
+//! The formats of inputs, one in each file.
 
 mod attribute;
 pub(crate) mod csv;
@@ -17,25 +17,25 @@ use crate::input::Lines;
 
 /// A record of an input, as it is read.
 pub(crate) struct Reading<E> {
-    /// Its line, from 1; the first one where it has several.
+    /// Its line, from 1; the first one if it has several.
     pub(crate) line: u64,
-    /// `None` when it was passed over.
+    /// `None` if it was skipped.
     pub(crate) record: Option<Result<Record<E>, Flaw>>,
 }
 
-/// What a record is made into.
+/// An entry, and the text that it was read from.
 pub(crate) struct Record<E> {
     pub(crate) entry: E,
-    /// How the input has it, if dead letters are to repeat that.
+    /// The text in the input, if dead letters are to repeat it.
     pub(crate) text: Option<Box<[u8]>>,
 }
 
 /// The records of one input.
 pub(crate) trait Source<E>: Send {
-    /// The next record. One that is not wanted is passed over without a look at what it is.
+    /// The next record. A record that is not wanted is skipped without being parsed.
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Reading<E>>>;
 
-    /// Whether the next record is there without waiting for the input.
+    /// Whether the next record can be read without waiting for the input.
     fn is_ready(&self) -> bool;
 }
 
@@ -49,13 +49,13 @@ pub(crate) trait Format<E>: Send + Sync {
         self.open(part, name)
     }
 
-    /// Whether the input with this name, of which these are the first bytes, has one record a line and nothing else.
+    /// Whether the input with this name and these first bytes has exactly one record on each line.
     fn can_be_cut(&self, _start: &[u8], _name: &str) -> bool {
         true
     }
 }
 
-/// Makes an entry of a line.
+/// Makes an entry from a line.
 pub(crate) trait Parse<E>: Send {
     fn parse(&mut self, line: &[u8]) -> Result<E, Flaw>;
 }

@@ -1,4 +1,4 @@
-//! Inputs of a table, told apart by their content.
+//! Inputs of a table, whose format is detected from the content.
 
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::{Format, Source};
 use crate::arguments::TableFormat;
 use crate::input::BYTE_ORDER_MARK;
 
-/// Bytes in which the first line is looked for.
+/// Bytes that are searched for the end of the first line.
 const LOOKED_AT: usize = 4 << 10;
 
 /// What separates cells.
@@ -49,7 +49,7 @@ impl Format<WriteRequest> for TableItems {
 }
 
 impl TableFormat {
-    /// Rows need their header, and may have line ends in their cells.
+    /// Whether the input can be cut. Rows cannot: they need their header, and their cells may contain line ends.
     pub(crate) fn can_be_cut(self, start: &[u8], name: &str) -> bool {
         let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
         self.delimiter(start, name).is_none()
@@ -65,7 +65,7 @@ impl TableFormat {
     }
 }
 
-/// What separates the cells of an input, if that has cells: its name says so, or a first line that is no JSON.
+/// The delimiter of the cells of an input; `None` if neither its name nor its first line suggests CSV or TSV.
 fn delimiter(start: &[u8], name: &str) -> Option<u8> {
     let stem = Path::new(name.trim_end_matches(".gz").trim_end_matches(".zst"));
     match stem.extension().and_then(|extension| extension.to_str()) {
@@ -74,12 +74,12 @@ fn delimiter(start: &[u8], name: &str) -> Option<u8> {
         _ => {}
     }
     let text = start.trim_ascii_start();
-    // A first byte that is no text belongs to another encoding, which is told of as a flaw.
+    // A first byte that is not text belongs to another encoding, which is reported as a flaw.
     let is_text = text.first().is_some_and(u8::is_ascii_graphic) && !text.starts_with(b"{") && !text.starts_with(b"[");
     is_text.then(|| first_delimiter(text)).flatten()
 }
 
-/// What is read until the first line is there that is not blank, in however many pieces it arrives.
+/// Reads until the first line that is not blank is complete, in however many pieces it arrives.
 fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     let mut block = [0; 512];
@@ -94,13 +94,13 @@ fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Whether a line that is not blank has its end.
+/// Whether a line that is not blank is complete.
 fn has_line(start: &[u8]) -> bool {
     let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
     start.trim_ascii_start().contains(&b'\n')
 }
 
-/// The delimiter of the first line. One that seldom stands in a name comes first.
+/// The delimiter of the first line. Delimiters that are rare in names take precedence.
 fn first_delimiter(start: &[u8]) -> Option<u8> {
     let line = start.split(|byte| *byte == b'\n').next()?;
     DELIMITERS.into_iter().find(|delimiter| line.contains(delimiter))

@@ -11,10 +11,10 @@ use crate::item::Item;
 
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
 
-/// The name under which an export has the item.
+/// The name of the item in the lines of an export.
 const ITEM: &str = "Item";
 
-/// How a line has its types.
+/// How the types of a line are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// `{"year":2013}`
@@ -25,8 +25,8 @@ pub(crate) enum Shape {
     Wrapped,
 }
 
-/// How this line has its types. There is no doubt where the item is one: it has a key, which is plain text or a plain number, and never
-/// an object.
+/// How the types of this line are written. It is unambiguous for an item, because its key is a plain string or number in plain
+/// JSON, and never an object.
 pub(crate) fn shape(item: &Item) -> Shape {
     let is_typed = |item: &Item| !item.is_empty() && item.values().all(has_type);
     match item.get(ITEM) {
@@ -52,7 +52,7 @@ pub(crate) fn untyped(mut item: Item) -> Result<Item, Flaw> {
     attributes(item)
 }
 
-/// An item has no order, so of several flaws the one whose name comes first is told: the same line has the same flaw each time.
+/// Of several flaws, returns that of the first name: an item has no order, and a line must have the same flaw each time.
 fn attributes(item: Item) -> Result<Item, Flaw> {
     let mut attributes = Item::with_capacity(item.len());
     let mut first: Option<(String, Flaw)> = None;
@@ -139,7 +139,7 @@ fn value_to_json(value: &AttributeValue) -> Value {
         AttributeValue::Ss(texts) => json!({ "SS": texts }),
         AttributeValue::Ns(numbers) => json!({ "NS": numbers }),
         AttributeValue::Bs(blobs) => json!({ "BS": blobs.iter().map(base64).collect::<Vec<_>>() }),
-        // All others are made by a newer SDK than the one that reads them here.
+        // Other types exist only in newer versions of the SDK.
         _ => json!({ "NULL": true }),
     }
 }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_flaws_the_same_one_is_told_each_time() {
+    fn of_several_flaws_the_same_one_is_reported_each_time() {
         for _ in 0..50 {
             let flaw = untyped(read(r#"{"b":{"B":"?"},"a":{"M":{"d":{"L":1},"c":1}},"e":{"B":"!"}}"#)).unwrap_err();
             assert!(flaw.reason.contains("has no type"), "{flaw}");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_content_tells_how_types_are_written() {
+    fn the_shape_is_detected_from_the_content() {
         assert_eq!(shape(&read(r#"{"year":{"N":"1"},"title":{"S":"a"}}"#)), Shape::Typed);
         assert_eq!(shape(&read(r#"{"Item":{"year":{"N":"1"}}}"#)), Shape::Wrapped);
         assert_eq!(shape(&read(r#"{"year":1,"info":{"S":"a"}}"#)), Shape::Plain);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_dynamodb_json_is_told_without_the_value() {
+    fn a_flaw_in_dynamodb_json_does_not_quote_the_value() {
         let refusal = |text: &str| untyped(read(text)).unwrap_err().to_string();
         assert!(refusal(r#"{"a":1}"#).contains("has no type"));
         assert!(refusal(r#"{"a":{"N":1}}"#).contains("type N is not written"));
