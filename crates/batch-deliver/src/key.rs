@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeyType as Role, ScalarAttributeTy
 use crate::flaw::Flaw;
 use crate::item::Item;
 
-/// The attributes of a table's primary key: the partition key, and the sort key where there is one.
+/// The attributes of a table's primary key: the partition key, and the sort key if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) partition: KeyAttribute,
@@ -24,7 +24,7 @@ pub(crate) struct KeyAttribute {
 }
 
 impl Key {
-    /// The key that a table has.
+    /// The key of a table, from its description.
     pub(crate) fn of_table(table: &TableDescription) -> Option<Self> {
         let attribute = |role: &Role| {
             let element = table.key_schema().iter().find(|element| element.key_type() == role)?;
@@ -68,7 +68,7 @@ impl Key {
         self.attributes().any(|attribute| attribute.name == name)
     }
 
-    /// Whether the item has this key, of the table's types.
+    /// Checks that the item has this key, with the types of the table.
     pub(crate) fn check(&self, item: &Item) -> Result<(), Flaw> {
         for KeyAttribute { name, kind } in self.attributes() {
             let found = match item.get(name) {
@@ -102,7 +102,7 @@ fn words(kind: KeyType) -> &'static str {
     }
 }
 
-/// `year:N,title:S`; without a type it is a string.
+/// Reads `year:N,title:S`; without a type, an attribute is a string.
 impl FromStr for Key {
     type Err = String;
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_without_the_key_is_told_by_names_alone() {
+    fn a_flaw_in_the_key_names_its_attributes_only() {
         let key: Key = "year:N,title:S".parse().unwrap();
         let mut item = Item::from([("year".to_owned(), AttributeValue::S("secret".to_owned()))]);
         let flaw = key.check(&item).unwrap_err().to_string();

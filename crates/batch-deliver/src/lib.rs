@@ -1,4 +1,4 @@
-//! The program `batch-deliver`. What it does for people is told in `README.md`.
+//! The program `batch-deliver`. `README.md` is its manual.
 //!
 //! ```text
 //! input ─▶ format ─▶ stream ─▶ delivery ─▶ settling ─▶ journal
@@ -7,12 +7,12 @@
 //!
 //! | step | what happens | where |
 //! |---|---|---|
-//! | input | what is named is found, opened, unpacked, and read in turn, in a thread of its own | `input/` |
-//! | format | a line or a row becomes an item or a message, or has a flaw | `format/`, `flaw`, `key`, `write` |
-//! | stream | the entries in the order in which they are read; the window knows where those under way come from | `stream`, `window` |
-//! | settling | each entry that has come to its end is taken from the window | `settling` |
-//! | journal | what is settled is written, for the next run | `journal/` |
-//! | dead letters, summary | what was not delivered, and what it all came to | `dead_letter`, `handed_back`, `run/` |
+//! | input | the named inputs are found, opened, unpacked, and read in turn, in a thread of its own | `input/` |
+//! | format | a line or a row becomes an item, a message, a record or an event, or has a flaw | `format/`, `flaw`, `key`, `write` |
+//! | stream | the entries in the order of reading; the window has the places of those in delivery | `stream`, `window` |
+//! | settling | an entry that was delivered or handed back is removed from the window | `settling` |
+//! | journal | settled records are written, for the next run | `journal/` |
+//! | dead letters, summary | undelivered entries are written, and the result is printed | `dead_letter/`, `handed_back`, `run/` |
 
 mod arguments;
 mod cause;
@@ -51,7 +51,7 @@ use self::stop::INTERRUPTED;
 
 pub use self::arguments::Arguments;
 
-/// Does what the arguments ask for. Returns the exit code: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted.
+/// Runs the program with these arguments. Returns the exit code: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted.
 pub async fn run(arguments: Arguments) -> ExitCode {
     match Box::pin(run::run(arguments)).await {
         Ok(Outcome::Delivered) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! Warnings of the library, told as the program's own.
+//! Prints the warnings of the library as the program's own.
 
 use std::io::{self, Write};
 
@@ -11,10 +11,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::console::Console;
 
-/// The targets of the library begin so.
+/// The prefix of the library's log targets.
 const LIBRARY: &str = "aws_batch_delivery";
 
-/// Tells the library's warnings, but for the summary, which the program has itself: that nothing is accepted, above all.
+/// Prints the library's warnings, above all that nothing is accepted. The summary is left out, because the program has its own.
 pub(crate) fn start(console: Console) {
     let told = Targets::new()
         .with_target(LIBRARY, LevelFilter::WARN)
@@ -25,11 +25,11 @@ pub(crate) fn start(console: Console) {
         .with_level(false)
         .with_ansi(false)
         .with_writer(Told(console));
-    // A program that uses this library twice has a log already.
+    // It fails if there is a subscriber already.
     let _ = tracing_subscriber::registry().with(told).with(words).try_init();
 }
 
-/// Makes lines of the console of what is written.
+/// Writes events as lines of the console.
 struct Told(Console);
 
 /// One event.

@@ -1,4 +1,4 @@
-//! Shards of inputs, which workers deliver.
+//! Divides inputs into shards, which workers deliver.
 
 use std::io::{self, Write, stdout};
 
@@ -11,13 +11,13 @@ use crate::failure::Failure;
 use crate::input::{Input, Part};
 use crate::run::Outcome;
 
-/// A part of an input as it is planned: the bytes of an input, from one position to before another.
+/// A planned shard: the bytes of an input from `begin` to before `end`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Planned {
     pub(crate) input: String,
     #[serde(flatten)]
     pub(crate) part: Part,
-    /// The run of a state machine that hands it out, where that tells.
+    /// The execution of the state machine that hands the shard out, if it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) execution: Option<String>,
 }
@@ -57,8 +57,8 @@ fn can_be_cut(input: &Input, cutting: Cutting) -> io::Result<bool> {
     Ok(start.is_some_and(|start| cutting == Cutting::Lines || TableFormat::Auto.can_be_cut(&start, &input.name)))
 }
 
-/// The shards of inputs of which the name, the bytes and the number of shards are given. Those of each are spread
-/// evenly over all, so that workers write to many places of a table at a time.
+/// The shards of inputs, each given by its name, its bytes and its number of shards. The shards of each input are spread evenly
+/// over the list, so that workers write to many places of a table at the same time.
 fn interleaved(inputs: &[(String, u64, u64)]) -> Vec<Planned> {
     let shards = inputs.iter().flat_map(|(input, bytes, count)| {
         (0..*count).map(move |index| {
@@ -112,7 +112,7 @@ mod tests {
                 for (index, place) in (0..).zip(places) {
                     prop_assert_eq!(shards[place].part.begin, end);
                     end = shards[place].part.end;
-                    // Where it would stand if nothing had to be rounded.
+                    // Its position without rounding.
                     let ideal = (2 * index + 1) * shards.len() as u64 / (2 * count);
                     prop_assert!(ideal.abs_diff(place as u64) <= inputs.len() as u64, "{} is at {}", ideal, place);
                 }

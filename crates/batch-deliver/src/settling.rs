@@ -1,4 +1,4 @@
-//! What becomes of each entry that has come to its end.
+//! Settles each entry that was delivered or handed back.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::journal::Journal;
 use crate::stop::Stop;
 use crate::window::{Origin, Window};
 
-/// What is kept of a delivery: the journal, the dead letters, and the causes.
+/// Writes the results of entries: to the journal, the dead letters, and the causes for the summary.
 #[derive(Debug)]
 pub(crate) struct Settling {
     pub(crate) window: Window,
@@ -19,12 +19,12 @@ pub(crate) struct Settling {
     pub(crate) dead_letter: Option<DeadLetter>,
     pub(crate) handed_back: Mutex<HandedBack>,
     pub(crate) stop: Stop,
-    /// Whether another run delivers everything again if this one does not come to its end.
+    /// Whether another run delivers everything again if this one does not finish.
     pub(crate) is_repeated: bool,
 }
 
 impl Settling {
-    /// The entry at this position was delivered, or a newer one takes its place.
+    /// The entry at this position was delivered, or superseded by a newer one.
     pub(crate) fn delivered(&self, position: u64) {
         if let Some(origin) = self.window.settle(position) {
             self.settle(&origin);
@@ -48,8 +48,8 @@ impl Settling {
         handed_back.add(origin.place, &undelivered.cause, is_kept);
     }
 
-    /// An entry that was not tried to its end is sent by the next run, if there is a journal by which that finds it. Behind any
-    /// other one later entries of its key or group went on, and the next run would put it over them.
+    /// Whether the entry is left to the next run: its attempts were cut short, and the next run finds it by the journal. An entry
+    /// that was given up is not left, because later entries of its key or group were sent, and it would overwrite them.
     fn is_left_to_the_next_run(&self, cause: &Cause) -> bool {
         let is_early = matches!(
             cause,
@@ -58,7 +58,7 @@ impl Settling {
         is_early && (self.is_repeated || self.journal.is_some())
     }
 
-    /// Writes a dead letter. If that fails, the delivery goes no further.
+    /// Writes a dead letter. If that fails, the delivery stops. Returns whether the entry is kept.
     async fn write_dead_letter<E>(&self, origin: &Origin, undelivered: &Undelivered<E>) -> bool {
         let (Some(dead_letter), Some(text)) = (&self.dead_letter, &origin.text) else {
             self.settle(origin);
@@ -74,7 +74,7 @@ impl Settling {
         };
         if dead_letter.write(&letter).await.is_err() {
             self.stop.token.cancel();
-            // The journal leaves it to the next run.
+            // It is not settled in the journal, so the next run sends it.
             return self.journal.is_some();
         }
         self.settle(origin);

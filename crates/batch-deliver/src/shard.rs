@@ -1,4 +1,4 @@
-//! The share of one of several processes that read the same inputs.
+//! The shard of one of several processes that read the same inputs.
 
 use std::fmt;
 use std::io;
@@ -7,24 +7,24 @@ use std::str::FromStr;
 use crate::failure::Failure;
 use crate::input::{Input, Part};
 
-/// The number of shards where no other variable has it.
+/// The variable with the number of shards, if no other one has it.
 const SHARDS: &str = "SHARDS";
 
-/// Variables that say which shard a process is, and those that say of how many: of AWS Batch's array jobs and of
-/// Kubernetes' indexed jobs, which tell no number.
+/// Variables with the index of a process, and those with the number of processes: of array jobs of AWS Batch, and of indexed
+/// jobs of Kubernetes, which have no number.
 const VARIABLES: [(&str, &[&str]); 2] = [
     ("AWS_BATCH_JOB_ARRAY_INDEX", &["AWS_BATCH_JOB_ARRAY_SIZE", SHARDS]),
     ("JOB_COMPLETION_INDEX", &[SHARDS]),
 ];
 
-/// One of so many shards, from 0.
+/// A shard: its index from 0, and the number of shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shard {
     index: u64,
     count: u64,
 }
 
-/// A shard as it is asked for: `2/16`, `/16` where a variable says which one, or `env` where variables say both.
+/// A shard as an argument: `2/16`, `/16` if a variable has the index, or `env` if variables have both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
     index: Option<u64>,
@@ -50,7 +50,10 @@ impl FromStr for Asked {
                 count: Some(count),
             })
         };
-        asked().ok_or_else(|| "a shard is I/N with I from 0, such as 2/16; /N if a variable has I; or env if variables have both".to_owned())
+        asked().ok_or_else(|| {
+            "a shard is I/N with I from 0, such as 2/16; /N if a variable has I; or env if variables have both"
+                .to_owned()
+        })
     }
 }
 
@@ -61,7 +64,7 @@ impl fmt::Display for Shard {
 }
 
 impl Shard {
-    /// The shard that is asked for. The environment is read only where that is asked for. `None` for all of the inputs.
+    /// The requested shard. The environment is read only if the argument says so. `None` for all of the inputs.
     pub(crate) fn wanted(
         asked: Option<Asked>,
         variable: impl Fn(&str) -> Option<String>,
@@ -110,8 +113,8 @@ impl Shard {
         })
     }
 
-    /// What of the inputs belongs to this shard: its part of each that can be cut, and every so many of the others.
-    /// Returns how many are not cut, too.
+    /// The inputs of this shard: its part of each input that can be cut, and every `count`-th of the others. Also returns how many
+    /// inputs are not cut.
     pub(crate) fn of(
         self,
         inputs: Vec<Input>,
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_is_asked_for_and_found_in_the_environment_only_if_that_is_asked_for() {
+    fn a_shard_is_read_from_the_environment_only_if_the_argument_says_so() {
         let batch: Variables = &[("AWS_BATCH_JOB_ARRAY_INDEX", "3"), ("AWS_BATCH_JOB_ARRAY_SIZE", "8")];
         let indexed: Variables = &[("JOB_COMPLETION_INDEX", "3"), ("SHARDS", "9")];
         let table: [(&str, Variables, &str); 7] = [
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_that_is_not_clear_is_refused() {
+    fn an_invalid_shard_is_refused() {
         let table: [(&str, Variables, &str); 6] = [
             ("16/16", &[], "no shard 16 of 16"),
             ("/16", &[], "neither is set"),

@@ -1,4 +1,4 @@
-//! What the program does when it is told to stop.
+//! Stops the program on a signal.
 
 use std::process;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::console::Console;
 /// The exit code of a program that was interrupted and has stopped cleanly: 128 and the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Whether and why the delivery stops before its end. Clones are the same.
+/// Whether and why the delivery stops before its end. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stop {
     pub(crate) token: CancellationToken,
@@ -34,7 +34,7 @@ impl Stop {
         });
     }
 
-    /// Stops when this one does, and can be stopped alone.
+    /// A stop that follows this one, and can be triggered alone.
     #[cfg(feature = "distributed")]
     pub(crate) fn child(&self) -> Self {
         Self {
@@ -60,7 +60,7 @@ async fn interrupt() {
         }
     }
     if signal::ctrl_c().await.is_err() {
-        // Without signals there is nothing to wait for.
+        // If signals cannot be received, this never returns.
         std::future::pending::<()>().await;
     }
 }

@@ -1,4 +1,4 @@
-//! The entries of the inputs, as a delivery takes them.
+//! The entries of the inputs, as a stream for the delivery.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -18,17 +18,15 @@ use crate::window::{Origin, Window};
 /// Why the inputs were not read to their end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Ended {
-    /// A line that could not be read, and is not to be passed over.
-    #[error(
-        "stopped at a line that cannot be read; the lines before it were delivered (--keep-going {0} skips it)"
-    )]
+    /// A line that cannot be read, and is not to be skipped.
+    #[error("stopped at a line that cannot be read; the lines before it were delivered (--keep-going {0} skips it)")]
     BadLine(u64),
     /// The error of an input.
     #[error("{0}")]
     Unreadable(Box<dyn Error + Send + Sync>),
 }
 
-/// What to do with lines that cannot be read.
+/// Counts the lines that cannot be read, up to the tolerated number.
 #[derive(Debug, Clone)]
 pub(crate) struct BadLines {
     names: Arc<[String]>,
@@ -38,7 +36,7 @@ pub(crate) struct BadLines {
 }
 
 impl BadLines {
-    /// Of the inputs with these names, so many are passed over.
+    /// Skips up to `tolerated` bad lines of the inputs with these names.
     pub(crate) fn new(names: Arc<[String]>, tolerated: u64, console: Console) -> Self {
         Self {
             names,
@@ -52,7 +50,7 @@ impl BadLines {
         self.count.load(Relaxed)
     }
 
-    /// Tells the line. It is an error when there are too many of them.
+    /// Prints a bad line. It is an error if there are more than tolerated.
     fn tell(&self, place: Place, flaw: &Flaw) -> Result<(), Ended> {
         let name = &self.names[place.input];
         self.console.warn(&format!("{name}:{}: {flaw}", place.line));
@@ -67,7 +65,7 @@ impl BadLines {
     }
 }
 
-/// The entries, each of which enters the window as it is taken.
+/// The entries. Each enters the window when the delivery takes it.
 pub(crate) fn entries<E: Send + 'static>(
     mut receiver: mpsc::Receiver<Received<E>>,
     window: Window,

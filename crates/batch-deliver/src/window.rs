@@ -1,11 +1,11 @@
-//! What was read and is not settled.
+//! The entries that were read and are not settled.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::input::Place;
 
-/// Where the entries under way come from, by their positions in the delivery. Clones show the same.
+/// The origins of the entries in delivery, by their positions. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Window(Arc<Mutex<UnderWay>>);
 
@@ -13,24 +13,24 @@ pub(crate) struct Window(Arc<Mutex<UnderWay>>);
 struct UnderWay {
     /// The position of the next origin.
     next: u64,
-    /// Those that are not settled, by their positions: one that waits long does not keep the later ones.
+    /// The entries that are not settled, by position: one that waits long does not keep later ones in memory.
     origins: HashMap<u64, Origin>,
     /// The last line of each input that has entered.
     last: BTreeMap<usize, u64>,
 }
 
-/// Where an entry comes from.
+/// The origin of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// Its number among the records of all inputs.
     pub(crate) number: u64,
     pub(crate) place: Place,
-    /// How the input has it, if that is kept.
+    /// The text in the input, if it is kept for dead letters.
     pub(crate) text: Option<Box<[u8]>>,
 }
 
 impl Window {
-    /// The next position has this origin.
+    /// Adds the origin of the next position.
     pub(crate) fn enter(&self, origin: Origin) {
         let mut under_way = self.under_way();
         under_way.last.insert(origin.place.input, origin.place.line);
@@ -39,7 +39,7 @@ impl Window {
         under_way.origins.insert(position, origin);
     }
 
-    /// The position has come to its end. Returns its origin, once.
+    /// The entry at the position is settled. Returns its origin the first time.
     pub(crate) fn settle(&self, position: u64) -> Option<Origin> {
         self.under_way().origins.remove(&position)
     }

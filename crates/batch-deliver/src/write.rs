@@ -1,4 +1,4 @@
-//! Writes to a table, made of items.
+//! Makes writes to a table from items.
 
 use aws_sdk_dynamodb::types::{DeleteRequest, PutRequest, WriteRequest};
 
@@ -6,7 +6,7 @@ use crate::flaw::Flaw;
 use crate::item::Item;
 use crate::key::Key;
 
-/// Makes writes of items.
+/// Makes writes from items.
 #[derive(Debug, Clone)]
 pub(crate) struct Writes {
     key: Option<Key>,
@@ -14,12 +14,12 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// Items are put. A key that is known is looked for in each.
+    /// Puts items. If the key is known, each item is checked for it.
     pub(crate) fn puts(key: Option<Key>) -> Self {
         Self { key, deletes: false }
     }
 
-    /// What has the key of an item is deleted; all other attributes count for nothing.
+    /// Deletes the items with these keys; all other attributes are ignored.
     pub(crate) fn deletes(key: Key) -> Self {
         Self {
             key: Some(key),
@@ -40,7 +40,7 @@ impl Writes {
                 item.retain(|name, _| key.has(name));
             }
         }
-        let unbuilt = |_| Flaw::new("an item is needed");
+        let unbuilt = |_| Flaw::new("the item is empty");
         let write = WriteRequest::builder();
         Ok(if self.deletes {
             let delete = DeleteRequest::builder().set_key(Some(item)).build();
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delete_has_the_key_alone() {
+    fn a_delete_has_only_the_key() {
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let key: Key = "id".parse().unwrap();
         let item = Item::from([("id".to_owned(), text("a")), ("name".to_owned(), text("b"))]);

@@ -109,7 +109,7 @@ struct Appended {
     file: File,
     /// Bytes of whole lines.
     length: u64,
-    /// The same before the last line.
+    /// Bytes of whole lines before the last one.
     before: u64,
     is_new: bool,
 }

@@ -178,7 +178,8 @@ impl CsvItems {
 }
 
 /// The flaw of a row that extends to the end of the input.
-const UNCLOSED: &str = "a quote opens in this row and is never closed, so the rest of the input would be one cell: close it";
+const UNCLOSED: &str =
+    "a quote opens in this row and is never closed, so the rest of the input would be one cell: close it";
 
 /// Whether this is the appended row.
 fn is_last(row: &ByteRecord) -> bool {

@@ -1,17 +1,17 @@
-//! Compressed inputs, known by their first bytes.
+//! Compressed inputs, recognized by their first bytes.
 
 use std::io::{self, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
 
-/// Bytes by which a format is known.
+/// Bytes by which a format is recognized.
 const MAGIC: usize = 6;
 
 const GZIP: &[u8] = b"\x1F\x8B";
 
 const ZSTD: &[u8] = b"\x28\xB5\x2F\xFD";
 
-/// Formats that are known and not read, with the program that unpacks them.
+/// Formats that are recognized but not unpacked, and the program that unpacks them.
 const UNREAD: [(&[u8], &str); 4] = [
     (b"BZh", "bzip2 -dc"),
     (b"\xFD7zXZ\0", "xz -dc"),
@@ -30,8 +30,7 @@ pub(crate) fn unpacked(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Re
     let mut first = Vec::with_capacity(MAGIC);
     input.by_ref().take(MAGIC as u64).read_to_end(&mut first)?;
     if let Some((_, program)) = UNREAD.iter().find(|(magic, _)| first.starts_with(magic)) {
-        let advice =
-            format!("only gzip and zstd are unpacked: unpack it with `{program}` and pipe it in as `-`");
+        let advice = format!("only gzip and zstd are unpacked: unpack it with `{program}` and pipe it in as `-`");
         return Err(io::Error::new(io::ErrorKind::Unsupported, advice));
     }
     let is = |magic: &[u8]| first.starts_with(magic);

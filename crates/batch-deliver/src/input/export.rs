@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// The list of an export's data files, one a line.
+/// The list of an export's data files, one on each line.
 pub(super) const FILES: &str = "manifest-files.json";
 
-/// What an export is.
+/// The description of an export.
 pub(super) const SUMMARY: &str = "manifest-summary.json";
 
 /// The folder of the data files.
@@ -27,7 +27,7 @@ struct DataFile {
     data_file_s3_key: String,
 }
 
-/// The data files of an export in this folder. `None` if it is no export.
+/// The data files of an export in this folder. `None` if it is not an export.
 pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> {
     let read = |name: &str| {
         let path = folder.join(name);
@@ -39,8 +39,12 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> 
     if folder.join(SUMMARY).exists() {
         check(&read(SUMMARY)?).map_err(|words| format!("{} {words}", folder.display()))?;
     }
-    let names =
-        names(&read(FILES)?).ok_or_else(|| format!("{} is not a list of data files: copy the whole folder of the export again", folder.join(FILES).display()))?;
+    let names = names(&read(FILES)?).ok_or_else(|| {
+        format!(
+            "{} is not a list of data files: copy the whole folder of the export again",
+            folder.join(FILES).display()
+        )
+    })?;
     let files = names.iter().map(|name| {
         let path = folder.join(DATA).join(name);
         let missing = || format!("{} is missing: copy the whole folder of the export", path.display());
@@ -54,9 +58,13 @@ pub(super) fn check(summary: &str) -> Result<(), String> {
     let Summary {
         output_format,
         export_type,
-    } = serde_json::from_str(summary).map_err(|_| format!("has a {SUMMARY} that cannot be read: copy the whole folder of the export again"))?;
+    } = serde_json::from_str(summary)
+        .map_err(|_| format!("has a {SUMMARY} that cannot be read: copy the whole folder of the export again"))?;
     if export_type.as_deref() == Some("INCREMENTAL_EXPORT") {
-        return Err("is an incremental export, whose lines are changes, and only full exports are read: make a full export".to_owned());
+        return Err(
+            "is an incremental export, whose lines are changes, and only full exports are read: make a full export"
+                .to_owned(),
+        );
     }
     match output_format.as_deref() {
         None | Some("DYNAMODB_JSON") => Ok(()),

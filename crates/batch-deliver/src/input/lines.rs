@@ -1,4 +1,4 @@
-//! The lines of a text.
+//! The lines of an input.
 
 use std::io::{self, Read};
 
@@ -7,19 +7,19 @@ use crate::flaw::Flaw;
 /// Bytes that are read at once.
 const BLOCK: usize = 64 << 10;
 
-/// Bytes of a line at most. The largest message has 1 MiB, and each byte of it takes six of JSON at most.
+/// The largest line, in bytes. The largest message has 1 MiB, and each of its bytes takes at most six in JSON.
 pub(crate) const LONGEST_LINE: usize = 8 << 20;
 
-/// What U+FEFF is in UTF-8: some editors put it at the start of a file.
+/// U+FEFF in UTF-8: some editors write it at the start of a file.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Reads line by line, without blank lines, line ends and a byte order mark.
 pub(crate) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
-    /// What of the buffer was handed out.
+    /// The part of the buffer that was returned.
     start: usize,
-    /// What of the buffer has no line end.
+    /// The part of the buffer that was searched and has no line end.
     searched: usize,
     /// The number of the last line, from 1.
     number: u64,
@@ -47,7 +47,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line that is not blank, of which no more than the limit is held.
+    /// The next line that is not blank. No more of it than the limit is held in memory.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             let Some((mut from, to)) = self.next_range()? else {
@@ -80,12 +80,12 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Whether the next line is there without waiting for the input.
+    /// Whether the next line can be read without waiting for the input.
     pub(crate) fn is_ready(&self) -> bool {
         self.at_end || memchr::memchr(b'\n', &self.buffer[self.searched..]).is_some()
     }
 
-    /// Where the next line is in the buffer. One that is too long is returned as soon as that is known.
+    /// The next line, as a range of the buffer. A line that is too long is returned as soon as that is known.
     fn next_range(&mut self) -> io::Result<Option<(usize, usize)>> {
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
@@ -107,7 +107,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads a block more.
+    /// Reads one more block.
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.drain(..self.start);
         self.searched -= self.start;
@@ -125,7 +125,7 @@ impl<R: Read> Lines<R> {
         Ok(())
     }
 
-    /// Forgets the rest of a line that is too long.
+    /// Skips the rest of a line that is too long.
     fn skip_line(&mut self) -> io::Result<()> {
         while self.searched == self.buffer.len() && self.start < self.searched {
             self.start = self.searched;
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// Hands out so many bytes at a time, in turns.
+    /// Returns these numbers of bytes at a time, in turn.
     struct Chopped<'a>(&'a [u8], Vec<usize>, usize);
 
     impl Read for Chopped<'_> {
@@ -172,7 +172,7 @@ mod tests {
         all
     }
 
-    /// The same by the standard library.
+    /// The same with the standard library.
     fn expected(text: &[u8], longest: usize) -> Vec<(u64, Option<Vec<u8>>)> {
         let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
         if lines.last().is_some_and(|last| last.is_empty()) {
@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_the_bytes_come_the_lines_are_the_same(
+        fn the_lines_do_not_depend_on_the_pieces_of_the_input(
             text in "[ab \r\n]{0,60}",
             sizes in prop::collection::vec(1_usize..9, 1..6),
             longest in 3_usize..12,
@@ -202,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_blank_lines_and_windows_line_ends_are_no_content() {
+    fn a_byte_order_mark_blank_lines_and_windows_line_ends_are_removed() {
         let lines = all(&b"\xEF\xBB\xBFa\r\n\r\n  \nb"[..], 99);
         assert_eq!(lines, [(1, Some(b"a".to_vec())), (4, Some(b"b".to_vec()))]);
     }
 
     #[test]
-    fn a_line_is_ready_when_no_byte_has_to_be_waited_for() {
+    fn a_line_is_ready_when_all_of_it_is_in_the_buffer() {
         let mut lines = Lines::new(Chopped(b"a\nb\nc\n", vec![4, 2], 0));
         assert!(!lines.is_ready());
         lines.next().unwrap();

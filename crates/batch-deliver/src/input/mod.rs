@@ -1,4 +1,4 @@
-//! The inputs: what is named, how it is read, and in which order.
+//! The inputs: which ones the arguments name, how they are read, and in which order.
 
 mod compression;
 mod export;

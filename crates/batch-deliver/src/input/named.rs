@@ -1,4 +1,4 @@
-//! The inputs that are named.
+//! The inputs that the arguments name.
 
 use super::compression::{is_compressed, unpacked};
 use super::export;
@@ -12,28 +12,28 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, stdin};
 use std::path::{Path, PathBuf};
 
-/// What the standard input is called.
+/// The name of the standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// Begins the name of an object of S3.
+/// The prefix of the name of an S3 object.
 pub(crate) const SCHEME: &str = "s3://";
 
-/// Bytes by which it is known what an input is.
+/// First bytes of an input from which its format is detected.
 const START: u64 = 4 << 10;
 
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
-    /// What it is called where people are told of it.
+    /// The name in messages.
     pub(crate) name: String,
     pub(crate) storage: Storage,
-    /// Its size as it is stored, where that is known.
+    /// The stored size in bytes, if it is known.
     pub(crate) bytes: Option<u64>,
-    /// What of it is read, if that is not all: lines of an input that is not compressed.
+    /// The part that is read, if not all of it: lines of an input that is not compressed.
     pub(crate) part: Option<Part>,
 }
 
-/// Where an input is.
+/// Where an input is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Storage {
     Standard,
@@ -74,7 +74,8 @@ impl Input {
     #[cfg(not(feature = "s3"))]
     #[expect(clippy::unused_async, reason = "with the feature it waits")]
     async fn objects(name: &str, _: &Service) -> Result<Vec<Self>, Failure> {
-        let words = format!("{SCHEME}{name} cannot be read: this program was built without S3: install it with --features s3");
+        let words =
+            format!("{SCHEME}{name} cannot be read: this program was built without S3: install it with --features s3");
         Err(Failure::WrongUse(words))
     }
 
@@ -101,7 +102,7 @@ impl Input {
         }
     }
 
-    /// The files that match, by their names.
+    /// The files that match, in the order of their names.
     fn matching(pattern: &str) -> Result<Vec<Self>, String> {
         let paths = glob::glob(pattern).map_err(|error| format!("{pattern} is not a valid pattern: {error}"))?;
         let mut files = Vec::new();
@@ -147,7 +148,7 @@ impl Input {
         }
     }
 
-    /// A part of it, whose lines are counted from its own first one.
+    /// A part of the input, whose lines are counted from its first one.
     pub(crate) fn part(&self, part: Part) -> Self {
         Self {
             name: format!("{}@{}-{}", self.name, part.begin, part.end),
@@ -157,7 +158,7 @@ impl Input {
         }
     }
 
-    /// Its first bytes, or `None` if it is compressed. For a thread that may block.
+    /// The first bytes; `None` if the input is compressed. Blocks.
     pub(crate) fn start(&self) -> io::Result<Option<Vec<u8>>> {
         let mut start = Vec::new();
         match &self.storage {
@@ -169,7 +170,7 @@ impl Input {
         Ok((!is_compressed(&start)).then_some(start))
     }
 
-    /// Its content, unpacked. What is read of it is counted.
+    /// The content, unpacked. The bytes that are read are counted.
     pub(super) fn open(&self, counters: &ReadBytes) -> io::Result<Box<dyn Read + Send>> {
         let from = self.part.map_or(0, Part::read_from);
         let stored: Box<dyn Read + Send> = match &self.storage {
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_counted_as_it_is_stored_and_as_it_is_unpacked() {
+    fn both_stored_and_unpacked_bytes_are_counted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.zst");
         let stored = zstd::encode_all("a".repeat(9_000).as_bytes(), 1).unwrap();

@@ -15,26 +15,26 @@ use crate::arguments::Service;
 use crate::connect;
 use crate::failure::Failure;
 
-/// The HTTP status where the tag of an object is another one.
+/// The HTTP status if the object has another tag.
 const CHANGED: u16 = 412;
 
-/// Bytes that are asked for at once. A request that fails is made again, and no connection has to last for a whole object.
+/// Bytes of one request. A request that fails is repeated, and no connection has to last for a whole object.
 const PART: u64 = 1 << 20;
 
-/// Times that a part is asked for whose body breaks off. The SDK itself repeats a request only until its answer begins.
+/// Attempts at a part whose body is cut off. The SDK itself repeats a request only until its answer begins.
 const TIMES: u32 = 4;
 
-/// How long to wait before it is asked for again, twice as long each time.
+/// The delay before the second attempt, doubled for each further one.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 
-/// A star does not go beyond a slash, as with files.
+/// A star does not match a slash, as with files.
 const IN_A_FOLDER: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
     require_literal_leading_dot: false,
 };
 
-/// Characters that make a pattern of a key.
+/// Characters that turn a key into a pattern.
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// One object.
@@ -45,7 +45,7 @@ pub(crate) struct Object {
     bucket: String,
     key: String,
     bytes: u64,
-    /// Tells what it contains.
+    /// Identifies the content.
     pub(crate) etag: String,
 }
 
@@ -57,7 +57,7 @@ impl PartialEq for Object {
 
 impl Eq for Object {}
 
-/// The objects that `bucket/key` names: one, those of a prefix or a pattern, or the data files of an export.
+/// The objects that `bucket/key` names: one object, those of a prefix or pattern, or the data files of an export.
 pub(super) async fn named(name: &str, service: &Service) -> Result<Vec<Input>, Failure> {
     let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
     let client = connect::buckets(service).await?;
@@ -81,8 +81,8 @@ impl Bucket<'_> {
             return Ok(vec![exact.clone()]);
         }
         if fixed != key {
-            let pattern =
-                Pattern::new(key).map_err(|error| Failure::WrongUse(format!("{key} is not a valid pattern: {error}")))?;
+            let pattern = Pattern::new(key)
+                .map_err(|error| Failure::WrongUse(format!("{key} is not a valid pattern: {error}")))?;
             return Ok(listed
                 .into_iter()
                 .filter(|object| pattern.matches_with(&object.key, IN_A_FOLDER))
@@ -101,7 +101,7 @@ impl Bucket<'_> {
         }
     }
 
-    /// All objects whose keys begin so, but for those that only stand for a folder.
+    /// All objects with this prefix, except those that only mark a folder.
     async fn listed(&self, prefix: &str) -> Result<Vec<Object>, Failure> {
         let list = self.client.list_objects_v2().bucket(self.name).prefix(prefix);
         let mut pages = list.into_paginator().send();
@@ -131,7 +131,7 @@ impl Bucket<'_> {
         Ok(objects)
     }
 
-    /// The data files of an export, of which this object is the list.
+    /// The data files of the export that this object lists.
     async fn exported(&self, folder: &str, list: &Object, listed: &[Object]) -> Result<Vec<Object>, Failure> {
         let failed = |words: String| Failure::WrongUse(format!("{SCHEME}{}/{folder} {words}", self.name));
         let of_key = |key: &str| listed.iter().find(|object| object.key == key);
@@ -168,13 +168,13 @@ impl Object {
         }
     }
 
-    /// The first bytes. For a thread that may block.
+    /// The first bytes. Blocks.
     pub(super) fn start(&self, bytes: u64) -> io::Result<Vec<u8>> {
         let start = self.runtime.block_on(self.part(0, bytes));
         start.map_err(io::Error::other)
     }
 
-    /// Reads it part by part from a position, each while the one before is worked on. For a thread that may block.
+    /// Reads the object in parts from a position. The next part is fetched while the previous one is used. Blocks.
     pub(super) fn open_at(&self, from: u64) -> Parts {
         Parts {
             object: self.clone(),
@@ -184,7 +184,7 @@ impl Object {
         }
     }
 
-    /// So many bytes from a position, unless the object is not the one any more that was listed.
+    /// This many bytes from a position. It is an error if the object has changed since it was listed.
     async fn part(&self, from: u64, bytes: u64) -> Result<Vec<u8>, String> {
         let mut delay = FIRST_DELAY;
         for _ in 1..TIMES {
@@ -198,7 +198,7 @@ impl Object {
         answer.unwrap_or_else(|BrokenOff| Err("its body was cut off in every attempt".to_owned()))
     }
 
-    /// One request for a part. The answer may be an error in words.
+    /// One request for a part. The outer error is a body that was cut off; the inner one ends the reading.
     async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, String>, BrokenOff> {
         let range = format!("bytes={from}-{}", (from + bytes).min(self.bytes).saturating_sub(1));
         let get = self
@@ -224,20 +224,20 @@ impl Object {
     }
 }
 
-/// A body that did not come to its end.
+/// A body that was cut off.
 struct BrokenOff;
 
-/// An object as it is read.
+/// Reads an object.
 pub(super) struct Parts {
     object: Object,
-    /// The position up to which it was asked for.
+    /// The position up to which the object was requested.
     asked: u64,
     next: Option<JoinHandle<Result<Vec<u8>, String>>>,
     current: io::Cursor<Vec<u8>>,
 }
 
 impl Parts {
-    /// Asks for the part behind those that were asked for.
+    /// Requests the next part.
     fn ask(&mut self) {
         if self.asked < self.object.bytes {
             let (object, from) = (self.object.clone(), self.asked);

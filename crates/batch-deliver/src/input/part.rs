@@ -1,4 +1,4 @@
-//! Parts of an input, cut where lines end.
+//! Parts of an input, cut at line ends.
 
 use std::io::{self, Read};
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) begin: u64,
-    /// Behind the last byte.
+    /// The position after the last byte.
     pub(crate) end: u64,
 }
 
 impl Part {
-    /// One of so many parts of equal size.
+    /// The part with this index of `count` parts of equal size.
     pub(crate) fn of(bytes: u64, index: u64, count: u64) -> Self {
         let cut = |index: u64| {
             let position = u128::from(bytes) * u128::from(index) / u128::from(count.max(1));
@@ -29,7 +29,7 @@ impl Part {
         self.end - self.begin
     }
 
-    /// Where reading begins: the byte before the part tells whether a line begins with the part.
+    /// Where reading begins: the byte before the part shows whether a line begins with the part.
     pub(super) fn read_from(self) -> u64 {
         self.begin.saturating_sub(1)
     }
@@ -37,9 +37,9 @@ impl Part {
 
 /// The lines of a part.
 pub(super) struct Cut<R> {
-    /// The input from where the part is read.
+    /// The input, from the position where reading begins.
     stored: R,
-    /// Where in the input that is.
+    /// The position in the input.
     position: u64,
     end: u64,
     state: State,
@@ -47,7 +47,7 @@ pub(super) struct Cut<R> {
 
 #[derive(PartialEq)]
 enum State {
-    /// In the line to which the byte before the part belongs.
+    /// Inside the line of the byte before the part.
     Before,
     Within,
     Behind,
@@ -68,7 +68,7 @@ impl<R: Read> Cut<R> {
         }
     }
 
-    /// Drops what is before the first line of the part. Returns how much is left.
+    /// Drops the bytes before the first line of the part. Returns how many are left.
     fn skip(&mut self, block: &mut [u8]) -> usize {
         let Some(line_end) = memchr::memchr(b'\n', block) else {
             self.position += block.len() as u64;
@@ -84,7 +84,7 @@ impl<R: Read> Cut<R> {
         block.len() - line_end - 1
     }
 
-    /// How much of these bytes belongs to the part: up to the end of the line that has its last byte.
+    /// How many of these bytes belong to the part: up to the end of the line that contains its last byte.
     fn take(&mut self, block: &[u8]) -> usize {
         let to_last = usize::try_from(self.end - 1 - self.position.min(self.end - 1)).unwrap_or(usize::MAX);
         let line_end = block.get(to_last..).and_then(|rest| memchr::memchr(b'\n', rest));
@@ -142,7 +142,7 @@ mod tests {
             let parts = (0..count).map(|index| Part::of(bytes, index, count));
             let of_parts: Vec<_> = parts.flat_map(|part| lines(content, part, block)).collect();
             let all: Vec<_> = content.split(|byte| *byte == b'\n').collect();
-            // What is behind the last line end is no line if it is empty.
+            // After the last line end there is no line if nothing follows.
             let all = all.strip_suffix(&[&b""[..]]).unwrap_or(&all);
             prop_assert_eq!(of_parts, all);
         }

@@ -1,17 +1,17 @@
-//! How much is read of the inputs.
+//! Counts the bytes that are read from the inputs.
 
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bytes that are read of all inputs, as they are stored and as they are unpacked.
+/// Bytes that were read from all inputs: stored bytes, and unpacked bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReadBytes {
     pub(crate) stored: Counter,
     pub(crate) unpacked: Counter,
 }
 
-/// Clones count together.
+/// A counter. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counter(Arc<AtomicU64>);
 
@@ -20,7 +20,7 @@ impl Counter {
         self.0.load(Relaxed)
     }
 
-    /// Counts what is read here.
+    /// Counts the bytes that are read from `content`.
     pub(super) fn of<R: Read>(&self, content: R) -> Counted<R> {
         Counted {
             content,

@@ -1,4 +1,4 @@
-//! Reads and parses beside the delivery.
+//! Reads and parses in a thread beside the delivery.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,24 +9,24 @@ use tokio::sync::mpsc;
 use super::ReadBytes;
 use super::turns::{Taken, Turns, Unreadable};
 
-/// Records that are handed over together at most.
+/// The most records of one batch.
 const RECORDS: usize = 256;
 
-/// Batches that wait at most.
+/// The most batches that wait.
 const BATCHES: usize = 4;
 
-/// Unpacked bytes that are read for one batch at most, as far as the inputs' own buffers allow.
+/// The most unpacked bytes that are read for one batch, as far as the inputs' own buffers allow.
 const BYTES: u64 = 256 << 10;
 
-/// What is read so far.
+/// Counts of what was read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
     pub(crate) bytes: ReadBytes,
-    /// Records that were handed over.
+    /// Records that were sent to the delivery.
     pub(crate) records: Arc<AtomicU64>,
 }
 
-/// Records in the order in which they were read, and why the last ones are missing. An empty batch is the end of all inputs.
+/// Records in the order of reading, or why further ones are missing. An empty batch is the end of all inputs.
 pub(crate) type Received<E> = Vec<Result<Taken<E>, Unreadable>>;
 
 /// Reads in a thread of its own, as far ahead as a few hundred kilobytes, until the receiver is dropped.
@@ -52,7 +52,7 @@ pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Re
                         at_end = true;
                     }
                 }
-                // What is there does not wait for an input that is slow.
+                // The records that are ready do not wait for a slow input.
                 if at_end || !turns.is_ready() && !batch.is_empty() {
                     break;
                 }
@@ -62,7 +62,7 @@ pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Re
                 return;
             }
         }
-        // A channel that is closed without this has lost its reader.
+        // If the channel is closed without an empty batch, the reader has panicked.
         let _ = sender.blocking_send(Vec::new());
     });
     (receiver, counts)

@@ -1,11 +1,11 @@
-//! Numbers that are settled.
+//! The numbers of settled records.
 
 use std::collections::BTreeMap;
 
-/// A set of numbers, most of which follow each other.
+/// A set of numbers, most of which are consecutive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Settled {
-    /// The first number of each run, and the last one.
+    /// From the first number of each run to its last one.
     runs: BTreeMap<u64, u64>,
 }
 
@@ -13,7 +13,7 @@ impl Settled {
     /// Adds all numbers from the first to the last.
     pub(crate) fn add(&mut self, first: u64, last: u64) {
         let (mut first, mut last) = (first, last);
-        // Runs that overlap or touch the new one become part of it.
+        // Runs that overlap or touch the new one are merged with it.
         while let Some((&from, &to)) = self.runs.range(..=last.saturating_add(1)).next_back() {
             if to.saturating_add(1) < first {
                 break;

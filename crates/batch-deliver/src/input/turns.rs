@@ -1,4 +1,4 @@
-//! The records of all inputs, one of each in turn.
+//! The records of all inputs, one of each input in turn.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,19 +8,19 @@ use super::{Input, ReadBytes, Settled};
 use crate::flaw::Flaw;
 use crate::format::{Format, Record, Source};
 
-/// Inputs that are open at once at most: file descriptors are limited, and each takes a buffer.
+/// The most inputs that are open at the same time: file descriptors are limited, and each input has a buffer.
 const MOST_OPEN: usize = 32;
 
-/// Where a record stands.
+/// The place of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Which of the inputs, from 0.
+    /// The index of the input, from 0.
     pub(crate) input: usize,
-    /// Which line of it, from 1.
+    /// The line in the input, from 1.
     pub(crate) line: u64,
 }
 
-/// A record that was not passed over.
+/// A record that was not skipped.
 pub(crate) struct Taken<E> {
     /// Its number among the records of all inputs, in the order in which they are read, from 0.
     pub(crate) number: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Taken<E> {
     pub(crate) record: Result<Record<E>, Flaw>,
 }
 
-/// An input that cannot be read, or not to its end.
+/// An input that cannot be read to its end.
 #[derive(Debug, thiserror::Error)]
 #[error("{input} cannot be read{}: {error}", behind(*.line))]
 pub(crate) struct Unreadable {
@@ -44,12 +44,12 @@ fn behind(line: u64) -> String {
     }
 }
 
-/// Reads the inputs in turn, which spreads sorted ones over the partitions of a table.
+/// Reads the inputs in turn, which distributes sorted inputs over the partitions of a table.
 pub(crate) struct Turns<E> {
     inputs: VecDeque<(usize, Input)>,
     format: Arc<dyn Format<E>>,
     open: Vec<Open<E>>,
-    /// Whose turn it is.
+    /// The input whose turn it is.
     turn: usize,
     most_open: usize,
     settled: Settled,
@@ -65,7 +65,7 @@ struct Open<E> {
 }
 
 impl<E> Turns<E> {
-    /// Reads these inputs, but for the records that are settled.
+    /// Reads these inputs, without the settled records.
     pub(crate) fn new(inputs: Vec<Input>, format: Arc<dyn Format<E>>, settled: Settled) -> Self {
         Self {
             inputs: inputs.into_iter().enumerate().collect(),
@@ -79,7 +79,7 @@ impl<E> Turns<E> {
         }
     }
 
-    /// One input after the other instead.
+    /// Reads one input after the other instead.
     pub(crate) fn one_by_one(mut self) -> Self {
         self.most_open = 1;
         self
@@ -130,13 +130,13 @@ impl<E> Turns<E> {
         }
     }
 
-    /// Whether the next record is there without waiting for its input.
+    /// Whether the next record can be read without waiting for its input.
     pub(crate) fn is_ready(&self) -> bool {
         let next = self.open.get(self.turn).or(self.open.first());
         next.is_some_and(|open| open.source.is_ready())
     }
 
-    /// The input whose turn it is has ended: another takes its place.
+    /// Replaces the input whose turn it is, which has ended.
     fn replace(&mut self) -> Result<(), Unreadable> {
         match self.inputs.pop_front() {
             Some((number, input)) => self.open[self.turn] = self.open(number, input)?,
@@ -174,7 +174,7 @@ pub(super) mod tests {
     use super::*;
     use crate::format::{OnePerLine, Parse};
 
-    /// Each line is one.
+    /// Each line is a word.
     pub(in crate::input) struct Words;
 
     impl Parse<String> for Words {
@@ -224,7 +224,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_input_that_waits_takes_the_place_of_one_that_ends() {
+    fn a_waiting_input_replaces_one_that_ends() {
         let folder = tempfile::tempdir().unwrap();
         let mut turns = turns(&folder, &["a1", "b1 b2 b3", "c1 c2"], Settled::default());
         turns.most_open = 2;
@@ -232,7 +232,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_settled_is_passed_over_and_keeps_its_number() {
+    fn settled_records_are_skipped_and_keep_their_numbers() {
         let folder = tempfile::tempdir().unwrap();
         let inputs = ["a1 a2 a3", "b1 b2"];
         let whole = all(turns(&folder, &inputs, Settled::default()));
@@ -249,7 +249,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_with_its_place() {
+    fn an_input_that_cannot_be_read_is_reported_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.zst");
         let stored = zstd::encode_all(&b"one\ntwo\n"[..], 1).unwrap();

@@ -1,4 +1,4 @@
-//! What a journal says, as lines of JSON: what is loaded, and what of it is settled.
+//! The content of a journal, as lines of JSON: the load, and which of its records are settled.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,28 +6,28 @@ use super::Identity;
 use crate::failure::Failure;
 use crate::input::Settled;
 
-/// A line behind the first one, which is the identity.
+/// A line after the first one, which is the identity.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
     /// The first and the last number of each run of records.
     Settled(Vec<(u64, u64)>),
-    /// The run that has written this, and how often it had before: no two writings of a journal are the same.
+    /// The run that has written the journal, and its number of writes, so that no two writes have the same content.
     Written { by: String, times: u64 },
-    /// The run has ended by itself.
+    /// The run has ended without being killed.
     Ended,
 }
 
-/// What is settled, and what was in doubt when it was written.
+/// The settled records, and how many entries are in doubt.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) settled: Settled,
-    /// Entries that the last run may have sent without a record of it.
+    /// How many entries the last run may have sent without recording them.
     pub(super) doubtful: u64,
 }
 
 impl Found {
-    /// What the text of a journal with this name has for this load.
+    /// Reads the text of the journal with this name, for this load.
     pub(super) fn read(name: &str, text: &str, identity: &Identity) -> Result<Self, Failure> {
         if text.is_empty() {
             return Ok(Self::default());
@@ -44,18 +44,18 @@ impl Found {
     }
 }
 
-/// What is settled by a journal that says this.
+/// The settled records of a journal with this text.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn settled_in(text: &str) -> Option<Settled> {
     parsed(text).map(|(_, settled, _)| settled)
 }
 
-/// What is wrong where another run is at the journal.
+/// The error if another run uses the journal.
 pub(super) fn in_use(name: &str) -> String {
     format!("the journal {name} is in use by another load: wait for its end, or name another one")
 }
 
-/// The text of a journal, as short as it can be.
+/// The shortest text of a journal.
 pub(super) fn text(identity: &Identity, settled: &Settled) -> serde_json::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(identity)?;
     text.push(b'\n');
@@ -69,9 +69,9 @@ pub(super) fn add(text: &mut Vec<u8>, line: &Line) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// The load, what is settled, and whether the run has ended by itself. `None` for what is no journal.
+/// The load, its settled records, and whether the run ended without being killed. `None` if the text is not a journal.
 fn parsed(text: &str) -> Option<(Identity, Settled, bool)> {
-    // What has no line end was being written when the process was killed.
+    // A last line without a line end was incomplete when the process was killed.
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     let identity = serde_json::from_str(lines.next()?).ok()?;
     let mut settled = Settled::default();

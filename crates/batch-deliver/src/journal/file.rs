@@ -1,4 +1,4 @@
-//! A journal in a file, which this process alone writes.
+//! A journal in a file, which only this process writes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -9,19 +9,19 @@ use super::content::{self, Found, Line};
 use crate::failure::Failure;
 use crate::input::Settled;
 
-/// A file to which lines are added.
+/// A file to which lines are appended.
 #[derive(Debug)]
 pub(crate) struct JournalFile {
     path: PathBuf,
     identity: Identity,
     file: File,
-    /// Bytes written since it was made.
+    /// Bytes written since the file was created.
     pub(super) written: u64,
     settled: Settled,
 }
 
 impl JournalFile {
-    /// Opens the journal of a load, or begins one. Where it is of another load, that is an error, unless it is to begin anew.
+    /// Opens the journal of a load, or creates one. A journal of another load is an error, unless it may be replaced.
     pub(super) fn open(path: &Path, identity: Identity, begins_anew: bool) -> Result<(Self, Found), Failure> {
         let name = path.display().to_string();
         let unreadable = |error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}"));
@@ -45,7 +45,7 @@ impl JournalFile {
         Ok((journal, found))
     }
 
-    /// Adds these runs of records. A killed process loses nothing that was written, so that nothing waits for the disk.
+    /// Adds these runs of records. A killed process loses nothing that it has written, so there is no sync to the disk.
     pub(super) fn add(&mut self, runs: &[(u64, u64)]) -> io::Result<()> {
         for (first, last) in runs {
             self.settled.add(*first, *last);
@@ -53,14 +53,14 @@ impl JournalFile {
         self.append(&Line::Settled(runs.to_vec()))
     }
 
-    /// The run has ended by itself: nothing is in flight.
+    /// Records that the run has ended and nothing is in flight.
     pub(super) fn end(&mut self) -> io::Result<()> {
         self.compact()?;
         self.append(&Line::Ended)?;
         self.file.sync_all()
     }
 
-    /// Writes the file anew, as short as it can be.
+    /// Replaces the file by the shortest one with the same content.
     pub(super) fn compact(&mut self) -> io::Result<()> {
         self.file = made(&self.path, &self.identity, &self.settled)?;
         self.written = 0;
@@ -75,7 +75,7 @@ impl JournalFile {
     }
 }
 
-/// Makes the file of a journal in one step: there is the old one or the new one, and never a part of it.
+/// Creates the file of a journal atomically: either the old one or the complete new one exists.
 fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File> {
     let mut temporary = path.to_owned().into_os_string();
     temporary.push(".new");
@@ -84,7 +84,7 @@ fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File>
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&temporary)?;
-    // It is locked before it has its name, so that it is never without a lock.
+    // The file is locked before it is renamed, so it is never without a lock.
     file.try_lock()?;
     file.write_all(&content::text(identity, settled)?)?;
     file.sync_all()?;
@@ -92,7 +92,7 @@ fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File>
     Ok(file)
 }
 
-/// The file of this name, which is made if there is none, for this process alone.
+/// Opens or creates the file with this name, and locks it for this process.
 fn locked(path: &Path) -> Result<File, Failure> {
     let name = path.display();
     let mut options = OpenOptions::new();
@@ -111,7 +111,7 @@ fn locked(path: &Path) -> Result<File, Failure> {
             )));
         }
     }
-    // Another load may have put its own file in the place of this one before this one was locked.
+    // Another load may have replaced this file before it was locked.
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -166,7 +166,7 @@ mod tests {
     proptest! {
         /// A killed process leaves any part of what it has written.
         #[test]
-        fn what_was_written_before_a_kill_is_settled(
+        fn records_that_were_written_before_a_kill_are_settled(
             records in prop::collection::vec((0_u64..50, 0_u64..4), 1..12),
             compact_at in 0_usize..12,
             kept in 0_usize..=100,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_is_to_begin_anew_the_journal_of_another_load_counts_for_nothing() {
+    fn a_journal_that_may_be_replaced_may_be_of_another_load() {
         let load = Load::new();
         let (mut state, _) = load.open().unwrap();
         state.add(&[(0, 3)]).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_is_for_one_process_at_a_time_and_for_its_owner_alone() {
+    fn a_journal_is_for_one_process_at_a_time_and_only_for_its_owner() {
         let load = Load::new();
         let (mut state, _) = load.open().unwrap();
         assert!(load.refusal().contains("in use by another load"), "{}", load.refusal());
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn of_first_runs_that_begin_at_once_one_has_the_journal() {
+    fn of_two_first_runs_at_the_same_time_only_one_gets_the_journal() {
         for _ in 0..50 {
             let load = Load::new();
             let barrier = Barrier::new(4);

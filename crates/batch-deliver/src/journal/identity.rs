@@ -1,4 +1,4 @@
-//! Which load a journal is of.
+//! The load that a journal belongs to.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use crate::input::{Input, Part, Storage};
 /// The version of the journal.
 const VERSION: u32 = 2;
 
-/// What is loaded. A journal is good for the same load alone, since it counts the records in the order in which they are read.
+/// The identity of a load. A journal is valid only for the same load, because it numbers the records in the order of reading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// The version of the journal.
@@ -20,20 +20,20 @@ pub(crate) struct Identity {
     /// The version of the program.
     #[serde(default)]
     program: String,
-    /// What the load is asked for, and where it goes to, by its name.
+    /// The settings of the load and its destination, by name.
     #[serde(default)]
     settings: BTreeMap<String, String>,
     inputs: Vec<InputIdentity>,
-    /// Entries that may have been sent without being in the journal, when the process is killed.
+    /// How many entries may have been sent without being in the journal if the process is killed.
     pub(super) unsure: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct InputIdentity {
-    /// The whole path, or the name of an object.
+    /// The absolute path, or the name of an object.
     place: String,
     bytes: u64,
-    /// When the file was modified, or the tag of the object.
+    /// The modification time of the file, or the tag of the object.
     version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part: Option<Part>,
@@ -58,10 +58,10 @@ impl Identity {
         })
     }
 
-    /// The name of a setting that is compared where both runs know it: a table may not always be asked.
+    /// The name of a setting that is compared only if both runs know it, because `DescribeTable` may not be permitted.
     pub(crate) const TABLE_ARN: &str = "table's ARN";
 
-    /// What is another load here than in the journal, and what to do.
+    /// How this load differs from that of the journal, and what to do.
     pub(super) fn difference(&self, old: &Self) -> Option<String> {
         if (self.batch_deliver, &self.program) != (old.batch_deliver, &old.program) {
             return Some(format!(
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_twice_cannot_be_resumed() {
+    fn an_input_that_cannot_be_read_twice_cannot_be_resumed() {
         let input = Input {
             name: "-".to_owned(),
             storage: Storage::Standard,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_another_one_by_any_of_its_settings_and_by_its_program() {
+    fn any_other_setting_or_version_makes_another_load() {
         let of = |settings: &[(&'static str, &str)]| {
             let settings = settings.iter().map(|(name, value)| (*name, (*value).to_owned()));
             Identity::new(settings, &[], 400).unwrap()

@@ -1,4 +1,4 @@
-//! What is settled, so that a load that was interrupted or killed goes on where it was.
+//! The journal of settled records, by which a load that was interrupted or killed continues where it stopped.
 
 mod content;
 mod file;

@@ -1,7 +1,7 @@
-//! A journal in S3: one object, which is put anew again and again.
+//! A journal in S3: one object, which is replaced by each put.
 //!
-//! Each put is conditional on the one before it, so that of two runs with the same journal one alone goes on: the other finds
-//! that its own object is gone, and stops.
+//! Each put is conditional on the previous one, so that of two runs with the same journal only one continues: the other finds
+//! that its object was replaced, and stops.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -22,30 +22,30 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::Settled;
 
-/// How long a journal that has not ended is watched. A run that is alive puts it anew once a second.
+/// How long a journal that has not ended is watched. A running load puts it at least once a second.
 const WATCHED: Duration = Duration::from_secs(5);
 
-/// Attempts at a call: a journal that cannot be put ends the load.
+/// Attempts at a call. There are many, because a journal that cannot be put ends the load.
 const ATTEMPTS: u32 = 6;
 
-/// Puts that may be in each other's way without a winner. S3 then asks for another one.
+/// Attempts at a put that conflicts with others: S3 may refuse all of them and ask for a repetition.
 const CONFLICTS: u32 = 5;
 
-/// Statuses of conditional puts: the object is gone, is being put by another one, and is another one.
+/// Statuses of conditional puts: the object does not exist, another put is in progress, and the object has another tag.
 const UNMET: [u16; 3] = [404, 409, 412];
 
-/// An object that has the whole journal.
+/// An object with the whole journal.
 #[derive(Debug)]
 pub(super) struct JournalObject {
     object: Object,
     identity: Identity,
-    /// Of the object as this run has put it last; before that, as it was found.
+    /// The tag of the last put of this run; before it, that of the object that was found.
     etag: Option<String>,
-    /// Tells this run from others.
+    /// Identifies this run.
     run: String,
     puts: u64,
     settled: Settled,
-    /// Its own, since whoever settles entries waits for a put where these come faster.
+    /// A runtime of its own, because the delivery's runtime may block on a put.
     runtime: Runtime,
 }
 
@@ -54,7 +54,7 @@ struct Object {
     client: Client,
     bucket: String,
     key: String,
-    /// What it is called.
+    /// The name of the object.
     name: String,
 }
 
@@ -66,7 +66,7 @@ enum NotPut {
 }
 
 impl JournalObject {
-    /// Opens the journal of a load, or begins one. For a thread that may block.
+    /// Opens the journal of a load, or creates one. Blocks.
     pub(super) fn open(
         location: &Location,
         identity: Identity,
@@ -75,7 +75,7 @@ impl JournalObject {
         console: &Console,
     ) -> Result<(Self, Found), Failure> {
         let Location::Object { bucket, key } = location else {
-            return Err(Failure::WrongUse(format!("{location} is no object")));
+            return Err(Failure::WrongUse(format!("{location} is not an object of S3")));
         };
         let name = location.to_string();
         if key.is_empty() || key.ends_with('/') {
@@ -83,7 +83,8 @@ impl JournalObject {
             return Err(Failure::WrongUse(words));
         }
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Failure::Failed(format!("{name} cannot be asked for: {error}")))?;
+        let runtime =
+            runtime.map_err(|error| Failure::Failed(format!("the journal {name} cannot be read: {error}")))?;
         let client = runtime.block_on(connect::buckets(service))?;
         let config = client.config().to_builder();
         let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
@@ -101,7 +102,7 @@ impl JournalObject {
             settled: Settled::default(),
             runtime,
         };
-        // A worker that has lost its shard may still put this journal until this one has.
+        // A worker that has lost its shard may put this journal until this run has put it.
         let tries = if claim == Claim::Named { 1 } else { CONFLICTS };
         for _ in 0..tries {
             let object = journal.object.found(&journal.identity, claim, console);
@@ -124,7 +125,7 @@ impl JournalObject {
         self.settled.add(number, number);
     }
 
-    /// Puts what is settled.
+    /// Puts the settled records.
     pub(super) fn put(&mut self, has_ended: bool) -> io::Result<()> {
         self.put_once(has_ended).map_err(|error| match error {
             NotPut::Taken => io::Error::new(
@@ -153,7 +154,7 @@ impl JournalObject {
 }
 
 impl Object {
-    /// The journal as it is, and its tag.
+    /// The current journal and its tag.
     async fn found(
         &self,
         identity: &Identity,
@@ -221,14 +222,16 @@ impl Object {
             if !status.is_some_and(|status| UNMET.contains(&status)) {
                 return Err(NotPut::Failed(connect::words(&error)));
             }
-            // An attempt that has no answer may be the one that has put it.
+            // An earlier attempt without an answer may have succeeded.
             match self.get().await.map_err(NotPut::Failed)? {
                 Some((found, stands)) if stands == content => return Ok(found),
                 found if found.as_ref().map(|(found, _)| found.as_str()) == etag => {}
                 _ => return Err(NotPut::Taken),
             }
         }
-        Err(NotPut::Failed("it conflicted with other puts in every attempt".to_owned()))
+        Err(NotPut::Failed(
+            "it conflicted with other puts in every attempt".to_owned(),
+        ))
     }
 }
 

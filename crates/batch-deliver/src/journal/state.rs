@@ -1,4 +1,4 @@
-//! The journal of a load, wherever it is.
+//! The journal of a load, in a file or in S3.
 
 #[cfg(feature = "distributed")]
 use std::fs;
@@ -15,22 +15,22 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::Settled;
 
-/// By what right a process goes on with a journal.
+/// How a journal of another load, or of another run, is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// It was named. What is of another load, or in use by another run, is left alone.
+    /// The journal was named by the user. It is an error if it belongs to another load or is in use by another run.
     Named,
-    /// The load was handed to this process alone: another run of it is at its end, and what is of another load is of no use.
+    /// The load was handed to this process only. Another run of it is about to end, and the journal of another load is replaced.
     #[cfg(feature = "distributed")]
     Granted,
 }
 
-/// A journal that this process alone writes.
+/// A journal that only this process writes.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(super) storage: Storage,
     pub(crate) settled: Settled,
-    /// Entries that the last run may have sent without a record of it.
+    /// How many entries the last run may have sent without recording them.
     pub(crate) doubtful: u64,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Storage {
 }
 
 impl State {
-    /// Opens the journal of a load, or begins one. For a thread that may block.
+    /// Opens the journal of a load, or creates one. Blocks.
     pub(crate) fn open(
         location: &Location,
         identity: Identity,
@@ -75,7 +75,7 @@ impl State {
     }
 }
 
-/// Removes a journal that is of no use any more.
+/// Removes a journal that is no longer needed.
 #[cfg(feature = "distributed")]
 pub(crate) async fn remove(location: &Location, service: &Service) -> Result<(), String> {
     let removed = match location {

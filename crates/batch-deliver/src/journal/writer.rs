@@ -1,4 +1,4 @@
-//! Writes the journal beside the delivery.
+//! Writes the journal in a thread beside the delivery.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,30 +19,30 @@ use super::object::JournalObject;
 use super::state::Storage;
 use crate::arguments::Location;
 
-/// Bytes after which the journal is written anew.
+/// Bytes after which the journal is compacted.
 const LONG: u64 = 4 << 20;
 
-/// Numbers of a record at most, and as many may wait: a disk that is slow slows the delivery down.
+/// The most numbers of one write, and the most that wait: a slow disk slows the delivery down.
 const NUMBERS: usize = 64;
 
-/// The same of an object, which takes some tens of milliseconds to put.
+/// The same for an object, whose put takes some tens of milliseconds.
 const NUMBERS_OF_OBJECT: usize = 2_048;
 
-/// How often an object is put, if fewer numbers come meanwhile. It tells other runs that this one is alive.
+/// The interval at which an object is put if fewer numbers arrive. It shows other runs that this one is alive.
 #[cfg(feature = "s3")]
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Takes the numbers of records that are settled, and writes them at once.
+/// Receives the numbers of settled records, and writes them without delay.
 #[derive(Debug)]
 pub(crate) struct Journal {
     sender: Mutex<Option<SyncSender<u64>>>,
     writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
-    /// An entry that the next run sends may have been delivered.
+    /// Whether an entry that the next run sends may have been delivered already.
     is_open: Arc<AtomicBool>,
 }
 
 impl Journal {
-    /// Entries that may be settled without being in a journal at this place: those that wait, and those that are being written.
+    /// The most entries that may be settled without being in a journal at this place: waiting or being written.
     pub(crate) fn unwritten(location: &Location) -> u64 {
         2 * match location {
             Location::File(_) => NUMBERS,
@@ -50,7 +50,7 @@ impl Journal {
         } as u64
     }
 
-    /// Goes on with a journal. When it cannot be written any more, the delivery is cancelled.
+    /// Continues a journal. If it can no longer be written, the delivery is cancelled.
     pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
         let (sender, receiver) = sync_channel(match &state.storage {
             Storage::File(_) => NUMBERS,
@@ -80,17 +80,17 @@ impl Journal {
     /// The record with this number is settled.
     pub(crate) fn settle(&self, number: u64) {
         if let Some(sender) = &*self.sender.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Without a writer the delivery is being cancelled.
+            // If the writer has ended, the delivery is being cancelled.
             let _ = sender.send(number);
         }
     }
 
-    /// An entry that the next run sends may have been delivered, as after a kill: that run tells it.
+    /// An entry that the next run sends may have been delivered already. That run warns of it, as after a kill.
     pub(crate) fn leave_open(&self) {
         self.is_open.store(true, Relaxed);
     }
 
-    /// Writes all that is settled, and that nothing is in flight any more unless it is [left open](Self::leave_open).
+    /// Writes all settled records, and also that nothing is in flight, unless the journal is [left open](Self::leave_open).
     pub(crate) fn close(&self) -> io::Result<()> {
         drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -102,7 +102,7 @@ impl Journal {
     }
 }
 
-/// Writes what comes until nothing comes any more. What came while the last record was written is one record.
+/// Writes numbers until the channel is closed. Numbers that arrive during a write are written together.
 fn write(mut file: JournalFile, receiver: &Receiver<u64>, stays_open: &AtomicBool) -> io::Result<()> {
     while let Ok(first) = receiver.recv() {
         let mut numbers: Vec<u64> = std::iter::once(first)
@@ -124,7 +124,7 @@ fn write(mut file: JournalFile, receiver: &Receiver<u64>, stays_open: &AtomicBoo
     if stays_open.load(Relaxed) { Ok(()) } else { file.end() }
 }
 
-/// Puts what comes until nothing comes any more.
+/// Puts the journal until the channel is closed.
 #[cfg(feature = "s3")]
 fn put(mut object: JournalObject, receiver: &Receiver<u64>, stays_open: &AtomicBool) -> io::Result<()> {
     loop {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_delivered_and_is_sent_again_is_told_by_the_next_run() {
+    fn the_next_run_warns_of_entries_that_may_be_sent_twice() {
         for is_left_open in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_that_is_settled_is_in_the_journal(numbers in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle(), count in 0_usize..40) {
+        fn all_settled_records_are_in_the_journal(numbers in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle(), count in 0_usize..40) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
             let identity = Identity::new([], &[], 1).unwrap();

@@ -1,20 +1,20 @@
-//! When the delivery will end.
+//! Estimates when the delivery will end.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What the rate is an average of.
+/// The time over which the rate is averaged.
 const AVERAGED: Duration = Duration::from_secs(10);
 
-/// Estimates from what was done in the last seconds.
+/// Estimates from the progress of the last seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Estimate {
-    /// When so many entries were settled.
+    /// Times, and the number of settled entries at each.
     seen: VecDeque<(Duration, u64)>,
 }
 
 impl Estimate {
-    /// Entries a second, now that so many are settled after this time.
+    /// The rate in entries per second, now that `settled` entries are settled after `elapsed`.
     #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
     pub(crate) fn rate(&mut self, elapsed: Duration, settled: u64) -> f64 {
         if self.seen.is_empty() {
@@ -34,7 +34,7 @@ impl Estimate {
     }
 }
 
-/// Bytes of the inputs that are done, when so many of the records that were read are settled.
+/// Bytes of the inputs whose records are settled, estimated from the share of settled records.
 pub(crate) fn done(read_bytes: u64, read: u64, settled: u64) -> u64 {
     if read == 0 {
         return 0;
@@ -43,7 +43,7 @@ pub(crate) fn done(read_bytes: u64, read: u64, settled: u64) -> u64 {
     u64::try_from(done).unwrap_or(read_bytes)
 }
 
-/// The time that is left at this rate, when the entries that are settled are so many of all bytes.
+/// The remaining time at this rate, if the settled entries are `done` of `total` bytes.
 #[expect(clippy::cast_precision_loss, reason = "an estimate is for the eye")]
 pub(crate) fn left(rate: f64, settled: u64, done: u64, total: u64) -> Option<Duration> {
     let entries = settled as f64 * total.saturating_sub(done) as f64 / done as f64;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_that_of_the_last_seconds() {
+    fn the_rate_is_the_average_of_the_last_seconds() {
         let mut estimate = Estimate::default();
         assert!(estimate.rate(Duration::ZERO, 0) <= 0.0);
         assert!((Estimate::default().rate(Duration::from_secs(10), 50) - 5.0).abs() < 1e-9);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_ahead_is_not_done() {
+    fn records_that_were_read_ahead_are_not_done() {
         assert_eq!(done(1_000, 0, 0), 0);
         assert_eq!(done(1_000, 100, 25), 250);
         assert_eq!(left(5.0, 50, 250, 1_000), Some(Duration::from_secs(30)));

@@ -1,4 +1,4 @@
-//! How far a delivery has come, while it runs.
+//! The progress of a running delivery.
 
 mod estimate;
 mod ticker;

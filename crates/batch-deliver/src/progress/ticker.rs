@@ -1,4 +1,4 @@
-//! Tells the figures at intervals.
+//! Prints the figures at intervals.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -13,24 +13,24 @@ use crate::console::{Console, grouped, rate, time};
 use crate::input::Counts;
 use crate::stop::Stop;
 
-/// Between two pictures of the bar.
+/// The interval at which the bar is drawn.
 const BAR: Duration = Duration::from_millis(200);
 
-/// Between two figures.
+/// Separates two figures.
 const SEPARATOR: &str = " · ";
 
-/// What is watched.
+/// The delivery that is watched.
 #[derive(Debug, Clone)]
 pub(crate) struct Watched {
     pub(crate) progress: Progress,
     pub(crate) read: Counts,
-    /// Bytes of all inputs, where they are known.
+    /// Bytes of all inputs, if known.
     pub(crate) total: Option<u64>,
-    /// How often a line is written where there is no bar.
+    /// The interval of lines if there is no bar.
     pub(crate) every: Duration,
 }
 
-/// Tells how far the delivery has come until it is dropped.
+/// Prints the progress of the delivery until it is dropped.
 pub(crate) struct Ticker(JoinHandle<()>);
 
 impl Ticker {
@@ -53,7 +53,7 @@ async fn tick(watched: Watched, console: Console, stop: Stop) {
     let start = Instant::now();
     let mut ticks = interval(if console.bar().is_some() { BAR } else { watched.every });
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    // The first one comes at once.
+    // The first tick is immediate.
     ticks.tick().await;
     let mut moment = Moment::default();
     loop {
@@ -64,7 +64,7 @@ async fn tick(watched: Watched, console: Console, stop: Stop) {
             bar.set_position(moment.done);
             bar.set_message(words());
         } else if console.is_json() {
-            // Without a reader there is no use in going on.
+            // If the standard output is closed, the delivery stops.
             if console.emit(&moment.event(watched.total)).is_err() {
                 stop.token.cancel();
                 return;
@@ -108,7 +108,7 @@ impl Moment {
         estimate::left(self.rate, self.settled(), self.done, total?)
     }
 
-    /// The most important first: on a narrow terminal the others are left out.
+    /// The figures in the order of importance: on a narrow terminal the last ones are left out.
     fn words(&self, total: Option<u64>) -> Vec<String> {
         let figures = &self.snapshot;
         let mut words = vec![format!("{} delivered", grouped(figures.delivered))];
@@ -147,7 +147,7 @@ impl Moment {
     }
 }
 
-/// As many of the words as fit, from the first.
+/// As many figures as fit, from the first one.
 fn fitting(words: &[String], room: usize) -> String {
     let mut line = String::new();
     for word in words {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_begin_with_what_counts() {
+    fn the_most_important_figures_come_first() {
         let mut moment = Moment {
             rate: 1_002.3,
             elapsed: Duration::from_secs(10),

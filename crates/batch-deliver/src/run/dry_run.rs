@@ -1,4 +1,4 @@
-//! Looks at all lines and sends nothing.
+//! Checks all lines and sends nothing.
 
 use aws_batch_delivery::targets::BatchTarget;
 use serde_json::json;
@@ -10,19 +10,19 @@ use crate::console::{counted, grouped, size};
 use crate::failure::Failure;
 use crate::input::{Input, Settled};
 
-/// Lines at fault that are told; the others are counted.
+/// The most bad lines that are printed; the others are counted.
 const TOLD: u64 = 100;
 
-/// Records between two pictures of the bar.
+/// Records after which the bar is drawn again.
 const STEP: u64 = 1_000;
 
-/// How much an entry is.
+/// The size of an entry.
 pub(super) struct Measured {
     pub(super) bytes: usize,
     pub(super) units: usize,
 }
 
-/// What the inputs come to.
+/// The sums of all inputs.
 #[derive(Default)]
 struct Sums {
     entries: u64,

@@ -29,7 +29,7 @@ pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Fa
     job(&arguments, deletes).await?.run(&arguments.common).await
 }
 
-/// What is delivered to a table.
+/// The job of a delivery to a table.
 pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<DynamoTable>, Failure> {
     let (client, key, mut settings, simulated) = service(arguments).await?;
     settings.push(("--format", name(&arguments.format)));
@@ -38,8 +38,7 @@ pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<Dynamo
         (Some(key), true) => Writes::deletes(key.clone()),
         (None, false) if !arguments.common.dry_run => Writes::puts(None),
         (None, _) => {
-            let words =
-                "dynamodb:DescribeTable is not permitted: give the key of the table as --key year:N,title:S";
+            let words = "dynamodb:DescribeTable is not permitted: give the key of the table as --key year:N,title:S";
             return Err(Failure::WrongUse(words.to_owned()));
         }
         (Some(key), false) => Writes::puts(Some(key.clone())),
@@ -82,7 +81,7 @@ fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
     }
 }
 
-/// The client of the table, its key if it is known, and what says which service and table it is.
+/// The client, the table's key if it is known, and the settings that identify the service and the table.
 async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, Option<Arc<Simulated>>), Failure> {
     if let Some(rate) = arguments.common.service.simulate {
         let Some(key) = arguments.items.key.clone() else {
@@ -98,7 +97,7 @@ async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, 
         ));
     }
     if let (true, Some(key)) = (arguments.common.dry_run, &arguments.items.key) {
-        // Nothing is asked, so that neither an account nor a region is needed.
+        // A dry run makes no call, so it needs neither an account nor a region.
         return Ok((Simulator::new(1).dynamo_client(), Some(key.clone()), Vec::new(), None));
     }
     let config = connect::config(&arguments.common.service).await?;
@@ -126,7 +125,7 @@ fn target(client: Client, table: &str, key: Option<&Key>) -> DynamoTable {
     }
 }
 
-/// The size of an item, and a write unit for each kilobyte begun. What a delete takes depends on the item that it finds.
+/// The size of an item, and a write unit for each started KiB. The units of a delete depend on the item in the table.
 fn measure(write: &WriteRequest) -> Measured {
     let bytes = match (write.put_request(), write.delete_request()) {
         (Some(put), _) => item_size(put.item()),

@@ -38,7 +38,7 @@ use crate::window::Window;
 #[cfg(feature = "distributed")]
 use crate::worker;
 
-/// Does what the arguments ask for.
+/// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     match arguments.command {
         Command::Load(load) => load::run(load, false).await,
@@ -52,32 +52,32 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     }
 }
 
-/// What is delivered, and where to.
+/// What is delivered, and to which target.
 pub(crate) struct Job<T: BatchTarget> {
     command: &'static str,
     target: T,
-    /// How much an entry is, and what its capacity is counted in.
+    /// Measures an entry; `unit` is the unit of the capacity.
     measure: fn(&T::Entry) -> Measured,
     unit: &'static str,
     format: Arc<dyn Format<T::Entry>>,
-    /// What the destination is called.
+    /// The name of the destination.
     destination: String,
-    /// What makes it another delivery, beside the command and the inputs.
+    /// The settings that identify the delivery, in addition to the command and the inputs.
     settings: Settings,
     simulated: Option<Arc<Simulated>>,
     pub(crate) console: Console,
 }
 
-/// What a delivery is asked for, each with its name.
+/// The settings of a delivery, by name.
 type Settings = Vec<(&'static str, String)>;
 
-/// One delivery of a job: what is read, and what is kept of it.
+/// One delivery of a job: its inputs, its dead letters and its journal.
 pub(crate) struct Round {
     pub(crate) inputs: Vec<Input>,
     pub(crate) options: DeliveryOptions,
     pub(crate) dead_letter: Option<DeadLetter>,
     pub(crate) stop: Stop,
-    /// Whether another round delivers everything again if this one does not come to its end.
+    /// Whether another round delivers everything again if this one does not finish.
     pub(crate) is_repeated: bool,
 }
 
@@ -112,7 +112,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         summary.tell(&self.console)
     }
 
-    /// Delivers what is not settled.
+    /// Delivers the records that are not settled.
     pub(crate) async fn deliver(
         &self,
         common: &Common,
@@ -169,7 +169,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         }
     }
 
-    /// What of the inputs this process is to read.
+    /// The part of the inputs that this process reads.
     fn shard(&self, common: &Common, inputs: Vec<Input>) -> Result<Vec<Input>, Failure> {
         let Some(shard) = Shard::wanted(common.shard, |name| env::var(name).ok())? else {
             return Ok(inputs);
@@ -185,13 +185,13 @@ impl<T: BatchTarget + Clone> Job<T> {
         Ok(own)
     }
 
-    /// Whether parts of the input can be read. For a thread that may block.
+    /// Whether the input can be read in parts. Blocks.
     pub(crate) fn can_be_cut(&self, input: &Input) -> io::Result<bool> {
         let start = input.start()?;
         Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
     }
 
-    /// The journal of this load, and what is settled by earlier runs.
+    /// The journal of this load, and the records that earlier runs have settled.
     pub(crate) fn journal(
         &self,
         common: &Common,
@@ -224,14 +224,14 @@ impl<T: BatchTarget + Clone> Job<T> {
     }
 }
 
-/// What the value of an option is called.
+/// The name of an option's value.
 fn name(value: &impl ValueEnum) -> String {
     value
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// The records of the inputs, in the order that is asked for.
+/// The records of the inputs, in the requested order.
 fn turns<E>(common: &Common, inputs: Vec<Input>, format: Arc<dyn Format<E>>, settled: Settled) -> Turns<E> {
     let turns = Turns::new(inputs, format, settled);
     match common.order {
@@ -240,7 +240,7 @@ fn turns<E>(common: &Common, inputs: Vec<Input>, format: Arc<dyn Format<E>>, set
     }
 }
 
-/// The place of dead letters, if there is to be one.
+/// The place of dead letters, if one is requested.
 async fn dead_letter(common: &Common, console: &Console) -> Result<Option<DeadLetter>, Failure> {
     let Some(location) = &common.keeping.dead_letter else {
         return Ok(None);
@@ -252,7 +252,7 @@ async fn dead_letter(common: &Common, console: &Console) -> Result<Option<DeadLe
     Ok(Some(dead_letter))
 }
 
-/// The delivery, which tells the end of each entry.
+/// The delivery with handlers that settle each entry.
 fn settled_by<T: BatchTarget>(delivery: Delivery<T>, settling: &Arc<Settling>) -> Delivery<T> {
     let delivered = Arc::clone(settling);
     let undelivered = Arc::clone(settling);
@@ -264,7 +264,7 @@ fn settled_by<T: BatchTarget>(delivery: Delivery<T>, settling: &Arc<Settling>) -
         })
 }
 
-/// The report, why the inputs were not read to their end, and why the delivery stopped.
+/// The parts of an error: the report, why the inputs were not read to their end, and why the delivery stopped.
 fn parts<E>(error: DeliveryError<E>) -> (Report, Option<Ended>, Option<String>) {
     let ended = error.stream_error.and_then(|error| error.downcast::<Ended>().ok());
     let stopped = error.stopped.map(|fault| fault.to_string());

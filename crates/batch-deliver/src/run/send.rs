@@ -15,7 +15,7 @@ use crate::connect;
 use crate::failure::Failure;
 use crate::format::messages::Messages;
 
-/// Bytes that are billed as one request. From the pricing of SQS.
+/// Bytes that SQS bills as one request. From its pricing page.
 const REQUEST: usize = 64 << 10;
 
 /// Sends the messages of the inputs.
@@ -23,7 +23,7 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
     job(&arguments).await?.run(&arguments.common).await
 }
 
-/// What is delivered to a queue.
+/// The job of a delivery to a queue.
 pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
     let (client, url, mut settings, simulated) = if let Some(rate) = arguments.common.service.simulate {
         let (simulated, url) = Simulated::queue(&arguments.queue, rate);
@@ -35,7 +35,7 @@ pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
             Some(Arc::new(simulated)),
         )
     } else if arguments.common.dry_run {
-        // Nothing is asked, so that neither an account nor a region is needed.
+        // A dry run makes no call, so it needs neither an account nor a region.
         (
             Simulator::new(1).sqs_client(),
             arguments.queue.clone(),

@@ -1,4 +1,4 @@
-//! The simulator in the place of a service.
+//! The simulator instead of a service.
 
 #[cfg(feature = "put")]
 use aws_batch_delivery::targets::kinesis::MAX_RECORD_BYTES;
@@ -11,14 +11,14 @@ use aws_batch_simulator::{
 use crate::console::{counted, grouped};
 use crate::key::Key;
 
-/// Capacity that the simulator saves up for a moment, in seconds of its rate.
+/// The burst of the simulated capacity, in seconds of its rate.
 const BURST_SECONDS: f64 = 0.1;
 
-/// Records a second that a shard of a stream takes at most. From the quotas of Kinesis Data Streams.
+/// Records per second that a shard of a stream accepts. From the quotas of Kinesis Data Streams.
 #[cfg(feature = "put")]
 const SHARD: f64 = 1_000.0;
 
-/// A table, a queue or the like of the simulator, which counts what it takes and keeps nothing.
+/// A simulated destination, which counts entries but does not keep them.
 pub(super) struct Simulated {
     pub(super) simulator: Simulator,
     stored: Stored,
@@ -38,7 +38,7 @@ enum Stored {
 }
 
 impl Simulated {
-    /// A table that takes so many write units a second.
+    /// A table with this capacity in write units per second.
     pub(super) fn table(name: &str, key: &Key, rate: f64) -> Self {
         let simulator = Simulator::new(1);
         let table = simulator.table(name, key.table().capacity(capacity(rate)).forgetful());
@@ -48,7 +48,7 @@ impl Simulated {
         }
     }
 
-    /// A queue that takes so many messages a second, and its URL. It may be given by a URL: the name is the last part.
+    /// A queue with this capacity in messages per second, and its URL. If the queue is given by a URL, its last part is the name.
     pub(super) fn queue(queue: &str, rate: f64) -> (Self, String) {
         let name = queue.rsplit('/').next().unwrap_or(queue);
         let options = QueueOptions::default().content_based_deduplication();
@@ -59,10 +59,10 @@ impl Simulated {
         (Self { simulator, stored }, url)
     }
 
-    /// A data stream that takes so many records a second, in as many shards as it takes.
+    /// A data stream with this capacity in records per second, with as many shards as that needs.
     #[cfg(feature = "put")]
     pub(super) fn stream(name: &str, rate: f64) -> Self {
-        // At least one, and no more than can be listed at once.
+        // At least one, and no more than one `ListShards` call returns.
         let shards = (rate / SHARD).ceil().clamp(1.0, 1_000.0);
         #[expect(
             clippy::cast_possible_truncation,
@@ -78,7 +78,7 @@ impl Simulated {
         Self { simulator, stored }
     }
 
-    /// A delivery stream that takes so many records a second.
+    /// A delivery stream with this capacity in records per second.
     #[cfg(feature = "put")]
     pub(super) fn delivery_stream(name: &str, rate: f64) -> Self {
         let options = DeliveryStreamOptions::default().capacity(capacity(rate)).forgetful();
@@ -87,7 +87,7 @@ impl Simulated {
         Self { simulator, stored }
     }
 
-    /// A topic that takes so many messages a second.
+    /// A topic with this capacity in messages per second.
     #[cfg(feature = "put")]
     pub(super) fn topic(arn: &str, rate: f64) -> Self {
         let options = TopicOptions::default()
@@ -98,7 +98,7 @@ impl Simulated {
         Self { simulator, stored }
     }
 
-    /// An event bus that takes so many events a second.
+    /// An event bus with this capacity in events per second.
     #[cfg(feature = "put")]
     pub(super) fn event_bus(name: &str, rate: f64) -> Self {
         let options = EventBusOptions::default().capacity(capacity(rate)).forgetful();
@@ -107,7 +107,7 @@ impl Simulated {
         Self { simulator, stored }
     }
 
-    /// Whether it has what was delivered, in words.
+    /// A sentence that compares its count with the delivered entries.
     pub(super) fn compare(&self, delivered: u64) -> String {
         let (what, Statistics { applied, .. }) = match &self.stored {
             Stored::Writes(table) => ("write", table.statistics()),

@@ -21,13 +21,13 @@ use crate::stop::Stop;
 /// How long an answer may take. `GetActivityTask` is held open for 60 s, and AWS recommends 65 s at least.
 const READ_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// Attempts at a call: an answer that does not arrive costs a whole shard.
+/// Attempts at a call. There are many, because a lost answer repeats a whole shard.
 const ATTEMPTS: u32 = 6;
 
-/// Until shards are asked for again after an error.
+/// The delay before the next poll after an error.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Errors of an activity that stay.
+/// Permanent errors of an activity.
 const LASTING: [&str; 5] = [
     "ActivityDoesNotExist",
     "InvalidArn",
@@ -36,10 +36,10 @@ const LASTING: [&str; 5] = [
     "InvalidSignatureException",
 ];
 
-/// Errors by which Step Functions tells that a task is not this worker's any more.
+/// Errors with which Step Functions reports that the task no longer belongs to this worker.
 const LOST: [&str; 3] = ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"];
 
-/// Characters of an error and of its cause at most. From the reference of `SendTaskFailure`.
+/// The most characters of an error and of its cause. From the API reference of `SendTaskFailure`.
 const LONGEST_CAUSE: usize = 32_768;
 
 #[derive(Clone)]
@@ -60,7 +60,7 @@ impl Activity {
         let config = Builder::from(config)
             .timeout_config(TimeoutConfig::builder().read_timeout(READ_TIMEOUT).build())
             .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
-            // An answer that is held open is not stalled.
+            // A request that Step Functions holds open is not stalled.
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
         Self {
@@ -70,7 +70,7 @@ impl Activity {
         }
     }
 
-    /// Waits for a shard. `None` when the worker is to stop.
+    /// Waits for a shard. `None` if the worker is to stop.
     pub(super) async fn next(&self, stop: &Stop) -> Result<Option<Task>, Failure> {
         let host = env::var("HOSTNAME").unwrap_or_else(|_| "worker".to_owned());
         let name: String = format!("{}-{host}", process::id()).chars().take(80).collect();
@@ -80,7 +80,7 @@ impl Activity {
                 .get_activity_task()
                 .activity_arn(&self.arn)
                 .worker_name(&name);
-            // A shard that is handed out in this moment is handed out again after its heartbeat's timeout.
+            // If a shard is being handed out at this moment, it is handed out again after the timeout of its heartbeat.
             let answer = tokio::select! {
                 () = stop.token.cancelled() => return Ok(None),
                 answer = ask.send() => answer,
@@ -110,19 +110,19 @@ impl Activity {
         }
     }
 
-    /// Tells each third of this time that the shard is being delivered, until this is dropped. Stops the delivery when the
-    /// shard is not this worker's any more.
+    /// Sends a heartbeat in each third of this time, until the handle is dropped. Stops the delivery if the shard no longer
+    /// belongs to this worker.
     pub(super) fn beat(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> AbortOnDropHandle<()> {
         let (activity, token) = (self.clone(), task.token.clone());
         let every = heartbeat / 3;
         AbortOnDropHandle::new(tokio::spawn(async move {
-            // The time begins when the shard is handed out, and LocalStack knows no such task until a moment later.
+            // The timeout begins when the shard is handed out, but LocalStack does not know the task until a moment later.
             let mut beats = interval_at(Instant::now() + every, every);
             beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 beats.tick().await;
                 let beat = activity.client.send_task_heartbeat().task_token(&token).send();
-                // The next one may get through where this one has no answer.
+                // After a heartbeat without an answer, the next one may succeed.
                 let (failed, is_lost) = match timeout(every, beat).await {
                     Ok(Ok(_)) => continue,
                     Ok(Err(error)) => (words(&error), error.code().is_some_and(|code| LOST.contains(&code))),
@@ -137,8 +137,8 @@ impl Activity {
         }))
     }
 
-    /// Answers with what has become of the shard, and returns whether that has arrived. Without an answer, it is handed out
-    /// again after its heartbeat's timeout.
+    /// Sends the result of the shard, and returns whether that succeeded. Without an answer, the shard is handed out again after
+    /// the timeout of its heartbeat.
     pub(super) async fn answer(&self, task: Task, answer: &Answer) -> bool {
         let failed = match answer {
             Answer::Delivered(counts) => {
@@ -158,7 +158,8 @@ impl Activity {
             }
         };
         if let Some(words) = &failed {
-            self.console.warn(&format!("the answer for a shard could not be sent: {words}"));
+            self.console
+                .warn(&format!("the answer for a shard could not be sent: {words}"));
         }
         failed.is_none()
     }

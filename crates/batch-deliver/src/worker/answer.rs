@@ -1,4 +1,4 @@
-//! What a worker answers when it is done with a shard.
+//! The answer of a worker for a shard.
 
 use std::io::ErrorKind;
 
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use crate::plan::Planned;
 use crate::run::Summary;
 
-/// How a shard has ended.
+/// The result of a shard.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// All of it is delivered or among the dead letters.
+    /// Every entry was delivered or is among the dead letters.
     Delivered(Value),
     Failed {
-        /// The name by which a state machine knows what to do.
+        /// The error name, by which a state machine decides what to do.
         error: &'static str,
         cause: String,
     },
 }
 
-/// The service takes nothing of this worker: no table, no permission, no credentials.
+/// The service accepts nothing from this worker: no table, no permission, no credentials.
 const STOPPED: &str = "Stopped";
 
 /// Dead letters cannot be written.
@@ -36,7 +36,7 @@ impl Answer {
         Self::Failed { error, cause }
     }
 
-    /// What a delivery of the shard came to, of which so many lines were settled before.
+    /// The answer after a delivery of the shard, of which `settled` lines were settled before.
     pub(super) fn of(shard: &Planned, settled: u64, summary: &Summary) -> Self {
         let report = &summary.report;
         let dead_letters = summary.settling.dead_letter.as_ref().map(|dead_letter| {
@@ -62,7 +62,7 @@ impl Answer {
             return Self::failed(DEAD_LETTERS, error);
         }
         if let Some(error) = &summary.journal_error {
-            // Another worker that has the checkpoint has the shard, too.
+            // A worker that has taken over the checkpoint has the shard, too.
             let is_lost = error.kind() == ErrorKind::ResourceBusy;
             let name = if is_lost { INTERRUPTED } else { CHECKPOINT };
             return Self::failed(name, error.to_string());
@@ -80,7 +80,7 @@ impl Answer {
         }
     }
 
-    /// Why this worker would fail other shards as well.
+    /// The cause, if this worker would fail other shards as well.
     pub(super) fn fault_of_worker(&self) -> Option<&str> {
         match self {
             Self::Failed { error, cause } if [STOPPED, DEAD_LETTERS, CHECKPOINT].contains(error) => Some(cause),

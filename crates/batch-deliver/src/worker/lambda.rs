@@ -16,13 +16,13 @@ use crate::log;
 use crate::run::Outcome;
 use crate::stop::Stop;
 
-/// Where Lambda tells a function its runtime API.
+/// The variable in which Lambda gives a function the address of its runtime API.
 pub(super) const API: &str = "AWS_LAMBDA_RUNTIME_API";
 
-/// How much earlier than the function's timeout its answer is to be there, beside the time of the calls in flight.
+/// How long before the function's timeout its answer must be sent, in addition to the time for calls in flight.
 const RESERVE: Duration = Duration::from_secs(5);
 
-/// Answers each invocation with what has become of its shard.
+/// Answers each invocation with the result of its shard.
 pub(super) async fn serve<T: BatchTarget + Clone>(worker: &Worker<'_, T>) -> Result<Outcome, Failure> {
     log::start(worker.job.console.clone());
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
@@ -31,7 +31,7 @@ pub(super) async fn serve<T: BatchTarget + Clone>(worker: &Worker<'_, T>) -> Res
         let (answer, checkpoint) = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
         match answer {
             Answer::Delivered(counts) => {
-                // Whether the answer arrives is not known: without it the shard is delivered again from its beginning.
+                // Whether the answer arrives is not known. Without it, the shard is delivered again from its beginning.
                 worker.forget(checkpoint).await;
                 Ok(counts)
             }
@@ -46,7 +46,7 @@ pub(super) async fn serve<T: BatchTarget + Clone>(worker: &Worker<'_, T>) -> Res
     Ok(Outcome::Interrupted)
 }
 
-/// Stops a delivery early enough for its answer, so that its shard is handed out again with a cause that is known.
+/// Stops a delivery early enough to answer before the timeout, so that its shard is handed out again with a known cause.
 fn cancel_before(deadline: SystemTime, stop: Stop) -> AbortOnDropHandle<()> {
     let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
     let time = left.saturating_sub(GRACE + RESERVE);

@@ -1,4 +1,4 @@
-//! Delivers shards that an activity of Step Functions hands out.
+//! Delivers shards from an activity of Step Functions, or from invocations of a Lambda function.
 
 mod activity;
 mod answer;
@@ -31,7 +31,7 @@ use crate::plan::Planned;
 use crate::run::{Job, Outcome, Round, load, send};
 use crate::stop::Stop;
 
-/// Delivers shards until it is told to stop.
+/// Delivers shards until the program is stopped.
 pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let ToWork { format, .. } = arguments;
     let unfit = |what: &str| Failure::WrongUse(format!("--format {what}"));
@@ -81,12 +81,12 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     worker.work(activity).await
 }
 
-/// Delivers one shard after the other, all of them at one pace.
+/// Delivers one shard after the other. All share one pace.
 struct Worker<'a, T: BatchTarget> {
     job: Job<T>,
     common: &'a Common,
     heartbeat: Duration,
-    /// Where it is kept how far each shard has come.
+    /// The place of the journals of shards.
     checkpoints: Option<Location>,
     options: DeliveryOptions,
 }
@@ -137,21 +137,21 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
             let delivery = stop.child();
             let beating = activity.beat(&task, self.heartbeat, delivery.clone());
             let (answer, checkpoint) = self.attempt(&task.input, delivery).await;
-            // The shard is this worker's until its answer has arrived.
+            // The shard belongs to this worker until its answer has arrived, so the heartbeats continue.
             let has_arrived = activity.answer(task, &answer).await;
             drop(beating);
             if has_arrived && matches!(answer, Answer::Delivered(_)) {
                 self.forget(checkpoint).await;
             }
             if let Some(fault) = answer.fault_of_worker() {
-                // Otherwise it would take shard after shard, and fail them all.
+                // Otherwise it would take one shard after the other and fail them all.
                 return Err(Failure::Failed(format!("the worker ends: {fault}")));
             }
         }
         Ok(Outcome::Interrupted)
     }
 
-    /// Delivers a shard, and tells how that went, and where its checkpoint is.
+    /// Delivers a shard. Returns the answer, and the place of its checkpoint.
     async fn attempt(&self, input: &str, stop: Stop) -> (Answer, Option<Location>) {
         let console = &self.job.console;
         let mut checkpoint = None;
@@ -170,7 +170,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         match &answer {
             Answer::Delivered(counts) => {
                 let event = json!({"event": "shard", "counts": counts});
-                // The counts are in the answer as well.
+                // The answer has the counts, too.
                 let _ = console.emit(&event);
             }
             Answer::Failed { error, cause } => console.warn(&format!("the shard has failed: {error}: {cause}")),
@@ -178,7 +178,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         (answer, checkpoint)
     }
 
-    /// Removes the checkpoint of a shard that is delivered, so that a run of the same plan begins anew.
+    /// Removes the checkpoint of a delivered shard, so that another run of the same plan starts from the beginning.
     async fn forget(&self, checkpoint: Option<Location>) {
         if let Some(checkpoint) = checkpoint
             && let Err(words) = journal::remove(&checkpoint, &self.common.service).await
@@ -229,7 +229,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         Ok(Answer::of(shard, settled_before, &summary))
     }
 
-    /// The part of an input that a shard is.
+    /// The part of an input that makes up the shard.
     async fn input(&self, shard: &Planned) -> Result<Input, Answer> {
         let unreadable = |words: String| Answer::failed("Unreadable", words);
         let name = &shard.input;

@@ -1,16 +1,16 @@
-//! What is kept of a shard is called after it.
+//! Names for the journal and the dead letters of a shard.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::plan::Planned;
 
-/// Bytes of the name of an input within the name of a file. File systems take 255 of all.
+/// The most bytes of an input's name within a file name. File systems allow 255 in total.
 const LONGEST_NAME: usize = 160;
 
-/// Bytes of the name of an execution. Step Functions allows as many.
+/// The most bytes of the name of an execution, as in Step Functions.
 const LONGEST_EXECUTION: usize = 80;
 
-/// A name for what is kept of a shard, which tells what the shard is, and of which run of a state machine if that is asked for.
+/// A name that identifies the shard, and also the execution of a state machine if one is given.
 pub(super) fn name_of(shard: &Planned, execution: Option<&str>) -> String {
     let safe = |character: char| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => character,
@@ -19,7 +19,7 @@ pub(super) fn name_of(shard: &Planned, execution: Option<&str>) -> String {
     let mut name: String = shard.input.chars().map(safe).collect();
     let longest = LONGEST_NAME - execution.map_or(0, str::len).min(LONGEST_EXECUTION);
     if name.len() > longest {
-        // The end tells more than the beginning, and the whole tells it from others with the same end.
+        // The end of a long name says more than its beginning; the hash of all of it distinguishes names with the same end.
         let mut hasher = DefaultHasher::new();
         shard.input.hash(&mut hasher);
         name = format!("{:016x}{}", hasher.finish(), &name[name.len() - longest..]);
@@ -35,7 +35,7 @@ mod tests {
     use crate::input::Part;
 
     #[test]
-    fn a_name_tells_the_shard_and_fits_a_file_system() {
+    fn a_name_identifies_the_shard_and_fits_a_file_system() {
         let shard = |input: &str| Planned {
             input: input.to_owned(),
             part: Part {

@@ -46,10 +46,7 @@ fn a_line_without_the_key_of_the_table_is_a_bad_line() {
     let folder = Folder::new();
     folder.write("a.jsonl", "{\"id\":1}\n{\"id\":\"secret\"}\n");
     let run = folder.load("a.jsonl");
-    run.expect(
-        1,
-        "a.jsonl:2: id is a string, but in the table's key it is a number",
-    );
+    run.expect(1, "a.jsonl:2: id is a string, but in the table's key it is a number");
     assert!(!run.stderr.contains("secret"), "{}", run.stderr);
 }
 

@@ -228,7 +228,10 @@ fn a_dry_run_of_a_put_needs_no_account_and_one_destination() {
         .expect(0, "3 payload units of 25 KiB; nothing was sent");
     folder
         .run("put --bus orders --source shop --detail-type order --dry-run a.txt")
-        .expect(1, "a.txt:1: the detail of an event is a JSON object, but this is not one");
+        .expect(
+            1,
+            "a.txt:1: the detail of an event is a JSON object, but this is not one",
+        );
     folder.run("put --bus orders --dry-run a.txt").expect(
         2,
         "give the rest by --source and --detail-type, or all of it by --format json",

@@ -66,7 +66,9 @@ fn checked(detail: String) -> Result<String, Flaw> {
     if is_object {
         Ok(detail)
     } else {
-        Err(Flaw::new("the detail of an event is a JSON object, but this is not one"))
+        Err(Flaw::new(
+            "the detail of an event is a JSON object, but this is not one",
+        ))
     }
 }
 
