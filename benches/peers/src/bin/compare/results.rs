@@ -6,7 +6,7 @@ use crate::contestant::{Contestant, Programs};
 use crate::machine;
 use crate::measure::Measured;
 
-/// Where the versions come from that Cargo resolved.
+/// The lock file, which has the versions of the SDK.
 const LOCK: &str = include_str!("../../../Cargo.lock");
 
 const COLUMNS: &str = "\
@@ -15,23 +15,23 @@ const COLUMNS: &str = "\
 ";
 
 const LEGEND: &str = "\
-- **time / minimum**: from the signal to the end, by the time below which it cannot be done (see each scenario).
-- **calls / minimum**: batch calls that arrived, by those needed on average when each is full.
-- **rejected**: entries that the service did not take, of all that it was sent.
-- **lost**: neither in the service nor handed back, nor replaced by a later write of the same key.
-- **handed back**: named as undelivered.
+- **time / minimum**: the time from the start signal to the end, divided by the least possible time (see each scenario).
+- **calls / minimum**: batch calls that arrived, divided by the mean number that is needed if each is full.
+- **rejected**: the share of sent entries that the service did not accept.
+- **lost**: entries that are neither in the service nor handed back, nor replaced by a later write of the same key.
+- **handed back**: entries that were reported as undelivered.
 - **duplicates**: entries that the service applied again.
-- **overtaken**: entries that came after a later one of their key or message group.
+- **overtaken**: entries that arrived after a later one of their key or message group.
 - **peak memory**: of the process, with its runtime and the entries.
-- **CPU s per 100k**: processor seconds of the process, without its start, by 100,000 entries offered.
-- **said**: whether it reported a failure in any way. *Stopped* means that it was not through after 60 s; what had arrived
-  by then is counted, and the number of those that had not is in brackets.
+- **CPU s per 100k**: processor seconds of the process, without its start, for 100,000 entries of the load.
+- **said**: whether it reported a failure in any way. *Stopped* means that it had not finished after 60 s; entries that had arrived
+  by then are counted, and the number of the others is in brackets.
 ";
 
 pub fn heading(date: &str, programs: &Programs) -> String {
     let mut text = format!(
         "# Compared with others\n\n`benches/peers/run --write`, {date}. {}. AWS SDK for Rust: aws-sdk-dynamodb {}, aws-sdk-sqs {}. \
-         README.md in the folder `peers` tells how each contestant is used.\n\n{LEGEND}",
+         `peers/README.md` describes how each contestant is used.\n\n{LEGEND}",
         machine::describe(),
         version_of("aws-sdk-dynamodb"),
         version_of("aws-sdk-sqs"),
@@ -43,7 +43,7 @@ pub fn heading(date: &str, programs: &Programs) -> String {
     ];
     for (name, is_missing) in missing {
         if is_missing {
-            text.extend(["- ", name, " did not take part: what it is built with is missing.\n"]);
+            text.extend(["- ", name, " did not take part, because a tool to build or run it is missing.\n"]);
         }
     }
     text
@@ -85,7 +85,7 @@ pub fn line(scenario: &Scenario, contestant: &Contestant, measured: &Measured) -
     )
 }
 
-/// Three digits.
+/// Formats a factor with about three digits.
 fn factor(value: f64) -> String {
     let digits = match value {
         100.0.. => 0,
