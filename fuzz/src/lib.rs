@@ -49,7 +49,7 @@ pub fn inputs(data: &[u8]) {
     batch_deliver::fuzzing::inputs(data);
 }
 
-/// What a journal of `batch-deliver` says.
+/// Journals of `batch-deliver`.
 pub fn journals(data: &[u8]) {
     batch_deliver::fuzzing::journals(data);
 }

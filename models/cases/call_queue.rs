@@ -10,7 +10,7 @@ use crate::engine::{CallQueue, Queued};
 
 const TASKS: usize = 2;
 
-/// Each task takes one, and ends when all tasks have one. Whatever the order, none is left behind while a task waits.
+/// Each task takes a call, and ends when all tasks have one. In no order is a call left in the queue while a task waits.
 pub async fn a_task_wakes_for_each_call_in_the_queue() {
     let call_queue: Arc<CallQueue<()>> = Arc::new(CallQueue::new(1));
     let taken = Arc::new(AtomicUsize::new(0));
@@ -32,8 +32,8 @@ pub async fn a_task_wakes_for_each_call_in_the_queue() {
     assert_eq!(taken.load(SeqCst), TASKS);
 }
 
-/// What waits for capacity is woken when there is some, also where the tasks take what is left at the same time.
-pub async fn what_waits_for_capacity_is_woken() {
+/// A loop that waits for capacity is woken when there is some, even if the tasks take the remaining calls at the same time.
+pub async fn a_loop_that_waits_for_capacity_is_woken() {
     let call_queue: Arc<CallQueue<()>> = Arc::new(CallQueue::new(1));
     let mut pushed = 0;
     while call_queue.has_capacity() {

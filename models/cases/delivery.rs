@@ -20,7 +20,7 @@ fn options(most: usize) -> DeliveryOptions {
     DeliveryOptions::default().backoff(Limited::to(most))
 }
 
-/// Calls of one entry each, more than wait for a task and more than are in flight at once.
+/// Calls of one entry each: more than may wait for a task, and more than may be in flight.
 pub async fn every_call_is_made_and_settled() {
     let target = Slow::with_calls_of(1);
     let delivery = Delivery::new(target.clone()).options(options(100).concurrency(3));
@@ -29,7 +29,7 @@ pub async fn every_call_is_made_and_settled() {
     assert_eq!(target.taken(), once(0..8));
 }
 
-/// Calls that end only when as many are in flight as may be: two, and more than wait for a task at once.
+/// Calls that end only when the limit of calls in flight is reached: two, and more than may wait for a task.
 pub async fn as_many_calls_are_in_flight_as_may_be() {
     for together in [2, 5] {
         let target = Slow::with_calls_of(1).waiting_for(together);
@@ -40,7 +40,7 @@ pub async fn as_many_calls_are_in_flight_as_may_be() {
     }
 }
 
-/// Two deliveries share a pace that lets one call be in flight: the end of a call of one lets the other go on.
+/// Two deliveries share a pace that allows one call in flight: the end of one delivery's call lets the other continue.
 pub async fn deliveries_that_share_a_pace_wake_each_other() {
     let target = Slow::with_calls_of(1);
     let options = options(1);
@@ -54,7 +54,7 @@ pub async fn deliveries_that_share_a_pace_wake_each_other() {
     assert_eq!(target.taken(), once((0..2).chain(10..12)));
 }
 
-/// One of them is dropped, with a call in flight or as it waits: the other goes on.
+/// One of them is dropped, with a call in flight or while it waits: the other continues.
 pub async fn a_delivery_that_is_dropped_frees_the_pace() {
     let target = Slow::with_calls_of(1);
     let delivery = Delivery::new(target.clone()).options(options(1));
@@ -76,8 +76,8 @@ pub async fn a_delivery_that_is_dropped_frees_the_pace() {
     assert!(taken.values().all(|times| *times == 1), "sent twice: {taken:?}");
 }
 
-/// Each entry is throttled twice, in two deliveries: all arrive once, after the rests that the strategy orders.
-pub async fn what_was_throttled_goes_again() {
+/// Each entry is throttled twice, in two deliveries: all arrive once, after the delays of the strategy.
+pub async fn throttled_entries_are_sent_again() {
     let interval = Duration::from_millis(10);
     let target = Slow::with_calls_of(2).throttling(2);
     let delivery = Delivery::new(target.clone()).options(DeliveryOptions::default().backoff(Paced::by(interval)));
@@ -91,14 +91,14 @@ pub async fn what_was_throttled_goes_again() {
     assert_eq!(target.taken(), once((0..3).chain(10..13)));
 }
 
-/// A reset from outside reaches deliveries whose entries rest.
-pub async fn a_reset_ends_all_rests() {
+/// A reset by the caller reaches deliveries whose entries are delayed.
+pub async fn a_reset_ends_all_delays() {
     let target = Slow::with_calls_of(1).throttling(1);
     let an_hour = |_: u32| Duration::from_hours(1);
     let options = DeliveryOptions::default().backoff(an_hour).give_up_after(Duration::MAX);
     let delivery = Delivery::new(target.clone()).options(options.clone());
     let resets = async {
-        // Until each was throttled once. A rest that begins after the last reset would last an hour.
+        // Until each was throttled once. A delay that begins after the last reset would last an hour.
         while target.throttled() < 2 {
             yield_now().await;
         }
@@ -109,5 +109,5 @@ pub async fn a_reset_ends_all_rests() {
     };
     let (report, ()) = join(delivery.deliver(0..2), resets).await;
     assert_eq!(report.expect("all is taken").delivered, 2);
-    assert!(clock::elapsed() < Duration::from_secs(1), "a reset was not heard");
+    assert!(clock::elapsed() < Duration::from_secs(1), "a reset was missed");
 }

@@ -25,7 +25,7 @@ fn answer(departure: Departure) {
     departure.answered(&outcome, &mut [], None);
 }
 
-/// Waits, makes a call of one entry, and hears of its end.
+/// Waits for a permit, makes a call of one entry, and ends it.
 async fn call(gate: Arc<Gate>) {
     let mut place = QueuedUp::at(&gate);
     let permit = permit(&mut place, Waiter::new(1)).await;
@@ -41,15 +41,15 @@ async fn all(tasks: impl IntoIterator<Item = tokio::task::JoinHandle<()>>) {
     }
 }
 
-/// Calls of which one may be in flight: the end of each lets the next one leave.
+/// With at most one call in flight, the end of each lets the next one leave.
 pub async fn the_end_of_a_call_lets_the_next_one_leave() {
     let gate = Arc::new(Gate::new(Limited::to(1)));
     all((0..CALLERS).map(|_| spawn(call(Arc::clone(&gate))))).await;
 }
 
-/// The same while one caller goes away as it waits, one does not use its permit, one drops its call, and one takes a permit only if
-/// there is one at once.
-pub async fn those_that_go_away_hold_up_no_other() {
+/// The same while one caller is dropped as it waits, one does not use its permit, one drops its call, and one takes a permit only
+/// if it gets one without waiting.
+pub async fn callers_that_are_dropped_hold_up_no_other() {
     let gate = Arc::new(Gate::new(Limited::to(1)));
     let gone = spawn({
         let gate = Arc::clone(&gate);
@@ -84,7 +84,7 @@ pub async fn those_that_go_away_hold_up_no_other() {
     all([gone, unused, dropped, at_once, caller]).await;
 }
 
-/// Calls leave in the order in which they stand in line, and one that comes later overtakes none.
+/// Calls leave in the order of the queue, and a later one passes none of them.
 pub async fn calls_leave_in_the_order_of_the_queue() {
     let strategy = Arc::new(Limited::to(1));
     let gate = Arc::new(Gate::new(Arc::clone(&strategy)));
@@ -122,12 +122,12 @@ pub async fn calls_leave_in_the_order_of_the_queue() {
     let of_late = admitted.iter().position(|entries| *entries == CALLERS + 1);
     assert!(
         of_late.is_none_or(|place| place == admitted.len() - 1),
-        "one that was not in line overtook others: {admitted:?}"
+        "a call that was not in the queue passed others: {admitted:?}"
     );
 }
 
-/// The first in line is not polled any more, as one that stands in an arm of a `select!`: the queue passes over it.
-pub async fn one_that_stands_still_is_passed_over() {
+/// The first in the queue is no longer polled, like a suspended arm of a `select!`: the queue skips it.
+pub async fn a_caller_that_is_not_polled_is_skipped() {
     let gate = Arc::new(Gate::new(Limited::to(1)));
     let first = Permit::at_once(&gate, &Waiter::new(1))
         .expect("nothing is in flight")
@@ -139,14 +139,14 @@ pub async fn one_that_stands_still_is_passed_over() {
     yield_now().await;
     answer(first);
     all([caller]).await;
-    // The strategy's own word is an hour.
+    // The strategy says an hour.
     assert!(
         clock::elapsed() < Duration::from_secs(1),
-        "it waits for one that stands still"
+        "it waits for a caller that is not polled"
     );
 }
 
-/// Calls of which one leaves every ten milliseconds: none is late.
+/// One call leaves every ten milliseconds: none is late.
 pub async fn a_call_leaves_as_soon_as_the_pace_allows() {
     let interval = Duration::from_millis(10);
     let gate = Arc::new(Gate::new(Paced::by(interval)));
@@ -155,7 +155,7 @@ pub async fn a_call_leaves_as_soon_as_the_pace_allows() {
     assert_eq!(clock::elapsed(), least, "a wake-up was lost");
 }
 
-/// Calls that wait for a strategy that lets none leave go when it is reset.
+/// Calls that wait for a strategy that lets none leave are let through when it is reset.
 pub async fn a_reset_reaches_all_that_wait() {
     let gate = Arc::new(Gate::new(Closed::default()));
     let callers: Vec<_> = (0..CALLERS).map(|_| spawn(call(Arc::clone(&gate)))).collect();

@@ -1,4 +1,4 @@
-//! What the model checker runs: the library's own code, in many orders of its steps.
+//! The cases of the model checker: the library's own code, in many orders of its steps.
 
 mod call_queue;
 mod delivery;

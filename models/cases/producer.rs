@@ -1,4 +1,4 @@
-//! Single entries of several tasks: the line, a flush, and the end.
+//! Single entries of several tasks: the queue, a flush, and the end.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -19,18 +19,18 @@ fn producer(target: &Slow, options: DeliveryOptions) -> Producer<u32> {
     Delivery::new(target.clone()).options(options).producer()
 }
 
-/// With room for one entry in line.
+/// Options with one place in the queue.
 fn narrow() -> DeliveryOptions {
     DeliveryOptions::default().buffer(1)
 }
 
-/// Calls that only a flush or the end completes.
+/// Options with calls that only a flush or the end completes.
 fn lingering() -> DeliveryOptions {
     DeliveryOptions::default().linger(Duration::from_hours(1))
 }
 
-/// More tasks than there is room in the line: each entry is taken once, and each task is told.
-pub async fn each_sender_hears_of_its_entry() {
+/// There are more tasks than places in the queue: each entry is accepted once, and each task gets its fate.
+pub async fn each_sender_gets_the_fate_of_its_entry() {
     let target = Slow::with_calls_of(1);
     let producer = producer(&target, narrow());
     let senders = (0..SENDERS).map(|entry| {
@@ -44,7 +44,7 @@ pub async fn each_sender_hears_of_its_entry() {
     assert!(target.taken().values().all(|times| *times == 1));
 }
 
-/// A flush ends the wait for more entries, and ends itself when the fate of all is known that were in line before.
+/// A flush ends the wait for more entries, and ends itself when the fate of all entries before it is known.
 pub async fn a_flush_ends_with_the_entries_before_it() {
     let target = Slow::with_calls_of(10);
     let producer = producer(&target, lingering().buffer(1));
@@ -53,9 +53,7 @@ pub async fn a_flush_ends_with_the_entries_before_it() {
         spawn(async move {
             let receipt = producer.enqueue(entry).await.expect("it is open");
             producer.flush().await;
-            let fate = receipt
-                .now_or_never()
-                .expect("a flush ended before an entry that was in line before it");
+            let fate = receipt.now_or_never().expect("a flush ended before an earlier entry");
             assert!(fate.is_ok());
         })
     });
@@ -66,7 +64,7 @@ pub async fn a_flush_ends_with_the_entries_before_it() {
     assert_eq!(report.delivered, u64::from(SENDERS));
 }
 
-/// What is put in line during a flush is before it or behind it: a flush waits for nothing that lingers.
+/// An entry that is enqueued during a flush is before it or behind it: a flush does not wait for entries that linger.
 pub async fn a_flush_does_not_wait_for_later_entries() {
     let target = Slow::with_calls_of(10);
     let producer = producer(&target, lingering());
@@ -89,7 +87,7 @@ pub async fn a_flush_does_not_wait_for_later_entries() {
     drop(receipts);
 }
 
-/// Senders that go away, a flush and the end, all at once: what was put in line is delivered, and what was not is handed back.
+/// Senders that are dropped, a flush and the end, all at once: enqueued entries are delivered, and others are handed back.
 pub async fn nothing_is_lost_between_the_last_entry_and_the_end() {
     let target = Slow::with_calls_of(2);
     let producer = producer(&target, lingering().buffer(1));
@@ -131,8 +129,8 @@ pub async fn nothing_is_lost_between_the_last_entry_and_the_end() {
     assert_eq!(delivered, taken.keys().filter(|entry| **entry < SENDERS).count());
 }
 
-/// All clones are dropped: what is in line is delivered all the same.
-pub async fn what_is_in_line_is_delivered_when_all_senders_are_gone() {
+/// All clones are dropped: enqueued entries are still delivered.
+pub async fn queued_entries_are_delivered_when_all_senders_are_dropped() {
     let target = Slow::with_calls_of(2);
     let producer = producer(&target, lingering().buffer(1));
     let receipts = (0..SENDERS).map(|entry| {

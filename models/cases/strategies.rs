@@ -1,14 +1,14 @@
-//! Strategies that leave nothing to time.
+//! Strategies that do not depend on timers.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 
-/// A wait that no execution gets to the end of: what waits for it waits for a call that ends.
+/// A wait that ends in no execution: a waiter has to be woken by the end of a call.
 const FAR: Duration = Duration::from_hours(1);
 
-/// Lets so many entries be in flight.
+/// Limits the entries in flight.
 pub(super) struct Limited {
     pub(super) most: usize,
     pub(super) state: Mutex<State>,
@@ -17,7 +17,7 @@ pub(super) struct Limited {
 #[derive(Default)]
 pub(super) struct State {
     pub(super) in_flight: usize,
-    /// The entries that each waiter asked for that was let through.
+    /// The entries of each waiter that was let through.
     pub(super) admitted: Vec<usize>,
 }
 

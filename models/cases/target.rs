@@ -1,4 +1,4 @@
-//! A service that takes a while.
+//! A service whose calls take several steps.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -10,14 +10,14 @@ use tokio::task::yield_now;
 use crate::invalid::InvalidEntry;
 use crate::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 
-/// Takes entries, after so many steps, and counts how often it took each. A clone is the same service.
+/// Accepts entries after some steps, and counts how often it accepted each. Clones share the state.
 #[derive(Clone)]
 pub(super) struct Slow {
     entries_of_a_call: usize,
     steps: usize,
-    /// Entries that are throttled this often before they are taken.
+    /// How often each entry is throttled before it is accepted.
     throttles: usize,
-    /// Calls of which none ends before so many have come.
+    /// No call ends before this many have arrived.
     together: usize,
     state: Arc<Mutex<State>>,
 }

@@ -1,5 +1,5 @@
-//! The cases, in many orders. Where time passes only when nothing else can go on, an execution that waits for nothing takes none:
-//! a lost wake-up is seen by the timer that makes up for it, or as a deadlock.
+//! The cases, in many orders. If time passes only when nothing else can run, an execution without waits takes none, so a lost
+//! wake-up shows as the time of the timer that fires instead, or as a deadlock.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use aws_batch_delivery::models;
 use tokio::model::{Time, check};
 use tokio::time::clock;
 
-/// Random orders of a case, and as many by priorities.
+/// The number of random orders of a case, and of orders by priorities.
 fn executions() -> usize {
     let wanted = std::env::var("MODEL_EXECUTIONS")
         .ok()
@@ -24,7 +24,7 @@ where
         assert_eq!(
             clock::elapsed(),
             Duration::ZERO,
-            "a wake-up was lost, and a timer made up for it"
+            "a wake-up was lost, and a timer fired instead"
         );
     });
 }
@@ -60,18 +60,18 @@ macro_rules! cases {
 }
 
 cases!(
-    those_that_go_away_hold_up_no_other,
+    callers_that_are_dropped_hold_up_no_other,
     the_end_of_a_call_lets_the_next_one_leave,
     a_reset_reaches_all_that_wait,
     a_task_wakes_for_each_call_in_the_queue,
-    what_waits_for_capacity_is_woken,
+    a_loop_that_waits_for_capacity_is_woken,
     every_call_is_made_and_settled,
     deliveries_that_share_a_pace_wake_each_other,
     a_delivery_that_is_dropped_frees_the_pace,
-    each_sender_hears_of_its_entry,
+    each_sender_gets_the_fate_of_its_entry,
     a_flush_ends_with_the_entries_before_it,
     nothing_is_lost_between_the_last_entry_and_the_end,
-    what_is_in_line_is_delivered_when_all_senders_are_gone,
+    queued_entries_are_delivered_when_all_senders_are_dropped,
 );
 
 #[test]
@@ -79,7 +79,7 @@ fn calls_leave_in_the_order_of_the_queue() {
     in_no_time(2, models::calls_leave_in_the_order_of_the_queue);
 }
 
-/// Not with timers that run out early, such as that of an attempt.
+/// Not with timers that fire early, such as the attempt timeout.
 #[test]
 fn as_many_calls_are_in_flight_as_may_be() {
     for workers in [1, 2] {
@@ -88,12 +88,12 @@ fn as_many_calls_are_in_flight_as_may_be() {
 }
 
 #[test]
-fn one_that_stands_still_is_passed_over() {
+fn a_caller_that_is_not_polled_is_skipped() {
     check(
         Time::WhenIdle,
         2,
         executions(),
-        models::one_that_stands_still_is_passed_over,
+        models::a_caller_that_is_not_polled_is_skipped,
     );
 }
 
@@ -113,11 +113,11 @@ fn a_call_leaves_as_soon_as_the_pace_allows() {
 }
 
 #[test]
-fn what_was_throttled_goes_again() {
-    check(Time::WhenIdle, 2, executions(), models::what_was_throttled_goes_again);
+fn throttled_entries_are_sent_again() {
+    check(Time::WhenIdle, 2, executions(), models::throttled_entries_are_sent_again);
 }
 
 #[test]
-fn a_reset_ends_all_rests() {
-    check(Time::WhenIdle, 2, executions(), models::a_reset_ends_all_rests);
+fn a_reset_ends_all_delays() {
+    check(Time::WhenIdle, 2, executions(), models::a_reset_ends_all_delays);
 }

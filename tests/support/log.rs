@@ -29,7 +29,7 @@ impl Logged {
 #[derive(Debug, Clone)]
 pub(crate) struct Traced {
     pub(crate) target: &'static str,
-    /// The index of the span that it is in.
+    /// The index of its parent span.
     pub(crate) parent: Option<usize>,
     pub(crate) fields: BTreeMap<&'static str, String>,
 }
@@ -45,7 +45,7 @@ impl Traced {
 struct Seen {
     events: Vec<Logged>,
     spans: Vec<Traced>,
-    /// The indices of the spans that the thread is in.
+    /// The indices of the spans that the thread has entered.
     entered: Vec<usize>,
     metadata: Vec<&'static Metadata<'static>>,
 }

@@ -1,4 +1,4 @@
-//! Options with which every call can be predicted.
+//! Options that make every call predictable.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Runs a delivery on tokio's paused clock, for tests that are no `async fn`, such as those of `proptest!`.
+//! Runs a delivery on tokio's paused clock, for tests that are not `async`, such as those of `proptest!`.
 
 /// Runs the future to its end, on a runtime of its own with one thread.
 pub(crate) fn paused<F: Future>(future: F) -> F::Output {

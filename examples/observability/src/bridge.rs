@@ -1,7 +1,7 @@
-//! The SDK's metrics, and those of `aws-batch-delivery`, by OpenTelemetry.
+//! A bridge from the metrics of the SDK and of `aws-batch-delivery` to OpenTelemetry.
 //!
-//! AWS has a bridge of its own, `aws-smithy-observability-otel`; its version 0.2.3 is for OpenTelemetry 0.26, for which there is no
-//! exporter to Prometheus. This file is for the current one, and may be copied.
+//! AWS has a bridge of its own, `aws-smithy-observability-otel`, but its version 0.2.3 needs OpenTelemetry 0.26, which has no
+//! exporter for Prometheus. This file is for the current version, and may be copied.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::{self, AsyncInstrument, MeterProvider};
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 
-/// Boundaries of histograms in seconds, as OpenTelemetry's conventions advise. The default ones are for milliseconds.
+/// Boundaries of histograms in seconds, from OpenTelemetry's conventions. Its default boundaries are for milliseconds.
 const SECONDS: [f64; 14] = [
     0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
 ];
@@ -40,7 +40,7 @@ const SECONDS: [f64; 14] = [
 pub struct OpenTelemetry(SdkMeterProvider);
 
 impl OpenTelemetry {
-    /// Measures by the instruments of this provider.
+    /// Records with the instruments of this provider.
     pub fn new(provider: SdkMeterProvider) -> Self {
         Self(provider)
     }
@@ -64,7 +64,7 @@ impl fmt::Debug for Instruments {
     }
 }
 
-/// Builds one of OpenTelemetry's instruments as the SDK's builder says.
+/// Builds an instrument of OpenTelemetry from the SDK's builder.
 macro_rules! built {
     ($builder:ident, $instrument:expr) => {{
         let instrument = $instrument;
@@ -137,7 +137,7 @@ impl ProvideInstrument for Instruments {
     }
 }
 
-/// An instrument that is told each value.
+/// An instrument that receives each value.
 #[derive(Debug)]
 struct Synchronous<I>(I);
 
@@ -159,7 +159,7 @@ impl UpDownCounter for Synchronous<metrics::UpDownCounter<i64>> {
     }
 }
 
-/// Where a callback tells what it reads.
+/// Receives the values of a callback.
 struct Observer<'a, V>(&'a dyn AsyncInstrument<V>);
 
 impl<V> fmt::Debug for Observer<'_, V> {
@@ -178,7 +178,7 @@ impl<V> AsyncMeasure for Observer<'_, V> {
     fn stop(&self) {}
 }
 
-/// An instrument that is read when it is exported. OpenTelemetry reads it as long as the provider lives.
+/// An instrument that is read at each export. OpenTelemetry reads it for as long as the provider exists.
 #[derive(Debug)]
 struct Registered<V>(PhantomData<V>);
 

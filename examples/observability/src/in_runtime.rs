@@ -1,4 +1,4 @@
-//! Exports over HTTP, from threads without a runtime.
+//! An HTTP client for exporters, which run in threads without a runtime.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use tokio::runtime::Handle;
 /// How long an export may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// hyper's client, for the exporters, whose threads have no runtime of tokio: the requests are made in that of the program.
+/// hyper's client for the exporters. Their threads have no tokio runtime, so the requests run in that of the program.
 pub struct InRuntime {
     client: HyperClient,
     runtime: Handle,
 }
 
 impl InRuntime {
-    /// A client whose requests are made in the current runtime.
+    /// A client whose requests run in the current runtime.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is no current runtime.
     pub fn current() -> Self {
         Self {
             client: HyperClient::with_default_connector(TIMEOUT, None),

@@ -1,11 +1,11 @@
-//! Metrics and traces of `aws-batch-delivery` by OpenTelemetry and for Prometheus: the parts that the two programs share.
+//! Metrics and traces of `aws-batch-delivery` with OpenTelemetry and for Prometheus: the parts that the two programs share.
 //!
 //! ```text
 //! cargo run --package observability --bin otlp
 //! cargo run --package observability --bin prometheus
 //! ```
 //!
-//! Both load a table of the simulator, whose index takes half of what the table takes. No AWS account is needed.
+//! Both load a table of the simulator, whose index has half of the table's capacity. No AWS account is needed.
 
 mod bridge;
 mod in_runtime;

@@ -8,11 +8,11 @@ use aws_batch_simulator::{IndexOptions, KeyType, Latency, Simulator, TableOption
 use serde::Serialize;
 use tokio::time::sleep;
 
-/// Write units a second that the table takes. The index takes half of them.
+/// The capacity of the table, in write units per second. The index has half of it.
 const CAPACITY: f64 = 100.0;
 
-/// How long the table is idle before the load. The capacity of that time is banked, so that several calls are in flight when
-/// the index has none left. Those of which nothing is accepted tell the reason.
+/// How long the table is idle before the load. It banks the capacity of that time, so that several calls are in flight when the
+/// index has none left. The calls of which nothing is accepted have the reason in their errors.
 const IDLE: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
@@ -21,10 +21,10 @@ struct Order {
     customer: String,
 }
 
-/// Loads so many orders into a simulated table whose index takes half of what the table takes.
+/// Loads this many orders into a simulated table whose index has half of the table's capacity.
 ///
 /// # Errors
-/// When an order was not delivered.
+/// If an order was not delivered.
 pub async fn load(orders: u64) -> Result<Report> {
     let simulator = Simulator::new(1);
     simulator.set_latency(Latency::lognormal(Duration::from_millis(8), 0.4));

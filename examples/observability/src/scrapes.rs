@@ -1,4 +1,4 @@
-//! What Prometheus scrapes.
+//! The endpoint that Prometheus scrapes.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use tokio::net::TcpListener;
 
 use crate::OpenTelemetry;
 
-/// All that is measured in this process, as Prometheus scrapes it.
+/// All metrics of this process, in the format of Prometheus.
 pub struct Scrapes(Registry);
 
 impl Scrapes {
-    /// Measures from now on. To be called once, before the first delivery.
+    /// Starts to record metrics. Call it once, before the first delivery.
     ///
     /// # Errors
-    /// When there is an exporter already, or another thread sets a provider.
+    /// If there is an exporter already, or another thread sets a provider.
     pub fn start() -> Result<Self> {
         let registry = Registry::new();
         let exporter = opentelemetry_prometheus::exporter().with_registry(registry.clone());
@@ -39,7 +39,7 @@ impl Scrapes {
     /// Answers requests for `/metrics`.
     ///
     /// # Errors
-    /// When the listener fails.
+    /// If the listener fails.
     pub async fn serve(self, listener: TcpListener) -> Result<()> {
         let service = Router::new().route("/metrics", get(metrics)).with_state(self.0);
         Ok(axum::serve(listener, service).await?)

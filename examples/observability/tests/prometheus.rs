@@ -1,4 +1,4 @@
-//! What Prometheus scrapes after a load is what the load reports.
+//! The metrics after a load are equal to its report.
 
 use anyhow::Result;
 use observability::{Scrapes, load};
@@ -48,7 +48,7 @@ async fn the_figures_of_a_scrape_are_those_of_the_report() -> Result<()> {
     Ok(())
 }
 
-/// The sum of the series of this name that have these labels, all of which are of the table.
+/// The sum of the series with this name and these labels. All series must have the label of the table.
 fn value(text: &str, name: &str, labels: &[&str]) -> u64 {
     let of_name = text
         .lines()

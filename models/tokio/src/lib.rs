@@ -1,7 +1,7 @@
-//! As much of tokio as the library uses, on a model checker's scheduler and a clock of its own.
+//! The part of tokio that the library uses, on a model checker's scheduler and a clock of its own.
 //!
-//! What synchronizes (`sync`, `select!`) is the real tokio: it needs no runtime. Each of its operations is one step of the model,
-//! and another task may run before it and after it. Tasks, threads and time are the model's.
+//! The synchronization primitives (`sync`, `select!`) are the real tokio's, which need no runtime. Each of their operations is one
+//! step of the model, and another task may run before and after it. Tasks, threads and time are the model's.
 
 pub mod model;
 pub mod runtime;

@@ -7,10 +7,10 @@ use shuttle::{Config, MaxSteps, Runner};
 
 use crate::time::clock;
 
-/// Steps of one execution. One that takes more goes round in circles.
+/// The most steps of one execution. One that takes more is in an endless loop.
 const MOST_STEPS: usize = 200_000;
 
-/// Orders that differ in so many places from one that runs each task as far as it goes (probabilistic concurrency testing).
+/// The depth of probabilistic concurrency testing: the number of places at which the highest-priority task is preempted.
 const DEPTH: usize = 3;
 
 /// The clock is the first thread that the body's thread starts.
@@ -19,10 +19,10 @@ const CLOCK: usize = 1;
 /// When time passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Time {
-    /// When no task can go on otherwise, as on tokio's paused clock. A wake-up that is lost is seen by the time that it takes until
-    /// a timer makes up for it, or there is none, and the execution is a deadlock.
+    /// When no task can run otherwise, as on tokio's paused clock. A lost wake-up shows as the time until a timer fires instead, or,
+    /// without a timer, as a deadlock.
     WhenIdle,
-    /// At any moment, as for a task that the machine leaves standing: timers run out early and late.
+    /// At any moment, as if the machine had suspended a task: timers fire early and late.
     Whenever,
 }
 
@@ -30,13 +30,13 @@ thread_local! {
     static WORKERS: Cell<usize> = const { Cell::new(2) };
 }
 
-/// Threads that the runtime says that it has.
+/// The number of worker threads that the runtime reports.
 pub(crate) fn workers() -> usize {
     WORKERS.get()
 }
 
-/// Runs `body` in so many random orders, and in as many by priorities. The seed is that of `SHUTTLE_RANDOM_SEED`, or always the
-/// same.
+/// Runs `body` in this many random orders, and in the same number of orders by priorities. The seed is that of
+/// `SHUTTLE_RANDOM_SEED`; without it, it is always the same.
 pub fn check<F>(time: Time, workers: usize, executions: usize, body: impl Fn() -> F + Send + Sync + Clone + 'static)
 where
     F: Future<Output = ()> + Send + 'static,

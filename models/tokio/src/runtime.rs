@@ -1,4 +1,4 @@
-//! What the runtime tells of itself.
+//! The metrics of the runtime.
 
 pub struct Handle;
 

@@ -1,4 +1,4 @@
-//! The real ones, for which no runtime is needed. Before an operation that another task may see, other tasks may run.
+//! The real primitives, which need no runtime. Before an operation that another task may notice, other tasks may run.
 
 pub use real::sync::{Mutex, OnceCell, Semaphore, watch};
 use shuttle_engine::runtime::thread::switch_if_not_stopping as let_others_run;

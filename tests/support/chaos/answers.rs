@@ -1,4 +1,4 @@
-//! What the proxy answers in the place of the service.
+//! The answers that the proxy gives instead of the service.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,8 @@ use aws_smithy_types::date_time::Format;
 
 use super::http::{Head, Message, answer};
 
-/// A signature may be so old, or that far ahead: as in AWS's documentation of signature version 4.
+/// The largest difference between the time of a signature and that of the service. From AWS's documentation of signature version
+/// 4.
 const TOLERANCE: Duration = Duration::from_mins(5);
 
 /// A failure of the service itself.
@@ -29,7 +30,7 @@ fn service_error(status: &str, code: &str) -> Message {
     )
 }
 
-/// What a load balancer says.
+/// The answer of a load balancer.
 pub(crate) fn unavailable() -> Message {
     let page = "<html><body>Service Unavailable</body></html>";
     answer("503 Service Unavailable", "content-type: text/html\r\n", page)
@@ -40,7 +41,7 @@ pub(crate) fn garbage() -> Message {
     answer("200 OK", "content-type: application/x-amz-json-1.0\r\n", "{\"Succ")
 }
 
-/// No HTTP.
+/// Bytes that are not HTTP.
 pub(crate) const NOISE: &[u8] = b"\x16\x03\x01\x00\x05SSH-2.0\r\n\r\n";
 
 /// An answer with the date of the service.
@@ -54,7 +55,7 @@ pub(crate) fn dated(message: Message, time: SystemTime) -> Message {
     }
 }
 
-/// Whether the service takes a signature of that time.
+/// Whether the service accepts a signature of this time.
 pub(crate) fn is_signed_in_time(request: &Head, time: SystemTime) -> bool {
     let signed_at = request.header("x-amz-date").expect("the request is signed");
     let signed_at = signing_time(signed_at);

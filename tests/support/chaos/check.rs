@@ -1,4 +1,4 @@
-//! Compares what was told of each entry with what the service and the proxy have seen.
+//! Compares what the delivery reported of each entry with the records of the service, the proxy and the client.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,26 +10,26 @@ use super::mix::{Mix, Service};
 use super::proxy::Arrived;
 use super::witness::Attempt;
 
-/// All that was told and seen.
+/// All records of a mix.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) told: Contents,
-    /// By the client: each attempt, in the order in which they left.
+    /// By the client: each attempt, in the order of departure.
     pub(crate) attempts: Vec<Attempt>,
-    /// By the proxy: attempts by their numbers.
+    /// By the proxy: attempts by number.
     pub(crate) arrived: HashMap<u64, Arrived>,
     /// By the service: each entry of each call.
     pub(crate) journal: Vec<Record>,
-    /// What the service has in the end.
+    /// What the service has at the end.
     pub(crate) stored: Vec<Value>,
     pub(crate) refused_calls: u64,
 }
 
-/// What one attempt came to for one entry.
+/// The result of one attempt for one entry.
 #[derive(Debug, Clone, Copy)]
 struct Try {
     applied: bool,
-    /// The service has said so, and the client has read it.
+    /// Whether the client has read the service's verdict.
     told: bool,
 }
 
@@ -39,7 +39,7 @@ impl Try {
     }
 }
 
-/// What is wrong; nothing if all is well.
+/// The contradictions; none if all is well.
 pub(crate) fn check(mix: &Mix, load: &Load, seen: &Seen) -> Vec<String> {
     let calls = Calls::of(load, &seen.journal);
     let is_clear = mix.service == Service::Table || !mix.faults.rejections_are_internal();
@@ -86,7 +86,7 @@ impl Calls {
         entries.and_then(|entries| entries.get(&number)) == Some(&true)
     }
 
-    /// Whether a call took the later one of two entries and not the earlier one.
+    /// Whether a call accepted the later one of two entries and not the earlier one.
     fn were_parted(&self, earlier: usize, later: usize) -> bool {
         let parts = |entries: &HashMap<usize, bool>| {
             entries.get(&earlier) == Some(&false) && entries.get(&later) == Some(&true)
@@ -95,7 +95,8 @@ impl Calls {
     }
 }
 
-/// What became of each attempt, by the number of the entry. An answer that rejects an entry may not be clear.
+/// The results of all attempts, by the number of the entry. `is_clear`: an answer that rejects an entry means that it was not
+/// applied.
 fn tries(load: &Load, seen: &Seen, calls: &Calls, is_clear: bool) -> Vec<Vec<Try>> {
     let mut tries = vec![Vec::new(); load.entries.len()];
     for (number, attempt) in (0..).zip(&seen.attempts) {
@@ -111,7 +112,8 @@ fn tries(load: &Load, seen: &Seen, calls: &Calls, is_clear: bool) -> Vec<Vec<Try
     tries
 }
 
-/// Not named means stored; named as surely undelivered means not stored; sent again is only what was rejected or in doubt.
+/// Entries that are not handed back are stored; entries that are certainly undelivered are not; only rejected and doubtful ones
+/// are sent again.
 fn check_claims(load: &Load, told: &Contents, tries: &[Vec<Try>]) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut unaccounted = Vec::new();

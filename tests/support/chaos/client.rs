@@ -1,4 +1,4 @@
-//! The SDK's clients: their own HTTP client, a name that may not be resolved, and credentials that may be away.
+//! The SDK's clients: their own HTTP client, a name that may not be resolvable, and credentials that may be unavailable.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -25,12 +25,12 @@ use super::witness::Witness;
 pub(crate) struct Access {
     pub(crate) port: u16,
     pub(crate) conditions: Conditions,
-    /// How long an attempt may take, where the SDK is to see to that.
+    /// The attempt timeout, if the SDK enforces it.
     pub(crate) attempt_timeout: Option<Duration>,
     pub(crate) witness: Option<Witness>,
 }
 
-/// Resolves the name of the service, while that is possible.
+/// Resolves the name of the service, except during an outage of the name.
 #[derive(Debug, Clone)]
 struct Resolver(Conditions);
 
@@ -47,7 +47,7 @@ impl ResolveDns for Resolver {
 impl Access {
     /// A client of its own for each, so that each has its own connections.
     fn http_client(&self) -> SharedHttpClient {
-        // The SDK takes a resolver only beside TLS. The URL is a plain one, so that no certificate is looked at.
+        // The SDK accepts a resolver only together with TLS. The URL has no TLS, so no certificate is checked.
         let context = TlsContext::builder().with_trust_store(TrustStore::empty()).build();
         Builder::new()
             .tls_provider(Provider::Rustls(CryptoMode::AwsLc))

@@ -1,4 +1,4 @@
-//! What is out at the moment, and what the clock of the service shows.
+//! The current outages, and the clock of the service.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use super::fault::Outage;
 /// How far the clock jumps.
 const JUMP: i64 = 3_600;
 
-/// What is out at the moment. Clones are the same.
+/// The current outages. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Conditions(Arc<State>);
 
@@ -42,7 +42,7 @@ impl Conditions {
         outages.iter().any(|(other, until)| *other == outage && *until > now)
     }
 
-    /// What the clock of the service shows.
+    /// The time of the service's clock.
     pub(crate) fn time(&self) -> SystemTime {
         let ahead = self.0.ahead.load(Ordering::Relaxed);
         let distance = Duration::from_secs(ahead.unsigned_abs());

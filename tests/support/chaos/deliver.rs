@@ -16,7 +16,7 @@ use super::ledger::{Fate, Ledger};
 use super::load::{Entry, Load, Wire};
 use super::mix::{Cut, Mix, Way};
 
-/// One entry in so many comes later than the one before it.
+/// One of this many entries arrives later than the one before it.
 const PAUSE_EVERY: usize = 60;
 
 /// The options of a mix.
@@ -37,7 +37,7 @@ fn options(mix: &Mix) -> DeliveryOptions {
     }
 }
 
-/// What a mix is run with.
+/// The parts of a run.
 #[derive(Clone)]
 pub(crate) struct Run {
     pub(crate) mix: Arc<Mix>,
@@ -49,7 +49,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Waits until the delivery is to be cut short in that way, for ever if it is not.
+    /// Waits until the delivery is to end early in this way; never returns if it is not.
     pub(crate) async fn cut(mut self, after: impl Fn(Cut) -> Option<u64>) {
         match self.mix.cut.and_then(after) {
             Some(calls) => _ = self.arrivals.wait_for(|arrivals| *arrivals >= calls).await,
@@ -73,7 +73,7 @@ impl Run {
         .await;
     }
 
-    /// Delivers all entries of the load, in the way that the mix says.
+    /// Delivers all entries of the load, in the way of the mix.
     pub(crate) async fn deliver<T>(self, delivery: Delivery<T>)
     where
         T: BatchTarget<Entry: Wire>,
@@ -130,7 +130,7 @@ impl Run {
             result = delivery.deliver_stream(&mut stream) => Some(result),
             () = self.clone().dropped() => None,
         };
-        // What was not read is still in the stream.
+        // Entries that were not read are still in the stream.
         let rest = stream.count().await;
         let read: Vec<usize> = entries[..entries.len() - rest]
             .iter()
@@ -152,7 +152,7 @@ impl Run {
     }
 }
 
-/// Entries of which some come a little later.
+/// Entries, some of which arrive a little later.
 fn paused(entries: &[Entry]) -> impl Stream<Item = Entry> {
     stream::iter(entries.to_vec()).then(|entry| async move {
         if entry.number % PAUSE_EVERY == PAUSE_EVERY - 1 {

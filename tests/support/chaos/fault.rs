@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! The faults of a mix.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use rand::{RngExt, SeedableRng};
 /// What happens to a single call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CallFault {
-    /// The connection is reset while the request is on its way.
+    /// The connection is reset before the request has reached the service.
     ResetWithinRequest,
     /// The connection is reset instead of an answer.
     Reset { applied: bool },
     /// The connection ends in the middle of the answer.
     HalfAnswer,
-    /// The answer comes in pieces, over this time.
+    /// The answer arrives in pieces, over this time.
     SlowAnswer(Duration),
     /// There is never an answer.
     Hang { applied: bool },
     /// A 200 that cannot be read.
     Garbage { applied: bool },
-    /// Bytes that are no HTTP.
+    /// Bytes that are not HTTP.
     Noise { applied: bool },
     /// A 500 of the service.
     Error { applied: bool },
@@ -30,7 +30,7 @@ pub(crate) enum CallFault {
 }
 
 impl CallFault {
-    /// One of them, and how large a share of the calls it may have at most.
+    /// A random fault, and the largest share of the calls that it may affect.
     fn draw(random: &mut SmallRng) -> (Self, f64) {
         let applied = random.random();
         match random.random_range(0..10) {
@@ -51,7 +51,7 @@ impl CallFault {
     }
 }
 
-/// What is out for a while.
+/// Something that fails for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outage {
     /// The server is stopped: its connections end, and new ones are refused.
@@ -95,7 +95,7 @@ impl Outage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Scheduled {
     pub(crate) outage: Outage,
-    /// It begins when so many calls have arrived.
+    /// It begins when this many calls have arrived.
     pub(crate) after_calls: u64,
     pub(crate) lasting: Duration,
 }
@@ -111,7 +111,7 @@ impl fmt::Display for Scheduled {
     }
 }
 
-/// All that goes wrong with the service and on the way to it.
+/// All faults of the service and of the connections to it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Faults {
     pub(crate) seed: u64,
@@ -121,13 +121,13 @@ pub(crate) struct Faults {
     pub(crate) rejected: f64,
     /// The share of the calls that is throttled as a whole, whatever the pace.
     pub(crate) throttled: f64,
-    /// Entries a second.
+    /// The capacity, in entries per second.
     pub(crate) capacity: Option<f64>,
     pub(crate) outages: Vec<Scheduled>,
 }
 
 impl Faults {
-    /// Faults for about so many calls.
+    /// Random faults for about this many calls.
     pub(crate) fn draw(seed: u64, calls: u64, random: &mut SmallRng) -> Self {
         let share = |random: &mut SmallRng, most: f64| random.random_range(0.01..most);
         let kinds = random.random_range(0..=3);
@@ -163,7 +163,7 @@ impl Faults {
         faults
     }
 
-    /// What happens to the call of this number: the same for each contestant of a mix.
+    /// The fault of the call with this number, which is the same for each contestant of a mix.
     pub(crate) fn of_call(&self, number: u64) -> Option<CallFault> {
         let mut random = SmallRng::seed_from_u64(self.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut drawn = random.random::<f64>();
@@ -176,12 +176,12 @@ impl Faults {
         None
     }
 
-    /// Whether a queue rejects messages as failures of its own, which leave them in doubt.
+    /// Whether a queue rejects messages with internal errors, which leave them in doubt.
     pub(crate) fn rejections_are_internal(&self) -> bool {
         self.seed.is_multiple_of(2)
     }
 
-    /// Whether calls may stay without an answer.
+    /// Whether calls may get no answer.
     pub(crate) fn hang(&self) -> bool {
         let hanging = |scheduled: &Scheduled| scheduled.outage == Outage::Hanging;
         self.calls.iter().any(|(_, fault)| fault.hangs()) || self.outages.iter().any(hanging)

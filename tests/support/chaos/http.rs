@@ -1,10 +1,10 @@
-//! HTTP/1.1 messages as they are on the wire, as far as a proxy of the SDK's requests needs them.
+//! HTTP/1.1 messages, as far as a proxy of the SDK's requests needs them.
 
 use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The lines of a message before its body, with the empty one.
+/// The lines of a message before its body, including the empty one.
 #[derive(Debug)]
 pub(crate) struct Head(String);
 
@@ -30,7 +30,7 @@ impl Head {
         })
     }
 
-    /// With another value of a header, or with a header more.
+    /// The same head with this value of a header, which is added if it is missing.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let is_other = |line: &&str| {
             let before = line.split_once(':').map(|(before, _)| before);
@@ -53,7 +53,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Reads the body that comes after a head.
+    /// Reads the body after a head.
     pub(crate) async fn after(head: Head, reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Self> {
         let length = head.header("content-length").unwrap_or("0");
         let mut body = vec![0; length.parse().map_err(io::Error::other)?];

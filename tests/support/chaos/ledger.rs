@@ -1,4 +1,4 @@
-//! What became of each entry, as far as the delivery told.
+//! The fate of each entry, as reported by the delivery.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,14 +6,14 @@ use aws_batch_delivery::{DeliveryError, Report, Undelivered};
 
 use super::load::{Load, Wire};
 
-/// What was told of an entry.
+/// The reported fate of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It was not handed over.
     Kept,
-    /// It was handed over, and nothing is known of it: the future was dropped, or the task was aborted.
+    /// It was handed over, and its fate is not known: the future was dropped, or the task was aborted.
     Untold,
-    /// It was handed over, and is delivered unless it is named.
+    /// It was handed over, and is delivered unless the report names it.
     Unnamed,
     Delivered,
     HandedBack {
@@ -22,14 +22,14 @@ pub(crate) enum Fate {
     },
 }
 
-/// What became of each entry, and what does not add up. Clones are the same.
+/// The fate of each entry, and the contradictions. Clones share the state.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger(Arc<Mutex<Contents>>);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Contents {
     pub(crate) fates: Vec<Fate>,
-    /// Entries that are named by no report, since a newer one writes the same key.
+    /// How many entries no report names, because a newer one writes the same key.
     pub(crate) superseded: u64,
     pub(crate) complaints: Vec<String>,
 }
@@ -59,7 +59,7 @@ impl Ledger {
         self.change(|contents| contents.complaints.push(complaint));
     }
 
-    /// An entry was handed back. It is the one that was handed over.
+    /// An entry was handed back. It must be equal to the one that was handed over.
     pub(crate) fn hand_back<E: Wire>(&self, undelivered: &Undelivered<E>, load: &Load) -> usize {
         let number = undelivered.entry.number(load);
         let fate = Fate::HandedBack {

@@ -1,4 +1,4 @@
-//! What is handed over: entries that can be told from each other wherever they turn up.
+//! The entries of a mix, which can be identified wherever they are found.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct Entry {
     /// Its key or group.
     pub(crate) lane: usize,
     pub(crate) kind: Kind,
-    /// How much text it has beside.
+    /// The bytes of its additional text.
     bytes: usize,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Load {
     pub(crate) entries: Vec<Entry>,
     /// The entries of each worker.
     parts: Vec<std::ops::Range<usize>>,
-    /// Of each lane, the number of its only delete: a delete is the key alone.
+    /// The number of the only delete of each lane, because a delete has nothing but the key.
     deletes: HashMap<usize, usize>,
 }
 
@@ -97,7 +97,7 @@ impl Load {
         lanes
     }
 
-    /// The number of an entry as it is on the wire: an item, a key to delete, or a message.
+    /// The number of an entry in its JSON: an item, a key to delete, or a message.
     pub(crate) fn number_on_wire(&self, entry: &Value) -> usize {
         if let Some(body) = entry["MessageBody"].as_str() {
             return number_of_body(body);
@@ -131,7 +131,7 @@ fn number_of_body(body: &str) -> usize {
     digits.parse().expect("a number")
 }
 
-/// Entries as the SDK has them.
+/// Entries in the types of the SDK.
 pub(crate) trait Wire: Clone + Send + Sync + 'static {
     fn of(entry: &Entry, service: Service) -> Self;
     fn number(&self, load: &Load) -> usize;

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::fault::{Faults, millis};
 
-/// What is delivered to.
+/// The service of a mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Service {
     Table,
@@ -17,7 +17,7 @@ pub(crate) enum Service {
 }
 
 impl Service {
-    /// Entries that a call takes.
+    /// Entries of a full call.
     pub(crate) fn chunk(self) -> usize {
         match self {
             Self::Table => 25,
@@ -26,12 +26,12 @@ impl Service {
     }
 }
 
-/// How it is delivered.
+/// The way of delivering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Batch,
     Stream,
-    /// A producer of many tasks.
+    /// A producer that many tasks share.
     Producer(Waiting),
 }
 
@@ -46,18 +46,18 @@ pub(crate) enum Waiting {
     Nothing,
 }
 
-/// How a delivery is ended before it is through.
+/// How a delivery ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// It is cancelled when so many calls have arrived.
+    /// It is cancelled when this many calls have arrived.
     Cancelled(u64),
     /// It has a deadline.
     Deadline(Duration),
-    /// Its future is dropped when so many calls have arrived. Of a producer, half of the tasks are aborted.
+    /// Its future is dropped when this many calls have arrived. With a producer, half of the tasks are aborted.
     Dropped(u64),
-    /// Each entry is sent again at most so often.
+    /// Each entry has this many retries at most.
     Retries(u32),
-    /// Each entry is tried for so long.
+    /// Each entry is tried for this long.
     GiveUp(Duration),
 }
 
@@ -71,9 +71,9 @@ pub(crate) struct Mix {
     /// Deliveries that share their options, or tasks of a producer.
     pub(crate) workers: usize,
     pub(crate) entries: usize,
-    /// Keys or groups of each worker; `None` where each entry has its own.
+    /// Keys or groups of each worker; `None` if each entry has its own.
     pub(crate) lanes: Option<usize>,
-    /// Calls at once, of each delivery.
+    /// Calls in flight, for each delivery.
     pub(crate) concurrency: usize,
     /// The client's runtime has several threads.
     pub(crate) threads: bool,
@@ -100,7 +100,7 @@ impl Mix {
         let entries: usize = random.random_range(60..900);
         let workers = match way {
             Way::Batch | Way::Stream => random.random_range(1..=4),
-            // Each waits for a round trip per entry.
+            // Each task waits for a round trip for each entry.
             Way::Producer(Waiting::Each) => random.random_range(20..=60),
             Way::Producer(_) => random.random_range(4..=40),
         };

@@ -1,9 +1,9 @@
-//! Deliveries over real sockets under mixed faults: what a delivery says is compared with what the service has.
+//! Deliveries over real sockets under mixed faults: the results of a delivery are compared with the state of the service.
 //!
-//! A [`Mix`] is drawn from a seed: what is delivered and how, what fails, and whether the delivery is cut short. The served
-//! simulator is behind a proxy that fails as networks and services do. The client is the SDK's own, with its connections,
-//! its clock and credentials that may be away. Then three records are compared, entry by entry: the [`Ledger`] of what the
-//! delivery said, the proxy's and the client's own of each attempt, and the journal of the simulator.
+//! A [`Mix`] is drawn from a seed: what is delivered and how, what fails, and whether the delivery ends early. The served
+//! simulator is behind a proxy that fails as networks and services do. The client is the SDK's own, with its connections, its
+//! clock, and credentials that may be unavailable. Then these records are compared, entry by entry: the [`Ledger`] of the
+//! reported fates, the proxy's and the client's records of each attempt, and the journal of the simulator.
 
 pub(crate) mod answers;
 pub(crate) mod check;

@@ -71,7 +71,7 @@ impl Run {
         join_all(fates).await;
     }
 
-    /// The end of the producer tells of the entries whose receipts were dropped.
+    /// The end of the producer reports the entries whose receipts were dropped.
     async fn close<E: Wire>(&self, producer: &Producer<E>) {
         let undelivered = match producer.close().await {
             Ok(_) => Vec::new(),

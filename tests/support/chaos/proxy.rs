@@ -1,4 +1,4 @@
-//! The proxy: connections in front of the served simulator, what strikes them, and what each attempt came to.
+//! The proxy in front of the served simulator: its connections, their faults, and the result of each attempt.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use super::fault::Faults;
 use super::http::{Head, Message};
 use super::strike::serve;
 
-/// What the proxy knows of an attempt that arrived.
+/// The proxy's record of an attempt that arrived.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Arrived {
     /// The number of the batch call in the journal, if the service got it.
@@ -28,25 +28,25 @@ pub(crate) struct Arrived {
     pub(crate) told: bool,
 }
 
-/// What becomes of all connections.
+/// An order that concerns all connections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Order {
-    /// They end, and new ones are refused for so long.
+    /// They end, and new ones are refused for this long.
     Stop(Duration),
     /// They end.
     Drop,
 }
 
-/// The connection to the service. One call after the other goes through it, so that the order in which calls arrive there is
-/// known, and none arrives after the end of its client's connection was seen.
+/// The connection to the service. It carries one call after the other, so that the order of arrival is known and no call arrives
+/// after the end of its client's connection was noticed.
 struct Upstream {
     service: SocketAddr,
     connection: Option<BufReader<TcpStream>>,
-    /// Batch calls that the service got.
+    /// Batch calls that the service received.
     calls: u64,
 }
 
-/// In front of the service. Clones are the same.
+/// The proxy. Clones share the state.
 #[derive(Clone)]
 pub(crate) struct Proxy {
     pub(crate) faults: Arc<Faults>,
@@ -89,17 +89,17 @@ impl Proxy {
                         let open = Open(Arc::clone(&self.open));
                         connections.spawn(async move {
                             let _open = open;
-                            // It ends with an error when the client has gone.
+                            // It ends with an error if the client closes the connection.
                             _ = serve(client, &proxy).await;
                         });
                     }
                 }
                 Some(order) = orders.recv() => {
                     connections.shutdown().await;
-                    // A call that the service has got is through before the next one comes.
+                    // A call that the service has received is answered before the next one is sent.
                     drop(self.upstream.lock().await);
                     if let Order::Stop(time) = order {
-                        // The port stays taken, so that no other program gets it meanwhile.
+                        // The port stays bound, so that no other program gets it.
                         let reserved = bind(address);
                         drop(listener);
                         sleep(time).await;
@@ -126,13 +126,13 @@ impl Proxy {
         self.arrivals.subscribe()
     }
 
-    /// The way there and back.
+    /// The round trip of a call.
     pub(crate) fn latency(&self, number: u64) -> Duration {
         let mut random = SmallRng::seed_from_u64(self.faults.seed.wrapping_add(number));
         Duration::from_micros(random.random_range(2_000..8_000))
     }
 
-    /// Gets the answer of the service. Once begun it goes on, whatever becomes of the client's connection.
+    /// Gets the answer of the service. It continues even if the client's connection ends.
     pub(crate) async fn forward(&self, request: Message, attempt: Option<u64>) -> Message {
         let proxy = self.clone();
         let answer = tokio::spawn(async move {
@@ -163,7 +163,7 @@ impl Proxy {
         }
     }
 
-    /// What it knows of each attempt that has a number.
+    /// The records of the attempts that have a number.
     pub(crate) fn attempts(&self) -> HashMap<u64, Arrived> {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -23,7 +23,7 @@ pub(crate) const NAME: &str = "orders";
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// The table or the queue that is delivered to.
+/// The table or queue of a mix.
 #[derive(Clone)]
 pub(crate) enum Resource {
     Table(Table),
@@ -48,7 +48,7 @@ impl Resource {
         }
     }
 
-    /// Which share of the entries and of the calls is rejected, whatever the pace.
+    /// Sets the shares of entries that are rejected and of calls that are throttled, whatever the pace.
     pub(crate) fn set_faults(&self, faults: &Faults, rejected: f64, throttled: f64) {
         let is_internal = faults.rejections_are_internal();
         let code = if is_internal {
@@ -79,7 +79,7 @@ impl Resource {
         }
     }
 
-    /// Calls that were refused for their contents.
+    /// Calls that were refused because of their contents.
     pub(crate) fn refused_calls(&self) -> u64 {
         match self {
             Self::Table(table) => table.statistics().refused_calls,
@@ -87,7 +87,7 @@ impl Resource {
         }
     }
 
-    /// What is there in the end: the items of a table, in no order, or the messages of a queue, in theirs.
+    /// The items of a table in any order, or the messages of a queue in order.
     pub(crate) fn stored(&self) -> Vec<Value> {
         match self {
             Self::Table(table) => table.items(),
@@ -163,8 +163,8 @@ impl Drop for Served {
     }
 }
 
-/// Serves the simulator and a proxy before it, as tasks of the current runtime. Returns the port of the proxy, and how to give
-/// orders to it.
+/// Serves the simulator and a proxy in front of it, as tasks of the current runtime. Returns the port of the proxy, and a channel
+/// for its orders.
 pub(crate) async fn front(
     simulator: &Simulator,
     faults: Faults,
@@ -184,7 +184,7 @@ pub(crate) async fn front(
     (proxy, port, orders)
 }
 
-/// Begins each outage when it is due, and then waits for ever.
+/// Begins each outage when it is due. Never returns.
 async fn begin_each(proxy: Proxy, resource: Resource, orders: sync::mpsc::Sender<Order>) {
     let faults = std::sync::Arc::clone(&proxy.faults);
     resource.set_faults(&faults, faults.rejected, faults.throttled);
@@ -202,7 +202,7 @@ async fn begin_each(proxy: Proxy, resource: Resource, orders: sync::mpsc::Sender
     std::future::pending::<()>().await;
 }
 
-/// Begins an outage. Those of the simulator's own faults are over when this returns.
+/// Begins an outage. An outage that uses the simulator's faults is over when this returns.
 pub(crate) async fn begin(
     proxy: &Proxy,
     resources: &[Resource],

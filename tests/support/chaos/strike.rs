@@ -1,4 +1,4 @@
-//! One call through the proxy: what is answered, and what becomes of the connection.
+//! One call through the proxy: its answer, and what happens to the connection.
 
 use std::io;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::fault::{CallFault, Outage};
 use super::http::{Head, Message};
 use super::proxy::Proxy;
 
-/// The header by which the client tells its attempts apart.
+/// The header with which the client numbers its attempts.
 pub(crate) const ATTEMPT: &str = "x-chaos-attempt";
 
-/// How large the pieces of a slow answer are.
+/// The bytes of a piece of a slow answer.
 const PIECE: usize = 40;
 
-/// What becomes of a connection after a call.
+/// What happens to a connection after a call.
 pub(crate) enum After {
     Keep,
     Close,
@@ -108,7 +108,7 @@ async fn call(client: &mut BufReader<TcpStream>, proxy: &Proxy, head: Head) -> i
     Ok(After::Keep)
 }
 
-/// An outage comes before what strikes a single call.
+/// The fault of a call. An outage takes precedence over the fault of a single call.
 fn fault(proxy: &Proxy, number: u64) -> Option<CallFault> {
     let applied = false;
     if proxy.conditions.has(Outage::Hanging) {

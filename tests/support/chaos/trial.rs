@@ -16,26 +16,26 @@ use super::mix::{Mix, Service};
 use super::served::Served;
 use super::witness::Witness;
 
-/// A mix that takes longer stands still.
+/// The time limit of a mix.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// How long tasks and connections may take to end after the client has gone.
+/// How long tasks and connections may take to end after the client was dropped.
 const LEFTOVERS: Duration = Duration::from_secs(20);
 
-/// What a run of a mix came to.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// What is wrong; nothing if all is well.
+    /// The contradictions; none if all is well.
     pub(crate) complaints: Vec<String>,
-    /// From the start of the delivery to its end.
+    /// The time from the start of the delivery to its end.
     pub(crate) time: Duration,
-    /// What was told and seen, for comparisons that are to fail.
+    /// The records, for comparisons that are to fail.
     pub(crate) seen: Seen,
     pub(crate) load: Arc<Load>,
 }
 
-/// Runs a mix with deliveries of the crate, and compares what they said with what the service has. The figures show how it
-/// goes on.
+/// Runs a mix with deliveries of the crate, and compares their results with the state of the service. `progress` has the figures
+/// during the run.
 pub(crate) fn deliver(mix: &Mix, progress: &Progress) -> Outcome {
     let load = Arc::new(Load::of(mix));
     let served = Served::start(mix.service, &mix.faults);
@@ -111,7 +111,7 @@ pub(crate) fn runtime(threads: bool) -> Runtime {
     builder.worker_threads(2).enable_all().build().expect("a runtime")
 }
 
-/// After the clients are gone, no task and no connection is left.
+/// Checks that no task and no connection is left after the clients were dropped.
 fn leftovers(runtime: &Runtime, served: &Served) -> Option<String> {
     let tasks = || runtime.metrics().num_alive_tasks();
     let is_over = async {

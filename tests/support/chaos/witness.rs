@@ -1,4 +1,4 @@
-//! What the client itself knows of each attempt: which entries it had, and whether an answer was read to its end.
+//! The client's own record of each attempt: its entries, and whether an answer was read to its end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +23,7 @@ pub(crate) struct Attempt {
     pub(crate) heard: bool,
 }
 
-/// An interceptor of the SDK. Clones are the same.
+/// An interceptor of the SDK that records attempts. Clones share the state.
 #[derive(Debug, Clone)]
 pub(crate) struct Witness {
     load: Arc<Load>,

@@ -1,4 +1,4 @@
-//! The trace and the metrics of a throttled load, by OTLP over HTTP, or on standard output where no collector is named.
+//! Exports the trace and the metrics of a throttled load with OTLP over HTTP, or prints them if no collector is set.
 //!
 //! ```text
 //! docker run --rm --detach --publish 16686:16686 --publish 4318:4318 jaegertracing/all-in-one
@@ -6,7 +6,7 @@
 //!     cargo run --package observability --bin otlp
 //! ```
 //!
-//! The trace is then at `http://127.0.0.1:16686`. Jaeger takes no metrics, which is what the second variable is for.
+//! The trace is then at `http://127.0.0.1:16686`. The second variable turns the metrics off, because Jaeger does not accept any.
 
 use std::env;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Orders of a trace that can be looked at as a whole.
+/// Orders of the load: few enough for a readable trace.
 const ORDERS: u64 = 500;
 
 #[tokio::main]
@@ -36,7 +36,8 @@ async fn main() -> Result<()> {
     let tracers = tracers(collector)?;
     let meters = meters(collector)?;
 
-    // Of this crate alone, since the SDK has many spans of its own. What an answer's event says, the span of its call says as well.
+    // Only the spans of this crate, because the SDK has many of its own. Events are left out: the span of a call has the same
+    // fields.
     let layer = tracing_opentelemetry::layer()
         .with_tracer(tracers.tracer("aws_batch_delivery"))
         .with_location(false)
@@ -54,7 +55,7 @@ async fn main() -> Result<()> {
 
     println!("{}", load(ORDERS).await?);
 
-    // The last exports are waited for, by a thread of its own.
+    // Waits for the last exports, in a thread that may block.
     spawn_blocking(move || {
         tracers.shutdown()?;
         meters.shutdown()

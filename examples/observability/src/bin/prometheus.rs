@@ -1,4 +1,4 @@
-//! Live figures at `/metrics`, in the text format of Prometheus, while a simulated table is loaded.
+//! Serves live metrics at `/metrics`, in the text format of Prometheus, while a simulated table is loaded.
 //!
 //! ```text
 //! cargo run --package observability --bin prometheus
@@ -9,7 +9,7 @@ use anyhow::Result;
 use observability::{Scrapes, load};
 use tokio::net::TcpListener;
 
-/// Orders of about a minute.
+/// Orders of the load, which takes about a minute.
 const ORDERS: u64 = 3_000;
 
 #[tokio::main]
