@@ -1,13 +1,12 @@
-//! What the lanes cost where no key repeats.
+//! The cost of lanes if no key repeats.
 //!
-//! The same entries are delivered with lanes and without, in turns, so that whatever else the machine does meets both. The
-//! service answers at once: all the time is the crate's own and the SDK's. Where the system tells it (Linux), what is measured
-//! is the time that the thread was on a processor, so that it matters little what else runs. With `--check` the run fails
-//! when the lanes cost more than a twentieth of the throughput.
+//! The same entries are delivered with lanes and without, in turn, so that other load on the machine affects both. The service
+//! answers at once, so all the time is spent in the crate and in the SDK. On Linux the processor time of the thread is measured,
+//! which depends little on other load. With `--check` the run fails if the lanes cost more than a twentieth of the throughput.
 //!
 //! ```sh
 //! cargo bench --bench lanes -- --check
-//! cargo bench --bench lanes -- --entries 100000    # fewer of them, such as for counting instructions
+//! cargo bench --bench lanes -- --entries 100000    # fewer entries, for example to count instructions
 //! ```
 
 use std::fs;
@@ -57,7 +56,7 @@ impl<T: BatchTarget> BatchTarget for WithoutLanes<T> {
     }
 }
 
-/// A service that costs nothing: what is left is the loop alone.
+/// A service that costs nothing, so that only the loop is measured.
 #[derive(Clone)]
 struct Nothing;
 
@@ -81,7 +80,7 @@ impl BatchTarget for Nothing {
     }
 }
 
-/// Answers that all is done.
+/// Answers that everything was processed.
 #[derive(Debug, Clone)]
 struct AllDone;
 
@@ -121,10 +120,10 @@ fn write(number: usize) -> WriteRequest {
         .build()
 }
 
-/// How long this thread was on a processor; how long the process runs where the system does not tell.
+/// The processor time of this thread; on other systems than Linux, the time since the start of the process.
 fn time_used() -> Duration {
     static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
-    // The system brings its figure up to date when a thread gives way.
+    // Linux updates the figure when a thread yields.
     thread::yield_now();
     let statistics = fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = statistics
@@ -152,7 +151,7 @@ where
     let without = Delivery::new(WithoutLanes(target)).options(options());
     let per_turn = count / TURNS;
     let mut turns = Vec::with_capacity(TURNS);
-    // The first turn is for warming up.
+    // The first turn warms up and does not count.
     for turn in 0..=TURNS {
         let input = || -> Vec<T::Entry> { (0..per_turn).map(|number| entries(turn * per_turn + number)).collect() };
         let (on, off) = if turn % 2 == 0 {

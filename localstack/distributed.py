@@ -1,4 +1,4 @@
-"""What `distributed` asks of the emulators: the table, the activity and the state machine, and what became of them."""
+"""The calls of `distributed` to the emulators: creates the table, the activity and the state machine, and checks the result."""
 
 import json
 import os
@@ -17,7 +17,7 @@ s3 = boto3.client("s3")
 
 
 def generate(folder, files, lines):
-    """Files of items with ids that differ, and of which each line has another length."""
+    """Writes files of items with different ids and line lengths."""
     for file in range(int(files)):
         with open(Path(folder) / f"{file}.jsonl", "w") as output:
             for line in range(int(lines)):
@@ -26,7 +26,7 @@ def generate(folder, files, lines):
 
 
 def begin(folder, definition, heartbeat):
-    """Creates all that is needed, and prints the activity."""
+    """Creates the resources, and prints the ARN of the activity."""
     dynamodb.create_table(
         TableName=TABLE,
         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
@@ -73,7 +73,7 @@ def finish(folder):
 
 
 def left():
-    """That the checkpoints of shards are removed when these are answered."""
+    """Checks that the checkpoints of answered shards were removed."""
     kept = s3.list_objects_v2(Bucket=BUCKET, Prefix="checkpoints/").get("Contents", [])
     if kept:
         sys.exit(f"there are checkpoints of shards that were answered: {[item['Key'] for item in kept]}")

@@ -1,4 +1,4 @@
-"""What `functions` asks of MiniStack: a function that delivers shards, and runs of a state machine that invokes it."""
+"""The calls of `functions` to MiniStack: a function that delivers shards, and runs of a state machine that invokes it."""
 
 import json
 import os
@@ -21,7 +21,7 @@ step_functions = boto3.client("stepfunctions")
 
 
 def set_up(program, examples, folder):
-    """The bucket, the table, the function with its program, and the state machine."""
+    """Creates the bucket, the table, the function with its program, and the state machine."""
     s3.create_bucket(Bucket=BUCKET)
     dynamodb.create_table(
         TableName=TABLE,
@@ -62,7 +62,7 @@ def set_up(program, examples, folder):
 
 
 def generate(name, files):
-    """Objects of items, and what the table has to have of them."""
+    """Puts objects of items, and returns what the table must contain afterwards."""
     wanted = {}
     for file in range(files):
         lines = []
@@ -83,7 +83,7 @@ def found():
 
 
 def deliver(program, machine, name, bad):
-    """Plans the objects of this name with so many bad ones, and waits for the end of the state machine."""
+    """Plans the objects with this name and this many bad ones, and waits for the end of the state machine."""
     wanted = generate(name, FILES)
     for file in range(bad):
         s3.put_object(Bucket=BUCKET, Key=f"{name}/bad-{file}.jsonl", Body=b"oops\n")

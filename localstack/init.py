@@ -1,4 +1,4 @@
-"""The tables and queues of the tests, created if they are not there yet.
+"""Creates the tables and queues of the tests unless they exist.
 
 LocalStack runs this file itself in its container (without `__main__`, hence no guard); elsewhere `up` does.
 """

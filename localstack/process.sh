@@ -9,7 +9,7 @@ running() {
     { tr '\0' ' ' <"/proc/$pid/cmdline" || ps -o args= -p "$pid"; } 2>/dev/null | grep --quiet --fixed-strings "$cache/"
 }
 
-# Whether an HTTP server answers on the port, whatever it says.
+# Whether an HTTP server answers on the port, with any status.
 answers() (
     exec 2>/dev/null
     exec 3<>"/dev/tcp/127.0.0.1/$1" || return 1
@@ -17,7 +17,7 @@ answers() (
     IFS= read -r -t 2 line <&3 && [[ $line == HTTP/* ]]
 )
 
-# Emulators that somebody is working with stay untouched, and two test runs do not meet.
+# Free ports, so that running emulators stay untouched and two test runs do not interfere.
 free_port() {
     local port
     # Below the range that Linux hands out itself, which starts at 32768.
@@ -57,7 +57,7 @@ wait_for() {
     done
 }
 
-# Killed at once: nothing of it is kept, and a process that a test has suspended hears nothing else.
+# With SIGKILL: nothing has to be saved, and a process that a test has suspended does not react to other signals.
 stop() {
     if running "$1"; then
         say "stopping $1"

@@ -1,4 +1,4 @@
-"""Starts LocalStack with S3's objects under TMPDIR. By itself it keeps them under /tmp, and leaves them there."""
+"""Starts LocalStack with S3's objects under TMPDIR. By default it stores them under /tmp, and does not remove them."""
 
 import _thread
 import sys

@@ -1,5 +1,5 @@
-//! The same mix by what applications write by hand: the SDK and `backon`. Only leftovers are sent again, with full jitter, so
-//! many chunks at once, and what may pass is tried for as long as it takes. The SDK's own retries are off.
+//! The same mix with loops as applications write them by hand, with the SDK and `backon`. Only leftovers are sent again, with full
+//! jitter, several chunks at once, and transient failures are retried without a limit. The SDK's own retries are off.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::chaos::mix::{Mix, Service, Waiting, Way};
 use crate::chaos::served::Served;
 use crate::chaos::trial::runtime;
 
-/// A loop that takes longer is given up.
+/// The time limit of a loop.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// How long a mix takes by loops; `None` when it is not through in time.
+/// How long a mix takes with loops; `None` if they exceed the time limit.
 pub(crate) fn time(mix: &Mix) -> Option<Duration> {
     let load = Arc::new(Load::of(mix));
     let served = Served::start(mix.service, &mix.faults);
@@ -63,8 +63,8 @@ pub(crate) fn time(mix: &Mix) -> Option<Duration> {
     ended.ok().map(|()| started.elapsed())
 }
 
-/// Rounds of lines of chunks. The rounds are sent one after the other, the lines of a round at once, and the chunks of a line one
-/// after the other: so an application keeps the order of each key and group by hand.
+/// Rounds of sequences of chunks. The rounds are sent one after the other, the sequences of a round at the same time, and the chunks
+/// of a sequence one after the other. This is how an application keeps the order of each key and group by hand.
 type Rounds = Vec<Vec<Vec<Vec<Entry>>>>;
 
 fn rounds(mix: &Mix, load: &Load) -> Rounds {
@@ -176,8 +176,8 @@ async fn send(client: &aws_sdk_sqs::Client, url: &str, chunk: Vec<SendMessageBat
         .await;
 }
 
-/// Throttles and clocks that are off by their codes, internal errors by their status, and calls that were not made or not
-/// answered.
+/// Whether a failure is transient: throttles and wrong clocks by their codes, internal errors by their status, and calls that
+/// were not sent or not answered.
 fn may_pass<E: ProvideErrorMetadata>(error: &SdkError<E>) -> bool {
     let SdkError::ServiceError(error) = error else {
         return true;

@@ -1,5 +1,5 @@
-//! Mixes of faults over real sockets: what a delivery says is compared with what the service has, entry by entry, and the time
-//! it takes with that of loops of the SDK and `backon`.
+//! Mixes of faults over real sockets: the results of a delivery are compared with the state of the service, entry by entry, and
+//! its time with that of loops with the SDK and `backon`.
 //!
 //! ```sh
 //! cargo bench --bench chaos                          # 300 mixes
@@ -8,8 +8,8 @@
 //! cargo bench --bench chaos -- --soak 30                 # 30 minutes of 64 workers: memory, tasks, connections
 //! ```
 //!
-//! Only mixes that are not cut short are timed. One that takes too long beside others is run again alone, with its loop, and
-//! the medians are compared.
+//! Only mixes that do not end early are timed. A mix that takes too long beside others is run again alone, with its loop, and the
+//! medians are compared.
 
 #[path = "../../tests/support/chaos/mod.rs"]
 #[expect(dead_code, reason = "the tests look closer")]
@@ -55,16 +55,16 @@ struct Arguments {
     /// Print the figures of each delivery while it goes on.
     #[arg(long)]
     trace: bool,
-    /// Only compare what is said with what is there.
+    /// Only compare the results, without the loops.
     #[arg(long)]
     untimed: bool,
-    /// Fail when anything is wrong. Slow mixes are not.
+    /// Fail if a result is wrong. Slow mixes are not failures.
     #[arg(long)]
     check: bool,
-    /// Deliver for so many minutes under mixed faults, and look at memory, tasks and connections.
+    /// Deliver for this many minutes under mixed faults, and measure memory, tasks and connections.
     #[arg(long, value_name = "MINUTES", num_args = 0..=1, default_missing_value = "30")]
     soak: Option<u64>,
-    /// Be the service of the soak, with this seed: what runs in a process of its own.
+    /// Run the service of the soak test with this seed, in a process of its own.
     #[arg(long, hide = true)]
     serve: Option<u64>,
     /// Passed by cargo.
@@ -86,7 +86,7 @@ struct Timed {
 }
 
 impl Timed {
-    /// `None` where the loop was not through.
+    /// `None` if the loop exceeded its time limit.
     fn ratio(&self) -> Option<f64> {
         Some(self.delivery.as_secs_f64() / self.looped?.as_secs_f64())
     }
@@ -157,7 +157,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs a mix. A trace has a line for each look at its figures.
+/// Runs a mix. A trace prints its figures at intervals.
 fn run_once(mix: &Mix, trace: bool) -> Outcome {
     let (progress, ended, started) = (Progress::default(), AtomicBool::new(false), Instant::now());
     thread::scope(|scope| {
@@ -203,7 +203,7 @@ fn again(timed: &mut Timed) {
         .collect();
     let mut loops: Vec<Option<Duration>> = (0..AGAIN).map(|_| loops::time(&timed.mix)).collect();
     deliveries.sort();
-    // One that is not through is the longest.
+    // A loop that exceeded its time limit counts as the longest.
     loops.sort_by_key(|time| time.unwrap_or(Duration::MAX));
     timed.delivery = deliveries[AGAIN / 2];
     timed.looped = loops[AGAIN / 2];

@@ -1,4 +1,4 @@
-//! A table one of whose keys is hot at first, so that a delivery reads ahead from then on.
+//! A table with one key that is hot at first, so that a delivery reads ahead from then on.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,19 +12,19 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use futures::stream;
 use tokio::time::sleep;
 
-/// The first entries, every so many-th of which has the hot key.
+/// The number of first entries among which the hot key occurs, and at which interval.
 const HOT: std::ops::Range<usize> = 0..100_000;
 const HOT_EVERY: usize = 20;
-/// Entries a second that the hot key takes.
+/// The capacity of the hot key, in entries per second.
 const HOT_RATE: f64 = 1_000.0;
 const ROUND_TRIP: Duration = Duration::from_millis(1);
-/// Entries from one look at the figures to the next.
+/// Entries after which the figures are read again.
 const LOOK_EVERY: usize = 1_000;
 
-/// Entries are what they are to the table; the hot key takes [`HOT_RATE`], and all others everything.
+/// A table whose hot key has the capacity [`HOT_RATE`]; all other keys are unlimited.
 struct HotTable {
     table: DynamoTable,
-    /// When the hot key was written to last, and what it had saved up then.
+    /// When the hot key was last written, and the capacity that was banked then.
     hot: Mutex<(Instant, f64)>,
 }
 
@@ -91,7 +91,7 @@ fn write(number: usize, note: &str) -> WriteRequest {
     WriteRequest::builder().put_request(put).build()
 }
 
-/// Delivers so many entries with a note of so many bytes. Returns how many were delivered, and the most entries and bytes that
+/// Delivers this many entries with a note of `note` bytes. Returns how many were delivered, and the most entries and bytes that
 /// were read ahead.
 pub(crate) async fn deliver(client: Client, entries: usize, note: usize) -> (u64, u64, u64) {
     let progress = Progress::default();

@@ -1,4 +1,4 @@
-//! How full and how late a producer's calls are, in real time.
+//! The size and the latency of a producer's calls, in real time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,17 +9,17 @@ use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
-/// Entries offered a second, by all tasks together.
+/// Entries that all tasks together send per second.
 const RATE: u32 = 5_000;
 const TASKS: u32 = 200;
 const LINGER: Duration = Duration::from_millis(10);
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 const RUN: Duration = Duration::from_secs(20);
 
-/// The least entries of a call, on average, of the ten that it has room for.
+/// The target for the mean entries of a call, which has room for ten.
 const FILLED: f64 = 9.0;
 
-/// A queue that is a round trip away.
+/// A queue with a round trip.
 struct Distant(Arc<AtomicUsize>);
 
 impl BatchTarget for Distant {
@@ -51,7 +51,7 @@ pub(crate) async fn measure() -> Vec<String> {
     for task in 0..TASKS {
         let producer = producer.clone();
         tasks.spawn(async move {
-            // Each at its own time, as independent tasks are.
+            // Each starts at its own time, as independent tasks do.
             let mut ticks = interval_at(started + period * task / TASKS, period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
             let mut receipts = JoinSet::new();

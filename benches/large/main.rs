@@ -1,9 +1,9 @@
-//! Long streams, many producers, streams that are read ahead, and how full and how late a producer's calls are.
+//! Long streams, many producers, streams that are read ahead, and the size and latency of a producer's calls.
 //!
 //! ```sh
 //! cargo bench --bench large              # 1 and 10 million entries of a stream, 1 million of 1,000 producers, 5,000/s of 200
 //! cargo bench --bench large -- --check   # fails when a target is missed
-//! cargo bench --bench large -- --ahead 2000000   # only streams that are read ahead, of so many entries
+//! cargo bench --bench large -- --ahead 2000000   # only streams that are read ahead, with this many entries
 //! ```
 
 #![expect(clippy::cast_precision_loss, reason = "no count comes near 2^52")]
@@ -24,10 +24,10 @@ struct Arguments {
     /// Fail when a target is missed.
     #[arg(long)]
     check: bool,
-    /// Measure only the memory of a delivery that reads ahead, with so many entries.
+    /// Measure only the memory of a delivery that reads ahead, with this many entries.
     #[arg(long, value_name = "ENTRIES")]
     ahead: Option<usize>,
-    /// Do this work and print the peak of the memory: what runs in a process of its own.
+    /// Do this work in this process, and print the peak of its memory.
     #[arg(long, num_args = 2, value_names = ["WORK", "ENTRIES"], hide = true)]
     once: Option<Vec<String>>,
     /// Passed by cargo.

@@ -1,11 +1,11 @@
-//! The most memory that a process needs.
+//! The peak memory of a process.
 
 use std::process::Command;
 
-/// The most, over a process that delivers nothing.
+/// The limit, above a process that delivers nothing.
 const MOST_KIB: u64 = 96 * 1024;
 
-/// The most for ten times the entries, as a multiple.
+/// The limit for ten times the entries, as a multiple.
 const GROWTH: f64 = 1.10;
 
 /// Prints a line for each work. Returns the targets that were missed.
@@ -34,7 +34,7 @@ pub(crate) fn measure() -> Vec<String> {
     missed
 }
 
-/// The most of a delivery that reads ahead, over a process that delivers nothing: 64 MiB of entries, and 16 MiB more.
+/// The limit of a delivery that reads ahead, above a process that delivers nothing: 64 MiB of entries plus 16 MiB.
 const MOST_KIB_AHEAD: u64 = (64 + 16) * 1024;
 
 /// As [`measure`], of streams one of whose keys is hot at first: small items, of which 30,000 are read ahead, and large

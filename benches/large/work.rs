@@ -1,4 +1,4 @@
-//! What is done in a process of its own.
+//! The work of a process of its own.
 
 use std::time::Instant;
 
@@ -12,14 +12,14 @@ use tokio::task::JoinSet;
 use crate::ahead;
 use crate::immediate::all_written;
 
-/// Works that read ahead, and bytes of their entries.
+/// The works that read ahead, and the bytes of their entries.
 const NOTES: [(&str, usize); 2] = [("ahead", 120), ("ahead-large", 10_000)];
 
 /// Tasks that share a producer.
 const PRODUCERS: usize = 1_000;
 
-/// Delivers so many entries through the SDK to a service that takes everything, and prints the most memory that the process
-/// ever had, in KiB.
+/// Delivers this many entries through the SDK to a service that accepts everything, and prints the peak memory of the process in
+/// KiB.
 pub(crate) async fn once(work: &str, entries: usize) {
     let started = Instant::now();
     if let Some(note) = NOTES.iter().find_map(|(of, bytes)| (*of == work).then_some(*bytes)) {
@@ -49,13 +49,13 @@ pub(crate) async fn once(work: &str, entries: usize) {
             });
         }
         tasks.join_all().await;
-        producer.close().await.expect("everybody heard").delivered
+        producer.close().await.expect("every entry has a fate").delivered
     };
     assert_eq!(delivered, entries as u64);
     println!("{} {:.1}", peak_kib(), started.elapsed().as_secs_f64());
 }
 
-/// The most memory that this process ever had, by the kernel.
+/// The peak memory of this process, from the kernel.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! Instructions, which do not depend on what else the machine does.
+//! Counts instructions, which do not depend on other load on the machine.
 
 use std::io;
 use std::process::Command;
@@ -7,18 +7,18 @@ use crate::SIDES;
 use crate::side::{Load, Senders, Service, Side};
 use crate::turns::failed;
 
-/// Entries of the two runs whose difference counts, so that the start of the process does not.
+/// Entries of two runs. Only their difference counts, so that the start of the process does not.
 const ENTRIES: [usize; 2] = [2_500, 7_500];
 
 /// What a process does with the entries.
 const MADE: &str = "made";
 const SENT: &str = "sent";
 
-/// Makes the entries, and sends them on one thread, so that no thread spins while another one works.
+/// Creates the entries, and sends them on one thread, so that no thread spins while another one works.
 pub(crate) fn once(service: Service, side: Side, what: &str, entries: usize) {
     let load = Load::new(service, side, entries);
     if what == MADE {
-        // Sent entries are dropped as well: that is a part of the sending.
+        // Sent entries are dropped as well, which is part of sending.
         return std::mem::forget(load);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -27,7 +27,7 @@ pub(crate) fn once(service: Service, side: Side, what: &str, entries: usize) {
 
 /// Prints a table. Returns the crate's instructions as a multiple of the bare SDK's.
 pub(crate) fn compare(service: Service) -> io::Result<f64> {
-    println!("{service:?}: instructions an entry, without the making of the entries");
+    println!("{service:?}: instructions for each entry, without creating the entries");
     let mut counted = [0.0; SIDES.len()];
     for (count, side) in counted.iter_mut().zip(SIDES) {
         *count = per_entry(service, side, SENT)? - per_entry(service, side, MADE)?;

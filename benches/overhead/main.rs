@@ -1,8 +1,8 @@
-//! What the crate costs on top of the bare SDK.
+//! The cost of the crate in addition to that of the bare SDK.
 //!
-//! The same entries go to the same service, which answers at once and costs nothing: by the crate, and by the SDK alone with
-//! the chunks made in advance, as many calls at a time. The two take turns, so that whatever else the machine does meets
-//! both.
+//! The same entries go to the same service, which answers at once and costs nothing: with the crate, and with the SDK alone, whose
+//! chunks are made in advance, with the same number of calls in flight. The two take turns, so that other load on the machine
+//! affects both.
 //!
 //! ```sh
 //! cargo bench --bench overhead                    # entries/s, CPU and allocations an entry
@@ -26,8 +26,8 @@ use clap::Parser;
 use side::{Service, Side};
 use turns::Process;
 
-/// The least throughput, as a share of the bare SDK's, which gives its entries away; the crate copies them, since it may have to
-/// send them again.
+/// The least throughput, as a share of the bare SDK's. The bare SDK gives its entries away; the crate copies them, because it may
+/// have to send them again.
 const THROUGHPUT: f64 = 0.75;
 
 /// The most instructions, as a multiple of the bare SDK's.
@@ -42,8 +42,8 @@ struct Arguments {
     /// Turns of each side.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     turns: u16,
-    /// Take all turns in this process, where the memory is warm and the search for the pace over. With many short turns
-    /// this tells a difference of 2%, which turns in processes of their own do not.
+    /// Take all turns in this process, with warm memory and after the search for the pace. With many short turns this detects a
+    /// difference of 2%, which turns in processes of their own do not.
     #[arg(long)]
     together: bool,
     /// Count instructions under valgrind instead.
@@ -52,7 +52,7 @@ struct Arguments {
     /// Measure both, and fail when a target is missed.
     #[arg(long)]
     check: bool,
-    /// Deliver once and print nothing: what runs under valgrind.
+    /// Deliver once and print nothing, for a run under valgrind.
     #[arg(long, num_args = 3, value_names = ["SERVICE", "SIDE", "WHAT"], hide = true)]
     once: Option<Vec<String>>,
     /// Take one turn.
@@ -109,7 +109,7 @@ fn throughput(arguments: &Arguments, service: Service) -> io::Result<f64> {
     })
 }
 
-/// What the first words of a child process's arguments name.
+/// The service and the side that the first words of a child process's arguments name.
 fn named(words: &[String]) -> Option<(Service, Side)> {
     let service = Service::ALL
         .into_iter()

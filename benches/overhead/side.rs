@@ -1,4 +1,4 @@
-//! The two that are compared, for both services.
+//! The two sides that are compared, for both services.
 
 use std::sync::{Arc, Mutex};
 
@@ -84,7 +84,7 @@ impl Load {
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 
-/// What both sides send by: the clients, and the crate's options, whose clones share one pace.
+/// What both sides send with: the clients, and the crate's options, whose clones share one pace.
 #[derive(Clone)]
 pub(crate) struct Senders {
     dynamo: aws_sdk_dynamodb::Client,
@@ -115,7 +115,7 @@ where
         let (chunks, send) = (Arc::clone(&chunks), send.clone());
         workers.spawn(async move {
             loop {
-                let next = chunks.lock().expect("nobody panics").next();
+                let next = chunks.lock().expect("no task panics").next();
                 let Some(chunk) = next else { return };
                 send(chunk).await;
             }

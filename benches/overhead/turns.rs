@@ -1,4 +1,4 @@
-//! Both sides in turns: throughput, CPU time and allocations.
+//! Both sides in turn: throughput, CPU time and allocations.
 
 use std::alloc::System;
 use std::io;
@@ -22,7 +22,7 @@ struct Total {
     allocations: usize,
 }
 
-/// What one turn took.
+/// The cost of one turn.
 pub(crate) struct Turn {
     wall: Duration,
     cpu: Duration,
@@ -49,9 +49,9 @@ impl Process {
         let senders = self.senders.clone();
         let region = Region::new(ALLOCATOR);
         let (wall, cpu) = (Instant::now(), ProcessTime::now());
-        // In a task, as in a server: what the runtime's main thread awaits costs a switch of threads for each call.
+        // In a task, as in a server: a future on the runtime's main thread costs a switch of threads for each call.
         let sent = async { tokio::spawn(load.send(senders)).await };
-        self.runtime.block_on(sent).expect("nobody panics");
+        self.runtime.block_on(sent).expect("no task panics");
         Turn {
             wall: wall.elapsed(),
             cpu: cpu.elapsed(),
@@ -67,7 +67,7 @@ pub(crate) fn once(service: Service, side: Side, entries: usize) -> io::Result<(
     Ok(())
 }
 
-/// A turn in a process of its own, so that no side finds the memory as the other side has left it.
+/// A turn in a process of its own, so that the memory of one side does not affect the other.
 pub(crate) fn of_its_own(service: Service, side: Side, entries: usize) -> io::Result<Turn> {
     let output = Command::new(std::env::current_exe()?)
         .args(["--entries", &entries.to_string()])
@@ -88,7 +88,7 @@ pub(crate) fn of_its_own(service: Service, side: Side, entries: usize) -> io::Re
     read().ok_or_else(|| failed(&output))
 }
 
-/// Why a child process says nothing that counts.
+/// The error of a child process without a result.
 pub(crate) fn failed(output: &Output) -> io::Error {
     io::Error::other(format!(
         "{}: {}",
@@ -97,8 +97,7 @@ pub(crate) fn failed(output: &Output) -> io::Error {
     ))
 }
 
-/// Prints a table. Returns the crate's throughput as a share of the bare SDK's: the median of the turns, each of which is
-/// compared with its neighbour.
+/// Prints a table. Returns the crate's throughput as a share of the bare SDK's: the median over pairs of consecutive turns.
 pub(crate) fn compare(
     service: Service,
     entries: usize,

@@ -1,14 +1,14 @@
 //! The scenarios, each with its targets.
 //!
-//! They are coarse on purpose: 1.02 of the least time on average, 1.15 at most, and 1% rejected beyond what is lost anyway, 3% where
-//! something is. Where more is asked or allowed, an older strategy reached that and no more.
+//! The targets are coarse on purpose: 1.02 of the least time on average, 1.15 at most, and 1% rejected, or 3% beyond the loss of a
+//! scenario that has one. Other targets are what an older strategy reached.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 use super::scenario::{Keys, Loss, Scenario, Stalls, Tenant};
 
-/// Capacity is what limits.
+/// Scenarios that are limited by the capacity.
 #[expect(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn congested() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
@@ -138,7 +138,7 @@ pub(crate) fn congested() -> Vec<Scenario> {
     scenarios
 }
 
-/// Some rejections do not depend on the pace.
+/// Scenarios with rejections that do not depend on the pace.
 pub(crate) fn lossy() -> Vec<Scenario> {
     let lossy = |name: &str, share: f64| {
         Scenario::new(name, 1000.0, 45_000).with(|it| {
@@ -207,7 +207,7 @@ pub(crate) fn lossy() -> Vec<Scenario> {
     .collect()
 }
 
-/// What a scenario leaves to chance.
+/// Draws the random parts of a scenario.
 pub(crate) fn draw(scenario: &Scenario, seed: u64) -> Scenario {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x5eed);
     let mut drawn = scenario.clone();
@@ -219,7 +219,7 @@ pub(crate) fn draw(scenario: &Scenario, seed: u64) -> Scenario {
     drawn
 }
 
-/// A scenario in which everything is left to chance.
+/// A random scenario.
 pub(crate) fn random(seed: u64) -> Scenario {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xa11);
     let mut logarithmic = |low: f64, high: f64| low * (high / low).powf(random.random::<f64>());

@@ -1,21 +1,21 @@
-//! What the service accepted and rejected, and when.
+//! The accepted and rejected entries of the service, over time.
 
 use super::scenario::Scenario;
 
-/// The length of a stretch of time that is counted for itself, in seconds.
+/// The length of a bin, in seconds.
 pub(crate) const BIN: f64 = 0.05;
 
 /// The time over which an adaptation is judged, in seconds.
 const JUDGED: f64 = 0.5;
 
-/// What happened in one stretch of time.
+/// The counts of one bin.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bin {
     pub(crate) accepted: u32,
     pub(crate) rejected: u32,
 }
 
-/// The stretches of each process.
+/// The bins of each process.
 #[derive(Debug)]
 pub(crate) struct History {
     processes: Vec<Vec<Bin>>,
@@ -38,7 +38,7 @@ impl History {
         bins[index].rejected += rejected as u32;
     }
 
-    /// The stretches of all processes together.
+    /// The bins of all processes together.
     pub(crate) fn bins(&self) -> impl Iterator<Item = Bin> {
         let longest = self.processes.iter().map(Vec::len).max().unwrap_or(0);
         (0..longest).map(|index| {
@@ -52,12 +52,12 @@ impl History {
         })
     }
 
-    /// Seconds until for half a second what can be had is had, and little is rejected.
+    /// Seconds until the available capacity is used for half a second with few rejections.
     pub(crate) fn adaptation(&self, scenario: &Scenario, change: f64) -> f64 {
         let length = (JUDGED / BIN).round() as usize;
         let first = (change / BIN).round() as usize;
         let bins: Vec<Bin> = self.bins().collect();
-        // A tenant comes by chance, and leaves more or less.
+        // A tenant takes a random part of the capacity.
         let part = if scenario.tenant.is_some() { 0.7 } else { 0.85 };
         for start in first..bins.len().saturating_sub(length) {
             let (mut accepted, mut rejected, mut available) = (0.0, 0.0, 0.0);
@@ -73,7 +73,7 @@ impl History {
         f64::INFINITY
     }
 
-    /// Jain's index of what the processes got while all of them were at work.
+    /// Jain's index of the processes' shares while all of them were active.
     pub(crate) fn jain(&self, scenario: &Scenario, ends: &[f64]) -> f64 {
         let last_start = (scenario.processes - 1) as f64 * scenario.stagger;
         let first_end = ends.iter().copied().fold(f64::INFINITY, f64::min);

@@ -17,11 +17,11 @@ use super::scenario::Scenario;
 use super::simulated;
 use super::strategies::Make;
 
-/// Writes a second.
+/// The capacity, in writes per second.
 const RATE: f64 = 2000.0;
 const ENTRIES: usize = 60_000;
 
-/// The scenarios: a capacity that stays, and one that halves when half of the writes are done.
+/// The scenarios: a constant capacity, and one that halves when half of the writes are done.
 pub(crate) fn scenarios() -> [Scenario; 2] {
     let half = ENTRIES as f64 / RATE / 2.0;
     let constant = Scenario::new("loopback: constant", RATE, ENTRIES).within(1.03, 1.03, 1.0);

@@ -1,4 +1,4 @@
-//! How close the strategies come to the physical minimum.
+//! Compares the strategies with the physical minimum.
 //!
 //! Each scenario runs through the real engine, in virtual time, against a simulated service.
 
@@ -42,10 +42,10 @@ const FRESH: u64 = 5;
 #[derive(Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of a command line")]
 struct Arguments {
-    /// Only Adaptive, with the random cases; fails when a target is missed.
+    /// Only Adaptive, with the random cases; fails if a target is missed.
     #[arg(long)]
     check: bool,
-    /// Tables as they really are: partitions, indexes, growth, live traffic, throttles at random. With --check after the others.
+    /// Realistic tables: partitions, indexes, growth, live traffic, random throttles. With --check after the others.
     #[arg(long)]
     real: bool,
     /// Only scenarios whose name contains this.
@@ -54,30 +54,30 @@ struct Arguments {
     /// Only strategies whose name contains this.
     #[arg(long)]
     strategy: Option<String>,
-    /// Through the SDK's client and the simulator, in virtual time.
+    /// Use the SDK's client and the simulator, in virtual time.
     #[arg(long)]
     stack: bool,
-    /// Items of all sizes, by write units and by entries, through the SDK's client and the simulator.
+    /// Items of all sizes, paced by write units and by entries, with the SDK's client and the simulator.
     #[arg(long)]
     units: bool,
-    /// Over HTTP on the loopback interface, in real time: 75 s for each seed.
+    /// Use HTTP on the loopback interface, in real time: 75 s for each seed.
     #[arg(long)]
     loopback: bool,
-    /// Seeds, as in 0..20. The rules and constants were chosen on seeds below 1640; the default ones were run for the first time when
-    /// all were fixed. Default: 1640..1660; 1640..1645 with --real, 400..403 with --units, 400..401 with --loopback; five fresh
-    /// ones, which are printed, with --check.
+    /// Seeds, as in 0..20. The rules and constants were chosen on seeds below 1640; the default seeds were first run after that.
+    /// Default: 1640..1660; 1640..1645 with --real, 400..403 with --units, 400..401 with --loopback; with --check five fresh seeds,
+    /// which are printed.
     #[arg(long, value_parser = seeds)]
     seeds: Option<Range<u64>>,
-    /// How many random cases. Default: 1000 with --check.
+    /// The number of random cases. Default: 1000 with --check.
     #[arg(long)]
     random: Option<u64>,
-    /// The first of them. Default: a million times the first of the seeds.
+    /// The first random case. Default: a million times the first seed.
     #[arg(long)]
     first_case: Option<u64>,
-    /// Also every run by itself, and the random cases that take longest or have the most rejected.
+    /// Also print every single run, and the random cases that take longest or have the most rejections.
     #[arg(long)]
     each: bool,
-    /// Also writes the table to this file.
+    /// Also write the table to this file.
     #[arg(long)]
     csv: Option<PathBuf>,
     /// Given by cargo.
@@ -189,7 +189,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Runs the scenarios of real tables with all contestants, and tells how many targets the default strategy misses.
+/// Runs the scenarios of real tables with all contestants, and returns how many targets the default strategy misses.
 fn real_tables(arguments: &Arguments) -> usize {
     let mut contestants = arguments.contestants();
     if let Some(part) = &arguments.strategy {
@@ -270,7 +270,7 @@ fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Runs random cases, and tells how many of their targets are missed.
+/// Runs random cases, and returns how many of their targets are missed.
 fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> usize {
     const PARTS: [f64; 3] = [0.5, 0.9, 0.99];
     const TIME: [f64; 3] = [1.003, 1.015, 1.07];

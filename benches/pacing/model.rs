@@ -1,4 +1,4 @@
-//! A simulated service: what it takes, how long it takes, and what it remembers of it.
+//! A simulated service: its capacity, its latency, and its counts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) struct World {
     pub(crate) rejected: u64,
     pub(crate) calls: u64,
     pub(crate) cold_accepted: u64,
-    /// When most of the keys that are not hot had got through: all but one in a hundred.
+    /// When 99 of 100 keys that are not hot had been accepted.
     pub(crate) most_cold_accepted_at: f64,
 }
 
@@ -90,7 +90,7 @@ impl World {
         (milliseconds / 2, milliseconds - milliseconds / 2)
     }
 
-    /// Refills up to now; the tenant takes its part on the way.
+    /// Refills up to now, and lets the tenant take its part.
     fn advance(&mut self, now: f64) {
         while self.next_tenant_call <= now {
             let at = self.next_tenant_call;
@@ -177,7 +177,7 @@ impl World {
                 accepted.fill(true);
             }
         } else {
-            // Random order: where it begins is enough, as entries do not know each other.
+            // A random start is enough for a random order, because entries are independent.
             let first = self.random.random_range(0..entries.len());
             for turn in 0..entries.len() {
                 let index = (first + turn) % entries.len();
@@ -205,7 +205,7 @@ impl World {
     }
 }
 
-/// One process's way to the service.
+/// The service, as seen by one process.
 pub(crate) struct Service {
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) scenario: Arc<Scenario>,

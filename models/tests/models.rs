@@ -114,7 +114,12 @@ fn a_call_leaves_as_soon_as_the_pace_allows() {
 
 #[test]
 fn throttled_entries_are_sent_again() {
-    check(Time::WhenIdle, 2, executions(), models::throttled_entries_are_sent_again);
+    check(
+        Time::WhenIdle,
+        2,
+        executions(),
+        models::throttled_entries_are_sent_again,
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The memory and the processor time of a process, as Linux tells them.
+//! The memory and the processor time of a process on Linux.
 
 use std::fmt;
 use std::fs;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::ALLOCATED;
 
-/// Of the kernels that the bench runs on. `getconf PAGESIZE` tells it.
+/// The page size of the kernels that the bench runs on, as `getconf PAGESIZE` prints it.
 const PAGE: usize = 4_096;
 
-/// Of all architectures but Alpha and IA-64: `USER_HZ`.
+/// `USER_HZ`, on all architectures except Alpha and IA-64.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// The memory at one time.
@@ -18,7 +18,7 @@ pub(crate) struct Sample {
     at: Duration,
     /// Resident, in bytes.
     bytes: usize,
-    /// Allocated and not freed, in bytes. What is freed may stay resident.
+    /// Allocated and not freed, in bytes. Freed memory may stay resident.
     allocated: usize,
     /// Tasks of the runtime.
     tasks: usize,
@@ -58,7 +58,7 @@ impl fmt::Display for Sample {
     }
 }
 
-/// Compares the memory of the end with that of an early time, and prints both.
+/// Compares the memory at the end with that at an early time, and prints both.
 pub(crate) fn compare(samples: &[Sample], warm: Duration, growth: f64) -> Option<String> {
     let early = samples.iter().find(|sample| sample.at >= warm);
     let (Some(early), Some(end)) = (early, samples.last()) else {

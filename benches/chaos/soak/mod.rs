@@ -1,6 +1,6 @@
-//! For half an hour under mixed faults: memory stays, and in the end no task and no connection is left.
+//! Half an hour under mixed faults: the memory does not grow, and at the end no task and no connection is left.
 //!
-//! The service is in a process of its own, so that the memory that is measured is the client's alone.
+//! The service runs in a process of its own, so that only the client's memory is measured.
 
 mod memory;
 mod service;
@@ -24,19 +24,19 @@ use crate::chaos::client::Access;
 use crate::chaos::conditions::Conditions;
 use crate::chaos::fault::{Outage, millis};
 
-/// The time from one look at the memory to the next.
+/// The interval at which the memory is measured.
 const SAMPLE_EVERY: Duration = Duration::from_secs(10);
 
-/// The memory of this time after the start is compared with that of the end.
+/// The memory at this time after the start is compared with that at the end.
 const WARM: Duration = Duration::from_mins(2);
 
-/// How much larger than then the memory may be in the end.
+/// By which factor the memory may have grown at the end.
 const GROWTH: f64 = 1.05;
 
-/// How long tasks and connections may take to end after the client has gone.
+/// How long tasks and connections may take to end after the client was dropped.
 const LEFTOVERS: Duration = Duration::from_secs(20);
 
-/// Runs it for so long. Returns whether all is well.
+/// Runs the soak test for this long. Returns whether it succeeded.
 pub(crate) fn run(time: Duration, seed: u64) -> bool {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
@@ -55,7 +55,7 @@ pub(crate) fn run(time: Duration, seed: u64) -> bool {
     let (samples, mut complaints) = runtime.block_on(soak(time, seed, &work, &mut remote, &conditions));
     println!("{}", work.summary());
     complaints.extend(work.complaints());
-    // The last of the clients.
+    // The last clients.
     drop((work, access));
     complaints.extend(runtime.block_on(leftovers(&mut remote)));
     let cpu = [cpu_seconds("self"), cpu_seconds(&remote.id().to_string())];
@@ -100,7 +100,7 @@ async fn soak(
             is_ahead = !is_ahead;
         }
         let lasting = millis(&mut random, 50..=600);
-        // The name and the credentials are the client's.
+        // Name resolution and credentials are parts of the client.
         conditions.begin(outage, lasting);
         remote.begin(outage, lasting);
     }
@@ -145,14 +145,14 @@ impl Sampler {
     }
 }
 
-/// After the clients are gone, no task and no connection is left.
+/// Checks that no task and no connection is left after the clients were dropped.
 async fn leftovers(remote: &mut Remote) -> Option<String> {
     let until = Instant::now() + LEFTOVERS;
     loop {
         let tasks = Handle::current().metrics().num_alive_tasks();
         let open = remote.open();
         if tasks + open == 0 {
-            println!("in the end: 0 tasks, 0 connections");
+            println!("at the end: 0 tasks, 0 connections");
             return None;
         }
         if Instant::now() > until {

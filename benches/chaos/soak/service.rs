@@ -1,4 +1,4 @@
-//! The service in a process of its own, and how it is told what fails.
+//! The service in a process of its own, and the commands that start its outages.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write, stdin};
@@ -14,7 +14,7 @@ use crate::chaos::conditions::Conditions;
 use crate::chaos::fault::{CallFault, Faults, Outage};
 use crate::chaos::served::{NAME, Resource, begin, front};
 
-/// What goes wrong all the time.
+/// The faults that are active all the time.
 fn faults(seed: u64) -> Faults {
     Faults {
         seed,
@@ -104,7 +104,7 @@ fn line(answers: &mut BufReader<ChildStdout>) -> String {
     line.trim().to_owned()
 }
 
-/// Is the service, until the standard input ends.
+/// Runs the service until the standard input ends.
 pub(crate) fn serve(seed: u64) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -140,7 +140,7 @@ pub(crate) fn serve(seed: u64) {
     });
 }
 
-/// The lines of the standard input. It is read in a thread, since it cannot be waited for otherwise.
+/// The lines of the standard input, which can only be read by a thread that blocks.
 fn lines() -> sync::mpsc::UnboundedReceiver<String> {
     let (sender, lines) = sync::mpsc::unbounded_channel();
     thread::spawn(move || {

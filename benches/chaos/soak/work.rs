@@ -1,4 +1,4 @@
-//! What 64 workers deliver: streams to a table, and single messages to a queue and a FIFO queue.
+//! The work of 64 workers: streams to a table, and single messages to a queue and a FIFO queue.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use crate::chaos::client::Access;
 /// Workers that stream to the table, and as many that send messages, half of them to the FIFO queue.
 const WORKERS: usize = 32;
 
-/// The time from one entry of a worker to the next.
+/// The interval between two entries of a worker.
 const PACE: Duration = Duration::from_millis(100);
 
 /// Entries of a stream.
@@ -29,7 +29,7 @@ const STREAM: u64 = 300;
 /// Keys of a worker.
 const KEYS: u64 = 20;
 
-/// Calls that hang are given up after this time.
+/// The attempt timeout.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The text of each entry.
@@ -123,7 +123,7 @@ impl Work {
         }
     }
 
-    /// Ends the producers. What the table has is what was delivered last.
+    /// Ends the producers, and checks that the table has the last delivered write of each key.
     pub(crate) async fn compare(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         for producer in [&self.queue, &self.fifo] {
@@ -167,7 +167,7 @@ impl Work {
     }
 }
 
-/// Writes with numbers from `first` on, one after each tick. What was read is noted.
+/// Writes with numbers from `first` on, one after each tick. The delivery's reads are recorded.
 fn writes(
     worker: usize,
     first: u64,

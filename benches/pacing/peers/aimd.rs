@@ -1,21 +1,21 @@
-//! The simplest pace that hears what comes back: additive increase and multiplicative decrease of a rate that all workers share.
+//! The simplest pace with feedback: additive increase and multiplicative decrease of a rate that all workers share.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 
-/// Of the rate, after a throttle.
+/// The factor of the rate after a throttle.
 const DECREASE: f64 = 0.9;
-/// Of the rate, in each second without a throttle.
+/// The increase in each second without a throttle, as a share of the rate.
 const INCREASE: f64 = 0.25;
-/// At least so many entries a second more in each second.
+/// The least increase in each second, in entries per second.
 const LEAST_INCREASE: f64 = 25.0;
-/// The first rate: a full call in a tenth of a second.
+/// The initial rate: a full call in a tenth of a second.
 const FIRST: f64 = 250.0;
 /// Until the first throttle the rate doubles in this time.
 const DOUBLES: f64 = 0.25;
-/// One decrease for all throttles within so many seconds.
+/// All throttles within this many seconds cause one decrease.
 const DEAF: f64 = 0.1;
 /// Entries that may leave at once.
 const DEPTH: f64 = 25.0;

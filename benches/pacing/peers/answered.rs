@@ -1,11 +1,11 @@
-//! Which call the loop is asking about.
+//! Finds the call that the loop is asking about.
 
 use std::collections::VecDeque;
 
-/// What answered calls came to, until the loop has asked about each.
+/// The results of answered calls, until the loop has asked about each.
 ///
-/// A strategy hears of a call, then the loop asks for the rests of its leftovers, and then for the pause after it, call by
-/// call in the order of the answers. On one thread that is enough to tell which call a rest is for.
+/// A strategy observes a call, then the loop asks for the delays of its leftovers, and then for the cooldown after it, call by
+/// call in the order of the answers. On one thread that is enough to know which call a delay is for.
 #[derive(Debug, Default)]
 pub(super) struct Answered {
     calls: VecDeque<Call>,
@@ -16,9 +16,9 @@ pub(super) struct Answered {
 pub(super) struct Call {
     /// When, in seconds.
     pub(super) at: f64,
-    /// All of it was throttled. DynamoDB then answers with an error and not with `UnprocessedItems`.
+    /// Whether all of it was throttled. DynamoDB then answers with an error and not with `UnprocessedItems`.
     pub(super) throttled: bool,
-    /// Somebody has asked for a rest of its leftovers already.
+    /// Whether the loop has already asked for a delay of its leftovers.
     pub(super) asked: bool,
 }
 
@@ -36,7 +36,7 @@ impl Answered {
         self.calls.front_mut()
     }
 
-    /// The loop is done with it.
+    /// Removes the call, about which the loop asks no more.
     pub(super) fn pop(&mut self) {
         self.calls.pop_front();
     }

@@ -20,7 +20,7 @@ use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Ret
 /// Messages by which the limit rises.
 const INCREASE: usize = 10;
 
-/// Whoever waits is asked again after every answer, and there is always one to come.
+/// The longest wait. A waiter is asked again after every answer, and there is always one in flight.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The rate limiting strategy of Flink's asynchronous sinks.

@@ -1,9 +1,8 @@
-//! What others do about pace, for comparison.
+//! The pacing of other libraries, for comparison.
 //!
 //! Each is written from its published algorithm as a strategy of this crate, so that all of them have the same loop, the same
-//! packing and the same service. What is theirs is when a call may leave, how large it may be, and how long what came back
-//! waits. Topping up leftovers with fresh entries is this crate's; where theirs does not, their calls are fewer here than at
-//! home.
+//! packing and the same service. The strategy decides when a call may leave, how large it may be, and how long leftovers wait.
+//! This crate tops leftovers up with fresh entries; a library that does not makes fewer calls here than on its own.
 
 mod aimd;
 mod answered;

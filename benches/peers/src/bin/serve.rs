@@ -5,9 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use aws_batch_simulator::{
-    KeyType, Latency, Queue, QueueOptions, Simulator, Statistics, Table, TableOptions,
-};
+use aws_batch_simulator::{KeyType, Latency, Queue, QueueOptions, Simulator, Statistics, Table, TableOptions};
 use clap::Parser;
 use peers::{FIFO_QUEUE, Failure, Offered, QUEUE, Scenario, Service, TABLE, Tally, Trouble, number_of_body};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin, stdin};

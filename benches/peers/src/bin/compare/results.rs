@@ -43,7 +43,11 @@ pub fn heading(date: &str, programs: &Programs) -> String {
     ];
     for (name, is_missing) in missing {
         if is_missing {
-            text.extend(["- ", name, " did not take part, because a tool to build or run it is missing.\n"]);
+            text.extend([
+                "- ",
+                name,
+                " did not take part, because a tool to build or run it is missing.\n",
+            ]);
         }
     }
     text
