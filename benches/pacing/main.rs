@@ -38,7 +38,7 @@ use table::Line;
 /// Seeds of a check.
 const FRESH: u64 = 5;
 
-/// How close the strategies come to the physical minimum.
+/// Compares the strategies with the physical minimum.
 #[derive(Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of a command line")]
 struct Arguments {

@@ -136,7 +136,7 @@ impl World {
         takes
     }
 
-    /// Whether the key of the entry is one of so many in a hundred.
+    /// Whether the key of the entry is among this percentage of all keys.
     pub(crate) fn is_among(entry: u32, percent: u32) -> bool {
         (entry.wrapping_mul(2_654_435_761) >> 16) % 100 < percent
     }

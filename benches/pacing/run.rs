@@ -14,10 +14,10 @@ use super::model::{Service, World};
 use super::scenario::{Keys, Scenario, Stalls};
 use super::strategies::Make;
 
-/// A run is cut off after this many times the least time possible, and so many seconds more.
+/// A run is ended after this many times the least possible time, plus this many seconds.
 pub(crate) const CUT_OFF: (f64, f64) = (10.0, 60.0);
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Measured {
     /// Time over the least time possible; infinite when the run was cut off.

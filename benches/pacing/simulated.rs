@@ -1,4 +1,4 @@
-//! A scenario on the simulator: its table, the writes to it, and what they came to.
+//! A scenario on the simulator: its table, the writes to it, and the result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) fn writes(process: usize, count: usize) -> impl Iterator<Item = Write
     })
 }
 
-/// What a run came to that began at `started`, and whose processes ended so many seconds later.
+/// The result of a run that began at `started`, and whose processes ended after these seconds.
 pub(crate) fn measured(scenario: &Scenario, table: &Table, started: Instant, ends: &[f64]) -> Measured {
     let mut history = History::new(scenario.processes);
     let mut attempts: HashMap<Arc<str>, u8> = HashMap::new();

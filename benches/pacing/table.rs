@@ -1,4 +1,4 @@
-//! What the runs of a scenario came to, as a line of a table.
+//! The results of the runs of a scenario, as a line of a table.
 
 use super::run::{CUT_OFF, Measured};
 use super::scenario::{Scenario, Targets};

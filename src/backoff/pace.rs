@@ -44,10 +44,10 @@ pub trait Pace: Send + Sync {
     /// [`reset_backoff`](crate::DeliveryOptions::reset_backoff), on any thread.
     fn reset(&self) {}
 
-    /// The service has told that it takes so many units of capacity a second, of all its clients together: what
-    /// [`BatchTarget::throughput`](crate::targets::BatchTarget::throughput) says, above 0 and finite. Called once a delivery, before its
-    /// first call, if the strategy [counts units](Self::counts_units). The service may take far less or far more, so it is a place to
-    /// begin at, and no limit. Default: nothing.
+    /// The service announces that it accepts this many units of capacity per second from all its clients together: the result of
+    /// [`BatchTarget::throughput`](crate::targets::BatchTarget::throughput), finite and above 0. Called once for each delivery, before
+    /// its first call, if the strategy [counts units](Self::counts_units). The service may accept far less or far more, so the
+    /// announcement is where the strategy may start, but not a limit. Default: nothing.
     fn expect_throughput(&self, units: f64) {
         let _ = units;
     }

@@ -25,7 +25,7 @@ const SEEDS: Range<u64> = 0..30;
 /// Mixes that are run at once: they mostly wait.
 const AT_ONCE: usize = 6;
 
-/// What all mixes came to.
+/// The results of all mixes.
 #[derive(Debug, Default)]
 struct Tally {
     failures: Vec<String>,

@@ -44,7 +44,7 @@ async fn closing_sends_what_is_buffered_in_as_few_calls_as_possible() {
         let report = producer.close().await.unwrap();
         assert_eq!((report.delivered, report.calls), (buffered, calls));
         assert_eq!(made.lock().unwrap().len() as u64, calls);
-        assert!(started.elapsed() < ms(20), "nobody lingers: {:?}", started.elapsed());
+        assert!(started.elapsed() < ms(20), "no entry lingers: {:?}", started.elapsed());
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{message, puts, simulator, with_queue, with_table};
 const UNDELIVERED: &str = "aws_batch_delivery.entries.undelivered";
 const CODE: &str = "ProvisionedThroughputExceededException";
 
-/// Asserts that so many entries were handed back to the destination, all for this cause.
+/// Asserts that this many entries of the destination were handed back, all with this cause.
 #[expect(clippy::float_cmp, reason = "the numbers are whole")]
 fn assert_cause(destination: &str, entries: f64, cause: &str, code: Option<&str>) {
     let to = ("destination", destination);

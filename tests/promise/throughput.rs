@@ -13,7 +13,7 @@ use crate::entries::puts;
 /// The round trip to a table that is far away.
 const FAR: Duration = Duration::from_millis(80);
 
-/// How long 1,000 writes to a table like this take, and what came to it, where it is asked for its key or where the key is given.
+/// The time and the statistics of 1,000 writes to such a table, which is asked for its key or not.
 async fn load(table: TableOptions, is_asked: bool) -> (Duration, Statistics) {
     let simulator = Simulator::new(42);
     simulator.set_latency(Latency::fixed(FAR));

@@ -13,7 +13,7 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     [even(), ordered(), skewed(), live(), at_random(), changing(), starting()].concat()
 }
 
-/// A table of so many partitions with so many units a second each, and a burst of one second, as one that has been busy.
+/// A table of partitions with this many units per second each, and a burst of one second, like that of a busy table.
 fn shared(partitions: u32, units: f64) -> Throughput {
     let all = f64::from(partitions) * units;
     Throughput::provisioned(all)
@@ -21,7 +21,7 @@ fn shared(partitions: u32, units: f64) -> Throughput {
         .burst(SECOND)
 }
 
-/// Every key is written once, in no order: the table is what limits.
+/// Every key is written once, in random order: the table is the limit.
 fn even() -> Vec<Scenario> {
     let unique = |name, throughput: Throughput, entries| {
         Scenario::new(name, throughput, Workload::Unique, entries).within(1.01, 1.0)

@@ -17,10 +17,10 @@ use super::scenario::{AtRandom, Best, Scenario};
 use super::service::{CHUNK, Service, World};
 use super::workload::Item;
 
-/// A run is cut off after this many times the best possible, and so many seconds more.
+/// A run is ended after this many times the best possible time, plus this many seconds.
 const CUT_OFF: (f64, f64) = (12.0, 60.0);
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Measured {
     /// Over the best possible; infinite when the run was cut off.
@@ -84,7 +84,7 @@ fn run(scenario: &Scenario, items: &Arc<Vec<Item>>, seed: u64, contestant: &Cont
     })
 }
 
-/// Delivers the part of a process: every so many-th entry.
+/// Delivers the part of a process: every n-th entry, for n processes.
 async fn deliver(mut service: Service, process: usize, seed: u64, contestant: Contestant) {
     let scenario = Arc::clone(&service.scenario);
     let numbers = (process..service.items.len()).step_by(scenario.processes);

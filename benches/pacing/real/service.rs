@@ -17,7 +17,7 @@ use super::workload::Item;
 /// Entries of a call.
 pub(crate) const CHUNK: usize = 25;
 
-/// The table and what came to it.
+/// The table, and the counts of its calls.
 pub(crate) struct World {
     control: AdmissionControl,
     random: Xoshiro256PlusPlus,

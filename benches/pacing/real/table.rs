@@ -1,4 +1,4 @@
-//! What the runs of a scenario came to, as a line of a table.
+//! The results of the runs of a scenario, as a line of a table.
 
 use super::latency::Waits;
 use super::run::Measured;

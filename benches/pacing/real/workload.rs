@@ -15,21 +15,21 @@ const TENTH: u64 = u64::MAX / 10;
 /// The order and the keys of the entries.
 #[derive(Debug, Clone)]
 pub(crate) enum Workload {
-    /// Every item has a partition key of its own, in no order.
+    /// Every item has a partition key of its own, in random order.
     Unique,
     /// The same, with items of 0.5 to 50 KB.
     Sizes,
-    /// Sorted by partition key and sort key, so many items a key.
+    /// Sorted by partition key and sort key, with this many items for each key.
     Sorted(usize),
-    /// In the order of the hashes, as a table scan or an export comes; cut into so many segments that are read in turn.
+    /// In the order of the hashes, like a table scan or an export, in this many segments that are read in turn.
     Scanned(usize),
-    /// So many keys whose frequencies fall as 1, 1/2, 1/3 …
+    /// This many keys, with frequencies that fall as 1, 1/2, 1/3 …
     Zipf(usize),
-    /// Entries arrive at a rate, for so many seconds.
+    /// Entries arrive at a rate, for this many seconds.
     Live { rate: f64, seconds: f64, hot: Option<Hot> },
 }
 
-/// The first of ten key ranges gets more than its part for a while, most of it for one key.
+/// The first of ten key ranges gets more entries than its share for a while, most of them for one key.
 #[derive(Debug, Clone)]
 pub(crate) struct Hot {
     pub(crate) time: Range<f64>,

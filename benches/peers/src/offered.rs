@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-/// So that a write is of about 200 bytes: one write unit.
+/// Text that makes a write about 200 bytes large: one write unit.
 const NOTE: &str =
     "To be left with the neighbours at number seven, who are at home in the afternoon, or behind the shed.";
 
-/// One write in so many has the key of an earlier one,
+/// One of this many writes has the key of an earlier one.
 const REPEATED_EVERY: usize = 100;
-/// which stands so many places before it: mostly in the same call, and always with the same worker.
+/// The distance to that earlier write: mostly in the same call, and always of the same worker.
 const REPEATED_AFTER: usize = 10;
 
 /// What is offered: the entries from 0 to `entries`.

@@ -35,7 +35,7 @@ impl Service {
 #[derive(Debug, Clone, Copy)]
 pub enum Trouble {
     None,
-    /// It takes so many entries a second. It has saved nothing up, and saves up to 0.1 s.
+    /// Its capacity is this many entries per second, with a burst of 0.1 s that is empty at the start.
     Capacity(f64),
     /// This share of the entries is unprocessed or failed with `InternalError`, whatever the pace.
     Unprocessed(f64),

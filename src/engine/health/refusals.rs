@@ -23,8 +23,8 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Evaluates the answer of a call. Returns the fault when so many entries were refused alone that all others would be
-    /// as well.
+    /// Evaluates the answer of a call. Returns the fault if enough entries in a row were refused alone to assume that all others
+    /// would be refused, too.
     pub(crate) fn answered<E>(&mut self, settled: &Settled<E>) -> Option<Fault> {
         if settled.outcome.accepted > 0 {
             self.accepted();

@@ -94,7 +94,7 @@ impl Resource {
         }
     }
 
-    /// Which limit is in the way of so many units at this place. To be asked after [`advance`](Self::advance).
+    /// The limit that does not allow this many units at this place. Call it after [`advance`](Self::advance).
     pub(super) fn refusal(&mut self, place: Place, units: f64, now: Instant) -> Option<ThroughputLimit> {
         if let Some(partitions) = &mut self.partitions {
             let index = partitions.index_of(place);

@@ -1,4 +1,4 @@
-//! Lets every contestant do the same work at the same service, one after another, and writes down what it came to.
+//! Runs every contestant with the same work against the same service, one after the other, and writes the results.
 
 mod contestant;
 mod machine;

@@ -1,5 +1,5 @@
-//! The SDK and `backon`, written as well as one can: only leftovers are sent again, with full jitter, so many chunks at
-//! once, and what is refused is handed back. The SDK's own retries are off.
+//! The SDK and `backon`, written with care: only leftovers are sent again, with full jitter, several chunks at once, and refused
+//! entries are handed back. The SDK's own retries are off.
 
 use std::time::Duration;
 
