@@ -57,9 +57,8 @@ const REMOVALS: usize = 16;
 /// for the limits of the call. Group, deduplication id and delay are those of the message. If a FIFO queue derives the
 /// deduplication id from the body, the message gets the id that SQS would have derived from the original body.
 ///
-/// The object contains the original body in UTF-8. S3 accepts every character, so a body with
-/// [characters that SQS does not accept](crate::targets::sqs::SqsQueue::encode_invalid_characters) is never encoded if it is
-/// offloaded.
+/// The object contains the original body in UTF-8. S3 accepts every character, so an offloaded body may have
+/// [characters that SQS does not accept](crate::targets::sqs::SqsQueue::encode_invalid_characters), and is never encoded.
 ///
 /// # Failures
 /// An object is uploaded once, before its message is sent for the first time and at the same time as the other uploads of the
