@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_io_error_holds_is_looked_at() {
+    fn a_source_inside_an_io_error_is_found() {
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
         let held = io::Error::other(io::Error::other(refused));
         assert!(is_unconnected(&held));

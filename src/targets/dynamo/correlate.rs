@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_returned_is_accepted() {
+    fn a_write_that_is_not_returned_is_accepted() {
         let sent = [item("a", "1"), item("b", "1")];
         assert_eq!(told(&verdicts(&sent, Some(&HashMap::new()))), "all .");
         assert_eq!(told(&verdicts(&sent, Some(&returned(Vec::new())))), "all .");

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn a_text_that_is_not_a_number_is_refused() {
         for text in [
             "", "-", "+", ".", "e1", "1e", "1e+", "1e1.5", "--1", "1.2.3", " 1", "1 ", "0x1", "NaN", "Infinity", "1_0",
             "١",

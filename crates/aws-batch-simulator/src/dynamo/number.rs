@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn a_text_that_is_not_a_number_is_refused() {
         for text in [
             "", "-", ".", "1e", "abc", "1_000", "0x1", "NaN", "Infinity", " 1", "1.2.3", "--1",
         ] {

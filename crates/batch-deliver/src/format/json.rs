@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_what_was_written(fields in prop::collection::hash_map(any::<String>(), values(), 0..6)) {
+        fn values_are_read_as_they_were_written(fields in prop::collection::hash_map(any::<String>(), values(), 0..6)) {
             let written: Value = fields.into_iter().collect();
             let item = read(&written.to_string()).unwrap();
             prop_assert_eq!(plain(&AttributeValue::M(item)), written);
