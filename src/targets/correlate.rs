@@ -75,7 +75,11 @@ pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactS
 
 /// The verdict for one place of a list: the failure with this code and message, or else the acknowledgement.
 #[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
-pub(super) fn told(code: Option<&str>, message: Option<&str>, accepted: Option<super::Acknowledgement>) -> Verdict {
+pub(super) fn entry_verdict(
+    code: Option<&str>,
+    message: Option<&str>,
+    accepted: Option<super::Acknowledgement>,
+) -> Verdict {
     match (code, accepted) {
         (Some(code), _) if !code.is_empty() => super::classify_entry(code, false, message),
         (_, Some(acknowledgement)) => Verdict::Acknowledged(acknowledgement),
@@ -120,7 +124,7 @@ mod tests {
         use super::*;
         use crate::targets::classify_entry;
 
-        fn told(sent: usize, accepted: &[&str], failed: &[(&str, &str)]) -> String {
+        fn verdicts(sent: usize, accepted: &[&str], failed: &[(&str, &str)]) -> String {
             let accepted = accepted.iter().map(|id| (*id, Verdict::Accepted));
             let failed = failed.iter().map(|(id, code)| (*id, classify_entry(code, true, None)));
             letters(&by_id("SQS", sent, accepted, failed), sent)
@@ -129,47 +133,47 @@ mod tests {
         #[test]
         fn each_entry_gets_its_own_verdict_whatever_the_order() {
             let failed = [("3", "InvalidMessageContents"), ("1", "RequestThrottled")];
-            assert_eq!(told(4, &["2", "0"], &failed), ".t.x");
+            assert_eq!(verdicts(4, &["2", "0"], &failed), ".t.x");
         }
 
         #[test]
         fn an_entry_in_neither_list_is_unanswered() {
-            assert_eq!(told(3, &["1"], &[]), "?.?");
-            assert_eq!(told(2, &[], &[]), "??");
+            assert_eq!(verdicts(3, &["1"], &[]), "?.?");
+            assert_eq!(verdicts(2, &[], &[]), "??");
         }
 
         #[test]
         fn an_entry_that_fails_twice_fails_as_it_did_first() {
             assert_eq!(
-                told(1, &[], &[("0", "RequestThrottled"), ("0", "InvalidMessageContents")]),
+                verdicts(1, &[], &[("0", "RequestThrottled"), ("0", "InvalidMessageContents")]),
                 "t"
             );
         }
 
         #[test]
         fn an_entry_accepted_twice_is_accepted() {
-            assert_eq!(told(1, &["0", "0"], &[]), ".");
+            assert_eq!(verdicts(1, &["0", "0"], &[]), ".");
         }
 
         #[test]
         fn an_entry_in_both_lists_is_unanswered() {
             for code in ["RequestThrottled", "InvalidMessageContents"] {
-                assert_eq!(told(2, &["0", "1"], &[("0", code)]), "?.");
-                assert_eq!(told(1, &["0", "0"], &[("0", code)]), "?");
+                assert_eq!(verdicts(2, &["0", "1"], &[("0", code)]), "?.");
+                assert_eq!(verdicts(1, &["0", "0"], &[("0", code)]), "?");
             }
         }
 
         #[test]
         fn ids_that_were_not_sent_are_ignored() {
             let failed = [("2", "InternalError"), ("x", "InternalError"), ("", "InternalError")];
-            assert_eq!(told(2, &["01", "+1", "0"], &failed), ".?");
+            assert_eq!(verdicts(2, &["01", "+1", "0"], &failed), ".?");
         }
 
         #[test]
         fn more_than_ten_entries_have_ids_too() {
             let ids: Vec<String> = (0..100).map(wire_id).collect();
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            assert_eq!(told(100, &ids, &[]), ".".repeat(100));
+            assert_eq!(verdicts(100, &ids, &[]), ".".repeat(100));
         }
     }
 
@@ -180,7 +184,7 @@ mod tests {
         fn answer(sent: usize, codes: &[Option<&str>]) -> String {
             let verdicts = codes
                 .iter()
-                .map(|code| told(*code, None, code.is_none().then(Default::default)));
+                .map(|code| entry_verdict(*code, None, code.is_none().then(Default::default)));
             letters(&by_place("Kinesis", sent, verdicts), sent)
         }
 
@@ -204,7 +208,7 @@ mod tests {
 
         #[test]
         fn an_empty_place_is_not_an_acceptance() {
-            let verdict = told(None, Some("?"), None);
+            let verdict = entry_verdict(None, Some("?"), None);
             assert!(matches!(verdict, Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous()));
         }
     }

@@ -10,7 +10,7 @@ use aws_sdk_eventbridge::operation::RequestId;
 use aws_sdk_eventbridge::types::{PutEventsRequestEntry, PutEventsResultEntry};
 use tracing::warn;
 
-use super::correlate::{by_place, told};
+use super::correlate::{by_place, entry_verdict};
 use super::lookup::{Lookup, LookupError};
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
@@ -182,7 +182,7 @@ pub fn event_size(event: &PutEventsRequestEntry) -> usize {
 fn verdict(answer: PutEventsResultEntry) -> Verdict {
     let accepted = answer.event_id.filter(|id| !id.is_empty());
     let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
-    told(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
+    entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 
 impl fmt::Debug for EventBus {

@@ -9,7 +9,7 @@ use aws_sdk_firehose::config::Builder;
 use aws_sdk_firehose::operation::RequestId;
 use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 
-use super::correlate::{by_place, told};
+use super::correlate::{by_place, entry_verdict};
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
 use super::{Acknowledgement, Answer, BatchTarget, Limits, Verdict, classify};
@@ -115,7 +115,7 @@ impl BatchTarget for FirehoseStream {
 fn verdict(answer: PutRecordBatchResponseEntry) -> Verdict {
     let accepted = answer.record_id.filter(|id| !id.is_empty());
     let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
-    told(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
+    entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 
 impl fmt::Debug for FirehoseStream {

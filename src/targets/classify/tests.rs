@@ -23,15 +23,15 @@ fn failed(error: SdkError<ErrorMetadata, HttpResponse>) -> Answer {
 }
 
 /// One word for each answer, for readable tables.
-fn told(answer: &Answer) -> String {
+fn in_words(answer: &Answer) -> String {
     match answer {
-        Answer::Whole(verdict) => told_of(verdict),
+        Answer::Whole(verdict) => verdict_in_words(verdict),
         Answer::Stop(_) => "stop".to_owned(),
         Answer::Each(_) => "each".to_owned(),
     }
 }
 
-fn told_of(verdict: &Verdict) -> String {
+fn verdict_in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Accepted | Verdict::Acknowledged(_) => "accepted".to_owned(),
         Verdict::Rejected(rejection, fault) if fault.is_ambiguous() => format!("{rejection:?}, perhaps applied"),
@@ -84,7 +84,7 @@ fn calls_are_judged_by_their_code() {
         (413, "NeverHeardOf", "refused"),
     ];
     for (status, code, expected) in table {
-        assert_eq!(told(&answered(status, Some(code))), expected, "{status} {code}");
+        assert_eq!(in_words(&answered(status, Some(code))), expected, "{status} {code}");
     }
 }
 
@@ -106,7 +106,7 @@ fn answers_without_a_code_are_judged_by_their_status() {
         (504, "Transient, perhaps applied"),
     ];
     for (status, expected) in table {
-        assert_eq!(told(&answered(status, None)), expected, "{status}");
+        assert_eq!(in_words(&answered(status, None)), expected, "{status}");
     }
 }
 
@@ -143,7 +143,7 @@ fn failures_before_an_answer_are_judged_by_what_was_sent() {
     ];
     for (error, expected) in table {
         let shown = format!("{error:?}");
-        assert_eq!(told(&failed(error)), expected, "{shown}");
+        assert_eq!(in_words(&failed(error)), expected, "{shown}");
     }
 }
 
@@ -194,7 +194,7 @@ fn entries_are_judged_by_their_code_whatever_the_sender_fault() {
     for (code, expected) in table {
         for sender_fault in [true, false] {
             assert_eq!(
-                told_of(&classify_entry(code, sender_fault, None)),
+                verdict_in_words(&classify_entry(code, sender_fault, None)),
                 expected,
                 "{code} {sender_fault}"
             );
@@ -205,9 +205,9 @@ fn entries_are_judged_by_their_code_whatever_the_sender_fault() {
 #[cfg(feature = "sqs")]
 #[test]
 fn entries_with_an_unknown_code_are_judged_by_the_sender_fault() {
-    assert_eq!(told_of(&classify_entry("NeverHeardOf", true, None)), "refused");
+    assert_eq!(verdict_in_words(&classify_entry("NeverHeardOf", true, None)), "refused");
     assert_eq!(
-        told_of(&classify_entry("NeverHeardOf", false, None)),
+        verdict_in_words(&classify_entry("NeverHeardOf", false, None)),
         "Transient, perhaps applied"
     );
 }

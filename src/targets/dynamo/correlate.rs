@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     /// `.` accepted, `u` unprocessed, `?` unanswered.
-    fn told(answer: &Answer) -> String {
+    fn letters(answer: &Answer) -> String {
         let letter = |verdict: &Verdict| match verdict {
             Verdict::Accepted => '.',
             Verdict::Rejected(Rejection::Unprocessed, fault) if !fault.is_ambiguous() => 'u',
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn a_write_that_is_not_returned_is_accepted() {
         let sent = [item("a", "1"), item("b", "1")];
-        assert_eq!(told(&verdicts(&sent, Some(&HashMap::new()))), "all .");
-        assert_eq!(told(&verdicts(&sent, Some(&returned(Vec::new())))), "all .");
+        assert_eq!(letters(&verdicts(&sent, Some(&HashMap::new()))), "all .");
+        assert_eq!(letters(&verdicts(&sent, Some(&returned(Vec::new())))), "all .");
     }
 
     #[test]
@@ -162,36 +162,36 @@ mod tests {
             delete([("id", text("c"))]),
         ];
         let back = returned(vec![delete([("id", text("b"))]), item("a", "1")]);
-        assert_eq!(told(&verdicts(&sent, Some(&back))), "uu..");
+        assert_eq!(letters(&verdicts(&sent, Some(&back))), "uu..");
     }
 
     #[test]
     fn a_number_spelled_anew_is_found_again() {
         let sent = [item("a", "1.0"), item("b", "2")];
-        assert_eq!(told(&verdicts(&sent, Some(&returned(vec![item("a", "1")])))), "u.");
+        assert_eq!(letters(&verdicts(&sent, Some(&returned(vec![item("a", "1")])))), "u.");
     }
 
     #[test]
     fn equal_spellings_are_matched_before_equal_values() {
         // The engine never sends these two together; they test that the exact match wins in any order.
         let sent = [item("a", "1.0"), item("a", "1")];
-        assert_eq!(told(&verdicts(&sent, Some(&returned(vec![item("a", "1")])))), ".u");
+        assert_eq!(letters(&verdicts(&sent, Some(&returned(vec![item("a", "1")])))), ".u");
         let both = returned(vec![item("a", "1"), item("a", "1")]);
-        assert_eq!(told(&verdicts(&sent, Some(&both))), "uu");
+        assert_eq!(letters(&verdicts(&sent, Some(&both))), "uu");
     }
 
     #[test]
     fn a_write_that_is_returned_twice_counts_once() {
         let sent = [item("a", "1"), item("b", "1")];
         let back = returned(vec![item("a", "1"), item("a", "1.0")]);
-        assert_eq!(told(&verdicts(&sent, Some(&back))), "u.");
+        assert_eq!(letters(&verdicts(&sent, Some(&back))), "u.");
     }
 
     #[test]
     fn a_write_that_was_not_sent_leaves_the_others_unanswered() {
         let sent = [item("a", "1"), item("b", "1"), item("c", "1")];
         let back = returned(vec![item("b", "1"), item("z", "1")]);
-        assert_eq!(told(&verdicts(&sent, Some(&back))), "?u?");
+        assert_eq!(letters(&verdicts(&sent, Some(&back))), "?u?");
     }
 
     fn to(table: &str, request: WriteRequest) -> TableWrite {
@@ -207,11 +207,11 @@ mod tests {
             to("customers", item("b", "1")),
         ];
         let mut back = returned(vec![item("a", "1")]);
-        assert_eq!(told(&verdicts_by_table(&sent, Some(&back))), "u...");
+        assert_eq!(letters(&verdicts_by_table(&sent, Some(&back))), "u...");
         back.insert("customers".to_owned(), vec![item("b", "1.0")]);
-        assert_eq!(told(&verdicts_by_table(&sent, Some(&back))), "u..u");
-        assert_eq!(told(&verdicts_by_table(&sent, Some(&HashMap::new()))), "all .");
-        assert_eq!(told(&verdicts_by_table(&sent, None)), "all ?");
+        assert_eq!(letters(&verdicts_by_table(&sent, Some(&back))), "u..u");
+        assert_eq!(letters(&verdicts_by_table(&sent, Some(&HashMap::new()))), "all .");
+        assert_eq!(letters(&verdicts_by_table(&sent, None)), "all ?");
     }
 
     #[test]
@@ -219,11 +219,11 @@ mod tests {
         let sent = [to("orders", item("a", "1")), to("customers", item("b", "1"))];
         let mut back = returned(vec![item("a", "1")]);
         back.insert("others".to_owned(), vec![item("c", "1")]);
-        assert_eq!(told(&verdicts_by_table(&sent, Some(&back))), "u?");
+        assert_eq!(letters(&verdicts_by_table(&sent, Some(&back))), "u?");
     }
 
     #[test]
     fn an_answer_without_the_field_says_nothing() {
-        assert_eq!(told(&verdicts(&[item("a", "1")], None)), "all ?");
+        assert_eq!(letters(&verdicts(&[item("a", "1")], None)), "all ?");
     }
 }

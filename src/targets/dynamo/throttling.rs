@@ -11,11 +11,11 @@ use crate::targets::{Answer, ThrottlingReason, Verdict, classify};
 /// An error of a call that reports which limits the call has exceeded.
 pub(super) trait Throttled: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static {
     /// The limits in the types of the SDK.
-    fn told(&self) -> &[types::ThrottlingReason];
+    fn reasons(&self) -> &[types::ThrottlingReason];
 }
 
 impl Throttled for BatchWriteItemError {
-    fn told(&self) -> &[types::ThrottlingReason] {
+    fn reasons(&self) -> &[types::ThrottlingReason] {
         match self {
             Self::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
             Self::RequestLimitExceeded(error) => error.throttling_reasons(),
@@ -26,7 +26,7 @@ impl Throttled for BatchWriteItemError {
 }
 
 impl Throttled for BatchGetItemError {
-    fn told(&self) -> &[types::ThrottlingReason] {
+    fn reasons(&self) -> &[types::ThrottlingReason] {
         match self {
             Self::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
             Self::RequestLimitExceeded(error) => error.throttling_reasons(),
@@ -38,8 +38,8 @@ impl Throttled for BatchGetItemError {
 
 /// The meaning of a failed call for its entries, with the limits that it has exceeded.
 pub(super) fn of_call<E: Throttled>(error: SdkError<E, HttpResponse>) -> Answer {
-    let told = error.as_service_error().map_or(&[][..], Throttled::told);
-    let reasons: Vec<_> = told.iter().filter_map(reason).collect();
+    let reported = error.as_service_error().map_or(&[][..], Throttled::reasons);
+    let reasons: Vec<_> = reported.iter().filter_map(reason).collect();
     match classify(error) {
         Answer::Whole(Verdict::Rejected(rejection, fault)) if !reasons.is_empty() => {
             Answer::Whole(Verdict::Rejected(rejection, fault.throttled_by(reasons)))
@@ -48,9 +48,9 @@ pub(super) fn of_call<E: Throttled>(error: SdkError<E, HttpResponse>) -> Answer 
     }
 }
 
-fn reason(told: &types::ThrottlingReason) -> Option<ThrottlingReason> {
-    let reason = ThrottlingReason::new(told.reason()?);
-    Some(match told.resource().and_then(without_account) {
+fn reason(reported: &types::ThrottlingReason) -> Option<ThrottlingReason> {
+    let reason = ThrottlingReason::new(reported.reason()?);
+    Some(match reported.resource().and_then(without_account) {
         Some(resource) => reason.on(resource),
         None => reason,
     })

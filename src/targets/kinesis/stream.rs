@@ -13,7 +13,7 @@ use tracing::debug;
 use super::shards::{Shards, hash_key};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
-use crate::targets::correlate::{by_place, told};
+use crate::targets::correlate::{by_place, entry_verdict};
 use crate::targets::lane::hash_of;
 use crate::targets::lookup::{Lookup, LookupError};
 use crate::targets::request::{in_span, request_span};
@@ -233,7 +233,7 @@ fn is_hash_key(key: &str) -> bool {
 fn verdict(answer: PutRecordsResultEntry) -> Verdict {
     let accepted = answer.sequence_number.filter(|number| !number.is_empty());
     let accepted = accepted.map(|number| Acknowledgement::default().with_sequence_number(number));
-    told(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
+    entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 
 impl fmt::Debug for KinesisStream {

@@ -109,7 +109,7 @@ fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
                     Acknowledgement::Rejected
                 }
             });
-            consumed.push(used.told(&part.name, &part.table, asked == Some("INDEXES")));
+            consumed.push(used.to_json(&part.name, &part.table, asked == Some("INDEXES")));
             (arrival, passages)
         })
         .collect();

@@ -28,20 +28,20 @@ impl Consumed {
     }
 
     /// As in the answer: the units of the table and its indexes together, and each of them if requested.
-    pub(super) fn told(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
+    pub(super) fn to_json(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
         let all = self.table + self.indexes.iter().sum::<f64>();
-        let mut told = json!({"TableName": name, "CapacityUnits": all});
+        let mut json = json!({"TableName": name, "CapacityUnits": all});
         if with_indexes {
-            told["Table"] = json!({"CapacityUnits": self.table});
+            json["Table"] = json!({"CapacityUnits": self.table});
             let indexes = table.indexes().iter().zip(&self.indexes);
             let indexes: Map<String, Value> = indexes
                 .filter(|(_, units)| **units > 0.0)
                 .map(|(index, units)| (index.name.clone(), json!({"CapacityUnits": units})))
                 .collect();
             if !indexes.is_empty() {
-                told["GlobalSecondaryIndexes"] = Value::Object(indexes);
+                json["GlobalSecondaryIndexes"] = Value::Object(indexes);
             }
         }
-        told
+        json
     }
 }

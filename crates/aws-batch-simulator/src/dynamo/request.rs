@@ -113,7 +113,7 @@ fn check_writes(table: &Table, writes: Vec<Value>) -> Result<Vec<Write>, Refusal
     }
     if writes.iter().any(|write| table.poisons(&write.entry)) {
         return Err(invalid(
-            "One or more parameter values were invalid: the simulator was told to refuse this item",
+            "One or more parameter values were invalid: the simulator is set to refuse this item",
         ));
     }
     Ok(writes)

@@ -9,7 +9,7 @@ use super::request::{arrival, check};
 use super::{DEFAULT, THROTTLED, short};
 use crate::Inner;
 use crate::fault::InjectedFault;
-use crate::intake::{Arrival, Call, Fate, by_place, told_by_place};
+use crate::intake::{Arrival, Call, Fate, acknowledged_by_place, by_place};
 use crate::journal::Heard;
 use crate::wire::Outcome;
 
@@ -47,7 +47,7 @@ pub(super) fn put(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Out
     for Part { bus, places, call } in &parts {
         let of_bus: Vec<&Arrival> = places.iter().map(|place| &arrivals[*place]).collect();
         // A fault that replaces the answer is the same for all parts.
-        if let Ok(of_bus) = bus.intake().admit(call, &of_bus, told_by_place(fault)) {
+        if let Ok(of_bus) = bus.intake().admit(call, &of_bus, acknowledged_by_place(fault)) {
             for (place, fate) in places.iter().zip(of_bus) {
                 fates[*place] = fate;
             }

@@ -38,7 +38,7 @@ pub(super) fn arrival(event: Value, bus: Option<&EventBus>) -> Arrival {
     let failure = failure(&event).or_else(|| {
         let poisons = bus.is_some_and(|bus| bus.intake().poison.holds(&event));
         poisons.then(|| {
-            let message = "The simulator was told to refuse this event.";
+            let message = "The simulator is set to refuse this event.";
             Refusal::new("NotAuthorizedForSourceException", message)
         })
     });

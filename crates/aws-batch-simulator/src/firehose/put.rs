@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::THROTTLED;
 use super::stream::DeliveryStream;
 use crate::fault::InjectedFault;
-use crate::intake::{Arrival, by_place, data, told_by_place};
+use crate::intake::{Arrival, acknowledged_by_place, by_place, data};
 use crate::journal::Heard;
 use crate::wire::{Outcome, Refusal};
 use crate::{ACCOUNT, Inner};
@@ -38,7 +38,7 @@ fn answer(stream: &DeliveryStream, records: Value, heard: &Heard) -> Outcome {
         }
     };
     let fault = &call.strike.fault;
-    let fates = match stream.intake().admit(&call, &arrivals, told_by_place(fault)) {
+    let fates = match stream.intake().admit(&call, &arrivals, acknowledged_by_place(fault)) {
         Ok(fates) => fates,
         Err(fault) => return Outcome::Struck(fault),
     };

@@ -219,7 +219,7 @@ impl<K: Kept> Intake<K> {
     /// Records entries of which none is kept in the journal.
     fn skip<A: Borrow<Arrival>>(&self, call: &Call, arrivals: &[A]) {
         let fault = &call.strike.fault;
-        let told = if fault.is_clear_refusal() {
+        let acknowledgement = if fault.is_clear_refusal() {
             Acknowledgement::Rejected
         } else {
             Acknowledgement::Ambiguous { applied: false }
@@ -234,7 +234,7 @@ impl<K: Kept> Intake<K> {
         *entries += arrivals.len() as u64;
         *(if fault.is_throttle() { throttled } else { failed }) += arrivals.len() as u64;
         for arrival in arrivals {
-            state.note(&call.mark, arrival.borrow(), told);
+            state.note(&call.mark, arrival.borrow(), acknowledgement);
         }
     }
 }
@@ -275,19 +275,19 @@ impl<K: Kept> State<K> {
         self.taken
     }
 
-    fn note(&mut self, mark: &CallMark, arrival: &Arrival, told: Acknowledgement) {
+    fn note(&mut self, mark: &CallMark, arrival: &Arrival, acknowledgement: Acknowledgement) {
         let journal = &mut self.gate.journal;
-        journal.write(mark, Action::Send, &arrival.key, &arrival.entry, told);
+        journal.write(mark, Action::Send, &arrival.key, &arrival.entry, acknowledgement);
     }
 }
 
 /// What the caller learns about an entry from an answer by ids.
-pub(crate) fn told_by_id(fate: &Fate) -> Acknowledgement {
+pub(crate) fn acknowledged_by_id(fate: &Fate) -> Acknowledgement {
     fate.acknowledgement()
 }
 
 /// What the caller learns about an entry from an answer by places: nothing if the answer is shorter or longer than the call.
-pub(crate) fn told_by_place(fault: &InjectedFault) -> impl Fn(&Fate) -> Acknowledgement {
+pub(crate) fn acknowledged_by_place(fault: &InjectedFault) -> impl Fn(&Fate) -> Acknowledgement {
     let has_other_length = match fault {
         InjectedFault::Omitted { entries, .. } | InjectedFault::Repeated(entries) | InjectedFault::Unknown(entries) => {
             *entries > 0
@@ -295,10 +295,10 @@ pub(crate) fn told_by_place(fault: &InjectedFault) -> impl Fn(&Fate) -> Acknowle
         _ => false,
     };
     move |fate| match fate.acknowledgement() {
-        told if has_other_length => Acknowledgement::Ambiguous {
-            applied: told.is_applied(),
+        known if has_other_length => Acknowledgement::Ambiguous {
+            applied: known.is_applied(),
         },
-        told => told,
+        known => known,
     }
 }
 

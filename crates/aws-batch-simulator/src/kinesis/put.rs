@@ -9,7 +9,7 @@ use super::stream::{sequence_number, shard_id};
 use super::{THROTTLED, named_stream};
 use crate::Inner;
 use crate::fault::InjectedFault;
-use crate::intake::{by_place, told_by_place};
+use crate::intake::{acknowledged_by_place, by_place};
 use crate::journal::Heard;
 use crate::wire::Outcome;
 
@@ -27,7 +27,7 @@ pub(super) fn put(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Out
         }
     };
     let fault = &call.strike.fault;
-    let fates = match stream.intake().admit(&call, &arrivals, told_by_place(fault)) {
+    let fates = match stream.intake().admit(&call, &arrivals, acknowledged_by_place(fault)) {
         Ok(fates) => fates,
         Err(fault) => return Outcome::Struck(fault),
     };

@@ -8,7 +8,7 @@ use super::request::check;
 use super::{THROTTLED, named_topic, throttled};
 use crate::Inner;
 use crate::fault::InjectedFault;
-use crate::intake::{Fate, by_id, told_by_id};
+use crate::intake::{Fate, acknowledged_by_id, by_id};
 use crate::journal::Heard;
 use crate::wire::Outcome;
 
@@ -25,7 +25,7 @@ pub(super) fn publish(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) ->
             return refusal.into();
         }
     };
-    let fates = match topic.intake().admit(&call, &arrivals, told_by_id) {
+    let fates = match topic.intake().admit(&call, &arrivals, acknowledged_by_id) {
         Ok(fates) => fates,
         Err(fault) => return Outcome::Struck(fault),
     };

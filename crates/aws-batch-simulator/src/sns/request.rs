@@ -105,7 +105,7 @@ fn failure(topic: &Topic, entry: &Value) -> Result<(), Refusal> {
         ));
     }
     if topic.intake().poison.holds(entry) {
-        return Err(invalid("The simulator was told to refuse this message."));
+        return Err(invalid("The simulator is set to refuse this message."));
     }
     Ok(())
 }

@@ -174,7 +174,7 @@ fn find_failure(queue: &Queue, entry: &Value) -> Result<(), Refusal> {
     if queue.poisons(entry) {
         return Err(Refusal::new(
             "InvalidMessageContents",
-            "The simulator was told to refuse this message.",
+            "The simulator is set to refuse this message.",
         ));
     }
     Ok(())

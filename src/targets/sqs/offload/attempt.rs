@@ -86,7 +86,7 @@ mod tests {
     }
 
     /// `.` accepted, `r` rejected, `x` refused.
-    fn told(verdicts: &[Verdict]) -> String {
+    fn letters(verdicts: &[Verdict]) -> String {
         let letter = |verdict: &Verdict| match verdict {
             Verdict::Accepted | Verdict::Acknowledged(_) => '.',
             Verdict::Rejected(..) => 'r',
@@ -97,7 +97,7 @@ mod tests {
 
     fn each(answer: Answer, sent: usize, failures: Vec<Option<Verdict>>) -> String {
         match with_failures(answer, sent, failures) {
-            Answer::Each(verdicts) => told(&verdicts),
+            Answer::Each(verdicts) => letters(&verdicts),
             other => panic!("{other:?}"),
         }
     }
@@ -128,6 +128,6 @@ mod tests {
             .into_iter()
             .map(|failure| failure.unwrap_or(Verdict::Accepted))
             .collect();
-        assert_eq!(told(&verdicts), ".r.xr.");
+        assert_eq!(letters(&verdicts), ".r.xr.");
     }
 }
