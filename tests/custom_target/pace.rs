@@ -54,7 +54,7 @@ impl Pace for Halting {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strategy_of_ones_own_tells_its_pace_and_one_without_states_tells_none() {
+async fn the_pace_of_a_custom_strategy_is_reported_if_it_has_a_snapshot() {
     let shared: Arc<dyn BackoffStrategy> = Arc::new(Halting);
     let rate = |options: DeliveryOptions| async move {
         let progress = Progress::default();

@@ -140,7 +140,7 @@ async fn a_reset_wakes_what_rests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_tells_what_waits_and_forgets_a_dropped_delivery() {
+async fn progress_counts_waiting_entries_and_forgets_a_dropped_delivery() {
     let (target, _) = numbers(|number, chunk| {
         if number == 1 {
             accept(chunk)

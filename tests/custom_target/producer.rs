@@ -49,7 +49,7 @@ async fn closing_sends_what_is_buffered_in_as_few_calls_as_possible() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_again_does_nothing_and_tells_the_same() {
+async fn closing_again_does_nothing_and_returns_the_same_report() {
     let (target, _) = numbers(|_, chunk| accept(chunk));
     let producer = Delivery::new(target).options(lingering()).producer();
     producer.send(1).await.unwrap();

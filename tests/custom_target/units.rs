@@ -151,7 +151,7 @@ async fn expected(throughput: Option<f64>, counts_units: bool) -> Vec<f64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strategy_that_counts_units_is_told_what_the_service_takes_before_the_first_call() {
+async fn a_strategy_that_counts_units_gets_the_throughput_before_the_first_call() {
     assert_eq!(expected(Some(700.0), true).await, [700.0]);
     assert_eq!(expected(Some(700.0), false).await, [0.0; 0]);
     for nothing in [None, Some(0.0), Some(-1.0), Some(f64::NAN), Some(f64::INFINITY)] {
@@ -178,7 +178,7 @@ async fn a_call_carries_the_units_that_it_may_and_one_entry_in_any_case() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strategy_that_counts_entries_is_told_entries() {
+async fn a_strategy_that_counts_entries_gets_entries() {
     let target = Priced::new(2.0, &[0]);
     let told = Arc::new(Told {
         counts_units: false,

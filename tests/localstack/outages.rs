@@ -145,7 +145,7 @@ async fn a_table_that_comes_back_gets_every_write_in_the_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the emulators without Docker: localstack/test"]
-async fn a_delivery_that_ends_while_the_table_is_away_tells_what_is_there() {
+async fn a_delivery_that_ends_during_an_outage_reports_what_the_table_has() {
     let emulators = Emulators::find_alone().await;
     let process = Process::lasting_dynamodb();
     let table = Table::with_id(&emulators, "cancelled").await;
@@ -160,7 +160,7 @@ async fn a_delivery_that_ends_while_the_table_is_away_tells_what_is_there() {
 
     assert_eq!(error.report.delivered + error.report.undelivered, WRITES as u64);
     assert_eq!(error.undelivered().len() as u64, error.report.undelivered);
-    assert_tells_what_is_there(&error, &table.ids().await);
+    assert_reports_what_is_there(&error, &table.ids().await);
 
     // What was handed back can be delivered again.
     let entries = error
@@ -174,7 +174,7 @@ async fn a_delivery_that_ends_while_the_table_is_away_tells_what_is_there() {
 }
 
 /// What is not handed back is there; what is handed back is not, unless it is marked.
-fn assert_tells_what_is_there(error: &DeliveryError<WriteRequest>, stored: &[String]) {
+fn assert_reports_what_is_there(error: &DeliveryError<WriteRequest>, stored: &[String]) {
     let stored: BTreeSet<&String> = stored.iter().collect();
     let mut expected: BTreeSet<String> = all_ids().into_iter().collect();
     for undelivered in error.undelivered() {

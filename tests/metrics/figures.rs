@@ -102,7 +102,7 @@ async fn messages_that_are_refused_are_measured_as_they_are_reported() {
 
 #[tokio::test(start_paused = true)]
 #[expect(clippy::float_cmp, reason = "the numbers are whole")]
-async fn calls_are_told_by_what_they_came_to() {
+async fn calls_are_counted_by_outcome() {
     meters();
     let (simulator, queue) = with_queue("outcomes");
     queue.script([

@@ -18,7 +18,7 @@ fn state(destination: &str, state: &str) -> Option<f64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pace_of_a_throttled_load_is_told_while_it_lasts() {
+async fn the_pace_of_a_throttled_load_is_reported_while_it_runs() {
     meters();
     let simulator = simulator();
     for table in ["paced", "paced-too"] {
@@ -48,7 +48,7 @@ async fn the_pace_of_a_throttled_load_is_told_while_it_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strategy_that_tells_nothing_has_no_pace() {
+async fn a_strategy_without_a_snapshot_reports_no_pace() {
     meters();
     let simulator = simulator();
     let options = TableOptions::key("id", KeyType::S).capacity(Capacity::per_second(200.0));

@@ -211,7 +211,7 @@ async fn all_entries_in_one_lane_are_delivered_and_the_input_is_not_read_to_its_
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_is_read_ahead_than_the_options_say_and_progress_tells_how_much() {
+async fn read_ahead_stays_within_the_options_and_progress_has_its_size() {
     let progress = Progress::default();
     let (figures, most) = (progress.clone(), Arc::new(AtomicUsize::new(0)));
     let ahead = Arc::clone(&most);
