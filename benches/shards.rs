@@ -1,8 +1,8 @@
-//! A Kinesis stream of eight shards, one of which is given ten times as much as the others, in virtual time.
+//! A Kinesis stream with eight shards, one of which gets ten times as many records as the others, in virtual time.
 //!
-//! Each shard of the simulated stream takes 1,000 records a second and has at most one second's worth saved up; a call has up to 500
-//! records and takes 20 ms. A load shows how much of their capacity the other shards get while the hot one is throttled, and how long
-//! all of it takes compared with what the hot shard needs. A trickle of single records shows how long those of the other shards take.
+//! Each shard of the simulated stream accepts 1,000 records per second, with a burst of one second; a call has up to 500 records and
+//! takes 20 ms. A load shows how much of their capacity the other shards use while the hot one is throttled, and how long the load takes
+//! compared with the time that the hot shard needs. A trickle of single records shows the latency of records of the other shards.
 //!
 //! ```sh
 //! cargo bench --features kinesis --bench shards
@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep_until};
 
 const SHARDS: usize = 8;
 
-/// Records a second that a shard takes, and how many it has saved up at most. From the quotas of Kinesis.
+/// The capacity of a shard, in records per second, and its burst. From the quotas of Kinesis.
 const RATE: f64 = 1_000.0;
 
 const ROUND_TRIP: Duration = Duration::from_millis(20);
@@ -38,7 +38,7 @@ const COLD: usize = 20_000;
 /// Records of the first one.
 const HOT: usize = 10 * COLD;
 
-/// So many records may wait in memory, so that the hot ones do not keep the others from being read. The default is 30,000.
+/// The records that may wait in memory: so many that hot ones do not keep the others from being read. The default is 30,000.
 const READ_AHEAD: usize = 400_000;
 
 /// Records a second of each cold shard, in the trickle.

@@ -20,10 +20,10 @@ pub(crate) const CUT_OFF: (f64, f64) = (10.0, 60.0);
 /// The result of one run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Measured {
-    /// Time over the least time possible; infinite when the run was cut off.
+    /// Relative to the least possible time; infinite if the run was ended early.
     pub(crate) time: f64,
     pub(crate) rejected: f64,
-    /// Rejected beyond what is lost anyway.
+    /// Rejections beyond the loss of the scenario.
     pub(crate) excess: f64,
     pub(crate) calls: f64,
     pub(crate) adapts: Option<f64>,
@@ -106,7 +106,7 @@ async fn deliver(scenario: Arc<Scenario>, seed: u64, make: &Make) -> Measured {
     measured
 }
 
-/// Hands over the entries of a process as they come in.
+/// Delivers the entries of a process as they arrive.
 async fn feed(delivery: Delivery<Service>, scenario: &Scenario, process: usize, started: Instant) {
     let first = process * scenario.entries;
     let entries = first as u32..(first + scenario.entries) as u32;
@@ -156,7 +156,7 @@ fn measure(scenario: &Scenario, world: &World, ends: &[f64]) -> Measured {
     }
 }
 
-/// Percent of the entries sent that are lost whatever anybody does.
+/// Percent of the sent entries that are lost whatever the pace.
 fn unavoidable(scenario: &Scenario, world: &World) -> f64 {
     let loss = scenario.loss;
     if loss.share <= 0.0 {
@@ -174,7 +174,7 @@ fn unavoidable(scenario: &Scenario, world: &World) -> f64 {
     100.0 * loss.share * lossy / all.max(1.0)
 }
 
-/// A client that stands still now and then: nothing leaves meanwhile, and no answer is read.
+/// A client that stalls now and then: nothing leaves meanwhile, and no answer is read.
 struct Stalling {
     inner: Arc<dyn BackoffStrategy>,
     stalls: Stalls,
@@ -187,7 +187,7 @@ impl Stalling {
     }
 }
 
-/// Of a strategy that paces no calls.
+/// The pace of a strategy that has none.
 struct Unpaced;
 
 impl Pace for Unpaced {}

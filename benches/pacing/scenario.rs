@@ -1,4 +1,4 @@
-//! What a run is like, and what is expected of it.
+//! Scenarios and their targets.
 
 /// Another client of the same table.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ pub(crate) struct Loss {
     pub(crate) until: f64,
 }
 
-/// Keys that are not like the others.
+/// Keys that differ from the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Keys {
     Alike,
@@ -25,7 +25,7 @@ pub(crate) enum Keys {
     Hot { percent: u32, rate: f64 },
 }
 
-/// The client stands still now and then.
+/// The client stalls now and then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stalls {
     pub(crate) every: f64,
@@ -44,12 +44,12 @@ impl Stalls {
     }
 }
 
-/// What a scenario must reach; infinite where nothing is asked.
+/// The targets of a scenario; infinite if there is none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Targets {
     pub(crate) mean: f64,
     pub(crate) worst: f64,
-    /// Rejected entries in percent of those sent. With a loss this comes on top of what is lost anyway.
+    /// Rejected entries in percent of those sent, in addition to the loss of the scenario.
     pub(crate) rejected: f64,
     pub(crate) calls: f64,
     pub(crate) adapts: f64,
@@ -73,7 +73,7 @@ pub(crate) const NOTHING: Targets = Targets {
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
     pub(crate) name: String,
-    /// From when on the service takes how many entries a second.
+    /// Times, and the capacity from then on, in entries per second.
     pub(crate) steps: Vec<(f64, f64)>,
     pub(crate) unlimited: bool,
     /// Seconds of capacity that the bucket holds.
@@ -93,7 +93,7 @@ pub(crate) struct Scenario {
     pub(crate) keys: Keys,
     pub(crate) whole_calls: bool,
     pub(crate) stalls: Option<Stalls>,
-    /// Entries a second that come in, and until when; then all the rest comes.
+    /// Entries that arrive per second, and until when; then all others arrive.
     pub(crate) input: Option<(f64, f64)>,
     /// When something changed that the pacer has to adapt to.
     pub(crate) changes: Vec<f64>,
@@ -145,7 +145,7 @@ impl Scenario {
         self
     }
 
-    /// Entries a second that the service can take at a moment, without what the tenant takes.
+    /// The capacity at a moment, in entries per second, without the tenant's part.
     pub(crate) fn available(&self, now: f64) -> f64 {
         let step = self.steps.iter().rev().find(|(from, _)| *from <= now);
         let capacity = step.map_or(0.0, |(_, capacity)| *capacity);
@@ -160,12 +160,12 @@ impl Scenario {
         self.trip * 0.08_f64.exp() * (1.0 + 0.005 * 7.0)
     }
 
-    /// The time below which no strategy gets: a fluid that flows as fast as the service and the window let it.
+    /// The least possible time: that of a fluid that flows as fast as the service and the window allow.
     pub(crate) fn least_time(&self) -> f64 {
         const STEP: f64 = 0.001;
         let mut remaining = (self.entries * self.processes) as f64;
         if let Keys::Hot { percent, .. } = self.keys {
-            // The hot keys take longer than all the rest; what counts is the rest.
+            // The hot keys take longer than all others; only the others count.
             remaining *= 1.0 - f64::from(percent) / 100.0;
         }
         let total = remaining;

@@ -20,7 +20,7 @@ pub(crate) fn simulator(scenario: &Scenario, seed: u64) -> Simulator {
     simulator
 }
 
-/// The scenario's table, whose capacity begins to run now.
+/// The scenario's table. The schedule of its capacity begins now.
 pub(crate) fn table(simulator: &Simulator, scenario: &Scenario) -> Table {
     let capacity = |rate: f64| Capacity::per_second(rate).burst((scenario.burst * rate).max(25.0));
     let options = TableOptions::key("id", KeyType::S).capacity(capacity(scenario.steps[0].1));

@@ -1,5 +1,5 @@
-//! Scenarios through everything that is there in production but the network: `Delivery::to_dynamo`, the SDK's client with its
-//! serialization, signing and parsing, and the simulator behind it. In virtual time.
+//! Scenarios with everything that runs in production except the network: `Delivery::to_dynamo`, the SDK's client with its
+//! serialization, signing and parsing, and the simulator. In virtual time.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::scenario::Scenario;
 use super::simulated;
 use super::strategies::Make;
 
-/// What the real client and the simulator may cost beyond the model of a service.
+/// The additional time that the real client and the simulator may take, compared with the model of a service.
 const MARGIN: f64 = 1.01;
 
-/// Those of the model's scenarios that are run, at their full size.
+/// The scenarios of the model that are run, at their full size.
 const NAMES: [&str; 6] = [
     "constant W=1 B=300",
     "constant W=64 B=300",
@@ -27,7 +27,7 @@ const NAMES: [&str; 6] = [
     "3 processes",
 ];
 
-/// The scenarios, with a margin on the time and with none on what is rejected.
+/// The scenarios, with a margin for the time and none for the rejections.
 pub(crate) fn scenarios() -> Vec<Scenario> {
     let all = catalog::congested().into_iter();
     all.filter(|scenario| NAMES.contains(&scenario.name.as_str()))

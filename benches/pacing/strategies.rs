@@ -13,7 +13,7 @@ use super::scenario::Scenario;
 /// Makes a strategy for a scenario, from a seed.
 pub(crate) type Make = Arc<dyn Fn(&Scenario, u64) -> Arc<dyn BackoffStrategy> + Send + Sync>;
 
-/// A strategy, and what it is called in the table.
+/// A strategy, and its name in the table.
 pub(crate) type Named = (String, Make);
 
 fn named<S: BackoffStrategy>(name: &str, make: impl Fn(u64) -> S + Send + Sync + 'static) -> Named {
@@ -39,7 +39,7 @@ pub(crate) fn others() -> Vec<Named> {
     ]
 }
 
-/// What the default is compared with on real tables.
+/// The strategies that the default one is compared with on real tables.
 pub(crate) fn on_real_tables() -> Vec<Named> {
     vec![
         named("FullJitter", |seed| FullJitter::default().seed(seed)),
@@ -48,7 +48,7 @@ pub(crate) fn on_real_tables() -> Vec<Named> {
     ]
 }
 
-/// What others do.
+/// The strategies of other libraries.
 pub(crate) fn peers() -> Vec<Named> {
     let flink: Make = Arc::new(|scenario, _| Arc::new(FlinkAimd::new(scenario.chunk, scenario.workers)));
     vec![

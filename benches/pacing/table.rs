@@ -105,7 +105,7 @@ impl Line {
         );
     }
 
-    /// Whether the targets were met, and what else is to be said.
+    /// Whether the targets were met, and the remarks.
     fn verdict(&self) -> String {
         let missed = self.missed();
         let verdict = if missed.is_empty() {

@@ -1,5 +1,5 @@
-//! Items of all sizes: pacing by write units, and by entries for comparison. Through the SDK's client and the simulator, in
-//! virtual time.
+//! Items of all sizes: pacing by write units, and by entries for comparison. With the SDK's client and the simulator, in virtual
+//! time.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use super::strategies::{Make, Named};
 /// Bytes of the smallest and the largest item. Their logarithm is uniform: the mean item takes some 15 units.
 const BYTES: (f64, f64) = (100.0, 100_000.0);
 
-/// Bytes of an item that a write unit pays for.
+/// Bytes of an item that one write unit covers.
 const UNIT: usize = 1024;
 
-/// The strategy that has to meet the targets.
+/// The strategy that must meet the targets.
 pub(crate) const BY_UNITS: &str = "by units";
 
-/// A table of 1,000 units a second; half of that after 30 s; and three loaders of one table.
+/// A table with 1,000 units per second; one that has half of that after 30 s; and three processes that load one table.
 ///
-/// A call carries a third of a second's capacity on average, and its rejection costs as much. So more is rejected than of items
-/// of one unit, and three loaders find their shares slowly.
+/// A call has a third of a second's capacity on average, and its rejection costs as much. So more entries are rejected than with items
+/// of one unit, and three processes find their shares slowly.
 pub(crate) fn scenarios() -> [Scenario; 3] {
     let mixed = Scenario::new("units: constant", 1000.0, 4000).within(1.02, 1.03, 2.5);
     let down = mixed.clone().within(1.02, 1.03, 4.0).with(|it| {

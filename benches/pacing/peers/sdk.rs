@@ -11,10 +11,10 @@
 //! - a throttled call is tried up to three times, after a uniform part of 1 s and 2 s, as long as the quota of 500 lasts
 //!   (5 a retry, 1 back for a success, 5 for one of a retry).
 //!
-//! A throttle is a call that failed as a whole. A call that came back in part is a success to the SDK, and its leftovers are
-//! the application's business alone, which hands them in again at once, as it does with a call that failed for good.
+//! A throttle is a call that failed as a whole. A call with leftovers is a success to the SDK: the application sends them again
+//! at once, as it does after a call that failed permanently.
 //!
-//! Not modelled: an entry's rejections stand for its call's attempts, since calls are packed anew.
+//! Simplified: an entry's rejections count as the attempts of its call, because calls are packed again for each attempt.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,15 +25,15 @@ use rand::{RngExt, SeedableRng};
 
 use super::answered::Answered;
 
-/// Of the rate, after a throttle.
+/// The factor of the rate after a throttle.
 const BETA: f64 = 0.7;
 /// How steeply the rate grows.
 const SCALE: f64 = 0.4;
-/// The part of a new measurement.
+/// The weight of a new measurement.
 const SMOOTH: f64 = 0.8;
-/// Calls a second at least.
+/// The least rate, in calls per second.
 const LEAST_RATE: f64 = 0.5;
-/// Tokens that the bucket has room for at least.
+/// The least capacity of the bucket, in tokens.
 const LEAST_DEPTH: f64 = 1.0;
 /// Attempts of one call.
 const ATTEMPTS: u32 = 3;
@@ -181,7 +181,7 @@ impl Pace for SdkAdaptive {
             return Admission::Go(waiter.entries);
         }
         let seconds = (1.0 - limiter.tokens) / limiter.rate;
-        // The timers tick in milliseconds.
+        // The timers have a resolution of a millisecond.
         Admission::WaitUntil(now + Duration::from_secs_f64(seconds.max(0.001)))
     }
 

@@ -5,13 +5,13 @@
 //! state of 2026, with the documented defaults:
 //!
 //! - one request in flight at first, 200 at most;
-//! - once a mean round trip: if the limit was reached, nothing pushed back, and the mean round trip since the last time is not
-//!   above the moving average (weight 0.4), one more; if something pushed back, or the mean is 2.5 deviations or more above
-//!   the average, 0.9 times as many;
+//! - once in each mean round trip: if the limit was reached without back pressure, and the mean round trip since the last time is
+//!   not above the moving average (weight 0.4), one more; after back pressure, or if the mean is 2.5 deviations or more above the
+//!   average, 0.9 times as many;
 //! - a request that waits for its retry stays in flight; retries wait a uniform part of 1, 2, 3, 5, 8, 13, 21, 30 s.
 //!
-//! A request that failed as a whole pushes back. One that failed in part is retried in part, pushes nothing back and is no
-//! measurement of the round trip.
+//! A request that failed as a whole is back pressure. One that failed in part is retried in part; it is neither back pressure nor
+//! a measurement of the round trip.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ use rand::{RngExt, SeedableRng};
 
 use super::answered::Answered;
 
-/// Requests in flight at most.
+/// The most requests in flight.
 const MOST: usize = 200;
-/// Of the limit, when something pushed back.
+/// The factor of the limit after back pressure.
 const DECREASE: f64 = 0.9;
 /// Weight of a new mean in the moving average.
 const ALPHA: f64 = 0.4;
-/// Deviations above the average that count as a push.
+/// Deviations above the average that count as back pressure.
 const DEVIATIONS: f64 = 2.5;
 /// The longest wait before a retry in seconds.
 const LONGEST: u64 = 30;

@@ -54,13 +54,13 @@ fn even() -> Vec<Scenario> {
     ]
 }
 
-/// The input comes in an order that heats one partition after the other.
+/// The order of the input makes one partition after the other hot.
 fn ordered() -> Vec<Scenario> {
     let input = |name, workload, entries| Scenario::new(name, shared(10, 1000.0), workload, entries);
     vec![
         input("sorted, 5000 items a key", Workload::Sorted(5000), 500_000).within(1.55, 5.0),
         input("sorted, 500 items a key", Workload::Sorted(500), 300_000).within(1.2, 5.0),
-        // One input in the order of the hashes keeps one partition busy at a time, whatever the pace: nothing is asked.
+        // One input in the order of the hashes keeps one partition busy at a time, whatever the pace, so it has no targets.
         input("scan order", Workload::Scanned(1), 200_000),
         input("scan order, 10 inputs in turn", Workload::Scanned(10), 200_000).within(1.02, 2.0),
     ]
@@ -85,7 +85,7 @@ fn skewed() -> Vec<Scenario> {
     ]
 }
 
-/// 3,000 entries a second arrive at a table that takes 10,000.
+/// 3,000 entries per second arrive at a table with a capacity of 10,000.
 fn live() -> Vec<Scenario> {
     let arriving = |name, seconds, hot| {
         let live = Workload::Live {
@@ -149,7 +149,7 @@ fn at_random() -> Vec<Scenario> {
     scenarios
 }
 
-/// The capacity falls to a tenth and comes back twentyfold.
+/// The capacity falls to a tenth and then rises twentyfold.
 fn changing() -> Vec<Scenario> {
     let throughput = Throughput::provisioned(1000.0).burst(SECOND);
     vec![

@@ -9,7 +9,7 @@ pub(crate) struct Times {
     pub(crate) attempts: u32,
 }
 
-/// Milliseconds: of half of the entries, of 99 in 100, and on average.
+/// Waits in milliseconds: the median, the 99th percentile, and the mean.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Waits {
     pub(crate) median: f64,
@@ -18,7 +18,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// Of waits in seconds. Nothing is left of none.
+    /// From waits in seconds. Without any, all are zero.
     pub(crate) fn of(seconds: impl Iterator<Item = f64>) -> Self {
         let mut all: Vec<f64> = seconds.map(|seconds| 1000.0 * seconds).collect();
         if all.is_empty() {

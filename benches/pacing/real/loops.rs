@@ -1,4 +1,4 @@
-//! Who delivers: the engine with a strategy, or what applications write by hand.
+//! The contestants: the engine with a strategy, or a loop as applications write it by hand.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,15 +14,15 @@ use super::service::{CHUNK, Service};
 /// The first upper bound of the wait, and the last one, in milliseconds.
 const WAITS: (u64, u64) = (50, 5000);
 
-/// What delivers the entries.
+/// A way to deliver the entries.
 #[derive(Clone)]
 pub(crate) enum Contestant {
     /// The engine.
     Engine(Make),
-    /// The engine, where `DescribeTable` is not asked: the key is given, or the permission is missing.
+    /// The engine without `DescribeTable`: the key is given, or the permission is missing.
     Untold(Make),
-    /// A loop around the SDK: a call, then its leftovers after a wait by full jitter, until nothing is left; as `SDK + backon`
-    /// among the peers. So many of them side by side as calls may be in flight.
+    /// Loops around the SDK: a call, then its leftovers after a delay with full jitter, until nothing is left; as `SDK + backon`
+    /// among the peers. There are as many loops as calls may be in flight.
     Loop,
 }
 

@@ -1,9 +1,9 @@
-//! Tables and queues as they really are: partitions that share a table's capacity, indexes, growth, live traffic, and calls that
-//! are throttled whatever the pace.
+//! Realistic tables and queues: partitions that share a table's capacity, indexes, growth, live traffic, and calls that are throttled
+//! whatever the pace.
 //!
-//! The service is the simulator's [`AdmissionControl`](aws_batch_simulator::AdmissionControl), without the wire and
-//! without the SDK. The time of a run is compared with that of an oracle, which sees what every partition has left and takes
-//! the entries in whatever order is best.
+//! The service is the simulator's [`AdmissionControl`](aws_batch_simulator::AdmissionControl), without HTTP and without the SDK. The
+//! time of a run is compared with that of an oracle, which sees the capacity left in every partition and takes the entries in the
+//! best order.
 
 mod catalog;
 mod latency;

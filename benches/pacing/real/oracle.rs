@@ -10,15 +10,15 @@ use super::scenario::Scenario;
 use super::service::{CHUNK, control, demand};
 use super::workload::Item;
 
-/// How often the oracle looks.
+/// The time step of the oracle.
 const STEP: Duration = Duration::from_millis(1);
-/// More steps than any scenario takes.
+/// The most steps; no scenario takes as many.
 const MOST_STEPS: u32 = 3_600_000;
 /// Units a second of one partition.
 const PARTITION_LIMIT: f64 = 1000.0;
 
-/// What an oracle reaches, which has the entries as soon as they arrive, takes them in whatever order it likes and sees what
-/// each partition has left.
+/// The result of an oracle that has the entries as soon as they arrive, takes them in any order and sees the capacity left in each
+/// partition.
 #[derive(Debug, Clone)]
 pub(crate) struct Oracle {
     /// When the last entry is accepted, in seconds.
@@ -48,7 +48,8 @@ impl Oracle {
     }
 }
 
-/// Spends all that is there every millisecond, the partition with the most work first, as far as the calls in flight carry it.
+/// Uses all available capacity every millisecond, that of the partition with the most work first, within the limit of calls in
+/// flight.
 fn end(scenario: &Scenario, items: &[Item], table: &mut AdmissionControl, start: Instant) -> f64 {
     let mean_trip = scenario.trip * 0.08_f64.exp() * (1.0 + 0.005 * 7.0);
     let calls = (scenario.workers * scenario.processes) as f64;

@@ -23,19 +23,19 @@ const CUT_OFF: (f64, f64) = (12.0, 60.0);
 /// The result of one run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Measured {
-    /// Over the best possible; infinite when the run was cut off.
+    /// Relative to the best possible time; infinite if the run was ended early.
     pub(crate) time: f64,
-    /// The best possible, in seconds.
+    /// The best possible time, in seconds.
     pub(crate) best: f64,
     pub(crate) rejected: f64,
     pub(crate) calls: f64,
     pub(crate) attempts: u32,
     pub(crate) lost: usize,
-    /// From when an entry that is not hot left for the first time, or was due, until it was accepted.
+    /// Waits of entries that are not hot, from their first departure, or from when they were due, until they were accepted.
     pub(crate) cold: Waits,
     /// The same of those that are hot.
     pub(crate) hot: Waits,
-    /// From when any entry was read, or was due.
+    /// Waits of all entries, from when they were read or due.
     pub(crate) read: Waits,
 }
 
@@ -125,7 +125,7 @@ fn measure(scenario: &Scenario, world: &World, oracle: &Oracle, best: f64, end: 
         CUT_OFF.0 * best + CUT_OFF.1
     };
     let all = || world.times.iter().zip(&oracle.hot);
-    // What is not accepted at the end has waited until then.
+    // Entries that are not accepted at the end have waited until then.
     let waits = |hot: bool| {
         Waits::of(all().filter(|(_, is_hot)| **is_hot == hot).filter_map(|(times, _)| {
             let from = if live { Some(times.read) } else { times.sent };

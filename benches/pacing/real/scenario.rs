@@ -1,10 +1,10 @@
-//! What a run is like, and what is expected of it.
+//! Scenarios and their targets.
 
 use aws_batch_simulator::Throughput;
 
 use super::workload::Workload;
 
-/// What a scenario must reach; infinite where nothing is asked.
+/// The targets of a scenario; infinite if there is none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Targets {
     /// Time over the best possible, on average.
@@ -30,7 +30,7 @@ pub(crate) struct AtRandom {
     pub(crate) entries: f64,
 }
 
-/// A partition that takes nothing for a while.
+/// A partition that accepts nothing for a while.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outage {
     pub(crate) partition: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Outage {
     pub(crate) until: f64,
 }
 
-/// What the time of a run is compared with.
+/// The time that a run is compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Best {
     /// The oracle's time.
@@ -53,7 +53,7 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     pub(crate) throughput: Throughput,
     pub(crate) index: Option<Throughput>,
-    /// What `DescribeTable` tells, where that is not what is so at the start.
+    /// The throughput in the answer of `DescribeTable`, if it differs from the real one at the start.
     pub(crate) told: Option<f64>,
     /// Seconds after which the table has another capacity.
     pub(crate) steps: Vec<(f64, f64)>,
@@ -108,7 +108,7 @@ impl Scenario {
         self
     }
 
-    /// Percent of the entries sent that are rejected whatever anybody does.
+    /// Percent of the sent entries that are rejected whatever the pace.
     pub(crate) fn unavoidable(&self) -> f64 {
         let AtRandom { calls, entries } = self.at_random;
         100.0 * (1.0 - (1.0 - calls) * (1.0 - entries))

@@ -1,4 +1,4 @@
-//! The service: what it takes, how long it takes, and what it remembers of it.
+//! The service: its capacity, its latency, and its counts.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,18 +27,18 @@ pub(crate) struct World {
     pub(crate) rejected: u64,
 }
 
-/// One process's way to the service.
+/// The service, as seen by one process.
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) items: Arc<Vec<Item>>,
     pub(crate) started: Instant,
-    /// What `DescribeTable` tells, where it is asked.
+    /// The throughput in the answer of `DescribeTable`, if it is called.
     pub(crate) told: Option<f64>,
 }
 
-/// The table of a scenario, made now.
+/// The table of a scenario, created at `now`.
 pub(crate) fn control(scenario: &Scenario, now: Instant, seed: u64) -> AdmissionControl {
     let mut control = AdmissionControl::new(scenario.throughput.clone(), now, seed);
     if let Some(index) = &scenario.index {
@@ -53,7 +53,8 @@ pub(crate) fn control(scenario: &Scenario, now: Instant, seed: u64) -> Admission
     control
 }
 
-/// Units a second that `DescribeTable` tells: those of the table, or of its index if that has fewer. Nothing without a limit.
+/// The throughput in the answer of `DescribeTable`, in units per second: that of the table, or of its index if it is lower. `None`
+/// without a limit.
 fn told(scenario: &Scenario, now: Instant) -> Option<f64> {
     let throughputs = std::iter::once(&scenario.throughput).chain(&scenario.index);
     let units = throughputs.map(|throughput| AdmissionControl::new(throughput.clone(), now, 0).capacity(now).0);
@@ -61,7 +62,7 @@ fn told(scenario: &Scenario, now: Instant) -> Option<f64> {
     scenario.told.or_else(|| least.is_finite().then_some(least))
 }
 
-/// What an entry needs.
+/// The capacity that an entry needs.
 pub(crate) fn demand(scenario: &Scenario, item: &Item) -> Demand {
     let demand = Demand::new(item.place, f64::from(item.units));
     match &scenario.index {
@@ -76,7 +77,7 @@ impl World {
         radius * (std::f64::consts::TAU * self.random.random::<f64>()).cos()
     }
 
-    /// There and back: lognormal, and one call in 200 takes eight times as long.
+    /// The two halves of a round trip, which is lognormal; one call in 200 takes eight times as long.
     fn round_trip(&mut self, median: f64) -> (Duration, Duration) {
         let mut trip = median * (0.4 * self.normal()).exp();
         if self.random.random::<f64>() < 0.005 {
@@ -123,7 +124,7 @@ impl Service {
         &self.items[entry as usize]
     }
 
-    /// An entry is read. Of live traffic the wait begins when the entry is due, whenever it is read.
+    /// An entry is read. The wait of live traffic begins when the entry is due, whenever it is read.
     pub(crate) fn read(&self, entry: u32) {
         let read = if self.scenario.workload.is_live() {
             self.item(entry).due
@@ -133,7 +134,7 @@ impl Service {
         self.world().times[entry as usize].read = read;
     }
 
-    /// Makes one call, and tells which entries were accepted; `None` when the whole call was throttled.
+    /// Makes one call, and returns which entries were accepted; `None` if the whole call was throttled.
     pub(crate) async fn call(&self, chunk: &[u32]) -> Option<Vec<bool>> {
         let now = self.now();
         let (there, back) = {
@@ -200,7 +201,7 @@ impl BatchTarget for Service {
         Ok(1)
     }
 
-    /// That of the primary key, of which each is written once.
+    /// The hash of the primary key; each key is written once.
     fn lane(&self, entry: &u32) -> Option<Lane> {
         Some(Lane::exclusive(entry))
     }

@@ -1,4 +1,4 @@
-//! What is written, in which order, and when it arrives.
+//! The entries, their order, and their times of arrival.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ pub(crate) struct Item {
     /// Where it is in the index.
     pub(crate) index: Place,
     pub(crate) units: u32,
-    /// When it arrives, in seconds. Zero: it is there from the start.
+    /// When it arrives, in seconds; zero for entries that exist from the start.
     pub(crate) due: f64,
 }
 
@@ -129,7 +129,7 @@ fn live(rate: f64, seconds: f64, hot: Option<&Hot>, random: &mut Xoshiro256PlusP
         .map(|number| {
             let due = number as f64 / rate;
             let place = match hot.filter(|hot| hot.time.contains(&due)) {
-                // The other keys bring a tenth of theirs to the range.
+                // A tenth of the other keys' entries are in the range.
                 Some(hot) if random.random::<f64>() < (hot.rate - rate / 10.0) / (rate - rate / 10.0) => {
                     Place::new(TENTH / 2, number)
                 }

@@ -12,7 +12,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(10);
 /// Calls at once.
 const WORKERS: usize = 32;
 
-/// How long a contestant is let run. The crate, the throttled table apart, takes a few seconds at most.
+/// The time limit of a contestant. The crate takes a few seconds at most, except with the throttled table.
 const LIMIT: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Service {
     }
 }
 
-/// What is the matter with the service.
+/// The faults of the service.
 #[derive(Debug, Clone, Copy)]
 pub enum Trouble {
     None,
@@ -46,19 +46,19 @@ pub enum Trouble {
     /// A call with this entry is refused.
     Poison(usize),
     /// This share of the calls leaves two messages out of both lists, and as many again are answered by an empty 200.
-    /// What is not in the answer is not in the queue.
+    /// Messages that are not in the answer are not in the queue.
     Silent(f64),
     /// This share of the messages is throttled, with `sender_fault = true`.
     Blamed(f64),
 }
 
-/// What is asked for.
+/// The kind of load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     Plain,
     /// One write in a hundred has the key of an earlier one.
     Duplicates,
-    /// So many message groups.
+    /// This many message groups.
     Groups(usize),
 }
 
@@ -166,7 +166,7 @@ impl Scenario {
         }
     }
 
-    /// Which part of what is sent the service takes on average, whatever the pace.
+    /// The share of sent entries that the service accepts on average, whatever the pace.
     fn accepted_share(&self) -> f64 {
         match self.trouble {
             Trouble::None | Trouble::Capacity(_) | Trouble::Poison(_) => 1.0,
@@ -185,8 +185,8 @@ impl Scenario {
         self.entries.div_ceil(self.service.chunk()) as f64 / self.accepted_share()
     }
 
-    /// The time below which it cannot be done: by the table's capacity, by the calls at once, or, where the order in a
-    /// group counts, by its messages one after the other.
+    /// The least possible time: by the table's capacity, by the calls in flight, or, if a group has an order, by its messages one
+    /// after the other.
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     pub fn least_time(&self) -> Duration {
         let entries = self.entries as f64;

@@ -1,4 +1,4 @@
-//! What the service saw of one contestant.
+//! The service's counts of one contestant.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Tally {
     pub rejected: u64,
     /// Calls refused as a whole because of what is in them.
     pub refused_calls: u64,
-    /// The numbers of the entries that never arrived, and that no later write of their key made up for.
+    /// The numbers of the entries that never arrived and have no later write of their key.
     pub missing: Vec<usize>,
     /// How often an entry was applied that had been applied before.
     pub duplicates: usize,

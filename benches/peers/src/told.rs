@@ -1,11 +1,11 @@
-//! What a contestant tells at its end.
+//! The report of a contestant at its end.
 
 use serde::{Deserialize, Serialize};
 
-/// The line of JSON that a contestant prints when it is through.
+/// The line of JSON that a contestant prints at its end.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Told {
-    /// Whether it told of a failure in any way.
+    /// Whether it reported a failure in any way.
     pub failed: bool,
     /// The numbers of the entries that it named as undelivered.
     pub handed_back: Vec<usize>,
@@ -25,7 +25,7 @@ impl Told {
         }
     }
 
-    /// Something failed, but which entries is not said.
+    /// Something failed, but the entries are not known.
     pub fn failure() -> Self {
         Self {
             failed: true,

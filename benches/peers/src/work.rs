@@ -1,4 +1,4 @@
-//! What a contestant is asked to do.
+//! The work of a contestant.
 
 use std::io::{BufRead, Write};
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{Failure, Offered, Told};
 
-/// What a contestant is asked to do.
+/// The work of a contestant.
 #[derive(Debug, Clone, Args)]
 pub struct Work {
     /// The URL of the service
@@ -23,10 +23,10 @@ pub struct Work {
 }
 
 impl Work {
-    /// Waits for the signal. All that comes before it is not measured.
+    /// Waits for the start signal. The time before it is not measured.
     ///
     /// # Errors
-    /// When the comparison has gone.
+    /// If the comparison has ended.
     pub fn start(&self) -> Result<(), Failure> {
         println!("ready");
         wait_for_a_line()
@@ -43,10 +43,10 @@ impl Work {
 }
 
 impl Told {
-    /// Prints it, and stays until the comparison has taken the measure of the process.
+    /// Prints the report, and waits until the comparison has measured the process.
     ///
     /// # Errors
-    /// When the comparison has gone.
+    /// If the comparison has ended.
     pub fn tell(&self) -> Result<(), Failure> {
         println!("{}", serde_json::to_string(self)?);
         std::io::stdout().flush()?;

@@ -1,4 +1,4 @@
-//! Who takes part, where, and how each is started.
+//! The contestants: their scenarios, and how each is started.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +6,11 @@ use clap::Args;
 use peers::{FIFO_QUEUE, Load, QUEUE, Scenario, Service, TABLE, Trouble};
 use tokio::process::Command;
 
-/// Seconds that a program waits by itself for what never comes: less than the limit of every scenario, so that it can tell
+/// Seconds after which a program gives up waiting by itself: less than the limit of every scenario, so that it can still report
 /// what it knows.
 const PATIENCE: &str = "50";
 
-/// Where the programs are that are not written in Rust. What is missing does not take part.
+/// The paths of the programs that are not written in Rust. A contestant whose program is missing does not take part.
 #[derive(Args)]
 pub struct Programs {
     /// A Python that has boto3
@@ -80,14 +80,14 @@ fn has_groups(scenario: &Scenario) -> bool {
 }
 
 impl Contestant {
-    /// Those that can do the work of a scenario.
+    /// The contestants that support a scenario.
     pub fn of(scenario: &Scenario) -> impl Iterator<Item = &'static Self> {
         CONTESTANTS
             .iter()
             .filter(|contestant| (contestant.takes_part)(scenario))
     }
 
-    /// How to start it, without the endpoint; `None` where its program is missing.
+    /// The command that starts it, without the endpoint; `None` if its program is missing.
     pub fn command(&self, scenario: &Scenario, programs: &Programs) -> Option<Command> {
         let mut command = match self.program {
             Program::Rust => {

@@ -1,9 +1,9 @@
-//! What the figures were taken on.
+//! The machine on which the figures were measured.
 
 use std::fs;
 use std::thread::available_parallelism;
 
-/// Cores, processor, memory and kernel. No name of a host.
+/// Cores, processor, memory and kernel, without the host name.
 pub fn describe() -> String {
     let cores = available_parallelism().map_or(0, usize::from);
     let processor = line_of("/proc/cpuinfo", "model name");

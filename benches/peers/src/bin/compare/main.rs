@@ -12,10 +12,10 @@ use clap::Parser;
 use contestant::{Contestant, Programs};
 use peers::{Failure, SCENARIOS, Scenario};
 
-/// The heading of what another bench found. From there on the file stays as it is.
+/// The heading of the results of another bench. From there on the file is not changed.
 const OTHERS: &str = "\n# Pacing on real tables";
 
-/// Lets every contestant do the same work at the same service, one after another.
+/// Runs every contestant with the same work against the same service, one after the other.
 #[derive(Parser)]
 struct Arguments {
     /// Only this scenario; may be given several times
@@ -30,7 +30,7 @@ struct Arguments {
     /// The date for the results
     #[arg(long, default_value = "undated")]
     date: String,
-    /// The faults are drawn from it
+    /// The seed of the faults
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

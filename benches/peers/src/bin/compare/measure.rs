@@ -9,15 +9,15 @@ use tokio::time::timeout;
 use crate::contestant::beside_this;
 use crate::process::Process;
 
-/// A service that is asked to finish has to count what it has.
+/// How long the service may take to count its entries at the end.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 pub struct Measured {
-    /// From the signal until it told its end, or was stopped.
+    /// From the start signal until it reported its end, or was stopped.
     pub elapsed: Duration,
-    /// Used in this time.
+    /// Processor time used in this time.
     pub processor: Duration,
-    /// Bytes at the peak, the entries among them.
+    /// Bytes at the peak, including the entries.
     pub memory: u64,
     /// `None` if it was stopped.
     pub told: Option<Told>,

@@ -1,4 +1,4 @@
-//! A program that is talked to line by line, and what it uses.
+//! A program that is controlled line by line, and its use of resources.
 
 use std::fs;
 use std::process::Stdio;
@@ -8,9 +8,9 @@ use peers::Failure;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-/// What Linux counts in a second: `USER_HZ`, the same on every architecture that Rust runs on.
+/// Ticks per second in Linux: `USER_HZ`, which is the same on every architecture that Rust supports.
 const TICKS: f64 = 100.0;
-/// Where the ticks in user mode and in kernel mode are in `/proc/PID/stat`, counted from behind the name.
+/// The positions of the ticks in user mode and in kernel mode in `/proc/PID/stat`, counted after the name.
 const USER_TICKS: usize = 11;
 
 pub struct Process {
@@ -45,7 +45,7 @@ impl Process {
             .output
             .next_line()
             .await?
-            .ok_or("it ended before it told anything")?)
+            .ok_or("the program ended without a result: run it by itself to see its error")?)
     }
 
     pub async fn say(&mut self) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! The SDK's adaptive retry mode, with leftovers sent again at once: the mode paces the calls, and retries those that fail.
+//! The SDK's adaptive retry mode, which paces calls and retries those that fail. Leftovers are sent again at once.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::WriteRequest;

@@ -48,10 +48,10 @@ fn number_of(item: &HashMap<String, AttributeValue>) -> Option<usize> {
     item.get("n")?.as_n().ok()?.parse().ok()
 }
 
-/// What became of a call.
+/// The result of a call.
 pub enum Outcome {
     Done,
-    /// These came back.
+    /// These writes were returned as unprocessed.
     Unprocessed(Vec<WriteRequest>),
     /// The call failed for a reason that may pass.
     Passing,
@@ -70,7 +70,7 @@ pub async fn call(client: &Client, table: &str, writes: Vec<WriteRequest>) -> Ou
     }
 }
 
-/// Throttles by their codes, internal errors by their status, and calls without an answer.
+/// Whether a failure is transient: throttles by their codes, internal errors by their status, and calls without an answer.
 fn may_pass<E: ProvideErrorMetadata>(error: &SdkError<E>) -> bool {
     match error {
         SdkError::ServiceError(error) => {
