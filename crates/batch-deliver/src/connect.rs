@@ -126,13 +126,13 @@ pub(crate) async fn queue_url(client: &aws_sdk_sqs::Client, queue: &str) -> Resu
     Err(unreachable("the queue", queue, &error))
 }
 
-/// There was no answer, or an unexpected error.
+/// The lookup failed: without an answer, or with an unexpected error.
 fn unreachable<E>(what: &str, name: &str, error: &E) -> Failure
 where
     E: Error + ProvideErrorMetadata,
 {
     Failure::Failed(format!(
-        "there is no answer about {what} {name}: {}. Check --region, --profile and --endpoint-url",
+        "{what} {name} cannot be looked up: {}. Check --region, --profile and --endpoint-url",
         words(error)
     ))
 }
