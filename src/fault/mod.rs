@@ -1,4 +1,5 @@
-//! What a service said of a call that failed. It is below the targets, which read it, and the report, which shows it.
+//! The fault of a failed call, in the service's words. The targets create it and the report shows it, so it is a module below
+//! both.
 
 mod throttling;
 
