@@ -97,7 +97,7 @@ pub(crate) struct Common {
     #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/prefix, or -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Read one record of each input in turn, or one input after the other
+    /// Read one record of each input in turn, or input by input
     #[arg(long, value_enum, default_value_t = Order::Turns)]
     pub(crate) order: Order,
     /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs
