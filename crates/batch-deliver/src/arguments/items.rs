@@ -7,7 +7,7 @@ use crate::key::Key;
 
 #[derive(Debug, Args)]
 pub(crate) struct Items {
-    /// The table's key, such as year:N,title:S [default: from DescribeTable]
+    /// The table's key, such as year:N,title:S [default: ask the table]
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<Key>,
     /// Types of CSV columns: rating:N,seen:BOOL,info:JSON [default: those of the key, otherwise S]
