@@ -75,8 +75,10 @@ impl Seen {
     }
 }
 
-/// A service that takes writes; `fate` decides on each call. It is boxed, because the engine is compiled anew for each type of
-/// target.
+/// Decides on the call with this number and these writes. Boxed, because the engine is compiled anew for each type of target.
+type FateOf = Box<dyn Fn(usize, &[Write]) -> Fate + Send + Sync>;
+
+/// A service that takes writes; `fate` decides on each call.
 pub(crate) struct Service {
     order: Order,
     entries: usize,
@@ -84,7 +86,7 @@ pub(crate) struct Service {
     /// Bytes of each write by its number; those that are not listed have 1,000.
     bytes: Vec<usize>,
     seen: Arc<Mutex<Seen>>,
-    fate: Box<dyn Fn(usize, &[Write]) -> Fate + Send + Sync>,
+    fate: FateOf,
 }
 
 /// The fate of a call.

@@ -12,16 +12,18 @@ pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(8);
 /// The calls that were made, each with its entries.
 pub(crate) type Calls = Arc<Mutex<Vec<Vec<usize>>>>;
 
-/// Records each call, and answers it with a function of its number, from 1, and of its entries.
-///
-/// The function is boxed, because the engine is compiled anew for each type of target.
+/// The answer to a call with this number, from 1, and these entries. Boxed, because the engine is compiled anew for each type of
+/// target.
+type AnswerTo = Box<dyn Fn(usize, &[usize]) -> Answer + Send + Sync>;
+
+/// Records each call, and answers it with a function of its number and of its entries.
 pub(crate) struct Scripted {
     limits: Limits,
     /// The bytes of an entry.
     size: fn(usize) -> usize,
     pub(crate) lane: fn(usize) -> Option<Lane>,
     calls: Calls,
-    answer: Box<dyn Fn(usize, &[usize]) -> Answer + Send + Sync>,
+    answer: AnswerTo,
 }
 
 impl Scripted {
