@@ -54,6 +54,16 @@ fn wrong_use_is_told_with_what_to_do() {
 }
 
 #[test]
+fn a_load_of_which_nothing_was_read_has_nowhere_to_go_on() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,name\n1,a\n");
+    let run = folder.load("--types size:N a.csv");
+    run.expect(1, "--types has size, but the header has only id, name")
+        .expect(1, "nothing was read");
+    assert!(!run.stderr.contains("--resume"), "{}", run.stderr);
+}
+
+#[test]
 fn without_credentials_it_says_where_to_name_some() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..3));
