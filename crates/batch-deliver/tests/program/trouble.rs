@@ -51,7 +51,10 @@ fn credentials_that_expire_are_waited_for_and_the_load_says_so() {
         "{warning}"
     );
     served.table.set_faults(Faults::none());
-    assert!(said.any(|line| line.starts_with("3,000 delivered to items")));
+    let said: Vec<String> = said.collect();
+    let is_there = |words: &str| said.iter().any(|line| line.starts_with(words));
+    assert!(is_there("renew the credentials"), "{said:?}");
+    assert!(is_there("3,000 delivered to items"), "{said:?}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
 }
