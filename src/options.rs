@@ -251,8 +251,9 @@ impl DeliveryOptions {
         self
     }
 
-    /// How many bytes of entries may [wait in memory](Self::read_ahead), as the target measures them. An entry takes more
-    /// memory than that, because its attributes are allocated one by one. Default: 64 MiB.
+    /// How many bytes of entries may [wait in memory](Self::read_ahead), as the target measures them. For writes to a table
+    /// that is an estimate of what their attributes take on the heap, several times their size for DynamoDB if they are many
+    /// and small. Default: 64 MiB.
     ///
     /// # Panics
     /// When it is 0.

@@ -1,14 +1,18 @@
-//! Neither retries nor long streams need memory. A separate test binary, because it counts the allocations of the whole
-//! process.
+//! Neither retries nor long streams need memory, and what waits is counted by what it takes. A separate test binary, because it
+//! counts the allocations of the whole process.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry, Report};
+use aws_batch_simulator::Simulator;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use futures::stream;
 use peak_alloc::PeakAlloc;
 
@@ -133,4 +137,39 @@ async fn the_length_of_a_stream_of_values_costs_no_memory() {
         peak <= early + early / 10,
         "{peak} bytes at the end, {early} after a tenth"
     );
+}
+
+/// An item of so many attributes of so many bytes, and a list and a map of such values.
+fn write(attributes: usize, text: usize) -> WriteRequest {
+    let text = || AttributeValue::S("x".repeat(text));
+    let mut item = HashMap::from([("id".to_owned(), AttributeValue::S("1".to_owned()))]);
+    for number in 0..attributes {
+        item.insert(format!("attribute_{number}"), text());
+    }
+    item.insert("list".to_owned(), AttributeValue::L((0..10).map(|_| text()).collect()));
+    item.insert(
+        "set".to_owned(),
+        AttributeValue::Ns((0..10).map(|number| number.to_string()).collect()),
+    );
+    item.insert(
+        "map".to_owned(),
+        AttributeValue::M(HashMap::from([("text".to_owned(), text())])),
+    );
+    let put = PutRequest::builder().set_item(Some(item)).build().unwrap();
+    WriteRequest::builder().put_request(put).build()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_weighs_what_it_takes_of_the_memory() {
+    let _alone = ALONE.lock().await;
+    let table = DynamoTable::new(Simulator::new(1).dynamo_client(), "items").key("id");
+    for (attributes, text) in [(1, 1), (40, 13), (100, 1), (1, 30_000)] {
+        let before = ALLOCATED.current_usage();
+        let write = write(attributes, text);
+        let taken = ALLOCATED.current_usage() - before;
+        let bytes = table.check(&write).unwrap();
+        let weight = table.weight(&write, bytes);
+        println!("{attributes} attributes of {text} B: {bytes} B in a call, {taken} B of the heap, weight {weight}");
+        assert!((taken..=taken + taken / 2).contains(&weight), "{weight} for {taken}");
+    }
 }

@@ -62,8 +62,10 @@ async fn records_of_a_partition_key_are_in_the_stream_in_their_order() {
         let record = PutRecordsRequestEntry::builder().partition_key(key(number));
         record.data(Blob::new(numbered(number))).build().unwrap()
     });
+    // moto loses records of calls at the same time: see `localstack/README.md`.
     let report = Delivery::to_kinesis(client.clone(), &stream)
         .ordered()
+        .options(DeliveryOptions::default().concurrency(1))
         .deliver(records)
         .await
         .unwrap();

@@ -29,6 +29,7 @@ mod intake;
 mod journal;
 mod kinesis;
 mod latency;
+mod options;
 mod percent;
 mod predicate;
 mod registry;

@@ -1,18 +1,33 @@
-//! Prints the warnings of the library as the program's own.
+//! Prints the warnings of the library as the program's own, with what to do.
 
+use std::fmt::Debug;
 use std::io::{self, Write};
 
 use aws_batch_delivery::events::SUMMARY;
+use tracing::Subscriber;
+use tracing::field::Field;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{self, MakeWriter};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::console::Console;
 
 /// The prefix of the library's log targets.
 const LIBRARY: &str = "aws_batch_delivery";
+
+/// Codes of calls with credentials that have expired, or that could not be fetched.
+const OF_CREDENTIALS: [&str; 4] = [
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "RequestExpired",
+    "request not sent",
+];
+
+const RENEW: &str = "renew the credentials (for example by aws sso login), and the delivery goes on; those of environment variables \
+                     and of a file are read only once: stop with Ctrl-C, and run the command again with new ones";
 
 /// Prints the library's warnings, above all that nothing is accepted. The summary is left out, because the program has its own.
 pub(crate) fn start(console: Console) {
@@ -24,9 +39,27 @@ pub(crate) fn start(console: Console) {
         .with_target(false)
         .with_level(false)
         .with_ansi(false)
-        .with_writer(Told(console));
+        .with_writer(Told(console.clone()));
+    let advice = Advice(console);
     // It fails if there is a subscriber already.
-    let _ = tracing_subscriber::registry().with(told).with(words).try_init();
+    let _ = tracing_subscriber::registry()
+        .with(told)
+        .with(words)
+        .with(advice)
+        .try_init();
+}
+
+/// Prints what to do about a warning, behind it.
+struct Advice(Console);
+
+impl<S: Subscriber> Layer<S> for Advice {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            if field.name() == "code" && OF_CREDENTIALS.contains(&format!("{value:?}").trim_matches('"')) {
+                self.0.warn(RENEW);
+            }
+        });
+    }
 }
 
 /// Writes events as lines of the console.

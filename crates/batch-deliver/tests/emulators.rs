@@ -221,7 +221,7 @@ async fn every_line_of_a_file_is_in_the_stream() {
     let lines: BTreeSet<String> = (0..LINES).map(|number| format!("line {number}")).collect();
     let text = lines.iter().cloned().collect::<Vec<_>>().join("\n");
     fs::write(folder.path().join("lines.txt"), text).unwrap();
-    // Of calls at the same time the emulator has lost a few records of 10,000, and of calls one after the other none.
+    // moto gives records of calls at the same time one number, and keeps one of them: see `localstack/README.md`.
     run(
         folder.path(),
         &format!("put --stream {stream} --concurrency 1 lines.txt"),

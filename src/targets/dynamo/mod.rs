@@ -8,6 +8,7 @@ mod describe;
 mod equality;
 mod key;
 mod key_read;
+mod memory;
 mod name;
 mod number;
 mod reads;

@@ -12,7 +12,7 @@ use super::describe::Description;
 use super::key::KeySchema;
 use super::name::{short_name, table_name};
 use super::size::item_size;
-use super::{body, check, correlate, describe, throttling};
+use super::{body, check, correlate, describe, memory, throttling};
 use crate::invalid::InvalidEntry;
 use crate::targets::lookup::Lookup;
 use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
@@ -170,6 +170,10 @@ impl BatchTarget for DynamoTable {
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {
         self.measure(entry, self.request_bytes())
+    }
+
+    fn weight(&self, entry: &WriteRequest, bytes: usize) -> usize {
+        memory::of_request(entry).max(bytes)
     }
 
     fn lane(&self, entry: &WriteRequest) -> Option<Lane> {

@@ -12,7 +12,7 @@ use super::calls::{Calls, consumed};
 use super::name::short_name;
 use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, has_room_to_ask};
 use super::write::TableWrite;
-use super::{body, correlate, throttling};
+use super::{body, correlate, memory, throttling};
 use crate::invalid::InvalidEntry;
 use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 
@@ -119,6 +119,10 @@ impl BatchTarget for DynamoTables {
             rule: "one of the tables of the delivery",
         })?;
         table.measure(&entry.request, self.request_bytes())
+    }
+
+    fn weight(&self, entry: &TableWrite, bytes: usize) -> usize {
+        memory::of_request(&entry.request).max(bytes)
     }
 
     fn lane(&self, entry: &TableWrite) -> Option<Lane> {

@@ -5,6 +5,7 @@ mod consumed;
 mod describe;
 mod get;
 mod index;
+mod items;
 mod key;
 mod number;
 mod options;

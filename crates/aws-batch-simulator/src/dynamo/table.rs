@@ -1,16 +1,15 @@
 //! A table.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::consumed::Consumed;
 use super::index::{Index, IndexOptions};
+use super::items::{Items, units_of};
 use super::key::Schema;
 use super::options::TableOptions;
 use super::request::Write;
@@ -22,9 +21,6 @@ use crate::journal::{Acknowledgement, Action, CallMark, Heard, Record};
 use crate::predicate::Predicate;
 use crate::statistics::Statistics;
 use crate::{ACCOUNT, REGION, lock};
-
-/// A write unit is for each started kilobyte.
-const WRITE_UNIT: usize = 1_024;
 
 /// A table of the simulator. Clones are handles to the same one.
 #[derive(Clone)]
@@ -46,15 +42,7 @@ struct Inner {
 
 struct State {
     gate: Gate,
-    items: BTreeMap<Box<str>, Stored>,
-    /// Of all items together.
-    bytes: usize,
-}
-
-/// Text takes a tenth of the memory that the parsed item takes.
-struct Stored {
-    json: Box<str>,
-    size: usize,
+    items: Items,
 }
 
 /// Handles for tests.
@@ -151,12 +139,12 @@ impl Table {
     /// The item with this key, both as they are on the wire: `{"id": {"S": "7"}}`.
     pub fn item(&self, key: &Value) -> Option<Value> {
         let key = self.key_of(key)?;
-        self.state().items.get(key.as_str()).map(Stored::parse)
+        self.state().items.get(&key)
     }
 
     /// All items, as they are on the wire, in no order that means anything.
     pub fn items(&self) -> Vec<Value> {
-        self.state().items.values().map(Stored::parse).collect()
+        self.state().items.all()
     }
 
     /// The primary key of an item in a form in which equal keys are equal text, as in [`Record::key`]; `None` for what is
@@ -197,8 +185,7 @@ impl Table {
         }
         let state = State {
             gate: Gate::new(control, seed),
-            items: BTreeMap::new(),
-            bytes: 0,
+            items: Items::default(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -293,7 +280,7 @@ impl Table {
         }
         for (write, passage) in writes.iter().zip(&passages) {
             if passage.is_applied() && !self.inner.is_forgetful {
-                state.store(write);
+                state.items.store(write);
             }
             state.note(mark, write, acknowledgement(passage));
         }
@@ -311,23 +298,11 @@ impl Table {
 
     /// Up to so many items or bytes of items after this key, and whether there may be more.
     pub(super) fn page(&self, after: Option<&str>, most: usize, largest: usize) -> (Vec<Value>, bool) {
-        let state = self.state();
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut rest = state.items.range::<str, _>((start, Bound::Unbounded)).peekable();
-        let mut items = Vec::new();
-        let mut size = 0;
-        while items.len() < most && size < largest {
-            let Some((_, stored)) = rest.next() else { break };
-            size += stored.size;
-            items.push(stored.parse());
-        }
-        // The service stops at the limit without looking further.
-        let more = items.len() == most || rest.peek().is_some();
-        (items, more)
+        self.state().items.page(after, most, largest)
     }
 
     pub(super) fn size(&self) -> usize {
-        self.state().bytes
+        self.state().items.bytes()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -340,12 +315,11 @@ impl State {
     fn demand(&self, table: &Inner, write: &Write) -> Demand {
         let key = write.entry.as_object();
         let place = key.and_then(|entry| table.schema.place(entry)).unwrap_or_default();
-        let mut demand = Demand::new(place, self.units(write));
+        let mut demand = Demand::new(place, self.items.units(write));
         if table.indexes.is_empty() {
             return demand;
         }
-        let old = self.items.get(write.key.as_str());
-        let old = old.map(|stored| (stored.parse(), units_of(stored.size)));
+        let old = self.items.get_with_units(&write.key);
         let old = old.as_ref().map(|(item, units)| (item, *units));
         let new = write.is_put.then(|| (&write.entry, units_of(write.size)));
         let numbered = table.indexes.iter().enumerate();
@@ -355,25 +329,6 @@ impl State {
         demand
     }
 
-    /// A put counts by the larger one of the old and the new item, a delete by the old one.
-    fn units(&self, write: &Write) -> f64 {
-        let old = self.items.get(write.key.as_str()).map_or(0, |stored| stored.size);
-        units_of(old.max(write.size))
-    }
-
-    fn store(&mut self, write: &Write) {
-        let old = if write.is_put {
-            let stored = Stored {
-                json: write.entry.to_string().into(),
-                size: write.size,
-            };
-            self.items.insert(write.key.as_str().into(), stored)
-        } else {
-            self.items.remove(write.key.as_str())
-        };
-        self.bytes = self.bytes + write.size - old.map_or(0, |old| old.size);
-    }
-
     fn note(&mut self, mark: &CallMark, write: &Write, acknowledgement: Acknowledgement) {
         if self.gate.journal.is_on() {
             let action = if write.is_put { Action::Put } else { Action::Delete };
@@ -381,17 +336,6 @@ impl State {
                 .journal
                 .write(mark, action, &write.key, &write.entry, acknowledgement);
         }
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an item has at most 400 units")]
-fn units_of(bytes: usize) -> f64 {
-    bytes.div_ceil(WRITE_UNIT).max(1) as f64
-}
-
-impl Stored {
-    fn parse(&self) -> Value {
-        serde_json::from_str(&self.json).unwrap_or(Value::Object(Map::new()))
     }
 }
 

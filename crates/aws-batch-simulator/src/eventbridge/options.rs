@@ -1,6 +1,7 @@
 //! The options of an event bus.
 
 use crate::bucket::Capacity;
+use crate::options::taking;
 
 /// The options of an event bus of EventBridge.
 ///
@@ -14,17 +15,5 @@ pub struct EventBusOptions {
 }
 
 impl EventBusOptions {
-    /// The capacity, in events per second.
-    #[must_use]
-    pub fn capacity(mut self, events: impl Into<Capacity>) -> Self {
-        self.capacity = events.into();
-        self
-    }
-
-    /// Events are counted but not kept, so any number of them takes no memory.
-    #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.is_forgetful = true;
-        self
-    }
+    taking!("events");
 }

@@ -49,11 +49,11 @@ impl DeliveryStream {
 impl DeliveryStream {
     pub(crate) fn new(name: &str, options: DeliveryStreamOptions, seed: u64) -> Self {
         let DeliveryStreamOptions {
-            records,
+            capacity,
             bytes,
             is_forgetful,
         } = options;
-        let shard = Shard::new(records, bytes);
+        let shard = Shard::new(capacity, bytes);
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),

@@ -1,6 +1,7 @@
 //! How a topic is made.
 
 use crate::bucket::Capacity;
+use crate::options::{deduplicating, taking};
 
 /// Bytes of a call, and of a message, at most, unless the topic takes more: 256 KiB.
 const LARGEST_MESSAGE: usize = 262_144;
@@ -32,31 +33,13 @@ impl Default for TopicOptions {
 }
 
 impl TopicOptions {
-    /// Messages a second.
-    #[must_use]
-    pub fn capacity(mut self, messages: impl Into<Capacity>) -> Self {
-        self.capacity = messages.into();
-        self
-    }
+    taking!("messages");
+    deduplicating!("topic", "message");
 
     /// Bytes of one message at most, and of all messages of a call.
     #[must_use]
     pub fn maximum_message_size(mut self, bytes: usize) -> Self {
         self.largest_message = bytes;
-        self
-    }
-
-    /// A FIFO topic makes the deduplication id from the message where there is none.
-    #[must_use]
-    pub fn content_based_deduplication(mut self) -> Self {
-        self.deduplicates_by_content = true;
-        self
-    }
-
-    /// Messages are counted and forgotten, so that any number of them takes no memory.
-    #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.is_forgetful = true;
         self
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::bucket::Capacity;
+use crate::options::{deduplicating, taking};
 
 /// Bytes of a message at most, unless the queue has a lower limit.
 const LARGEST_MESSAGE: usize = 1_048_576;
@@ -42,12 +43,8 @@ impl Default for QueueOptions {
 }
 
 impl QueueOptions {
-    /// Messages a second.
-    #[must_use]
-    pub fn capacity(mut self, capacity: impl Into<Capacity>) -> Self {
-        self.capacity = capacity.into();
-        self
-    }
+    taking!("messages");
+    deduplicating!("queue", "body");
 
     /// `MaximumMessageSize`: bytes of one message at most.
     #[must_use]
@@ -67,20 +64,6 @@ impl QueueOptions {
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
-        self
-    }
-
-    /// A FIFO queue makes the deduplication id from the body where there is none.
-    #[must_use]
-    pub fn content_based_deduplication(mut self) -> Self {
-        self.deduplicates_by_content = true;
-        self
-    }
-
-    /// Messages are counted and forgotten, so that any number of them takes no memory.
-    #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.is_forgetful = true;
         self
     }
 }

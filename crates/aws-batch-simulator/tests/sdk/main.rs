@@ -11,6 +11,7 @@ mod delivery_streams;
 mod faults;
 mod queues;
 mod reads;
+mod receipts;
 mod server;
 #[cfg(feature = "kinesis")]
 mod streams;

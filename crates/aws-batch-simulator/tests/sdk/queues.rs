@@ -7,19 +7,19 @@ use aws_sdk_sqs::Client as Sqs;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::primitives::Blob;
 use aws_sdk_sqs::types::{
-    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message,
-    MessageAttributeValue, QueueAttributeName, SendMessageBatchRequestEntry,
+    BatchResultErrorEntry, DeleteMessageBatchRequestEntry, Message, MessageAttributeValue, QueueAttributeName,
+    SendMessageBatchRequestEntry,
 };
 use tokio::time::{Instant, sleep};
 
 use crate::{entry, message, messages, send};
 
-async fn receive(sqs: &Sqs, url: &str) -> Vec<Message> {
+pub(crate) async fn receive(sqs: &Sqs, url: &str) -> Vec<Message> {
     let call = sqs.receive_message().queue_url(url).max_number_of_messages(10);
     call.send().await.unwrap().messages().to_vec()
 }
 
-async fn delete(sqs: &Sqs, url: &str, messages: &[Message]) {
+pub(crate) async fn delete(sqs: &Sqs, url: &str, messages: &[Message]) {
     let entries = messages.iter().enumerate().map(|(id, message)| {
         let entry = DeleteMessageBatchRequestEntry::builder().id(id.to_string());
         entry.receipt_handle(message.receipt_handle().unwrap()).build().unwrap()
@@ -36,7 +36,7 @@ fn bodies(messages: &[Message]) -> Vec<&str> {
     messages.iter().filter_map(Message::body).collect()
 }
 
-fn ordered(group: &str, body: usize) -> SendMessageBatchRequestEntry {
+pub(crate) fn ordered(group: &str, body: usize) -> SendMessageBatchRequestEntry {
     let entry = entry(body.to_string()).message_body(body.to_string());
     entry
         .message_group_id(group)
@@ -148,64 +148,6 @@ async fn messages_fail_by_themselves_for_what_concerns_them_alone() {
     );
     assert!(output.failed().iter().all(BatchResultErrorEntry::sender_fault));
     assert_eq!(queue.len(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_message_in_flight_is_hidden_for_as_long_as_is_said_then() {
-    let simulator = Simulator::new(1);
-    let url = simulator.queue("orders", QueueOptions::default()).url();
-    let sqs = simulator.sqs_client();
-    send(&sqs, &url, [message("1", "a"), message("2", "b")].into())
-        .await
-        .unwrap();
-    let received = receive(&sqs, &url).await;
-    let entry = |id: &str, handle: &str, timeout: i32| {
-        let entry = ChangeMessageVisibilityBatchRequestEntry::builder().id(id);
-        entry
-            .receipt_handle(handle)
-            .visibility_timeout(timeout)
-            .build()
-            .unwrap()
-    };
-    let [first, second] = &received[..] else {
-        panic!("{received:?}");
-    };
-    let output = sqs
-        .change_message_visibility_batch()
-        .queue_url(&url)
-        .entries(entry("show", first.receipt_handle().unwrap(), 0))
-        .entries(entry("hide", second.receipt_handle().unwrap(), 600))
-        .entries(entry("none", "no handle", 0))
-        .entries(entry("long", second.receipt_handle().unwrap(), 43_201))
-        .send()
-        .await
-        .unwrap();
-    let codes: Vec<_> = output
-        .failed()
-        .iter()
-        .map(|failed| (failed.id(), failed.code()))
-        .collect();
-    assert_eq!(
-        codes,
-        [("none", "ReceiptHandleIsInvalid"), ("long", "InvalidParameterValue")]
-    );
-    assert_eq!(output.successful().len(), 2);
-    let bodies =
-        |messages: &[Message]| -> Vec<String> { messages.iter().filter_map(|message| message.body.clone()).collect() };
-    let again = receive(&sqs, &url).await;
-    assert_eq!(bodies(&again), [first.body().unwrap()]);
-    delete(&sqs, &url, &again).await;
-    // What is not in flight cannot be hidden.
-    let gone = sqs.change_message_visibility_batch().queue_url(&url).entries(entry(
-        "gone",
-        first.receipt_handle().unwrap(),
-        0,
-    ));
-    assert_eq!(gone.send().await.unwrap().failed()[0].code(), "MessageNotInflight");
-    tokio::time::advance(Duration::from_secs(599)).await;
-    assert_eq!(bodies(&receive(&sqs, &url).await), [""; 0]);
-    tokio::time::advance(Duration::from_secs(1)).await;
-    assert_eq!(bodies(&receive(&sqs, &url).await), [second.body().unwrap()]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -376,35 +318,4 @@ async fn attributes_of_messages_and_queues_are_shown() {
         attributes[&QueueAttributeName::ApproximateNumberOfMessagesNotVisible],
         "1"
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_fifo_queue_refuses_an_expired_receipt_alone() {
-    let simulator = Simulator::new(1);
-    let queue = simulator.queue("orders.fifo", QueueOptions::default());
-    let sqs = simulator.sqs_client();
-    let entries = (0..3).map(|body| ordered(&body.to_string(), body)).collect();
-    send(&sqs, queue.url(), entries).await.unwrap();
-    let received = receive(&sqs, &queue.url()).await;
-    let handle = |message: &Message| message.receipt_handle().unwrap().to_owned();
-    // The first one stays hidden for longer than the others.
-    let entry = ChangeMessageVisibilityBatchRequestEntry::builder()
-        .id("0")
-        .visibility_timeout(60);
-    let entry = entry.receipt_handle(handle(&received[0])).build().unwrap();
-    let call = sqs.change_message_visibility_batch().queue_url(queue.url());
-    call.entries(entry).send().await.unwrap();
-    sleep(Duration::from_secs(30)).await;
-    let entries = received.iter().enumerate().map(|(id, message)| {
-        let entry = DeleteMessageBatchRequestEntry::builder().id(id.to_string());
-        entry.receipt_handle(handle(message)).build().unwrap()
-    });
-    let call = sqs
-        .delete_message_batch()
-        .queue_url(queue.url())
-        .set_entries(Some(entries.collect()));
-    let output = call.send().await.unwrap();
-    let failed: Vec<_> = output.failed().iter().map(|entry| (entry.id(), entry.code())).collect();
-    assert_eq!(failed, [("1", "InvalidParameterValue"), ("2", "InvalidParameterValue")]);
-    assert_eq!((output.successful()[0].id(), queue.len()), ("0", 2));
 }

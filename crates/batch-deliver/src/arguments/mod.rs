@@ -8,6 +8,7 @@ mod planning;
 #[cfg(feature = "put")]
 mod putting;
 mod service;
+mod table;
 mod telling;
 #[cfg(feature = "distributed")]
 mod working;
@@ -69,7 +70,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct ToTable {
     /// The table, by its name or ARN
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = table::table)]
     pub(crate) table: String,
     /// auto, json, dynamodb, csv or tsv
     #[arg(long, value_enum, default_value_t = TableFormat::Auto, hide_possible_values = true)]

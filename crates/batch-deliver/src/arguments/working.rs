@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::table::table;
 use super::{Delivering, Items, Location, Service, Telling};
 
 const DEAD_LETTERS: &str =
@@ -18,7 +19,7 @@ pub(crate) struct ToWork {
     #[arg(long, value_name = "ARN")]
     pub(crate) activity: Option<String>,
     /// The table, by its name or ARN
-    #[arg(long, value_name = "NAME", required_unless_present = "queue")]
+    #[arg(long, value_name = "NAME", value_parser = table, required_unless_present = "queue")]
     pub(crate) table: Option<String>,
     /// The queue, by its URL or name
     #[arg(long, value_name = "URL", conflicts_with_all = ["table", "key", "types", "delete"])]

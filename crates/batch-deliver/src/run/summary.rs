@@ -206,7 +206,7 @@ impl Summary {
             "; with --resume STATE a load continues where it stopped"
         };
         match told.len() {
-            0 => format!("nothing was read{advice}"),
+            0 => "nothing was read".to_owned(),
             _ => format!("read: {}{others}{advice}", told.join(", ")),
         }
     }

@@ -22,10 +22,10 @@ fn dead_letters_are_lines_of_the_input_and_can_be_loaded() {
     let served = Served::new(1e6);
     refuse(&served);
     folder.write("a.jsonl", items(0..100));
-    let load = format!("load --table t {} --dead-letter dead", served.arguments());
+    let load = format!("load --table items {} --dead-letter dead", served.arguments());
     folder
         .run(&format!("{load} a.jsonl"))
-        .expect(1, "97 delivered to t")
+        .expect(1, "97 delivered to items")
         .expect(1, "3 dead letters in dead, with causes in dead.causes.jsonl");
     let mut lines: Vec<_> = folder.read("dead").lines().map(str::to_owned).collect();
     lines.sort();
@@ -55,7 +55,7 @@ fn dead_letters_are_lines_of_the_input_and_can_be_loaded() {
         .expect(2, "dead is an input and the file of dead letters");
     folder
         .run(&load.replace("--dead-letter dead", "dead"))
-        .expect(0, "3 delivered to t");
+        .expect(0, "3 delivered to items");
     assert_eq!(served.ids(), (0..100).collect::<Vec<_>>());
 }
 

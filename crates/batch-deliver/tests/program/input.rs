@@ -18,10 +18,10 @@ fn files_patterns_and_the_standard_input_are_loaded_whatever_their_compression()
     folder.write("b-1", zstd::encode_all(items(100..200).as_bytes(), 1).unwrap());
     folder.write("b-2", gzip(&items(200..300)));
     let run = folder.run_with(
-        "load --simulate 1000000 --table t --key id:N a.jsonl b-* -",
+        "load --simulate 1000000 --table items --key id:N a.jsonl b-* -",
         &items(300..350),
     );
-    run.expect(0, "350 delivered to t")
+    run.expect(0, "350 delivered to items")
         .expect(0, "the simulator stored what was delivered: 350 writes");
     assert_eq!(run.stdout, "");
 }
@@ -55,8 +55,8 @@ fn keys_and_items_are_deleted_by_their_keys() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..30) + "{\"id\":{\"N\":\"30\"}}");
     folder
-        .run("delete --simulate 1000000 --table t --key id:N a.jsonl")
-        .expect(0, "31 delivered to t");
+        .run("delete --simulate 1000000 --table items --key id:N a.jsonl")
+        .expect(0, "31 delivered to items");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn rows_become_the_same_items_as_json() {
     folder.write("b.tsv", "even\tname\tid\ntrue\titem 4\t4\n");
     folder
         .run(&format!(
-            "load --table t {} --types even:BOOL a.csv b.tsv",
+            "load --table items {} --types even:BOOL a.csv b.tsv",
             served.arguments()
         ))
         .expect(0, "columns: id:N,name:S,even:BOOL")
@@ -94,7 +94,7 @@ fn rows_become_the_same_items_as_json() {
     let of_rows = served.items();
     let served = Served::new(1e6);
     folder
-        .run_with(&format!("load --table t {}", served.arguments()), &items(1..5))
+        .run_with(&format!("load --table items {}", served.arguments()), &items(1..5))
         .expect(0, "4 delivered");
     assert_eq!(of_rows, served.items());
 }
@@ -105,7 +105,7 @@ fn a_row_that_is_refused_is_a_dead_letter_with_its_types() {
     let served = Served::new(1e6);
     served.table.poison(|item| item["id"]["N"] == "2");
     folder.write("a.csv", "id,even\n1,true\n2,false\n3,true\n");
-    let load = format!("load --table t {}", served.arguments());
+    let load = format!("load --table items {}", served.arguments());
     folder
         .run(&format!("{load} --types even:BOOL --dead-letter dead a.csv"))
         .expect(1, "1 dead letter in dead");
@@ -119,7 +119,7 @@ fn a_dry_run_checks_every_line_and_needs_no_account() {
     let folder = Folder::new();
     let large = |bytes: usize| format!("{{\"id\":1,\"large\":\"{}\"}}\n", "x".repeat(bytes));
     folder.write("a.jsonl", items(0..10) + "oops\n{}\n" + &large(409_600) + &large(1_100));
-    let dry = "load --table t --key id:N --dry-run --json";
+    let dry = "load --table items --key id:N --dry-run --json";
     let run = folder.run(&format!("{dry} a.jsonl"));
     run.expect(1, "a.jsonl:11: column 1: this is not JSON")
         .expect(1, "a.jsonl:12: there is no id, which is part of the table's key")
@@ -152,7 +152,7 @@ fn the_folder_of_an_export_is_an_input() {
         ["one", "two"].map(|name| json!({"dataFileS3Key": format!("AWSDynamoDB/01/data/{name}.json.gz")}).to_string());
     folder.write("export/manifest-files.json", list.join("\n"));
     folder
-        .run(&format!("load --table t {} export", served.arguments()))
+        .run(&format!("load --table items {} export", served.arguments()))
         .expect(0, "100 delivered");
     assert_eq!(served.ids(), (0..100).collect::<Vec<_>>());
     assert_eq!(served.items()[7], json!({"id": {"N": "7"}, "tags": {"SS": ["a", "b"]}}));
@@ -178,7 +178,7 @@ fn what_comes_slowly_is_delivered_as_it_comes() {
     let folder = Folder::new();
     for (first, second) in [("{\"id\":1}\n", "{\"id\":2}\n"), ("id,name\n1,a\n", "2,b\n")] {
         let mut child = folder
-            .command("load --simulate 1000000 --table t --key id:N --json --every 5ms --deadline 60s -")
+            .command("load --simulate 1000000 --table items --key id:N --json --every 5ms --deadline 60s -")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -36,7 +36,7 @@ impl Function {
             let headers = format!("lambda-runtime-aws-request-id: 1\r\nlambda-runtime-deadline-ms: {deadline}\r\n");
             Some(Response(200, headers, shard.to_string().into_bytes()))
         });
-        let mut command = folder.command(&format!("worker --table t --key id:N --simulate {rate}"));
+        let mut command = folder.command(&format!("worker --table items --key id:N --simulate {rate}"));
         command.env("AWS_LAMBDA_RUNTIME_API", api);
         for (name, value) in [("NAME", "f"), ("MEMORY_SIZE", "128"), ("VERSION", "1")] {
             command.env(format!("AWS_LAMBDA_FUNCTION_{name}"), value);

@@ -108,7 +108,7 @@ fn hang(served: &Served) {
 }
 
 fn resumed(folder: &Folder, bucket: &Bucket, served: &Served) -> Command {
-    let mut load = folder.command("load --table t --key id:N --json --every 5ms --resume s3://b/state a.jsonl");
+    let mut load = folder.command("load --table items --key id:N --json --every 5ms --resume s3://b/state a.jsonl");
     load.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
     load.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
     load.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -61,7 +61,7 @@ fn a_load_that_is_killed_again_and_again_is_complete_in_the_end() {
     let served = Served::new(3_000.0);
     folder.write("a.jsonl", items((0..ITEMS).filter(|id| id % 3 > 0)));
     folder.write("b.jsonl", items((0..ITEMS).filter(|id| id % 3 == 0)));
-    let load = format!("load --table t {} a.jsonl b.jsonl", served.arguments());
+    let load = format!("load --table items {} a.jsonl b.jsonl", served.arguments());
     let (kills, run) = kill_again_and_again(&folder, &load, KILLS);
     assert!(kills > 2, "a table this slow leaves time for more than {kills} kills");
     run.expect(0, "up to 228 entries may be sent twice");
@@ -71,7 +71,7 @@ fn a_load_that_is_killed_again_and_again_is_complete_in_the_end() {
     // All is settled: another run has nothing to do.
     folder
         .run(&format!("{load} --resume state"))
-        .expect(0, "0 delivered to t");
+        .expect(0, "0 delivered to items");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
     let folder = Folder::new();
     let served = Served::new(2_000.0);
     folder.write("a.jsonl", items(0..ITEMS));
-    let load = format!("load --table t {} --dead-letter dead a.jsonl", served.arguments());
+    let load = format!("load --table items {} --dead-letter dead a.jsonl", served.arguments());
     let mut child = start(&folder, &load);
     wait_for(&mut child, 100);
     interrupt(&child);
@@ -135,7 +135,7 @@ fn a_second_interrupt_ends_at_once_and_the_next_run_sends_again_what_was_in_flig
         .table
         .set_faults(Faults::none().calls(1.0, InjectedFault::Hung { applied: false }));
     folder.write("a.jsonl", items(0..10));
-    let load = format!("load --table t {} a.jsonl", served.arguments());
+    let load = format!("load --table items {} a.jsonl", served.arguments());
     let mut child = start(&folder, &load);
     let output = BufReader::new(child.stdout.as_mut().unwrap());
     let in_flight = |line: Result<String, _>| line.unwrap().contains("\"in_flight\":10");
@@ -163,7 +163,7 @@ fn another_load_and_the_standard_input_are_refused() {
 fn a_line_that_was_given_up_is_not_sent_by_the_next_run() {
     let folder = Folder::new();
     folder.write("a.jsonl", "{\"id\": 1, \"at\": \"\"}\n{\"id\": 1, \"at\": \"b\"}\n");
-    let load = "load --simulate 1000000 --table t --key id:N,at:S --resume state a.jsonl";
+    let load = "load --simulate 1000000 --table items --key id:N,at:S --resume state a.jsonl";
     folder.run(load).expect(1, "a.jsonl:1");
     let next = folder.run(load);
     next.expect(0, "settled by earlier runs");

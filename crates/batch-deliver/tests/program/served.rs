@@ -6,7 +6,7 @@ use aws_batch_simulator::{Capacity, KeyType, Latency, Queue, QueueOptions, Serve
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-/// A table `t` with the key `id` and a queue `q`, each of which takes so many entries a second.
+/// A table `items` with the key `id` and a queue `q`, each of which takes so many entries a second.
 pub(crate) struct Served {
     pub(crate) table: Table,
     pub(crate) queue: Queue,
@@ -27,7 +27,7 @@ impl Served {
         simulator.set_latency(Latency::fixed(Duration::from_millis(5)));
         let within = runtime.enter();
         let capacity = Capacity::per_second(rate).burst(rate / 10.0);
-        let table = simulator.table("t", table);
+        let table = simulator.table("items", table);
         let queue = simulator.queue("q", QueueOptions::default().capacity(capacity));
         let server = runtime.block_on(simulator.serve("127.0.0.1:0")).unwrap();
         drop(within);

@@ -27,7 +27,7 @@ fn all_shards_together_load_every_line_of_every_input_once() {
     folder.write("d.csv", "id,name\n210,\"two\nlines\"\n211,one\n");
     folder.write("e.zst", zstd::encode_all(items(212..220).as_bytes(), 1).unwrap());
     let load = format!(
-        "load --table t {} a.jsonl b.jsonl c.jsonl.gz d.csv e.zst",
+        "load --table items {} a.jsonl b.jsonl c.jsonl.gz d.csv e.zst",
         served.arguments()
     );
     for shard in 0..SHARDS {
@@ -43,7 +43,9 @@ fn the_environment_tells_the_shard_if_it_is_asked() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..10));
     let run = |shard: &str, variables: &[(&str, &str)]| {
-        let mut load = folder.command(&format!("load --simulate 1000 --table t --key id:N a.jsonl {shard}"));
+        let mut load = folder.command(&format!(
+            "load --simulate 1000 --table items --key id:N a.jsonl {shard}"
+        ));
         load.envs(variables.iter().copied()).output().unwrap().into()
     };
     let batch = [("AWS_BATCH_JOB_ARRAY_INDEX", "1"), ("AWS_BATCH_JOB_ARRAY_SIZE", "2")];

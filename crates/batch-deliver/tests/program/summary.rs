@@ -12,33 +12,37 @@ fn wrong_use_is_told_with_what_to_do() {
     let wrong = [
         ("load", "--table"),
         (
-            "load --table t --simulate 10 a.jsonl",
+            "load --table items --simulate 10 a.jsonl",
             "a simulated table needs its key: --key year:N,title:S",
         ),
         (
-            "load --table t --simulate 10 --key id:N b.jsonl",
+            "load --table items --simulate 10 --key id:N b.jsonl",
             "b.jsonl cannot be read",
         ),
-        ("load --table t --simulate 10 --key id:N b*", "no file matches b*"),
-        ("load --table t --simulate 10 --key id:N .", "name the files in it"),
+        ("load --table items --simulate 10 --key id:N b*", "no file matches b*"),
+        ("load --table items --simulate 10 --key id:N .", "name the files in it"),
         (
-            "load --table t --simulate 10 --key id:X a.jsonl",
+            "load --table items --simulate 10 --key id:X a.jsonl",
             "of the type S, N or B",
         ),
         (
-            "load --table t --simulate 0 --key id:N a.jsonl",
+            "load --table id --simulate 10 --key id:N a.jsonl",
+            "the name of a table has 3 to 255 characters, and this one has 2",
+        ),
+        (
+            "load --table items --simulate 0 --key id:N a.jsonl",
             "give a number above 0",
         ),
         (
-            "load --table t --simulate 10 --key id:N --strategy linear --max-rate 5 a.jsonl",
+            "load --table items --simulate 10 --key id:N --strategy linear --max-rate 5 a.jsonl",
             "leave out --strategy",
         ),
         (
-            "load --table t --simulate 10 --key id:N --deadline soon a.jsonl",
+            "load --table items --simulate 10 --key id:N --deadline soon a.jsonl",
             "--deadline",
         ),
         (
-            "load --table t --key id:N --endpoint-url localhost:4566 a.jsonl",
+            "load --table items --key id:N --endpoint-url localhost:4566 a.jsonl",
             "a URL is needed, such as http://127.0.0.1:4566",
         ),
     ];
@@ -50,11 +54,21 @@ fn wrong_use_is_told_with_what_to_do() {
 }
 
 #[test]
+fn a_load_of_which_nothing_was_read_has_nowhere_to_go_on() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,name\n1,a\n");
+    let run = folder.load("--types size:N a.csv");
+    run.expect(1, "--types has size, but the header has only id, name")
+        .expect(1, "nothing was read");
+    assert!(!run.stderr.contains("--resume"), "{}", run.stderr);
+}
+
+#[test]
 fn without_credentials_it_says_where_to_name_some() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..3));
     let load = |profile: &str| {
-        let mut load = folder.command(&format!("load --table t --key id:N {profile} a.jsonl"));
+        let mut load = folder.command(&format!("load --table items --key id:N {profile} a.jsonl"));
         for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
             load.env_remove(name);
         }
@@ -76,7 +90,7 @@ fn an_entry_that_cannot_be_delivered_is_told_with_its_line_and_its_cause() {
     folder.write("a.jsonl", items(5..8) + &large + &items(9..12));
     folder
         .load("a.jsonl")
-        .expect(1, "6 delivered to t")
+        .expect(1, "6 delivered to items")
         .expect(1, "a.jsonl:4: not sent: the item has 409609 bytes, the limit is 409600");
 }
 
@@ -115,7 +129,7 @@ fn a_service_that_accepts_nothing_is_warned_of() {
     folder.write("a.jsonl", items(0..3));
     // Nothing listens there.
     let mut child = folder
-        .command("load --table t --key id:N --endpoint-url http://127.0.0.1:9 --deadline 60s a.jsonl")
+        .command("load --table items --key id:N --endpoint-url http://127.0.0.1:9 --deadline 60s a.jsonl")
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -132,7 +146,7 @@ fn a_load_is_over_at_its_deadline() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..1_000));
     folder
-        .run("load --simulate 10 --table t --key id:N --deadline 300ms --dead-letter dead a.jsonl")
+        .run("load --simulate 10 --table items --key id:N --deadline 300ms --dead-letter dead a.jsonl")
         .expect(1, "the deadline was reached")
         .expect(1, "read: a.jsonl to line ");
     assert!(!folder.read("dead").is_empty());

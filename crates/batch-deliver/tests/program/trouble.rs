@@ -15,7 +15,7 @@ const ITEMS: u32 = 3_000;
 /// Starts a load into the served table, and waits until so many are delivered.
 fn start(folder: &Folder, served: &Served, delivered: u64) -> Child {
     let load = format!(
-        "load --table t {} --resume state --json --every 5ms a.jsonl",
+        "load --table items {} --resume state --json --every 5ms a.jsonl",
         served.arguments()
     );
     let mut load = folder.command(&load);
@@ -51,7 +51,10 @@ fn credentials_that_expire_are_waited_for_and_the_load_says_so() {
         "{warning}"
     );
     served.table.set_faults(Faults::none());
-    assert!(said.any(|line| line.starts_with("3,000 delivered to t")));
+    let said: Vec<String> = said.collect();
+    let is_there = |words: &str| said.iter().any(|line| line.starts_with(words));
+    assert!(is_there("renew the credentials"), "{said:?}");
+    assert!(is_there("3,000 delivered to items"), "{said:?}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
 }
@@ -95,7 +98,7 @@ fn a_load_whose_progress_is_not_read_stops_cleanly() {
 fn a_closed_standard_error_does_not_end_a_load() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..100) + "oops\n");
-    let mut load = folder.command("load --simulate 1000000 --table t --key id:N --keep-going 1 a.jsonl");
+    let mut load = folder.command("load --simulate 1000000 --table items --key id:N --keep-going 1 a.jsonl");
     let mut child = load.stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stderr.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));

@@ -18,7 +18,7 @@ fn start(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Ch
 
 fn command(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Command {
     let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
-    let command = format!("worker --activity {arn} --table t --key id:N --simulate {rate} {arguments}");
+    let command = format!("worker --activity {arn} --table items --key id:N --simulate {rate} {arguments}");
     let mut command = folder.command(&command);
     command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -182,7 +182,7 @@ fn a_shard_goes_on_where_a_killed_worker_has_left_it() {
     let worker = |checkpoints: &str| {
         let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
         let command =
-            format!("worker --activity {arn} --table t --key id:N --dead-letters dead --checkpoints {checkpoints}");
+            format!("worker --activity {arn} --table items --key id:N --dead-letters dead --checkpoints {checkpoints}");
         let mut command = folder.command(&command);
         command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
         command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
@@ -250,7 +250,7 @@ fn a_worker_that_is_told_to_stop_leaves_a_checkpoint_without_a_doubt() {
 fn checkpoints_need_a_place_for_what_is_given_up() {
     let folder = Folder::new();
     folder
-        .run("worker --activity a --table t --key id:N --simulate 1 --checkpoints c")
+        .run("worker --activity a --table items --key id:N --simulate 1 --checkpoints c")
         .expect(2, "--dead-letters <DIR>");
 }
 
@@ -268,7 +268,7 @@ fn four_workers_share_what_a_table_takes() {
     let cut = |index: usize| lines.len() * index / SHARDS;
     let activity = Activity::new((0..SHARDS).map(|index| shard("a.jsonl", cut(index), cut(index + 1))));
     let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
-    let command = format!("worker --activity {arn} --table t --key id:N --json");
+    let command = format!("worker --activity {arn} --table items --key id:N --json");
     let begun = Instant::now();
     let workers = [0; 4].map(|_| {
         let mut command = folder.command(&command);

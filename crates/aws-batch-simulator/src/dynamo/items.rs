@@ -1,0 +1,95 @@
+//! The items that a table has.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use serde_json::{Map, Value};
+
+use super::request::Write;
+
+/// A write unit is for each started kilobyte.
+const WRITE_UNIT: usize = 1_024;
+
+/// Items by their keys.
+#[derive(Default)]
+pub(super) struct Items {
+    stored: BTreeMap<Box<str>, Stored>,
+    /// Of all items together.
+    bytes: usize,
+}
+
+/// Text takes a tenth of the memory that the parsed item takes.
+struct Stored {
+    json: Box<str>,
+    size: usize,
+}
+
+impl Items {
+    pub(super) fn len(&self) -> usize {
+        self.stored.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<Value> {
+        self.stored.get(key).map(Stored::parse)
+    }
+
+    /// The item with this key, and the write units of its size.
+    pub(super) fn get_with_units(&self, key: &str) -> Option<(Value, f64)> {
+        let stored = self.stored.get(key)?;
+        Some((stored.parse(), units_of(stored.size)))
+    }
+
+    pub(super) fn all(&self) -> Vec<Value> {
+        self.stored.values().map(Stored::parse).collect()
+    }
+
+    /// Up to so many items or bytes of items after this key, and whether there may be more.
+    pub(super) fn page(&self, after: Option<&str>, most: usize, largest: usize) -> (Vec<Value>, bool) {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rest = self.stored.range::<str, _>((start, Bound::Unbounded)).peekable();
+        let mut items = Vec::new();
+        let mut size = 0;
+        while items.len() < most && size < largest {
+            let Some((_, stored)) = rest.next() else { break };
+            size += stored.size;
+            items.push(stored.parse());
+        }
+        // The service stops at the limit without looking further.
+        let more = items.len() == most || rest.peek().is_some();
+        (items, more)
+    }
+
+    /// What a write takes: a put counts by the larger one of the old and the new item, a delete by the old one.
+    pub(super) fn units(&self, write: &Write) -> f64 {
+        let old = self.stored.get(write.key.as_str()).map_or(0, |stored| stored.size);
+        units_of(old.max(write.size))
+    }
+
+    pub(super) fn store(&mut self, write: &Write) {
+        let old = if write.is_put {
+            let stored = Stored {
+                json: write.entry.to_string().into(),
+                size: write.size,
+            };
+            self.stored.insert(write.key.as_str().into(), stored)
+        } else {
+            self.stored.remove(write.key.as_str())
+        };
+        self.bytes = self.bytes + write.size - old.map_or(0, |old| old.size);
+    }
+}
+
+impl Stored {
+    fn parse(&self) -> Value {
+        serde_json::from_str(&self.json).unwrap_or(Value::Object(Map::new()))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an item has at most 400 units")]
+pub(super) fn units_of(bytes: usize) -> f64 {
+    bytes.div_ceil(WRITE_UNIT).max(1) as f64
+}

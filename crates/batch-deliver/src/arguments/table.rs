@@ -1,0 +1,66 @@
+//! What a table is called.
+
+use std::ops::RangeInclusive;
+
+/// Characters of a table's name. From the naming rules of DynamoDB, as the characters themselves.
+const LENGTH: RangeInclusive<usize> = 3..=255;
+
+/// What stands before the name in an ARN.
+const OF_ARN: &str = ":table/";
+
+/// The name or ARN of a table, as DynamoDB accepts it.
+pub(super) fn table(text: &str) -> Result<String, String> {
+    let name = match text.strip_prefix("arn:") {
+        None => text,
+        Some(arn) => match arn.split_once(OF_ARN) {
+            Some((_, name)) => name,
+            None => return Err(format!("the ARN of a table has {OF_ARN} before its name")),
+        },
+    };
+    let is_allowed = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
+    if let Some(other) = name.chars().find(|character| !is_allowed(*character)) {
+        return Err(format!(
+            "the name of a table has a-z, A-Z, 0-9, _, . and - alone, and this one has {other:?}"
+        ));
+    }
+    let (least, most) = (LENGTH.start(), LENGTH.end());
+    if !LENGTH.contains(&name.len()) {
+        let characters = name.len();
+        return Err(format!(
+            "the name of a table has {least} to {most} characters, and this one has {characters}"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_that_a_table_may_have() {
+        for name in [
+            "abc",
+            "A_b.c-9",
+            &"x".repeat(255),
+            "arn:aws:dynamodb:eu-central-1:123456789012:table/films",
+        ] {
+            assert_eq!(table(name), Ok(name.to_owned()));
+        }
+        for (name, words) in [
+            ("", "3 to 255 characters, and this one has 0"),
+            ("ab", "3 to 255 characters, and this one has 2"),
+            (&"x".repeat(256), "3 to 255 characters, and this one has 256"),
+            ("a b", "this one has ' '"),
+            ("t\u{e4}ble", "this one has '\u{e4}'"),
+            (
+                "arn:aws:sqs:eu-central-1:123456789012:films",
+                "the ARN of a table has :table/",
+            ),
+            ("arn:aws:dynamodb:eu-central-1:123456789012:table/a", "this one has 1"),
+        ] {
+            let told = table(name).unwrap_err();
+            assert!(told.contains(words), "{told}");
+        }
+    }
+}
