@@ -60,6 +60,14 @@ fn halves_are_sent_one_after_the_other_and_the_first_is_the_larger_one() {
 }
 
 #[test]
+fn of_a_single_entry_nothing_is_left_to_send_after_it() {
+    let mut bisections = Bisections::new();
+    bisections.put(refused(0..1), None);
+    let (only, rest) = sent(&mut bisections, 9);
+    assert_eq!((only, rest.is_empty()), (vec![0], true));
+}
+
+#[test]
 fn a_bisection_that_waits_is_ready_at_its_time_and_not_before() {
     let now = Instant::now();
     let (soon, late) = (now + Duration::from_secs(1), now + Duration::from_secs(2));
