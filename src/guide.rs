@@ -165,8 +165,9 @@
 //! names the table or the index at fault. DynamoDB tells it of calls of which it accepts nothing.
 #![doc = include_str!("../docs/pictures/trace.svg")]
 //!
-//! The picture shows two such calls in Jaeger, of a load into a table whose index takes half of what the table takes. The trace is made by
-//! `cargo run --package observability --bin otlp` in the repository; `examples/observability/src/bin/otlp.rs` says how to start Jaeger.
+//! The picture shows two such calls in Jaeger, of a load of 2,000 orders into a table that takes 3,000 units/s and whose index takes half of
+//! that (2026-11-24). `cargo run --package observability --bin otlp` in the repository makes the trace of a smaller load, in which the
+//! index is at fault on slow machines as well; `examples/observability/src/bin/otlp.rs` says how to start Jaeger.
 //!
 //! # When to choose what
 //! - **`Adaptive`**, the default: bulk loads, queues, everything that is limited by the capacity of the service.

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{join_all, select};
+use futures::future::{Either, join_all, select};
 use tokio::task::{spawn, yield_now};
 use tokio::time::clock;
 
@@ -127,6 +127,53 @@ pub async fn nothing_is_lost_between_the_last_entry_and_the_end() {
     assert!(taken.values().all(|times| *times == 1), "sent twice: {taken:?}");
     assert_eq!(report.delivered, taken.values().map(|times| *times as u64).sum::<u64>());
     assert_eq!(delivered, taken.keys().filter(|entry| **entry < SENDERS).count());
+}
+
+/// Receipts are polled, or dropped at any moment while the producer is closed: each refused entry is returned once.
+pub async fn a_refused_entry_is_returned_once_whenever_its_receipt_is_dropped() {
+    let target = Slow::with_calls_of(2).refusing();
+    let producer = producer(&target, DeliveryOptions::default());
+    let mut receipts = Vec::new();
+    for entry in 0..SENDERS {
+        receipts.push(producer.enqueue(entry).await.expect("it is open"));
+    }
+    let holders = receipts.into_iter().map(|receipt| {
+        spawn(async move {
+            // Dropped after two steps, if its fate is not known by then.
+            let steps = pin!(async {
+                yield_now().await;
+                yield_now().await;
+            });
+            match select(receipt, steps).await {
+                Either::Left((fate, _)) => Some(*fate.expect_err("it is refused").entry),
+                Either::Right(((), receipt)) => {
+                    drop(receipt);
+                    None
+                }
+            }
+        })
+    });
+    let holders: Vec<_> = holders.collect();
+    let mut returned = undelivered(&producer).await;
+    for holder in holders {
+        returned.extend(holder.await.expect("it is not aborted"));
+    }
+    // Those whose receipts were dropped after the close.
+    returned.extend(undelivered(&producer).await);
+    returned.sort_unstable();
+    assert_eq!(returned, Vec::from_iter(0..SENDERS));
+}
+
+/// The entries that a close returns.
+async fn undelivered(producer: &Producer<u32>) -> Vec<u32> {
+    match producer.close().await {
+        Ok(_) => Vec::new(),
+        Err(error) => error
+            .undelivered()
+            .iter()
+            .map(|undelivered| *undelivered.entry)
+            .collect(),
+    }
 }
 
 /// All clones are dropped: enqueued entries are still delivered.

@@ -17,6 +17,8 @@ pub(super) struct Slow {
     steps: usize,
     /// How often each entry is throttled before it is accepted.
     throttles: usize,
+    /// Whether every entry is refused.
+    refuses: bool,
     /// No call ends before this many have arrived.
     together: usize,
     state: Arc<Mutex<State>>,
@@ -36,6 +38,7 @@ impl Slow {
             entries_of_a_call: entries,
             steps: 1,
             throttles: 0,
+            refuses: false,
             together: 1,
             state: Arc::default(),
         }
@@ -43,6 +46,11 @@ impl Slow {
 
     pub(super) fn throttling(mut self, times: usize) -> Self {
         self.throttles = times;
+        self
+    }
+
+    pub(super) fn refusing(mut self) -> Self {
+        self.refuses = true;
         self
     }
 
@@ -82,6 +90,9 @@ impl Slow {
     }
 
     fn verdict(&self, entry: u32) -> Verdict {
+        if self.refuses {
+            return Verdict::Refused(Fault::new("refused"));
+        }
         let mut state = self.state.lock().unwrap();
         let throttled = state.throttled.entry(entry).or_default();
         if *throttled < self.throttles {

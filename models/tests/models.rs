@@ -72,6 +72,7 @@ cases!(
     a_flush_ends_with_the_entries_before_it,
     nothing_is_lost_between_the_last_entry_and_the_end,
     queued_entries_are_delivered_when_all_senders_are_dropped,
+    a_refused_entry_is_returned_once_whenever_its_receipt_is_dropped,
 );
 
 #[test]

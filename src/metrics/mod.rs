@@ -18,7 +18,8 @@
 //! ```
 //!
 //! The repository has complete programs with exporters for OTLP and for Prometheus in `examples/observability`. Without a
-//! provider nothing is measured, at the cost of one check for each delivery. The feature `metrics` is part of `aws` and of the
+//! provider nothing is measured, at the cost of 5 instructions an entry; with a provider of OpenTelemetry's SDK, an entry costs 0.18 µs of
+//! processor time more, [as measured](crate::guide::benchmarks#metrics). The feature `metrics` is part of `aws` and of the
 //! feature of each service. Use the version of `aws-smithy-observability` that the SDK uses, 0.3: each version has a provider
 //! of its own.
 //!

@@ -5,6 +5,7 @@ mod epoch;
 mod line;
 mod outcome;
 mod receipt;
+mod unclaimed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use self::line::Line;
 use self::outcome::Outcome;
 use self::receipt::Promise;
 pub use self::receipt::Receipt;
+use self::unclaimed::Unclaimed;
 use crate::engine::Incoming;
 use crate::fate::Fate;
 use crate::handlers::{Handlers, Handling};
@@ -88,11 +90,12 @@ impl<E: Send + Sync + 'static> Producer<E> {
         let options = options.for_producer().cancellation(end.clone());
         let (sender, receiver) = mpsc::channel(options.buffer);
         let line = Line::new(receiver);
-        let end_of_all = outcome::deliver(delivers, line, Handling::of(handlers), options);
+        let unclaimed = Unclaimed::default();
+        let end_of_all = outcome::deliver(delivers, line, Handling::of(handlers), unclaimed.clone(), options);
         Self {
             line: sender,
             epochs: Arc::default(),
-            outcome: Arc::new(Outcome::of(tokio::spawn(end_of_all))),
+            outcome: Arc::new(Outcome::of(tokio::spawn(end_of_all), unclaimed)),
             end,
         }
     }
@@ -134,7 +137,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     fn put(&self, room: OwnedPermit<Item<E>>, entry: E) -> Receipt<E> {
         self.epochs.in_current(|epoch| {
-            let (confirmation, receipt) = Promise::with_receipt(epoch);
+            let (confirmation, receipt) = Promise::with_receipt(epoch, self.outcome.unclaimed().clone());
             room.send(Item::Entry(Incoming {
                 entry,
                 confirmation: Some(confirmation),
@@ -155,7 +158,8 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     /// Accepts no more entries, delivers those that it has, and waits for the end.
     ///
-    /// The report covers all clones. Closing again has no effect and returns the report again.
+    /// The report covers all clones. Closing again returns the report again, as an error if receipts were dropped since then
+    /// whose entries were not delivered.
     ///
     /// It waits for each [`send`](Self::send) that waits for room, so these futures must be polled or dropped meanwhile.
     ///

@@ -12,6 +12,7 @@ use tracing::warn;
 
 use super::delivers::Delivers;
 use super::line::Line;
+use super::unclaimed::Unclaimed;
 use crate::engine::Delivered;
 use crate::events::{STOPPED, UNCLAIMED};
 use crate::handlers::{Handled, Handling};
@@ -27,6 +28,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
     delivers: impl Delivers<E>,
     mut line: Line<E>,
     handling: Option<Arc<Handling<E>>>,
+    unclaimed: Unclaimed<E>,
     options: DeliveryOptions,
 ) -> Delivered<E> {
     let started = Instant::now();
@@ -66,6 +68,12 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
                 .await,
         );
     }
+    for undelivered in unclaimed.take() {
+        outcome.undelivered.extend(match &handling {
+            Some(handling) => handling.hand_back(undelivered).await,
+            None => Some(undelivered),
+        });
+    }
     outcome.taken = handling.map(|handling| handling.causes()).unwrap_or_default();
     outcome.report.elapsed = started.elapsed();
     // Entries that were not read were handed back.
@@ -79,7 +87,10 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
 }
 
 /// The result of a producer, which any of its clones may wait for.
-pub(super) struct Outcome<E>(Mutex<State<E>>);
+pub(super) struct Outcome<E> {
+    state: Mutex<State<E>>,
+    unclaimed: Unclaimed<E>,
+}
 
 enum State<E> {
     Delivering(JoinHandle<Delivered<E>>),
@@ -87,15 +98,23 @@ enum State<E> {
 }
 
 impl<E> Outcome<E> {
-    pub(super) fn of(delivery: JoinHandle<Delivered<E>>) -> Self {
-        Self(Mutex::new(State::Delivering(delivery)))
+    pub(super) fn of(delivery: JoinHandle<Delivered<E>>, unclaimed: Unclaimed<E>) -> Self {
+        Self {
+            state: Mutex::new(State::Delivering(delivery)),
+            unclaimed,
+        }
     }
 
-    /// Waits for the result. The first caller gets the entries whose receipts were dropped.
+    pub(super) const fn unclaimed(&self) -> &Unclaimed<E> {
+        &self.unclaimed
+    }
+
+    /// Waits for the result. The first caller gets the entries whose receipts were dropped, and each later one those whose
+    /// receipts were dropped since.
     pub(super) async fn wait(&self) -> Result<Report, DeliveryError<E>> {
-        let mut state = self.0.lock().await;
-        let delivered = match &mut *state {
-            State::Ended(report) => return Ok(report.clone()),
+        let mut state = self.state.lock().await;
+        let mut delivered = match &mut *state {
+            State::Ended(report) => Delivered::of(report.clone()),
             State::Delivering(delivery) => match delivery.await {
                 Ok(delivered) => delivered,
                 Err(failed) => match failed.try_into_panic() {
@@ -105,6 +124,8 @@ impl<E> Outcome<E> {
             },
         };
         *state = State::Ended(delivered.report.clone());
+        delivered.undelivered.extend(self.unclaimed.take());
+        delivered.undelivered.sort_by_key(|undelivered| undelivered.position);
         delivered.into_result()
     }
 }

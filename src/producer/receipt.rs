@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
+use super::unclaimed::Unclaimed;
 use crate::engine::{Confirmation, Confirms};
 use crate::fate::Fate;
 use crate::report::Undelivered;
@@ -18,20 +19,33 @@ use crate::report::Undelivered;
 ///
 /// Dropping it does not cancel the entry. An entry that is not delivered is then kept for
 /// [`Producer::close`](crate::Producer::close), or given to the [handler of undelivered
-/// entries](crate::Delivery::on_undelivered).
+/// entries](crate::Delivery::on_undelivered): at once, or at the close if its fate was known before the receipt was dropped.
 ///
 /// # Panics
 /// When the runtime that the producer was made in is shut down before the fate is known.
 #[derive(Debug)]
 #[must_use = "an entry whose receipt is dropped is kept until the producer is closed if it is not delivered"]
-pub struct Receipt<E>(oneshot::Receiver<Result<Fate, Undelivered<E>>>);
+pub struct Receipt<E> {
+    fate: oneshot::Receiver<Result<Fate, Undelivered<E>>>,
+    unclaimed: Unclaimed<E>,
+}
 
 impl<E> Future for Receipt<E> {
     type Output = Result<Fate, Undelivered<E>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let fate = ready!(Pin::new(&mut self.0).poll(context));
+        let fate = ready!(Pin::new(&mut self.fate).poll(context));
         Poll::Ready(fate.unwrap_or_else(|_| panic!("the runtime of the producer was shut down")))
+    }
+}
+
+impl<E> Drop for Receipt<E> {
+    fn drop(&mut self) {
+        // From here on, the promise keeps what it would send.
+        self.fate.close();
+        if let Ok(Err(undelivered)) = self.fate.try_recv() {
+            self.unclaimed.push(undelivered);
+        }
     }
 }
 
@@ -44,9 +58,13 @@ pub(super) struct Promise<E> {
 
 impl<E: Send + Sync + 'static> Promise<E> {
     /// A confirmation together with its receipt.
-    pub(super) fn with_receipt(epoch: Arc<Epoch>) -> (Confirmation<E>, Receipt<E>) {
-        let (fate, receipt) = oneshot::channel();
-        (Confirmation::to(Self { fate, _epoch: epoch }), Receipt(receipt))
+    pub(super) fn with_receipt(epoch: Arc<Epoch>, unclaimed: Unclaimed<E>) -> (Confirmation<E>, Receipt<E>) {
+        let (sender, fate) = oneshot::channel();
+        let promise = Self {
+            fate: sender,
+            _epoch: epoch,
+        };
+        (Confirmation::to(promise), Receipt { fate, unclaimed })
     }
 }
 

@@ -18,6 +18,7 @@ mod patience;
 mod paused;
 mod preparation;
 mod producer;
+mod receipts;
 #[path = "../support/scripted.rs"]
 mod scripted;
 mod shutdown;

@@ -1,15 +1,18 @@
 //! No message of this crate shows the content of an entry, and no event, span or target shows an account id.
 
+use std::error::Error;
 use std::time::Duration;
 
 use aws_batch_delivery::events::{CALL, DELIVERY, STALLED, SUMMARY};
 use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_batch_simulator::{Capacity, InjectedFault};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::Credentials;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::Instant;
 
-use crate::entries::{message, no_delay, put_with, with_queue, with_table};
+use crate::entries::{message, no_delay, put, put_with, with_queue, with_table};
 use crate::log::Log;
 
 const SECRET: &str = "hunter2";
@@ -120,5 +123,36 @@ async fn events_and_spans_show_neither_the_content_of_an_entry_nor_an_account_id
     );
     for secret in [SECRET, ACCOUNT] {
         assert!(!logged(&log).contains(secret), "{}", logged(&log));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_shows_the_credentials() {
+    const CREDENTIALS: [&str; 3] = ["AKIAIOSFODNN7EXAMPLE", "the-secret-key", "the-session-token"];
+    let log = Log::start();
+    let [id, key, token] = CREDENTIALS;
+    let credentials = Credentials::new(id, key, Some(token.to_owned()), None, "test");
+    let (simulator, table) = with_table();
+    let client = simulator.dynamo_client();
+    let config = client.config().to_builder().credentials_provider(credentials);
+    table.script([
+        InjectedFault::error(403, "InvalidSignatureException", false),
+        InjectedFault::Dropped { applied: true },
+        InjectedFault::internal_error(false),
+        InjectedFault::error(403, "AccessDeniedException", false),
+    ]);
+    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").options(no_delay().concurrency(1));
+    let error = delivery.deliver([put("a")]).await.unwrap_err();
+    assert_eq!(error.report.calls, 4);
+    let mut shown = vec![said(&error), format!("{delivery:?}"), logged(&log)];
+    let mut source = error.undelivered()[0].cause.source();
+    while let Some(error) = source {
+        shown.push(format!("{error} {error:?}"));
+        source = error.source();
+    }
+    let shown = shown.join(" ");
+    assert!(shown.contains("AccessDeniedException"), "{shown}");
+    for secret in CREDENTIALS {
+        assert!(!shown.contains(secret), "{shown}");
     }
 }

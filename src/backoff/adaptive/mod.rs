@@ -55,6 +55,8 @@ mod schedule;
 mod search;
 mod settings;
 mod snapshot;
+#[cfg(test)]
+mod start_tests;
 mod token_balance;
 #[cfg(test)]
 mod transition_tests;

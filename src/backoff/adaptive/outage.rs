@@ -77,4 +77,10 @@ mod tests {
         outage.departs(1.0);
         assert!(outage.wait(1.9).is_some() && outage.wait(2.0).is_none());
     }
+
+    #[test]
+    fn it_is_known_since_when_it_lasts() {
+        let outage = Outage::new(7.0, 0.008);
+        assert!((outage.since() - 7.0).abs() < 1e-9);
+    }
 }

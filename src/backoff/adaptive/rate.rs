@@ -94,3 +94,19 @@ impl Rate {
         pace.min(self.most()).clamp(LOWEST, HIGHEST)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_carries_a_quarter_of_a_second_at_most_and_one_entry_at_least() {
+        let mut rate = Rate::new(Settings::default());
+        rate.asked(25.0);
+        rate.asked(10.0);
+        for (pace, entries) in [(1_000.0, 25.0), (40.0, 10.0), (4.0, 1.0), (0.5, 1.0)] {
+            let call = rate.call_at(pace);
+            assert!((call - entries).abs() < 1e-9, "{call} at {pace}");
+        }
+    }
+}

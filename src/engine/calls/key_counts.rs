@@ -70,3 +70,61 @@ impl KeyCounts {
         &mut self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::engine::calls::settle::settle;
+    use crate::engine::entry::Chunk;
+    use crate::metrics::Metrics;
+    use crate::targets::{Answer, Fault, Rejection, Verdict};
+
+    fn entry(position: u64, key: Option<u64>, cost: usize) -> TrackedEntry<u64> {
+        let mut state = EntryState::new(position, 1);
+        (state.key, state.cost) = (key, cost);
+        TrackedEntry { entry: position, state }
+    }
+
+    #[test]
+    fn each_key_has_what_its_entries_came_to() {
+        let now = Instant::now();
+        let mut again = entry(2, Some(7), 2);
+        again.state.rejected(now, Fault::new("Throttled"));
+        let mut chunk = Chunk::with_capacity(5);
+        for entry in [
+            entry(0, Some(7), 3),
+            entry(1, Some(7), 4),
+            again,
+            entry(3, Some(8), 5),
+            entry(4, None, 100),
+        ] {
+            chunk.push(entry);
+        }
+        let mut counts = KeyCounts::of(&chunk.states, |()| true);
+        let throttled = || Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
+        let refused = Verdict::Refused(Fault::new("refused"));
+        let answer = Answer::Each(vec![
+            Verdict::Accepted,
+            throttled(),
+            throttled(),
+            refused,
+            Verdict::Accepted,
+        ]);
+        counts.settle(&settle(chunk, answer, now, now, &Metrics::none()));
+        let outcomes = counts.outcomes().iter();
+        let costs = outcomes.map(|of| (of.key, of.sent, of.accepted, of.throttled, of.fresh, of.fresh_throttled));
+        assert_eq!(costs.collect::<Vec<_>>(), [(7, 9, 3, 6, 7, 4), (8, 5, 0, 0, 5, 0)]);
+        let attempts: Vec<_> = counts.outcomes().iter().map(|of| of.first_attempts).collect();
+        assert_eq!(attempts, [(2, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn entries_without_keys_are_not_counted_nor_those_that_none_asks_for() {
+        let states = [entry(0, None, 1).state];
+        assert!(KeyCounts::of(&states, |()| true).outcomes().is_empty());
+        let states = [entry(0, Some(7), 1).state];
+        assert!(KeyCounts::of(&states, |()| false).outcomes().is_empty());
+    }
+}

@@ -89,3 +89,70 @@ impl<E> Chunk<E> {
             .map(|(entry, state)| TrackedEntry { entry, state })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(position: u64, bytes: usize, cost: usize) -> TrackedEntry<u64> {
+        let mut state = EntryState::new(position, bytes);
+        state.cost = cost;
+        TrackedEntry { entry: position, state }
+    }
+
+    fn chunk(entries: impl IntoIterator<Item = u64>) -> Chunk<u64> {
+        let mut chunk = Chunk::with_capacity(8);
+        for position in entries {
+            let number = usize::try_from(position).unwrap();
+            chunk.push(entry(position, 10 + number, 100 + number));
+        }
+        chunk
+    }
+
+    /// Checks that the sums are those of the entries, and returns these.
+    fn entries(chunk: &Chunk<u64>) -> Vec<u64> {
+        assert_eq!(chunk.bytes, chunk.states.iter().map(|state| state.bytes).sum::<usize>());
+        assert_eq!(chunk.cost, chunk.states.iter().map(|state| state.cost).sum::<usize>());
+        assert!(
+            chunk
+                .states
+                .iter()
+                .map(|state| state.position)
+                .eq(chunk.entries.iter().copied())
+        );
+        assert_eq!(chunk.len(), chunk.entries.len());
+        chunk.entries.clone()
+    }
+
+    #[test]
+    fn the_sums_of_a_chunk_are_those_of_its_entries_whatever_is_moved() {
+        let mut one = chunk(0..5);
+        let rest = one.split_off(2);
+        assert_eq!((entries(&one), entries(&rest)), (vec![0, 1], vec![2, 3, 4]));
+        let mut other = rest;
+        one.take_from(&mut other, 1);
+        assert_eq!((entries(&one), entries(&other)), (vec![0, 1, 2], vec![3, 4]));
+        // All of it, but not into an empty one.
+        one.take_from(&mut other, 2);
+        assert_eq!((entries(&one), entries(&other)), (vec![0, 1, 2, 3, 4], vec![]));
+        other.take_from(&mut one, 2);
+        assert_eq!((entries(&other), entries(&one)), (vec![0, 1], vec![2, 3, 4]));
+        assert_eq!(one.pop().map(|entry| entry.entry), Some(4));
+        assert_eq!(entries(&one), [2, 3]);
+        let mut empty = chunk([]);
+        empty.take_from(&mut one, 2);
+        assert_eq!((entries(&empty), entries(&one)), (vec![2, 3], vec![]));
+        let tracked: Vec<_> = empty.into_tracked().map(|entry| entry.state.position).collect();
+        assert_eq!(tracked, [2, 3]);
+        other.clear();
+        assert_eq!((entries(&other), other.pop().is_none()), (vec![], true));
+    }
+
+    #[test]
+    fn a_whole_chunk_is_swapped_into_an_empty_one_with_its_memory() {
+        let (mut empty, mut full) = (chunk([]), chunk(0..8));
+        let memory = full.entries.as_ptr();
+        empty.take_from(&mut full, 8);
+        assert_eq!(empty.entries.as_ptr(), memory);
+    }
+}

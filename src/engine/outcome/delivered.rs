@@ -50,6 +50,17 @@ pub(crate) struct Delivered<E> {
 }
 
 impl<E> Delivered<E> {
+    /// With nothing else that is to be told.
+    pub(crate) fn of(report: Report) -> Self {
+        Self {
+            report,
+            undelivered: Vec::new(),
+            taken: Causes::default(),
+            stopped: None,
+            pace: None,
+        }
+    }
+
     /// Adds the result of the delivery that followed.
     pub(crate) fn add(&mut self, next: Self) {
         self.report.add(&next.report);

@@ -215,3 +215,6 @@ impl<E> Bisections<E> {
         ready.into_iter().chain(waiting).flat_map(Bisection::into_entries)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -157,4 +157,51 @@ mod tests {
         assert_eq!(waiting.take_due(later, |_| later).len(), 1);
         assert_eq!((waiting.len(), waiting.bytes(), waiting.next_wake()), (0, 0, None));
     }
+
+    fn entry(position: u64, weight: usize) -> TrackedEntry<u64> {
+        TrackedEntry {
+            entry: position,
+            state: EntryState::new(position, weight),
+        }
+    }
+
+    fn positions(entries: impl IntoIterator<Item = TrackedEntry<u64>>) -> Vec<u64> {
+        let mut positions: Vec<u64> = entries.into_iter().map(|entry| entry.entry).collect();
+        positions.sort_unstable();
+        positions
+    }
+
+    #[test]
+    fn what_is_taken_counts_no_more_ready_or_not() {
+        let later = Instant::now() + Duration::from_secs(1);
+        let mut queue = RetryQueue::new();
+        queue.push(later, entry(0, 1));
+        queue.push(later, entry(1, 2));
+        queue.push_ready(entry(2, 4));
+        queue.push_ready(entry(3, 8));
+        assert_eq!((queue.len(), queue.ready(), queue.bytes()), (4, 2, 15));
+        let taken = queue.take_if(|state| state.position.is_multiple_of(2));
+        assert_eq!(positions(taken), [0, 2]);
+        assert_eq!((queue.len(), queue.ready(), queue.bytes()), (2, 1, 10));
+        assert_eq!(queue.peek().map(|entry| entry.entry), Some(3));
+        assert_eq!(positions(queue.iter_ready().map(|ready| entry(ready.entry, 0))), [3]);
+        assert_eq!(queue.pop().map(|entry| entry.entry), Some(3));
+        assert_eq!((queue.len(), queue.bytes()), (1, 2));
+        assert_eq!(positions(queue.take_all()), [1]);
+        assert_eq!((queue.len(), queue.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn a_reset_makes_all_ready_and_opens_their_lanes() {
+        let later = Instant::now() + Duration::from_secs(1);
+        let mut queue = RetryQueue::new();
+        let mut waits = entry(0, 1);
+        waits.state.lane = Some(Lane::exclusive(&7));
+        queue.push(later, waits);
+        queue.push_ready(entry(1, 2));
+        let mut opened = Vec::new();
+        queue.wake_all(|lane| opened.push(lane));
+        assert_eq!(opened, [Some(Lane::exclusive(&7))]);
+        assert_eq!((queue.ready(), queue.next_wake(), queue.bytes()), (2, None, 3));
+    }
 }

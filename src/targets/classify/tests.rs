@@ -148,6 +148,37 @@ fn failures_before_an_answer_are_judged_by_what_was_sent() {
 }
 
 #[test]
+fn failures_before_an_answer_are_named() {
+    let source = || Box::<dyn Error + Send + Sync>::from("boom");
+    let response = HttpResponse::new(200.try_into().unwrap(), SdkBody::empty());
+    let refused = Box::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+    let table = [
+        (SdkError::construction_failure(source()), "request not built"),
+        (SdkError::timeout_error(source()), "timeout"),
+        (
+            SdkError::dispatch_failure(ConnectorError::timeout(source())),
+            "connection timeout",
+        ),
+        (
+            SdkError::dispatch_failure(ConnectorError::io(source())),
+            "connection failed",
+        ),
+        (SdkError::dispatch_failure(ConnectorError::io(refused)), "no connection"),
+        (SdkError::response_error(source(), response), "answer cut short"),
+    ];
+    for (error, expected) in table {
+        let Answer::Whole(Verdict::Rejected(_, fault)) = failed(error) else {
+            panic!("{expected}: the entries are sent again");
+        };
+        assert_eq!(fault.code(), expected);
+    }
+    let Answer::Whole(Verdict::Rejected(_, fault)) = answered(503, None) else {
+        panic!("the entries are sent again");
+    };
+    assert_eq!(fault.code(), "HTTP 503");
+}
+
+#[test]
 fn faults_carry_the_short_code_and_the_original_error() {
     let Answer::Stop(fault) = answered(400, Some("AWS.SimpleQueueService.NonExistentQueue")) else {
         panic!("a missing queue stops the delivery");
