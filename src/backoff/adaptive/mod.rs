@@ -279,7 +279,7 @@ impl Pace for Adaptive {
 
     fn reset(&self) {
         self.lock().reset();
-        *self.hot_keys() = HotKeys::default();
+        self.hot_keys().reset();
     }
 
     fn extra_delay(&self, now: Instant) -> Duration {
