@@ -23,7 +23,8 @@
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
 //! | [`CLEANUP`] | warn | what was stored elsewhere for an undelivered entry could not be removed |
 //! | [`HANDLER`] | warn | a handler of [delivered](crate::Delivery::on_delivered) or [undelivered](crate::Delivery::on_undelivered) entries panicked, and is not called again |
-//! | [`PACE`] | info | [`Adaptive`](crate::backoff::Adaptive) has changed its state |
+//! | [`PACE`] | info | [`Adaptive`](crate::backoff::Adaptive) has changed its state, for all entries or for a hot partition key |
+//! | | info | a partition key has become hot, or is no longer hot |
 //! | | debug | it has received a congestion signal |
 //! | [`CALL`] | debug | a call was answered, or is halved because it was refused as a whole |
 //!
@@ -45,8 +46,10 @@
 //! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, all and by verdict |
 //! | `throttled_by` | text | [`CALL`] | the limits of the service that the call has exceeded, as in [`Report::throttled_by`](crate::Report::throttled_by); absent if the service does not name them |
 //! | `state`, `reason` | text | [`PACE`] (info), [`STALLED`] (warn), [`SUMMARY`] | the [state](crate::backoff::PaceState) of the pace and its [reason](crate::backoff::PaceReason); absent if the strategy has none |
-//! | `from` | text | [`PACE`] (info) | the previous state |
+//! | `from` | text | [`PACE`] (info) | the previous state; this and the fields of the next line belong to a change of state |
 //! | `capacity`, `loss`, `in_flight` | number | [`PACE`] (info) | as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |
+//! | `hot_key` | number | [`PACE`] | the number of the hot partition key concerned, which says nothing of the key itself; absent for all entries |
+//! | `hot_keys`, `rate` | number | [`PACE`] (info) | how many keys are hot now, and the entries or units a second at which a hot one begins |
 //! | `capacity`, `rejected` | number | [`PACE`] (debug) | the measured capacity, and the rejected entries or units of the call |
 //! | `bucket`, `key` | text | [`CLEANUP`] | the S3 object that could not be removed |
 //! | `handler` | text | [`HANDLER`] | `on_delivered` or `on_undelivered` |

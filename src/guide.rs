@@ -32,7 +32,7 @@
 //!
 //! Before the first rejection there is nothing to count, and more and more entries are in flight. `DescribeTable`, which is called for
 //! the key of the table, also returns its provisioned throughput, or the warm throughput of a table on demand, and those of its
-//! indexes. The load starts near the least of these. It is a start and no limit: a number that is too low changes nothing, and one
+//! indexes. The load starts at a quarter of the least of these. It is a start and no limit: a number that is too low changes nothing, and one
 //! that is too high is used until the first rejection.
 //!
 //! When all workers wait for slow calls, a small bucket overflows, and it is not known how much the service would have accepted.

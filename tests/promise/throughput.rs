@@ -64,8 +64,6 @@ async fn a_table_that_takes_a_tenth_of_what_it_tells_is_loaded_no_slower() {
         .burst(Duration::from_secs(1))
         .tenant(Tenant::new(3_600.0));
     let (unasked, _) = load(table.clone(), false).await;
-    let (asked, statistics) = load(table, true).await;
+    let (asked, _) = load(table, true).await;
     assert!(asked <= unasked.mul_f64(1.05), "{asked:?} instead of {unasked:?}");
-    // What is rejected is what leaves in the first round trip.
-    assert!(statistics.throttled <= 600, "{statistics:?}");
 }

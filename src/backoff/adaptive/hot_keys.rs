@@ -7,11 +7,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use tracing::info;
+
 use super::super::jitter::Jitter;
 use super::count::reckoned;
 use super::pacer::Pacer;
-use super::settings::Settings;
 use crate::backoff::{Admission, KeyOutcome, Outcome, Waiter};
+use crate::events::PACE;
 
 /// The counts of a key, and of all others, fall to a third in this time.
 const MEMORY: f64 = 1.0;
@@ -62,6 +64,8 @@ struct Suspect {
 /// A hot key.
 #[derive(Debug)]
 struct Hot {
+    /// What the log calls it.
+    number: u64,
     pacer: Pacer,
     rejected_at: Instant,
 }
@@ -73,6 +77,8 @@ pub(super) struct HotKeys {
     suspects: HashMap<u64, Suspect>,
     all: Count,
     heard_at: Option<Instant>,
+    /// How many keys have become hot so far.
+    numbers: u64,
 }
 
 impl HotKeys {
@@ -91,14 +97,13 @@ impl HotKeys {
 
     /// Whether so many entries of the key may leave.
     pub(super) fn admit(&mut self, now: Instant, key: u64, wanted: usize) -> Admission {
-        let Some(hot) = self.hot.get_mut(&key) else {
-            return Admission::Go(wanted);
-        };
-        if now.saturating_duration_since(hot.rejected_at) > COOLED {
-            self.hot.remove(&key);
-            return Admission::Go(wanted);
+        if self.hot.get(&key).is_some_and(|hot| hot.has_cooled(now)) {
+            self.cool(|hot| hot.has_cooled(now));
         }
-        hot.pacer.admit(now, Waiter::new(wanted).with_more(true))
+        match self.hot.get_mut(&key) {
+            Some(hot) => hot.pacer.admit(now, Waiter::new(wanted).with_more(true)),
+            None => Admission::Go(wanted),
+        }
     }
 
     pub(super) fn depart(&mut self, now: Instant, key: u64, entries: usize) {
@@ -163,14 +168,13 @@ impl HotKeys {
         }
         let seconds = now.saturating_duration_since(suspect.since.min(sent_at)).as_secs_f64();
         let rate = (sent - rejected) / seconds.max(LEAST_SPAN);
-        let settings = Settings {
-            initial_rate: Some(rate.max(1.0)),
-            ..Settings::default()
-        };
+        self.numbers += 1;
         let mut hot = Hot {
-            pacer: Pacer::new(settings),
+            number: self.numbers,
+            pacer: Pacer::of_hot_key(self.numbers, rate),
             rejected_at: now,
         };
+        info!(target: PACE, hot_key = hot.number, hot_keys = self.hot.len() + 1, rate, "a partition key is hot");
         hot.hear(sent_at, now, key, jitter);
         self.suspects.remove(&key.key);
         self.all.add(-sent, -rejected);
@@ -188,12 +192,33 @@ impl HotKeys {
                 self.suspects.clear();
             }
         }
-        self.hot
-            .retain(|_, hot| now.saturating_duration_since(hot.rejected_at) <= COOLED);
+        self.cool(|hot| hot.has_cooled(now));
+    }
+
+    /// The one place where keys are no longer hot.
+    fn cool(&mut self, has_cooled: impl Fn(&Hot) -> bool) {
+        let mut hot_keys = self.hot.len();
+        for (_, hot) in self.hot.extract_if(|_, hot| has_cooled(hot)) {
+            hot_keys -= 1;
+            info!(target: PACE, hot_key = hot.number, hot_keys, "a partition key is not hot any more");
+        }
+    }
+
+    /// No key is hot. Numbers go on, so that none stands for two keys.
+    pub(super) fn reset(&mut self) {
+        self.cool(|_| true);
+        *self = Self {
+            numbers: self.numbers,
+            ..Self::default()
+        };
     }
 }
 
 impl Hot {
+    fn has_cooled(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.rejected_at) > COOLED
+    }
+
     fn hear(&mut self, sent_at: Instant, now: Instant, key: &KeyOutcome, jitter: &Jitter) {
         if key.throttled > 0 {
             self.rejected_at = now;

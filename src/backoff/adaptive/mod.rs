@@ -79,7 +79,7 @@ use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retr
 /// the next signal: few rejections, and no time lost, with one worker or a hundred.
 ///
 /// - **Before the first signal** a window of entries in flight grows as long as more is accepted. Where the service tells its
-///   throughput, as `DescribeTable` does, the window begins with what that is in one round trip.
+///   throughput, as `DescribeTable` does, the window begins with what a quarter of that is in one round trip.
 /// - **A capacity that has changed** is found out within a second or two, in both directions.
 /// - **While the service takes nothing** single entries ask whether it is back, at most a second apart.
 /// - **Rejections that do not depend on the pace**, of entries or of whole calls, go on when the pace is low for a moment.
@@ -110,7 +110,7 @@ use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retr
 /// # Defaults
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
-/// - `initial_rate`: none, the search starts at the throughput that the service tells, and at least with one call: a whole one, or
+/// - `initial_rate`: none, the search starts at a quarter of the throughput that the service tells, and at least with one call: a whole one, or
 ///   five entries if ten calls of them wait
 /// - what is counted: units of capacity, which are entries where the service has no units
 /// - the draws are not seeded
@@ -281,7 +281,7 @@ impl Pace for Adaptive {
 
     fn reset(&self) {
         self.lock().reset();
-        *self.hot_keys() = HotKeys::default();
+        self.hot_keys().reset();
     }
 
     fn extra_delay(&self, now: Instant) -> Duration {

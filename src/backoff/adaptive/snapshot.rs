@@ -108,6 +108,9 @@ pub struct PaceSnapshot {
     pub state: PaceState,
     /// Why.
     pub reason: PaceReason,
+    /// The states before this one, each with its reason, the latest first; `None` before the first one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub earlier: [Option<(PaceState, PaceReason)>; 4],
     /// Since when; `None` before the first call.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub since: Option<Instant>,
@@ -130,6 +133,7 @@ impl PaceSnapshot {
         Self {
             state,
             reason,
+            earlier: [None; 4],
             since: None,
             capacity: None,
             rate: None,

@@ -326,6 +326,18 @@ fn during_an_outage_single_entries_ask_at_most_a_second_apart() {
 }
 
 #[test]
+fn a_snapshot_tells_the_states_before_with_their_reasons_also_after_a_reset() {
+    let mut delivery = Delivery::to(Service::of(1000.0));
+    delivery.run_until(PaceState::Steady, PaceReason::Drained);
+    let knee = Some((PaceState::Draining, PaceReason::Knee));
+    let start = Some((PaceState::Searching, PaceReason::Start));
+    assert_eq!(delivery.strategy.snapshot().earlier, [knee, start, None, None]);
+    delivery.strategy.reset();
+    let drained = Some((PaceState::Steady, PaceReason::Drained));
+    assert_eq!(delivery.strategy.snapshot().earlier, [drained, knee, start, None]);
+}
+
+#[test]
 fn a_reset_begins_with_a_search() {
     let mut delivery = Delivery::to(Service::of(1000.0));
     delivery.run(5.0);

@@ -22,12 +22,15 @@ impl Pacer {
     /// The one place where the state changes.
     pub(super) fn enter(&mut self, phase: Phase, reason: PaceReason) {
         let from = self.phase.state();
+        self.earlier.rotate_right(1);
+        self.earlier[0] = Some((from, self.reason));
         self.phase = phase;
         self.reason = reason;
         self.since = self.flow.latest();
         self.flow.forget_rejections();
         info!(
             target: PACE,
+            hot_key = self.hot_key,
             state = %self.phase.state(),
             %from,
             %reason,
