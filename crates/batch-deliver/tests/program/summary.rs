@@ -135,7 +135,7 @@ fn a_service_that_accepts_nothing_is_warned_of() {
         .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let warning = said.find(|line| line.contains("no connection")).unwrap();
-    assert!(warning.contains("dynamodb/t"), "{warning}");
+    assert!(warning.contains("dynamodb/items"), "{warning}");
     interrupt(&child);
     assert!(said.any(|line| line.starts_with("a.jsonl:1 and 2 more: the delivery was cancelled")));
     assert_eq!(child.wait().unwrap().code(), Some(130));
