@@ -254,7 +254,7 @@ fn checkpoints_need_a_place_for_what_is_given_up() {
         .expect(2, "--dead-letters <DIR>");
 }
 
-/// For the figures in `README.md`: `cargo test --package batch-deliver --test program -- --ignored --nocapture four_workers`
+/// For the figures in `README.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture four_workers`
 #[test]
 #[ignore = "takes 20 s, and prints figures"]
 fn four_workers_share_what_a_table_takes() {
