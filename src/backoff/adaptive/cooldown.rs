@@ -15,6 +15,10 @@ const FIRST_OF_THE_UNLUCKY: Duration = Duration::from_millis(5);
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// No rest is longer than so many times the one before: twice the ceiling before, of which a rest is at least half. Retries that luck
+/// explained rested shortly, and do not make the next rest a long one when luck explains them no more.
+const MOST_LONGER: u32 = 4;
+
 /// What happens to fewer entries than this by chance is no bad luck: one in a hundred thousand. At a loss of 10% that is about
 /// the sixth rejection, at 30% the tenth; what rests longer then is too rare to hold anything up.
 const UNLUCKY: f64 = 1e-5;
@@ -30,7 +34,10 @@ pub(super) fn rest(retry: Retry, loss: f64, jitter: &Jitter) -> Duration {
     let explained = explained(loss);
     let least = if explained > 0 { FIRST_OF_THE_UNLUCKY } else { FIRST };
     let beyond = retry.number.saturating_sub(explained.max(2));
-    let ceiling = growth::raised(least, 2.0, beyond).min(LONGEST);
+    let longest = retry
+        .previous
+        .map_or(LONGEST, |previous| (MOST_LONGER * previous).max(least));
+    let ceiling = growth::raised(least, 2.0, beyond).min(longest).min(LONGEST);
     jitter.between(ceiling / 2, ceiling)
 }
 
@@ -67,6 +74,24 @@ mod tests {
         assert!((1..=9).all(|number| rests_shortly(number, 0.3)));
         assert!(!(0..100).all(|_| rests_shortly(6, 0.11)));
         assert!(!(0..100).all(|_| rests_shortly(10, 0.3)));
+    }
+
+    #[test]
+    fn many_short_rests_are_not_followed_by_a_long_one_when_luck_explains_the_retries_no_more() {
+        let jitter = Jitter::seeded(1);
+        let mut retry = Retry::FIRST;
+        for _ in 0..10 {
+            retry = retry.after(rest(retry, 0.4, &jitter));
+        }
+        for millis in [50, 200, 800, 3200] {
+            let rest = rest(retry, 0.0, &jitter);
+            assert!(
+                rest <= Duration::from_millis(millis),
+                "retry {}: {rest:?}",
+                retry.number
+            );
+            retry = retry.after(rest);
+        }
     }
 
     #[test]
