@@ -25,6 +25,15 @@ const ENOUGH: f64 = 4.0;
 const TIMES: f64 = 2.0;
 const MORE: f64 = 0.1;
 
+/// So many standard deviations more than of all others is no chance, where each entry of them is as likely to be rejected as any other.
+const DEVIATIONS: f64 = 3.5;
+
+/// What is assumed of the others before anything is known: entries, and how many of them are rejected.
+const ASSUMED: Count = Count {
+    sent: 4.0,
+    rejected: 1.0,
+};
+
 /// Keys with rejections that are remembered. Beyond that the oldest are forgotten: a key that is seen once is never hot.
 const REMEMBERED: usize = 1_000;
 
@@ -162,8 +171,12 @@ impl HotKeys {
             return false;
         };
         let Count { sent, rejected } = suspect.count;
-        let others = (self.all.rejected - rejected).max(0.0) / (self.all.sent - sent).max(1.0);
-        if rejected < ENOUGH || rejected / sent < TIMES * others + MORE {
+        let others_rejected = (self.all.rejected - rejected).max(0.0);
+        let others_sent = (self.all.sent - sent).max(0.0);
+        let others = others_rejected / others_sent.max(1.0);
+        let likely = (others_rejected + ASSUMED.rejected) / (others_sent + ASSUMED.sent);
+        let chance = DEVIATIONS * (sent * likely * (1.0 - likely)).max(0.0).sqrt();
+        if rejected < ENOUGH || rejected / sent < TIMES * others + MORE || rejected < sent * likely + chance {
             return false;
         }
         let seconds = now.saturating_duration_since(suspect.since.min(sent_at)).as_secs_f64();
@@ -234,6 +247,9 @@ impl Hot {
 
 #[cfg(test)]
 mod tests {
+    use rand::rngs::SmallRng;
+    use rand::{RngExt, SeedableRng};
+
     use super::*;
 
     /// Calls of so many entries of each key, ten milliseconds apart; of the first key so many are throttled.
@@ -301,6 +317,22 @@ mod tests {
         let mut calls = Calls::new();
         for _ in 0..100 {
             assert_eq!(calls.call(&[(1, 12, 4), (2, 13, 4)]), [false, false]);
+        }
+    }
+
+    #[test]
+    fn entries_that_are_rejected_at_random_make_no_key_hot_however_few_keys_there_are() {
+        let mut random = SmallRng::seed_from_u64(1);
+        for _ in 0..20 {
+            let mut calls = Calls::new();
+            for call in 0..1_000 {
+                let is_rejected = random.random_bool(0.26);
+                assert_eq!(
+                    calls.call(&[(call % 3, 1, usize::from(is_rejected))]),
+                    [false],
+                    "call {call}"
+                );
+            }
         }
     }
 
