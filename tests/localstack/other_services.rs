@@ -173,6 +173,7 @@ async fn messages_of_a_group_go_through_a_topic_in_their_order() {
         .unwrap();
     assert_eq!(report.delivered, ENTRIES as u64);
 
+    queue.wait_for(ENTRIES).await;
     let mut received: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for message in queue.drain().await {
         received.entry(message.group.unwrap()).or_default().push(message.body);
@@ -219,6 +220,7 @@ async fn events_go_through_a_bus_and_to_none_that_is_not_there() {
         let event: Value = serde_json::from_str(&body).unwrap();
         event["detail"]["text"].as_str().unwrap().to_owned()
     };
+    queue.wait_for(ENTRIES).await;
     let received = queue.bodies().await.into_iter().map(text).collect();
     assert_eq!(sorted(received), (0..ENTRIES).map(numbered).collect::<Vec<_>>());
 

@@ -1,6 +1,7 @@
 //! A queue of a test's own.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{
@@ -47,6 +48,22 @@ impl Queue {
         };
         let url = create.send().await.unwrap().queue_url.unwrap();
         Self { client, url }
+    }
+
+    /// Waits until it holds so many messages, because a topic or a bus passes them on in its own time; for a minute at most.
+    pub(crate) async fn wait_for(&self, messages: usize) {
+        let arrived = async || {
+            let count = QueueAttributeName::ApproximateNumberOfMessages;
+            let call = self.client.get_queue_attributes().queue_url(&self.url);
+            let output = call.attribute_names(count.clone()).send().await.unwrap();
+            output.attributes.unwrap()[&count].parse::<usize>().unwrap()
+        };
+        for _ in 0..600 {
+            if arrived().await >= messages {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 
     /// Receives and deletes, until nothing comes any more. Messages of a group are in the order in which they came: the next
