@@ -321,19 +321,18 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_are_rejected_at_random_make_no_key_hot_however_few_keys_there_are() {
+    fn chance_seldom_makes_a_key_hot_however_few_keys_there_are() {
         let mut random = SmallRng::seed_from_u64(1);
-        for _ in 0..20 {
+        let mut becomes_hot = || {
             let mut calls = Calls::new();
-            for call in 0..1_000 {
+            (0..1_000).any(|call| {
                 let is_rejected = random.random_bool(0.26);
-                assert_eq!(
-                    calls.call(&[(call % 3, 1, usize::from(is_rejected))]),
-                    [false],
-                    "call {call}"
-                );
-            }
-        }
+                calls.call(&[(call % 3, 1, usize::from(is_rejected))]) == [true]
+            })
+        };
+        let loads = (0..100).filter(|_| becomes_hot()).count();
+        // 12, and 43 if a share twice that of the others were enough.
+        assert!(loads <= 20, "{loads} of 100 loads have a hot key");
     }
 
     #[test]
