@@ -15,6 +15,10 @@ const DOUBLING: f64 = 0.025;
 const MOST_DOUBLINGS: f64 = 1.0;
 const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
 
+/// Beyond what the service has announced, in a quarter: a round trip of twice that would be rejected for the most part, and of the
+/// shards of a stream, in which one has most of the load, others would be taken for hot ones (`cargo bench --bench shards`).
+const MOST_DOUBLINGS_ANNOUNCED: f64 = 1.0 / 4.0;
+
 /// A search of more entries is long: a higher pace may overshoot by much.
 const LONG: f64 = 500.0;
 
@@ -125,6 +129,8 @@ pub(super) struct Search {
     is_wary: bool,
     /// The pace that the service announced, until something is rejected.
     announced: Option<Announced>,
+    /// The window is what the announced pace had in flight, or more.
+    is_announced: bool,
     calls: Rise,
     entries: Rise,
     sent: f64,
@@ -154,6 +160,7 @@ impl Search {
             window,
             is_wary: false,
             announced: None,
+            is_announced: false,
             calls: Rise::default(),
             entries: Rise::default(),
             sent: 0.0,
@@ -237,8 +244,9 @@ impl Search {
         }
         if rejected > 0.0 {
             self.announced = None;
-        } else if self.announced.is_some() {
-            self.window = self.window.max(in_flight);
+        } else if self.announced.is_some() && in_flight > self.window {
+            self.window = in_flight;
+            self.is_announced = true;
         }
         let is_used = in_flight >= self.window / 2.0;
         self.sent += sent;
@@ -265,12 +273,12 @@ impl Search {
         if is_used {
             // At first, as long as no more is rejected than usual, the window doubles with each round trip: an overshoot is one
             // round trip long.
-            let is_undisturbed = !self.is_wary && self.sent < LONG && !self.is_suspicious();
+            let is_undisturbed = !self.is_wary && !self.is_announced && self.sent < LONG && !self.is_suspicious();
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
-            let doublings = if is_undisturbed {
-                MOST_DOUBLINGS
-            } else {
-                (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS)
+            let doublings = match (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS) {
+                _ if is_undisturbed => MOST_DOUBLINGS,
+                doublings if self.is_announced => doublings.min(MOST_DOUBLINGS_ANNOUNCED),
+                doublings => doublings,
             };
             self.window += answer.accepted * (doublings.exp2() - 1.0);
         }
