@@ -41,7 +41,7 @@ impl<E> Future for Receipt<E> {
 
 impl<E> Drop for Receipt<E> {
     fn drop(&mut self) {
-        // From here on, the promise keeps what it would send.
+        // After this, the sender gets an undelivered entry back instead of sending it.
         self.fate.close();
         if let Ok(Err(undelivered)) = self.fate.try_recv() {
             self.unclaimed.push(undelivered);

@@ -50,7 +50,7 @@ impl Queue {
         Self { client, url }
     }
 
-    /// Waits until it holds so many messages, because a topic or a bus passes them on in its own time; for a minute at most.
+    /// Waits for at most a minute until the queue holds this many messages, because a topic or a bus forwards them asynchronously.
     pub(crate) async fn wait_for(&self, messages: usize) {
         let arrived = async || {
             let count = QueueAttributeName::ApproximateNumberOfMessages;

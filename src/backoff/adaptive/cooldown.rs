@@ -15,8 +15,8 @@ const FIRST_OF_THE_UNLUCKY: Duration = Duration::from_millis(5);
 /// The longest rest.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// No rest is longer than so many times the one before: twice the ceiling before, of which a rest is at least half. Retries that luck
-/// explained rested shortly, and do not make the next rest a long one when luck explains them no more.
+/// A rest is at most this many times the previous one: the ceiling doubles, and a rest is at least half of its ceiling. Without this
+/// limit, short rests of retries that the baseline loss explained are followed by one of seconds when the loss is gone.
 const MOST_LONGER: u32 = 4;
 
 /// What happens to fewer entries than this by chance is no bad luck: one in a hundred thousand. At a loss of 10% that is about

@@ -25,10 +25,11 @@ const ENOUGH: f64 = 4.0;
 const TIMES: f64 = 2.0;
 const MORE: f64 = 0.1;
 
-/// So many standard deviations more than of all others is no chance, where each entry of them is as likely to be rejected as any other.
+/// A key is hot only if its rejections exceed those expected from the share of all other entries by this many standard deviations. With
+/// fewer, random rejections make keys hot, which then wait at a pace of their own.
 const DEVIATIONS: f64 = 3.5;
 
-/// What is assumed of the others before anything is known: entries, and how many of them are rejected.
+/// Counted in addition to the other entries, so that the expected share is not 0 while there are few of them.
 const ASSUMED: Count = Count {
     sent: 4.0,
     rejected: 1.0,
@@ -73,7 +74,7 @@ struct Suspect {
 /// A hot key.
 #[derive(Debug)]
 struct Hot {
-    /// What the log calls it.
+    /// Identifies the key in the log, which does not contain its value.
     number: u64,
     pacer: Pacer,
     rejected_at: Instant,
@@ -86,7 +87,7 @@ pub(super) struct HotKeys {
     suspects: HashMap<u64, Suspect>,
     all: Count,
     heard_at: Option<Instant>,
-    /// How many keys have become hot so far.
+    /// The number of keys that have become hot so far.
     numbers: u64,
 }
 
@@ -208,7 +209,7 @@ impl HotKeys {
         self.cool(|hot| hot.has_cooled(now));
     }
 
-    /// The one place where keys are no longer hot.
+    /// Ends the pace of hot keys, and logs it.
     fn cool(&mut self, has_cooled: impl Fn(&Hot) -> bool) {
         let mut hot_keys = self.hot.len();
         for (_, hot) in self.hot.extract_if(|_, hot| has_cooled(hot)) {
@@ -217,7 +218,7 @@ impl HotKeys {
         }
     }
 
-    /// No key is hot. Numbers go on, so that none stands for two keys.
+    /// Forgets all keys. Numbers continue, so that each one identifies one key.
     pub(super) fn reset(&mut self) {
         self.cool(|_| true);
         *self = Self {

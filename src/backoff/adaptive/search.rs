@@ -15,8 +15,8 @@ const DOUBLING: f64 = 0.025;
 const MOST_DOUBLINGS: f64 = 1.0;
 const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
 
-/// Beyond what the service has announced, in a quarter: a round trip of twice that would be rejected for the most part, and of the
-/// shards of a stream, in which one has most of the load, others would be taken for hot ones (`cargo bench --bench shards`).
+/// Doublings per round trip beyond the announced throughput. With faster growth, most of a round trip is rejected, and if one shard of a
+/// stream has most of the load, other shards are treated as hot, too (`cargo bench --features kinesis --bench shards`).
 const MOST_DOUBLINGS_ANNOUNCED: f64 = 1.0 / 4.0;
 
 /// A search of more entries is long: a higher pace may overshoot by much.

@@ -1,11 +1,11 @@
-//! What a table is called.
+//! The name of a table.
 
 use std::ops::RangeInclusive;
 
-/// Characters of a table's name. From the naming rules of DynamoDB, as the characters themselves.
+/// The number of characters of a table's name, by DynamoDB's naming rules.
 const LENGTH: RangeInclusive<usize> = 3..=255;
 
-/// What stands before the name in an ARN.
+/// Precedes the name in an ARN.
 const OF_ARN: &str = ":table/";
 
 /// The name or ARN of a table, as DynamoDB accepts it.
@@ -20,14 +20,14 @@ pub(super) fn table(text: &str) -> Result<String, String> {
     let is_allowed = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
     if let Some(other) = name.chars().find(|character| !is_allowed(*character)) {
         return Err(format!(
-            "the name of a table has a-z, A-Z, 0-9, _, . and - alone, and this one has {other:?}"
+            "the name of a table consists of a-z, A-Z, 0-9, _, . and -, but this one contains {other:?}"
         ));
     }
     let (least, most) = (LENGTH.start(), LENGTH.end());
     if !LENGTH.contains(&name.len()) {
         let characters = name.len();
         return Err(format!(
-            "the name of a table has {least} to {most} characters, and this one has {characters}"
+            "the name of a table has {least} to {most} characters, but this one has {characters}"
         ));
     }
     Ok(text.to_owned())
@@ -48,19 +48,19 @@ mod tests {
             assert_eq!(table(name), Ok(name.to_owned()));
         }
         for (name, words) in [
-            ("", "3 to 255 characters, and this one has 0"),
-            ("ab", "3 to 255 characters, and this one has 2"),
-            (&"x".repeat(256), "3 to 255 characters, and this one has 256"),
-            ("a b", "this one has ' '"),
-            ("t\u{e4}ble", "this one has '\u{e4}'"),
+            ("", "3 to 255 characters, but this one has 0"),
+            ("ab", "3 to 255 characters, but this one has 2"),
+            (&"x".repeat(256), "3 to 255 characters, but this one has 256"),
+            ("a b", "this one contains ' '"),
+            ("t\u{e4}ble", "this one contains '\u{e4}'"),
             (
                 "arn:aws:sqs:eu-central-1:123456789012:films",
                 "the ARN of a table has :table/",
             ),
             ("arn:aws:dynamodb:eu-central-1:123456789012:table/a", "this one has 1"),
         ] {
-            let told = table(name).unwrap_err();
-            assert!(told.contains(words), "{told}");
+            let error = table(name).unwrap_err();
+            assert!(error.contains(words), "{error}");
         }
     }
 }

@@ -27,7 +27,7 @@ fn wrong_use_is_told_with_what_to_do() {
         ),
         (
             "load --table id --simulate 10 --key id:N a.jsonl",
-            "the name of a table has 3 to 255 characters, and this one has 2",
+            "the name of a table has 3 to 255 characters, but this one has 2",
         ),
         (
             "load --table items --simulate 0 --key id:N a.jsonl",

@@ -77,7 +77,7 @@ impl Pacer {
         }
     }
 
-    /// The pacer of a hot key that was given so many entries a second. In the log the key has a number, which tells nothing of it.
+    /// The pacer of a hot key, which starts at this rate in entries per second. The log contains the number instead of the key.
     pub(super) fn of_hot_key(number: u64, rate: f64) -> Self {
         let settings = Settings {
             initial_rate: Some(rate.max(1.0)),
