@@ -12,6 +12,10 @@ ci:
 test:
     .ci/run test
 
+# The promises on more random loads than `cargo test` has time for.
+properties:
+    .ci/run properties
+
 # All targets against a service that answers at random, and the tests of those that a plain `cargo test` does not build.
 targets:
     .ci/run targets

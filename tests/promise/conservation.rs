@@ -30,7 +30,7 @@ struct Case {
     cancelled_after: Option<Duration>,
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn any_case() -> impl Strategy<Value = Case> {
     (
         any::<u64>(),
         0..150_usize,
@@ -239,11 +239,17 @@ fn number_of(message: &SendMessageBatchRequestEntry) -> String {
     message.message_body()[..4].to_owned()
 }
 
+/// `.ci/run properties` asks for more.
+fn cases() -> u32 {
+    let set = std::env::var("CONSERVATION_CASES").ok();
+    set.map_or(300, |cases| cases.parse().expect("CONSERVATION_CASES is a number"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_write_ends_exactly_once(case in cases()) {
+    fn every_write_ends_exactly_once(case in any_case()) {
         let simulator = case.simulator();
         let table = simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(case.capacity()));
         table.keep_journal();
@@ -258,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn every_message_ends_exactly_once(case in cases()) {
+    fn every_message_ends_exactly_once(case in any_case()) {
         let simulator = case.simulator();
         let queue = simulator.queue("orders", QueueOptions::default().capacity(case.capacity()));
         queue.keep_journal();
