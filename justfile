@@ -27,6 +27,10 @@ models:
 format:
     .ci/run format
 
+# The lock files of the packages outside the workspace.
+locks:
+    .ci/run locks
+
 # Clippy for all targets with all features.
 lint:
     .ci/run lint
