@@ -64,8 +64,8 @@ contestants! {
     "dynamo-table", "dynamo_table 0.11.0", Program::Rust, is_dynamo;
     "graphddb", "graphddb_runtime 1.5.0", Program::Rust, is_dynamo;
     "omniqueue", "omniqueue 0.3.0", Program::Rust, |scenario| scenario.service == Service::Sqs && !has_groups(scenario);
-    "boto3", "boto3 1.44.5 `batch_writer`", Program::Python(&[]), is_dynamo;
-    "boto3-overwrite", "boto3 1.44.5 `batch_writer`, `overwrite_by_pkeys`", Program::Python(&["--overwrite"]),
+    "boto3", "boto3 1.44.8 `batch_writer`", Program::Python(&[]), is_dynamo;
+    "boto3-overwrite", "boto3 1.44.8 `batch_writer`, `overwrite_by_pkeys`", Program::Python(&["--overwrite"]),
         |scenario| scenario.load == Load::Duplicates;
     "guregu", "guregu/dynamo 2.1.1 (Go)", Program::Go, is_dynamo;
     "batch-manager", "SqsAsyncBatchManager 2.54.14 (Java)", Program::Java, |scenario| scenario.service == Service::Sqs;

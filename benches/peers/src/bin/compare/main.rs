@@ -13,7 +13,7 @@ use contestant::{Contestant, Programs};
 use peers::{Failure, SCENARIOS, Scenario};
 
 /// The heading of the results of another bench. From there on the file is not changed.
-const OTHERS: &str = "\n# Pacing on real tables";
+const OTHERS: &str = "\n# Compared with SDK + backon alone";
 
 /// Runs every contestant with the same work against the same service, one after the other.
 #[derive(Parser)]
