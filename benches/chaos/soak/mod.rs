@@ -84,7 +84,7 @@ async fn soak(
         let (work, stop) = (Arc::clone(work), stop.clone());
         async move { work.run(stop).await }
     });
-    let sampling = sampler(started);
+    let sampling = sampler(started, Arc::clone(work));
     let mut random = SmallRng::seed_from_u64(seed);
     // A clock that is ahead is put back the next time.
     let mut is_ahead = false;
@@ -117,7 +117,7 @@ struct Sampler {
     samples: JoinHandle<Vec<Sample>>,
 }
 
-fn sampler(started: Instant) -> Sampler {
+fn sampler(started: Instant, work: Arc<Work>) -> Sampler {
     let stop = CancellationToken::new();
     let samples = tokio::spawn({
         let stop = stop.clone();
@@ -130,7 +130,8 @@ fn sampler(started: Instant) -> Sampler {
                 }
                 let tasks = Handle::current().metrics().num_alive_tasks();
                 let sample = Sample::now(started.elapsed(), tasks);
-                println!("{sample}");
+                println!("{sample}, {}", work.summary());
+                println!("         {}", work.paces());
                 samples.push(sample);
             }
         }

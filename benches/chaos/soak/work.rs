@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use aws_batch_delivery::backoff::Adaptive;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::{Delivery, DeliveryOptions, Producer, get_batch_from_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
@@ -45,11 +46,15 @@ pub(crate) struct Work {
     last: Mutex<HashMap<String, u64>>,
     writes: AtomicU64,
     messages: AtomicU64,
+    /// Of the table, the queue and the FIFO queue.
+    paces: [Arc<Adaptive>; 3],
     complaints: Mutex<Vec<String>>,
 }
 
-fn options() -> DeliveryOptions {
-    DeliveryOptions::default().attempt_timeout(ATTEMPT_TIMEOUT)
+fn options(pace: &Arc<Adaptive>) -> DeliveryOptions {
+    DeliveryOptions::default()
+        .attempt_timeout(ATTEMPT_TIMEOUT)
+        .backoff(Arc::clone(pace))
 }
 
 impl Work {
@@ -57,13 +62,15 @@ impl Work {
     pub(crate) fn new(access: &Access, remote: &Remote) -> Self {
         let [name, queue, fifo] = remote.destinations.clone();
         let dynamo = access.dynamo();
-        let producer = |url| Delivery::to_sqs(access.sqs(), url).options(options()).producer();
+        let paces: [Arc<Adaptive>; 3] = Default::default();
+        let producer = |url, pace| Delivery::to_sqs(access.sqs(), url).options(options(pace)).producer();
         Self {
-            table: Delivery::to_dynamo(dynamo.clone(), &name).options(options()),
+            table: Delivery::to_dynamo(dynamo.clone(), &name).options(options(&paces[0])),
             dynamo,
             name,
-            queue: producer(queue),
-            fifo: producer(fifo),
+            queue: producer(queue, &paces[1]),
+            fifo: producer(fifo, &paces[2]),
+            paces,
             last: Mutex::default(),
             writes: AtomicU64::new(0),
             messages: AtomicU64::new(0),
@@ -134,7 +141,14 @@ impl Work {
         let asked = keys
             .iter()
             .map(|key| HashMap::from([("id".to_owned(), AttributeValue::S(key.clone()))]));
-        let items = match get_batch_from_dynamo(&self.dynamo, &self.name, asked, &options()).await {
+        let items = match get_batch_from_dynamo(
+            &self.dynamo,
+            &self.name,
+            asked,
+            &DeliveryOptions::default().attempt_timeout(ATTEMPT_TIMEOUT),
+        )
+        .await
+        {
             Ok(items) => items,
             Err(error) => {
                 complaints.push(error.to_string());
@@ -156,6 +170,19 @@ impl Work {
     pub(crate) fn summary(&self) -> String {
         let [writes, messages] = [&self.writes, &self.messages].map(|count| count.load(Ordering::Relaxed));
         format!("{writes} writes and {messages} messages of {} workers", 2 * WORKERS)
+    }
+
+    /// What the paces of the table, the queue and the FIFO queue do at the moment.
+    pub(crate) fn paces(&self) -> String {
+        let paces = self.paces.iter().map(|pace| {
+            let pace = pace.snapshot();
+            let rate = pace.rate.map_or_else(|| "no".to_owned(), |rate| format!("{rate:.0}/s"));
+            format!(
+                "{:?} ({}), {rate} pace, loss {:.2}, {} hot",
+                pace.state, pace.reason, pace.loss, pace.hot_keys
+            )
+        });
+        paces.collect::<Vec<_>>().join("; ")
     }
 
     pub(crate) fn complaints(&self) -> Vec<String> {
