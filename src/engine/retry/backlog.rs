@@ -25,8 +25,6 @@ pub(crate) struct Backlog<E> {
     lanes: Lanes<E>,
     key_lines: KeyLines<E>,
     bisections: Bisections<E>,
-    /// What the paces of hot keys have left for held entries to join the chunk that is packed.
-    may_join: Vec<(u64, usize)>,
     /// The strategy's count of hot keys at the last update. Once it is above zero, entries wait by key.
     hot_keys_seen: u64,
 }
@@ -39,7 +37,6 @@ impl<E> Backlog<E> {
             lanes: Lanes::new(),
             key_lines: KeyLines::new(),
             bisections: Bisections::new(),
-            may_join: Vec::new(),
             hot_keys_seen: 0,
         }
     }
@@ -267,13 +264,9 @@ impl<E> Backlog<E> {
             return;
         }
         let (now, strategy) = (Instant::now(), &self.gate.strategy);
-        let lanes = &self.lanes;
-        self.may_join = self.key_lines.take_due(
+        self.key_lines.take_due(
             now,
-            |key, wanted, first| {
-                let shared = first.state.lane.filter(|lane| lane.shares_calls());
-                strategy.admit_key(now, key, wanted + lanes.held_in(shared))
-            },
+            |key, wanted| strategy.admit_key(now, key, wanted),
             |key, cost| strategy.depart_key(now, key, cost),
             |next| space.take(&next.state),
             |entry| chunk.push(entry),
@@ -282,24 +275,10 @@ impl<E> Backlog<E> {
             .take_drawn(|next| space.take(&next.state), |entry| chunk.push(entry));
     }
 
-    /// Lets entries that are held join a chunk that has others of their lanes, as long as there is space: those of a hot key as far
-    /// as its pace allows.
+    /// Lets entries that are held join a chunk that has others of their lanes, as long as there is space. They have no partition
+    /// key: a lane that shares calls is not split by key.
     pub(crate) fn join(&mut self, chunk: &mut Chunk<E>, space: &mut Space) {
-        let (now, strategy) = (Instant::now(), &self.gate.strategy);
-        let mut may_join = std::mem::take(&mut self.may_join);
-        self.lanes.join(chunk, |next| {
-            let Some(key) = next.state.key.filter(|key| strategy.is_hot(*key)) else {
-                return space.take(&next.state);
-            };
-            let cost = next.state.cost;
-            let left = may_join.iter_mut().find(|(of, left)| *of == key && *left >= cost);
-            let joined = left.filter(|_| space.take(&next.state));
-            joined.is_some_and(|(_, left)| {
-                *left -= cost;
-                strategy.depart_key(now, key, cost);
-                true
-            })
-        });
+        self.lanes.join(chunk, |next| space.take(&next.state));
     }
 
     /// All entries that wait.

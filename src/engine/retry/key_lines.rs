@@ -182,23 +182,20 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// Removes entries of hot keys that may leave, while they fit. `admit` is given a key, the cost of its entries and the first
-    /// of them, and returns how much of that cost may leave, or until when the key waits. `depart` is told what leaves. Returns
-    /// how much more of each key might have left.
+    /// Removes entries of hot keys that may leave, while they fit. `admit` is given a key and the cost of its entries, and returns
+    /// how much of that cost may leave, or until when the key waits. `depart` is told what leaves.
     pub(crate) fn take_due(
         &mut self,
         now: Instant,
-        mut admit: impl FnMut(u64, usize, &TrackedEntry<E>) -> Result<usize, Instant>,
+        mut admit: impl FnMut(u64, usize) -> Result<usize, Instant>,
         mut depart: impl FnMut(u64, usize),
         mut fits: impl FnMut(&TrackedEntry<E>) -> bool,
         mut take: impl FnMut(TrackedEntry<E>),
-    ) -> Vec<(u64, usize)> {
+    ) {
         let is_due = |key: &u64| self.lines.get(key).is_some_and(|line| line.is_due(now));
         let due: Vec<u64> = self.hot.iter().copied().filter(is_due).collect();
-        let mut left = Vec::new();
         for key in due {
             let Some(line) = self.lines.get_mut(&key) else { continue };
-            let Some(first) = line.next() else { continue };
             let wanted: usize = line
                 .rejected
                 .values()
@@ -206,7 +203,7 @@ impl<E> KeyLines<E> {
                 .take(CALL)
                 .map(|entry| entry.state.cost)
                 .sum();
-            let most = match admit(key, wanted, first) {
+            let most = match admit(key, wanted) {
                 Ok(most) => most,
                 Err(until) => {
                     line.next_at = Some(until);
@@ -228,9 +225,7 @@ impl<E> KeyLines<E> {
                 break;
             }
             depart(key, cost);
-            left.push((key, most.saturating_sub(cost)));
         }
-        left
     }
 
     /// Draws entries of the other keys, while they fit.
