@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections import defaultdict
 from pathlib import Path
@@ -12,7 +11,9 @@ from pathlib import Path
 from source import Source
 
 PACKAGE = "aws-batch-delivery"
-TESTS = ["--lib", "--test", "promise", "--test", "order", "--test", "custom_target", "--test", "isolation"]
+PROGRAMS = ["promise", "order", "custom_target", "isolation", "answers"]
+TESTS = ["--lib", *(word for program in PROGRAMS for word in ("--test", program))]
+CARGO = os.environ.get("CARGO", "cargo")
 
 # What the copy of the library has besides: which mutant is in force, and a note of each that is come by.
 SWITCH = """
@@ -21,26 +22,51 @@ pub(crate) mod mutant {
     use std::fs::{File, OpenOptions};
     use std::io::Write;
     use std::sync::LazyLock;
-    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-    static CHOSEN: LazyLock<usize> =
-        LazyLock::new(|| var("MUTANT").ok().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX));
-    static NOTES: LazyLock<Option<File>> = LazyLock::new(|| {
-        let path = var_os("MUTANTS_REACHED")?;
-        Some(OpenOptions::new().append(true).create(true).open(path).expect("a file for notes"))
+    const UNKNOWN: usize = usize::MAX;
+    const NONE: usize = usize::MAX - 1;
+    const NOTING: usize = usize::MAX - 2;
+
+    static CHOSEN: AtomicUsize = AtomicUsize::new(UNKNOWN);
+    static NOTES: LazyLock<File> = LazyLock::new(|| {
+        let path = var_os("MUTANTS_REACHED").expect("a path");
+        OpenOptions::new().append(true).create(true).open(path).expect("a file for notes")
     });
     static NOTED: [AtomicBool; MUTANTS] = [const { AtomicBool::new(false) }; MUTANTS];
 
+    #[inline]
     pub(crate) fn is(number: usize) -> bool {
-        if let Some(mut notes) = NOTES.as_ref()
-            && !NOTED[number].swap(true, Relaxed)
-        {
-            notes.write_all(format!("{number}\\n").as_bytes()).expect("a note");
+        let chosen = CHOSEN.load(Relaxed);
+        if chosen >= NOTING { unlikely(number, chosen) } else { chosen == number }
+    }
+
+    #[cold]
+    fn unlikely(number: usize, mut chosen: usize) -> bool {
+        if chosen == UNKNOWN {
+            let otherwise = if var_os("MUTANTS_REACHED").is_some() { NOTING } else { NONE };
+            chosen = var("MUTANT").ok().and_then(|number| number.parse().ok()).unwrap_or(otherwise);
+            CHOSEN.store(chosen, Relaxed);
         }
-        *CHOSEN == number
+        if chosen == NOTING && !NOTED[number].swap(true, Relaxed) {
+            (&*NOTES).write_all(format!("{number}\\n").as_bytes()).expect("a note");
+        }
+        chosen == number
     }
 }
 """
+
+
+def signature(mutant, lines):
+    """What a mutant is called as long as its function stays as it is, wherever the function is."""
+    span, function = mutant["span"], mutant["function"]
+    around = function["span"] if function else span
+    first, last = around["start"]["line"], around["end"]["line"]
+    parts = [
+        mutant["file"], function and function["function_name"], *lines[first - 1 : last], mutant["genre"], mutant["replacement"],
+        *(f"{span[side]['line'] - first}:{span[side]['column']}" for side in ("start", "end")),
+    ]
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
 class Mutants:
@@ -51,7 +77,7 @@ class Mutants:
         self.work = self.root / "target" / "mutants"
         self.copy = self.work / "source"
         listed = subprocess.run(
-            ["cargo", "mutants", "--package", PACKAGE, "--list", "--json"],
+            [CARGO, "mutants", "--package", PACKAGE, "--list", "--json"],
             cwd=self.root, check=True, capture_output=True, text=True,
         )
         self.all = json.loads(listed.stdout)
@@ -60,23 +86,32 @@ class Mutants:
             cwd=self.root, check=True, capture_output=True, text=True,
         ).stdout.split()
         files = [file for file in files if (self.root / file).is_file()]
-        digest = hashlib.sha256(b"".join((self.root / file).read_bytes() for file in files)).hexdigest()
-        self.known = self.work / digest[:16]
-        if not self.known.is_dir():
-            shutil.rmtree(self.copy, ignore_errors=True)
-            self.known.mkdir(parents=True)
-        for file in files:
-            self.write(file, (self.root / file).read_bytes())
+        built = [file for file in files if file.startswith(("Cargo.", "src/", "tests/", "crates/"))]
+        self.digest = hashlib.sha256(b"".join((self.root / file).read_bytes() for file in built)).hexdigest()[:16]
+        self.known = self.work / self.digest
+        self.known.mkdir(parents=True, exist_ok=True)
+        if self.copy.is_dir():
+            for old in [path for path in self.copy.rglob("*") if path.is_file()]:
+                if str(old.relative_to(self.copy)) not in files:
+                    old.unlink()
         by_file = defaultdict(list)
         for number, mutant in enumerate(self.all):
             by_file[mutant["file"]].append((number, mutant))
+        texts = {file: (self.root / file).read_text().split("\n") for file in by_file}
+        for mutant in self.all:
+            mutant["signature"] = signature(mutant, texts[mutant["file"]])
+        for file in files:
+            if file not in by_file and file != "src/lib.rs":
+                self.write(file, (self.root / file).read_bytes())
         self.sources = {file: Source((self.root / file).read_bytes(), mutants) for file, mutants in by_file.items()}
         self.unplaced = set().union(*(source.failed for source in self.sources.values()))
-        self.dropped = set(self.load("dropped", []))
+        path = self.work / "dropped.json"
+        dropped = set(json.loads(path.read_text())) if path.is_file() else set()
+        self.dropped = {number for number, mutant in enumerate(self.all) if mutant["signature"] in dropped}
 
     def write(self, file, data):
         path = self.copy / file
-        if file in getattr(self, "sources", ()) or not path.is_file() or path.read_bytes() != data:
+        if not path.is_file() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
 
@@ -92,23 +127,30 @@ class Mutants:
         places = {}
         for file, source in self.sources.items():
             text, places[file] = source.render(self.dropped)
-            path = self.copy / file
-            if path.read_bytes() != text:
-                path.write_bytes(text)
+            self.write(file, text)
         library = (self.root / "src/lib.rs").read_text() + SWITCH.replace("MUTANTS]", f"{len(self.all)}]")
-        (self.copy / "src/lib.rs").write_text(library)
+        self.write("src/lib.rs", library.encode())
         return places
 
     def build(self):
         """The programs of the tests. What does not compile is dropped, until everything does."""
-        command = ["cargo", "test", "--locked", "--no-run", "--package", PACKAGE, *TESTS, "--message-format", "json"]
+        programs = self.load("programs", [])
+        if programs and all(Path(program).is_file() for program in programs):
+            return programs
+        # Optimized a little: the time goes into running the tests, not into building them.
+        command = [
+            CARGO, "test", "--config", f"profile.dev.package.{PACKAGE}.opt-level=1",
+            "--locked", "--no-run", "--package", PACKAGE, *TESTS, "--message-format", "json",
+        ]
         environment = {**os.environ, "CARGO_TARGET_DIR": str(self.work / "build")}
         while True:
             places = self.render()
             built = subprocess.run(command, cwd=self.copy, env=environment, stdout=subprocess.PIPE, text=True)
             messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
             if built.returncode == 0:
-                return [m["executable"] for m in messages if m.get("executable") and m["profile"]["test"]]
+                programs = [m["executable"] for m in messages if m.get("executable") and m["profile"]["test"]]
+                self.save("programs", programs)
+                return programs
             new = set()
             for message in messages:
                 if message["reason"] == "compiler-message" and message["message"]["level"] == "error":
@@ -116,7 +158,7 @@ class Mutants:
             if not new:
                 raise SystemExit("the copy does not compile, and no mutant is to blame")
             self.dropped |= new
-            self.save("dropped", sorted(self.dropped))
+            (self.work / "dropped.json").write_text(json.dumps(sorted(self.all[number]["signature"] for number in self.dropped)))
             print(f"{len(self.dropped)} do not compile", flush=True)
 
     def at_fault(self, error, places):

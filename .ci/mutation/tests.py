@@ -6,7 +6,9 @@ import re
 import resource
 import signal
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 
 def at_most(seconds):
@@ -61,26 +63,55 @@ class Tests:
             return [covered for covered in pool.map(one, enumerate(todo)) if covered]
 
     def fails(self, number, tests):
-        """The test that fails under a mutant. `None` if none does."""
+        """What becomes of these tests under a mutant, and the test it becomes of. `None` if none fails."""
         seconds = sum(test["seconds"] for test in tests)
 
         def limit():
             os.setpgid(0, 0)
-            at_most(5 + 10 * seconds)
+            at_most(2 + 8 * seconds)
             resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 
-        child = subprocess.Popen(
-            [tests[0]["program"], "--exact", "--test-threads", "1", *(test["name"] for test in tests)],
-            cwd=self.mutants.copy, env={**self.environment, "MUTANT": str(number)},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", preexec_fn=limit,
-        )
+        with tempfile.TemporaryFile("w+", errors="replace") as output:
+            child = subprocess.Popen(
+                [tests[0]["program"], "--exact", "--test-threads", "1", *(test["name"] for test in tests)],
+                cwd=self.mutants.copy, env={**self.environment, "MUTANT": str(number)},
+                stdout=output, stderr=subprocess.STDOUT, preexec_fn=limit,
+            )
+            wait(child)
+            if child.returncode == 0:
+                return None
+            output.seek(0)
+            said = output.read()
+        failed = re.search(r"^test (\S+)(?: - should panic)? \.\.\. FAILED", said, re.MULTILINE)
+        if failed:
+            return failed[1], failed[1]
+        running = re.findall(r"^test (\S+)(?: - should panic)? \.\.\. ", said, re.MULTILINE)
+        ended = child.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
+        return "does not end" if ended else "ends the process", running[-1] if running else tests[0]["name"]
+
+
+def wait(child):
+    """Waits for the end of a process, and ends it if it waits for something that never comes."""
+    before, idle = None, 0
+    while idle < 5:
         try:
-            said, _ = child.communicate(timeout=15 + 40 * seconds)
+            child.wait(timeout=0.5)
+            return
         except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.communicate()
-            return "does not end"
-        if child.returncode == 0:
-            return None
-        failed = re.search(r"^test (.*) \.\.\. FAILED", said, re.MULTILINE)
-        return failed[1] if failed else "does not end" if child.returncode < 0 else "ends the process"
+            now = threads(child.pid)
+            waiting = now == before and all(state in "SI" for _, state, _ in now)
+            idle, before = idle + 1 if waiting else 0, now
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def threads(process):
+    """The threads of a process: their state, and the processor time that they took."""
+    found = []
+    for task in Path(f"/proc/{process}/task").glob("*"):
+        try:
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        found.append((task.name, fields[0], fields[11:13]))
+    return found
