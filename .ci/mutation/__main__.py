@@ -2,6 +2,8 @@
 
     .ci/mutants                      every mutant that .cargo/mutants.toml names
     .ci/mutants src/engine           those of files whose paths begin so
+    .ci/mutants --again              only those that earlier runs have met without noticing them
+    .ci/mutants --test order         with the unit tests and these of the integration tests
     .ci/mutants --slowest 10         with tests of up to 10 s of processor time; 1 unless told otherwise
     .ci/mutants --budget 1000        with each mutant until its tests took 1,000 s of processor time; 3 unless told otherwise
 
@@ -24,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from threading import Lock
 
-from mutants import Mutants
+from mutants import PROGRAMS, Mutants
 from tests import Tests
 
 ROOMS = ["src/targets/classify", "src/engine", "src/backoff"]
@@ -105,6 +107,7 @@ def judge(mutants, tests, covered, arguments):
         if mutant["file"].startswith(begins)
         and number not in mutants.dropped | mutants.unplaced
         and number not in known.noticed
+        and (number in known.passed or not arguments.again)
     ]
     # In an order that says nothing of them, so that a run that is ended early is a random sample.
     todo.sort(key=lambda number: mutants.all[number]["signature"])
@@ -132,15 +135,17 @@ def judge(mutants, tests, covered, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("only", nargs="*")
+    parser.add_argument("--test", nargs="+", default=PROGRAMS)
     parser.add_argument("--slowest", type=float, default=1.0)
     parser.add_argument("--budget", type=float, default=3.0)
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     mutants = Mutants()
     print(f"{len(mutants.all)} mutants, {len(mutants.unplaced)} cannot be branches", flush=True)
     tests = Tests(mutants, arguments.jobs)
-    programs = mutants.build()
-    known = f"covered-{arguments.slowest}"
+    programs = mutants.build(arguments.test)
+    known = "-".join([f"covered-{arguments.slowest}", *arguments.test])
     covered = mutants.load(known, None)
     if covered is None:
         covered = tests.cover(programs, arguments.slowest)

@@ -12,7 +12,6 @@ from source import Source
 
 PACKAGE = "aws-batch-delivery"
 PROGRAMS = ["promise", "order", "custom_target", "isolation", "answers"]
-TESTS = ["--lib", *(word for program in PROGRAMS for word in ("--test", program))]
 CARGO = os.environ.get("CARGO", "cargo")
 
 # What the copy of the library has besides: which mutant is in force, and a note of each that is come by.
@@ -132,15 +131,16 @@ class Mutants:
         self.write("src/lib.rs", library.encode())
         return places
 
-    def build(self):
+    def build(self, tests):
         """The programs of the tests. What does not compile is dropped, until everything does."""
-        programs = self.load("programs", [])
+        programs = self.load("-".join(["programs", *tests]), [])
         if programs and all(Path(program).is_file() for program in programs):
             return programs
         # Optimized a little: the time goes into running the tests, not into building them.
         command = [
             CARGO, "test", "--config", f"profile.dev.package.{PACKAGE}.opt-level=1",
-            "--locked", "--no-run", "--package", PACKAGE, *TESTS, "--message-format", "json",
+            "--locked", "--no-run", "--package", PACKAGE, "--lib", *(f"--test={test}" for test in tests),
+            "--message-format", "json",
         ]
         environment = {**os.environ, "CARGO_TARGET_DIR": str(self.work / "build")}
         while True:
@@ -149,7 +149,7 @@ class Mutants:
             messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
             if built.returncode == 0:
                 programs = [m["executable"] for m in messages if m.get("executable") and m["profile"]["test"]]
-                self.save("programs", programs)
+                self.save("-".join(["programs", *tests]), programs)
                 return programs
             new = set()
             for message in messages:
