@@ -340,7 +340,7 @@ where
         if let Some(until) = self.gathering.filter(|until| *until > now) {
             return Some(until);
         }
-        let is_full = self.sendable() >= self.limits.entries || self.fresh.bytes() >= self.limits.bytes;
+        let is_full = self.sendable() >= self.limits.entries;
         if is_full || !self.wants_more(ledger) || self.backlog.is_urgent() {
             return None;
         }
