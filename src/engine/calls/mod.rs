@@ -17,4 +17,6 @@ pub(crate) use pool::{CallPool, KEPT};
 #[cfg(model)]
 pub(crate) use queue::{CallQueue, Queued};
 pub(crate) use settle::Settled;
+#[cfg(test)]
+pub(crate) use settle::settle;
 pub(crate) use slots::{Slot, Slots};

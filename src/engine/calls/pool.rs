@@ -244,6 +244,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_burst_of_calls_leaves_a_few_idle_tasks_and_none_of_them_outlives_the_delivery() {
+        let (gate, observed) = counting();
+        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none());
+        let target = Arc::downgrade(&calls.caller.target);
+        for (burst, kept) in [(1, 1), (1, 1), (3 * KEPT, KEPT), (2, KEPT)] {
+            (0..burst).for_each(|_| calls.start(call(&gate)));
+            assert!(!calls.is_empty());
+            for _ in 0..burst {
+                assert!(calls.next().await.is_some());
+            }
+            assert!(calls.is_empty() && calls.next().await.is_none());
+            for _ in 0..3 * KEPT {
+                yield_now().await;
+            }
+            while calls.tasks.try_join_next().is_some() {}
+            assert_eq!(calls.tasks.len(), kept, "tasks after {burst} calls");
+        }
+        assert_eq!(observed.load(Relaxed), 3 * KEPT + 4);
+        calls.close().await;
+        drop(calls);
+        assert!(target.upgrade().is_none());
+    }
+
+    #[tokio::test]
     #[should_panic(expected = "the runtime shuts down")]
     async fn a_call_that_is_lost_with_its_task_is_not_waited_for() {
         let (gate, _) = counting();

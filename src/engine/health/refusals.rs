@@ -57,7 +57,13 @@ impl Refusals {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::engine::calls::settle;
+    use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+    use crate::metrics::Metrics;
+    use crate::targets::{Answer, Rejection, Verdict};
 
     /// The number of refusals in a row after which the delivery stops.
     fn refused_until_stop(refusals: &mut Refusals) -> Option<u32> {
@@ -83,5 +89,26 @@ mod tests {
         refusals = Refusals::default();
         refusals.accepted();
         assert_eq!(refused_until_stop(&mut refusals), None);
+    }
+
+    #[test]
+    fn only_an_entry_that_is_accepted_ends_the_row() {
+        let now = Instant::now();
+        let mut refusals = Refusals::default();
+        let mut answered = |verdict| {
+            let mut chunk = Chunk::with_capacity(1);
+            let state = EntryState::new(0, 1);
+            chunk.push(TrackedEntry { entry: (), state });
+            let settled = settle(chunk, Answer::Whole(verdict), now, now, &Metrics::none());
+            assert!(refusals.answered(&settled).is_none());
+            refusals.most()
+        };
+        let refused = || Verdict::Refused(Fault::new("malformed"));
+        assert!((1..REFUSED_BEFORE_SINGLE).all(|_| answered(refused()) == usize::MAX));
+        assert_eq!(answered(refused()), 1);
+        let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
+        assert_eq!(answered(throttled), 1);
+        assert_eq!(answered(Verdict::Accepted), usize::MAX);
+        assert_eq!(answered(refused()), usize::MAX);
     }
 }

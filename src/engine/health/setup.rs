@@ -142,6 +142,10 @@ impl Setup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::calls::settle;
+    use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+    use crate::metrics::Metrics;
+    use crate::targets::{Answer, Verdict};
 
     const MOMENT: Duration = Duration::from_millis(1);
 
@@ -210,5 +214,60 @@ mod tests {
         assert!(setup.may_leave(start + 2 * MOMENT));
         failed(&mut setup, start + MOMENT, start + 2 * MOMENT);
         assert!(!setup.may_leave(start + 2 * MOMENT));
+    }
+
+    /// A call with one entry has this result. Returns why no call can ever be made.
+    fn answered(
+        setup: &mut Setup,
+        sent_at: Instant,
+        now: Instant,
+        delivered: u64,
+        rejection: Rejection,
+    ) -> Option<Fault> {
+        let mut chunk = Chunk::with_capacity(1);
+        let state = EntryState::new(0, 1);
+        chunk.push(TrackedEntry { entry: (), state });
+        let answer = Answer::Whole(Verdict::Rejected(rejection, Fault::new("no connection")));
+        let settled = settle(chunk, answer, sent_at, now, &Metrics::none());
+        setup.answered(&settled, now, delivered)
+    }
+
+    #[test]
+    fn a_call_that_was_lost_tells_nothing_until_it_is_a_probe() {
+        let start = Instant::now();
+        let mut setup = Setup::new();
+        assert!(answered(&mut setup, start + MOMENT, start + MOMENT, 0, Rejection::Connection).is_none());
+        assert_eq!(setup.most(), usize::MAX);
+        // A call that was made would make this failure outdated.
+        answered(&mut setup, start, start + MOMENT, 0, Rejection::Setup);
+        assert_eq!(setup.most(), 1);
+        let probe = setup.next_probe().unwrap();
+        setup.leaves();
+        answered(&mut setup, probe, probe + MOMENT, 0, Rejection::Connection);
+        assert!(setup.most() == 1 && setup.next_probe().unwrap() > probe);
+    }
+
+    #[test]
+    fn what_is_never_configured_ends_a_delivery_that_has_delivered_nothing_and_delays_any_other() {
+        let now = Instant::now();
+        let mut setup = Setup::new();
+        let fault = answered(&mut setup, now, now, 0, Rejection::Unconfigured);
+        assert_eq!(fault.as_ref().map(Fault::code), Some("no connection"));
+        assert_eq!(setup.most(), usize::MAX);
+        assert!(answered(&mut setup, now, now, 1, Rejection::Unconfigured).is_none());
+        assert_eq!(setup.most(), 1);
+    }
+
+    #[test]
+    fn a_reset_lets_a_probe_leave_at_once_unless_one_is_in_flight() {
+        let start = Instant::now();
+        let mut setup = Setup::new();
+        failed(&mut setup, start, start);
+        assert!(!setup.may_leave(start));
+        setup.wake(start);
+        assert!(setup.may_leave(start));
+        setup.leaves();
+        setup.wake(start);
+        assert!(!setup.may_leave(start));
     }
 }

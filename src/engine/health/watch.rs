@@ -184,3 +184,49 @@ fn until(options: &DeliveryOptions, now: Instant) -> String {
     }
     ends.join(", or ")
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::engine::calls::settle;
+    use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+    use crate::metrics::Metrics;
+    use crate::targets::{Answer, Rejection, Verdict};
+
+    fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    /// Whether a stall is logged six seconds after the start.
+    async fn is_stall(rejected_at: Option<u64>, in_flight: u64, waiting: u64) -> bool {
+        let mut watch = Watch::new("orders".to_owned());
+        if let Some(rejected_at) = rejected_at {
+            advance(seconds(rejected_at)).await;
+            let mut chunk = Chunk::with_capacity(1);
+            let state = EntryState::new(0, 1);
+            chunk.push(TrackedEntry { entry: (), state });
+            let answer = Answer::Whole(Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled")));
+            let now = Instant::now();
+            watch.call_ended(&settle(chunk, answer, now, now, &Metrics::none()));
+        }
+        advance(seconds(6 - rejected_at.unwrap_or(0))).await;
+        watch.look(&DeliveryOptions::default(), in_flight, waiting);
+        watch.logged
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delivery_is_stalled_while_its_calls_fail_or_get_no_answer() {
+        for (in_flight, waiting) in [(1, 0), (0, 1), (1, 1)] {
+            assert!(is_stall(Some(0), in_flight, waiting).await);
+        }
+        assert!(is_stall(None, 1, 0).await);
+        // It waits for its strategy or its input.
+        assert!(!is_stall(None, 0, 1).await);
+        assert!(!is_stall(None, 0, 0).await);
+        // Nothing is underway just now, but something was up to a moment ago.
+        assert!(is_stall(Some(2), 0, 0).await);
+        assert!(!is_stall(Some(1), 0, 0).await);
+    }
+}

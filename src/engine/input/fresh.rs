@@ -370,4 +370,26 @@ mod tests {
             prop_assert_eq!((fresh.len(), fresh.bytes(), fresh.released_bytes()), (0, 0, 0));
         }
     }
+
+    #[test]
+    fn an_invalid_entry_weighs_its_size_or_a_full_share_of_a_call() {
+        let too_large = InvalidEntry::TooLarge {
+            part: "entry",
+            limit: 40,
+            actual: 41,
+        };
+        let missing = InvalidEntry::Missing { part: "key" };
+        assert_eq!(weight_of_invalid(&too_large, &LIMITS), 41);
+        assert_eq!(weight_of_invalid(&missing, &LIMITS), 5);
+        assert_eq!(weight_of_invalid(&missing, &Limits::new(0, 40)), 40);
+    }
+
+    #[test]
+    fn an_entry_may_be_as_large_as_a_call() {
+        assert!(matches!(measure(&40, &BySize, &LIMITS), Ok(40)));
+        assert!(matches!(
+            measure(&41, &BySize, &LIMITS),
+            Err(InvalidEntry::TooLarge { .. })
+        ));
+    }
 }

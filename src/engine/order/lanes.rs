@@ -380,4 +380,19 @@ mod tests {
         assert_eq!((lanes.held(), lanes.bytes()), (2, 20));
         assert_eq!(positions(lanes.take_all()), [2, 3]);
     }
+
+    #[test]
+    fn what_is_superseded_in_a_lane_that_shares_calls_can_join_none() {
+        let mut lanes = Lanes::new();
+        let lane = Lane::ordered("a");
+        let same_key = |newer: &u64, older: &u64| newer % 2 == older % 2;
+        let mut call = chunk((0..6).filter_map(|position| enter(&mut lanes, entry(lane, position))));
+        assert_eq!(lanes.joinable(), 5);
+        assert_eq!(positions(lanes.supersede(&7, Some(lane), same_key)), [1, 3, 5]);
+        assert_eq!((lanes.held(), lanes.bytes(), lanes.joinable()), (2, 20, 2));
+        lanes.join(&mut call, |_| false);
+        // While its call is in flight, none may join.
+        assert_eq!(positions(lanes.supersede(&6, Some(lane), same_key)), [2, 4]);
+        assert_eq!((lanes.held(), lanes.bytes(), lanes.joinable()), (0, 0, 0));
+    }
 }

@@ -94,4 +94,63 @@ mod tests {
         let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
         assert!(matches!(decision, Decision::Again(until) if until == now + Duration::from_secs(1)));
     }
+
+    #[test]
+    fn a_slot_stays_empty_while_leftovers_wait_unless_most_of_the_call_was_accepted() {
+        let now = Instant::now();
+        let delay = Duration::from_secs(1);
+        let options = DeliveryOptions::default().backoff(move |_: u32| delay);
+        for (accepted, throttled, failed, stays_empty) in [
+            (0, 1, 0, true),
+            (0, 0, 1, true),
+            (3, 3, 0, true),
+            (3, 2, 0, false),
+            (3, 2, 3, false),
+            (3, 0, 0, false),
+        ] {
+            let mut retries = Retries::of_call(&options, now);
+            for (rejection, count) in [(Rejection::Throttled, throttled), (Rejection::Unanswered, failed)] {
+                for _ in 0..count {
+                    let mut state = EntryState::<()>::new(0, 1);
+                    state.rejected(now, Fault::new("rejected"));
+                    retries.decide(&mut state, rejection);
+                }
+            }
+            let outcome = Outcome::new(now.into_std(), now.into_std())
+                .with_accepted(accepted)
+                .with_throttled(throttled)
+                .with_failed(failed);
+            let expected = if stays_empty { delay } else { Duration::ZERO };
+            assert_eq!(retries.slot_delay(&outcome), expected, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn an_entry_has_exactly_its_retries_and_its_time() {
+        let now = Instant::now();
+        let second = Duration::from_secs(1);
+        let options = DeliveryOptions::default().backoff(move |_: u32| second).retries(2);
+        let mut state = EntryState::<()>::new(0, 1);
+        for retries_left in [true, true, false] {
+            state.rejected(now, Fault::new("Throttled"));
+            let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
+            match decision {
+                Decision::Again(until) => assert!(retries_left && until == now + second),
+                Decision::GiveUp(cause) => assert!(!retries_left && matches!(cause, Cause::RetriesUsedUp(_))),
+            }
+        }
+        // A retry must leave before the time is used up.
+        for (patience, is_in_time) in [(2 * second, true), (second, false)] {
+            let options = DeliveryOptions::default()
+                .backoff(move |_: u32| second)
+                .give_up_after(patience);
+            let mut state = EntryState::<()>::new(0, 1);
+            state.rejected(now, Fault::new("Throttled"));
+            let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
+            match decision {
+                Decision::Again(_) => assert!(is_in_time),
+                Decision::GiveUp(cause) => assert!(!is_in_time && matches!(cause, Cause::TimeUsedUp(_))),
+            }
+        }
+    }
 }

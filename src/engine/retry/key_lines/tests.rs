@@ -100,3 +100,17 @@ fn what_was_rejected_expires_whether_its_key_is_hot_or_has_cooled() {
     assert_eq!((lines.first_sent(), lines.len(), lines.bytes()), (None, 1, 1));
     assert_eq!(take_drawn(&mut lines, usize::MAX), [(8, 0)]);
 }
+
+#[test]
+fn an_entry_that_has_expired_is_not_counted_as_sendable() {
+    let now = Instant::now();
+    let mut lines = lines([]);
+    for position in 0..2 {
+        let mut state = EntryState::new(position, 1);
+        state.rejected(now, Fault::new("Throttled"));
+        lines.push(7, false, TrackedEntry { entry: 7, state });
+    }
+    assert_eq!(lines.ready(now, 25), 2);
+    assert_eq!(lines.take_expired(|entry| entry.state.position == 0).len(), 1);
+    assert_eq!((lines.ready(now, 25), lines.len()), (1, 1));
+}
