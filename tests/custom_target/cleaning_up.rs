@@ -132,3 +132,28 @@ async fn whoever_waits_for_an_entry_gets_it_as_it_was() {
     assert_eq!(*error.undelivered()[0].entry, 3);
     assert_eq!(*target.cleaned_up.lock().unwrap(), [[0], [1]]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_an_input_is_cleaned_up_in_large_groups() {
+    let target = Marking::new(End::Returns);
+    let handed_back = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&handed_back);
+    let error = Delivery::new(target.clone())
+        .options(no_delay().deadline(Instant::now()))
+        .on_undelivered(move |_| {
+            *count.lock().unwrap() += 1;
+            std::future::ready(())
+        })
+        .deliver(vec![1; 2_500])
+        .await
+        .unwrap_err();
+    assert_eq!((error.report.undelivered, *handed_back.lock().unwrap()), (2_500, 2_500));
+    let groups = target
+        .cleaned_up
+        .lock()
+        .unwrap()
+        .iter()
+        .map(Vec::len)
+        .collect::<Vec<_>>();
+    assert_eq!(groups, [1_000, 1_000, 500]);
+}

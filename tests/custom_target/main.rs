@@ -4,6 +4,7 @@ mod cleaning_up;
 mod concurrent;
 mod events;
 mod handlers;
+mod hot_keys;
 #[path = "../support/log.rs"]
 mod log;
 mod numbers;

@@ -1,12 +1,15 @@
 //! What a delivery reports about its pace.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Adaptive, BackoffStrategy, Pace, PaceReason, PaceSnapshot, PaceState, Retry};
+use aws_batch_delivery::backoff::{
+    Adaptive, Admission, BackoffStrategy, Pace, PaceReason, PaceSnapshot, PaceState, Retry, Waiter,
+};
 use aws_batch_delivery::events::{STALLED, SUMMARY};
 use aws_batch_delivery::targets::Answer;
 use aws_batch_delivery::{Delivery, DeliveryOptions, Progress};
+use futures::stream;
 use tokio::time::Instant;
 
 use crate::log::Log;
@@ -108,4 +111,68 @@ async fn a_strategy_without_states_leaves_them_out_of_the_log() {
         panic!("{:?}", log.events())
     };
     assert!(!summary.fields.contains_key("state") && !summary.fields.contains_key("reason"));
+}
+
+/// Records what it is asked, and lets a worker rest for a second after each call.
+#[derive(Default)]
+struct Resting {
+    asked: Mutex<Vec<Waiter>>,
+}
+
+impl BackoffStrategy for Resting {
+    fn delay(&self, _: Retry) -> Duration {
+        Duration::ZERO
+    }
+
+    fn pace(&self) -> Option<&dyn Pace> {
+        Some(self)
+    }
+}
+
+impl Pace for Resting {
+    fn admit(&self, _: std::time::Instant, waiter: &Waiter) -> Admission {
+        self.asked.lock().unwrap().push(*waiter);
+        Admission::Go(waiter.entries)
+    }
+
+    fn cooldown(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_rests_for_the_cooldown_after_each_of_its_calls() {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let (log, started) = (Arc::clone(&times), Instant::now());
+    let (target, _) = numbers(move |_, chunk| {
+        log.lock().unwrap().push(started.elapsed().as_millis());
+        accept(chunk)
+    });
+    let options = DeliveryOptions::default().backoff(Resting::default()).concurrency(2);
+    Delivery::new(target)
+        .options(options)
+        .deliver(vec![1; 20])
+        .await
+        .unwrap();
+    assert_eq!(*times.lock().unwrap(), [8, 8, 1016, 1016, 2024]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_strategy_is_told_when_ten_calls_of_entries_are_known_to_wait() {
+    for (entries, more) in [(39, false), (40, true)] {
+        let (batch, streamed) = (Arc::new(Resting::default()), Arc::new(Resting::default()));
+        let delivery = |strategy: &Arc<Resting>| {
+            let (target, _) = numbers(|_, chunk| accept(chunk));
+            let options = DeliveryOptions::default().backoff(Arc::clone(strategy)).concurrency(1);
+            Delivery::new(target).options(options)
+        };
+        delivery(&batch).deliver(vec![1; entries]).await.unwrap();
+        let stream = stream::iter(vec![1; entries]);
+        delivery(&streamed).deliver_stream(stream).await.unwrap();
+        for strategy in [batch, streamed] {
+            let asked = strategy.asked.lock().unwrap();
+            let expected = [Waiter::new(4).with_more(more), Waiter::new(4)];
+            assert_eq!(asked[..2], expected, "{entries} entries");
+        }
+    }
 }

@@ -153,3 +153,24 @@ async fn at_most_as_many_calls_are_in_flight_as_the_options_say() {
     assert_eq!(in_flight.most.load(Relaxed), 5);
     assert_eq!(started.elapsed(), Duration::from_millis(8 * 20));
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_more_is_read_than_the_next_call_carries() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let (counter, most) = (Arc::clone(&read), Arc::new(Mutex::new(Vec::new())));
+    let log = Arc::clone(&most);
+    let (target, _) = numbers(move |_, chunk| {
+        log.lock().unwrap().push(counter.load(Relaxed));
+        accept(chunk)
+    });
+    let input = (0..16).map(move |_| {
+        read.fetch_add(1, Relaxed);
+        1
+    });
+    Delivery::new(target)
+        .options(one_at_a_time())
+        .deliver(input)
+        .await
+        .unwrap();
+    assert_eq!(*most.lock().unwrap(), [8, 12, 16, 16]);
+}

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{accept, no_delay, numbers, one_at_a_time};
+use crate::numbers::{accept, no_delay, numbers, one_at_a_time, throttle};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -90,6 +90,27 @@ async fn a_chunk_that_is_full_by_its_bytes_does_not_linger() {
         () = sleep(ms(20)) => {}
     }
     assert_eq!(*calls.lock().unwrap(), [vec![50, 50]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn neither_retries_nor_halves_wait_for_entries_that_linger() {
+    let refused = Verdict::Refused(Fault::new("malformed"));
+    for (first, later) in [(throttle(), vec![vec![1, 2, 3]]), (refused, vec![vec![1], vec![2]])] {
+        let (target, calls) = numbers(move |number, chunk| match number {
+            1 => Answer::Whole(first.clone()),
+            _ => accept(chunk),
+        });
+        let options = DeliveryOptions::default().backoff(|_: u32| ms(30));
+        let delivery = Delivery::new(target).options(options.linger(ms(1_000)).concurrency(1));
+        // Two leave after a second. While their call is in flight the third one arrives, and may linger for another second.
+        let stream = numbers_after([0, 0, 1_004]).chain(stream::pending());
+        let mut delivering = Box::pin(delivery.deliver_stream(stream));
+        tokio::select! {
+            _ = &mut delivering => panic!("the stream goes on"),
+            () = sleep(ms(1_100)) => {}
+        }
+        assert_eq!(calls.lock().unwrap()[1..], later);
+    }
 }
 
 #[tokio::test(start_paused = true)]

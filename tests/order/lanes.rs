@@ -345,3 +345,19 @@ async fn what_is_held_is_handed_back_at_the_end_of_the_time() {
         .collect();
     assert_eq!(positions, (0..100).collect::<Vec<_>>());
 }
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_became_small_through_a_throttle_become_full_again() {
+    const ENTRIES: usize = 400;
+    // Four keys, four entries in a call, and one of the first call is throttled: without a wait for the entries that are held, calls
+    // of three and of one entry would take turns.
+    let (service, seen) = Service::new(Order::Exclusive, 4, throttling_once(&[0]));
+    let keys = (0..ENTRIES).map(|number| u8::try_from(number % 4).unwrap());
+    let report = Delivery::new(service)
+        .options(options(4).linger(Duration::from_millis(50)))
+        .deliver(writes(keys))
+        .await
+        .unwrap();
+    assert!(report.calls <= ENTRIES as u64 / 4 + 5, "{} calls", report.calls);
+    assert_eq!(seen.lock().unwrap().violations, [""; 0]);
+}

@@ -22,6 +22,7 @@ pub(crate) struct Scripted {
     /// The bytes of an entry.
     size: fn(usize) -> usize,
     pub(crate) lane: fn(usize) -> Option<Lane>,
+    pub(crate) partition_key: fn(usize) -> Option<u64>,
     calls: Calls,
     answer: AnswerTo,
 }
@@ -37,6 +38,7 @@ impl Scripted {
             limits,
             size,
             lane: |_| None,
+            partition_key: |_| None,
             calls: Arc::clone(&calls),
             answer: Box::new(answer),
         };
@@ -57,6 +59,10 @@ impl BatchTarget for Scripted {
 
     fn lane(&self, entry: &usize) -> Option<Lane> {
         (self.lane)(*entry)
+    }
+
+    fn partition_key(&self, entry: &usize) -> Option<u64> {
+        (self.partition_key)(*entry)
     }
 
     async fn send(&self, chunk: &[usize]) -> Answer {
