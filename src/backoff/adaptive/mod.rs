@@ -35,6 +35,8 @@ mod answer;
 mod baseline_loss;
 mod capacity;
 mod clock;
+#[cfg(test)]
+mod contract_tests;
 mod cooldown;
 mod count;
 mod estimate;

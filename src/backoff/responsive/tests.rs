@@ -129,3 +129,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn shared_calls_leave_one_interval_after_the_other_until_a_reset() {
+    let start = Instant::now();
+    let strategy = Responsive::default();
+    (0..5).for_each(|_| strategy.observe(&throttled(start)));
+    let interval = strategy.interval();
+    let call = Waiter::new(25);
+    let mut next = start;
+    // A call that leaves a moment late costs no time.
+    for late in [0, 0, 1, 1, 0].map(Duration::from_micros) {
+        assert_eq!(strategy.admit(next, &call), Admission::Go(25));
+        strategy.depart(next + late, 25);
+        next += interval;
+        assert_eq!(strategy.admit(start, &call), Admission::WaitUntil(next));
+    }
+    // Time without calls is not made up for.
+    let later = next + Duration::from_secs(1);
+    strategy.depart(later, 25);
+    assert_eq!(strategy.admit(later, &call), Admission::WaitUntil(later + interval));
+    strategy.reset();
+    assert_eq!((strategy.interval(), strategy.metrics().times_up), (Duration::ZERO, 1));
+    assert_eq!(strategy.admit(later, &call), Admission::Go(25));
+}
