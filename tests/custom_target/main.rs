@@ -4,7 +4,9 @@ mod cleaning_up;
 mod concurrent;
 mod events;
 mod handlers;
+mod hot_key_model;
 mod hot_keys;
+mod keyed;
 #[path = "../support/log.rs"]
 mod log;
 mod numbers;
