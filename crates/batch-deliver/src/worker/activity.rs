@@ -80,8 +80,10 @@ impl Activity {
                 .get_activity_task()
                 .activity_arn(&self.arn)
                 .worker_name(&name);
-            // If a shard is being handed out at this moment, it is handed out again after the timeout of its heartbeat.
+            // If a shard is being handed out at this moment, it is handed out again after the timeout of its heartbeat. So a worker
+            // that is to stop must not even begin to ask.
             let answer = tokio::select! {
+                biased;
                 () = stop.token.cancelled() => return Ok(None),
                 answer = ask.send() => answer,
             };
@@ -170,5 +172,33 @@ fn words<E: std::error::Error + ProvideErrorMetadata>(error: &E) -> String {
         (Some(code), Some(message)) => format!("{code}: {message}"),
         (Some(code), None) => code.to_owned(),
         _ => DisplayErrorContext(error).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_config::{BehaviorVersion, Region};
+    use aws_sdk_sfn::config::Credentials;
+    use std::net::TcpListener;
+
+    #[tokio::test]
+    async fn a_worker_that_is_to_stop_does_not_begin_to_ask_for_a_shard() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let config = aws_config::defaults(BehaviorVersion::latest())
+            .region(Region::from_static("us-east-1"))
+            .credentials_provider(Credentials::new("id", "key", None, None, "test"))
+            .endpoint_url(format!("http://{}", listener.local_addr().unwrap()))
+            .load()
+            .await;
+        let activity = Activity::new(&config, "arn", Console::new(false, true));
+        let stop = Stop::default();
+        stop.token.cancel();
+        for _ in 0..20 {
+            assert!(activity.next(&stop).await.unwrap().is_none());
+            tokio::task::yield_now().await;
+        }
+        assert!(listener.accept().is_err(), "a connection was opened");
     }
 }
