@@ -1,6 +1,5 @@
 //! The search for a first estimate: a window of entries in flight that grows as long as more is accepted.
 
-use super::announced::Announced;
 use super::answer::{Answer, Trial};
 use super::baseline_loss::Suspicion;
 
@@ -14,10 +13,6 @@ const DOUBLING: f64 = 0.025;
 /// The window doubles in a round trip at the fastest, and in eight at any rate.
 const MOST_DOUBLINGS: f64 = 1.0;
 const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
-
-/// Doublings per round trip beyond the announced throughput. With faster growth, most of a round trip is rejected, and if one shard of a
-/// stream has most of the load, other shards are treated as hot, too (`cargo bench --features kinesis --bench shards`).
-const MOST_DOUBLINGS_ANNOUNCED: f64 = 1.0 / 4.0;
 
 /// A search of more entries is long: a higher pace may overshoot by much.
 const LONG: f64 = 500.0;
@@ -125,12 +120,10 @@ impl Rise {
 pub(super) struct Search {
     /// Entries that may be in flight; 0 until the first call says how many it has.
     window: f64,
+    /// It begins with so many at least.
+    least: f64,
     /// It did not begin with a whole call.
     is_wary: bool,
-    /// The pace that the service announced, until something is rejected.
-    announced: Option<Announced>,
-    /// The window is what the announced pace had in flight, or more.
-    is_announced: bool,
     calls: Rise,
     entries: Rise,
     sent: f64,
@@ -158,9 +151,8 @@ impl Search {
     fn with(window: f64) -> Self {
         Self {
             window,
+            least: 0.0,
             is_wary: false,
-            announced: None,
-            is_announced: false,
             calls: Rise::default(),
             entries: Rise::default(),
             sent: 0.0,
@@ -198,7 +190,8 @@ impl Search {
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
     pub(super) fn admits(&mut self, wanted: f64, more: bool, in_flight: f64) -> Option<f64> {
         if self.window <= 0.0 {
-            self.window = if more { wanted.min(FEW) } else { wanted };
+            let few = if more { wanted.min(FEW) } else { wanted };
+            self.window = few.max(self.least);
         }
         if self.window - in_flight >= wanted {
             Some(wanted)
@@ -208,23 +201,9 @@ impl Search {
         }
     }
 
-    /// Begins at a pace that the service announced, unless something was heard of it.
-    pub(super) fn begin_at(&mut self, pace: f64) {
-        if self.announced.is_none() && self.answered_at.is_none() && !self.is_wary {
-            self.announced = Some(Announced::new(pace));
-        }
-    }
-
-    /// How many of `wanted` entries may leave all the same when the window is used up, or for how many seconds they wait.
-    pub(super) fn admits_as_announced(&mut self, wanted: f64, now: f64) -> Result<f64, f64> {
-        let wait = self.announced.as_mut().map(|announced| announced.wait(now));
-        wait.unwrap_or(Some(f64::INFINITY)).map_or(Ok(wanted), Err)
-    }
-
-    pub(super) fn departs(&mut self, entries: f64, now: f64) {
-        if let Some(announced) = &mut self.announced {
-            announced.spend(entries, now);
-        }
+    /// Begins with so many entries in flight, unless something has left.
+    pub(super) fn expect(&mut self, window: f64) {
+        self.least = window;
     }
 
     /// Hears of a call that was answered while `in_flight` entries were on their way, and of which `trial` counts. The rejections
@@ -241,12 +220,6 @@ impl Search {
         if rejected > 0.0 && self.sent <= 0.0 && !self.is_wary {
             *self = Self::from(FEW);
             return None;
-        }
-        if rejected > 0.0 {
-            self.announced = None;
-        } else if self.announced.is_some() && in_flight > self.window {
-            self.window = in_flight;
-            self.is_announced = true;
         }
         let is_used = in_flight >= self.window / 2.0;
         self.sent += sent;
@@ -273,12 +246,12 @@ impl Search {
         if is_used {
             // At first, as long as no more is rejected than usual, the window doubles with each round trip: an overshoot is one
             // round trip long.
-            let is_undisturbed = !self.is_wary && !self.is_announced && self.sent < LONG && !self.is_suspicious();
+            let is_undisturbed = !self.is_wary && self.sent < LONG && !self.is_suspicious();
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
-            let doublings = match (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS) {
-                _ if is_undisturbed => MOST_DOUBLINGS,
-                doublings if self.is_announced => doublings.min(MOST_DOUBLINGS_ANNOUNCED),
-                doublings => doublings,
+            let doublings = if is_undisturbed {
+                MOST_DOUBLINGS
+            } else {
+                (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS)
             };
             self.window += answer.accepted * (doublings.exp2() - 1.0);
         }
