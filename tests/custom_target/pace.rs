@@ -115,7 +115,9 @@ async fn a_strategy_without_states_leaves_them_out_of_the_log() {
 
 fn number(event: &Logged, name: &str) -> f64 {
     let field = event.field(name);
-    field.parse().unwrap_or_else(|_| panic!("{name} is {field:?} in {event:?}"))
+    field
+        .parse()
+        .unwrap_or_else(|_| panic!("{name} is {field:?} in {event:?}"))
 }
 
 #[track_caller]
@@ -185,9 +187,7 @@ fn a_hot_key_has_a_number_in_the_log_from_its_beginning_to_its_end() {
     assert!(!keys.is_hot(40));
 
     let events = log.of(PACE);
-    let [hot, cold] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [hot, cold] = &events[..] else { panic!("{events:?}") };
     assert_about(number(hot, "rate"), 50.0);
     for (event, hot_keys) in [(hot, 1.0), (cold, 0.0)] {
         assert_eq!(event.level, Level::INFO);

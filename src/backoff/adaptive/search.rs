@@ -37,13 +37,9 @@ const ASSUMED_TRIALS: f64 = 10.0;
 const LEAST_USUAL: f64 = 0.1;
 const MOST_USUAL: f64 = 0.6;
 
-/// A search that cannot go any faster ends after so many entries of calls in a row that each had some rejected, if that is more
-/// than this share: forty whole calls to a table.
-const STUCK: f64 = 1000.0;
-const STUCK_SHARE: f64 = 0.05;
-
-/// A search with rejections ends after so many seconds at the latest.
+/// A search with rejections ends after so many seconds at the latest, if more than this share of its entries is rejected.
 const LONGEST: f64 = 2.0;
+const STUCK_SHARE: f64 = 0.05;
 
 /// After so many seconds without an answer rejections have not gone on, and the service may have saved capacity meanwhile.
 const PAUSE: f64 = 0.5;
@@ -130,8 +126,6 @@ pub(super) struct Search {
     accepted: f64,
     answered_at: Option<f64>,
     rejected_since: Option<f64>,
-    /// Entries of the latest calls that each had some rejected while the window was not the limit.
-    unused: f64,
 }
 
 impl Search {
@@ -159,7 +153,6 @@ impl Search {
             accepted: 0.0,
             answered_at: None,
             rejected_since: None,
-            unused: 0.0,
         }
     }
 
@@ -239,7 +232,7 @@ impl Search {
         if of_calls {
             return self.calls.knee();
         }
-        if self.is_stuck(answer.now, trial, is_used || has_paused || explained) {
+        if self.is_stuck(answer.now) {
             return Some(End::Stuck);
         }
         // A window that is not used does not grow.
@@ -266,20 +259,9 @@ impl Search {
         self.calls.evidence > 0.0 || self.entries.evidence > 0.0
     }
 
-    /// Whether rejections go on while the search cannot go any faster, or for too long.
-    fn is_stuck(&mut self, now: f64, trial: Trial, is_limit: bool) -> bool {
-        // A call of retries alone says nothing.
-        if trial.sent > 0.0 {
-            let is_partly_rejected = trial.rejected > 0.0 && !trial.is_whole();
-            self.unused = if is_partly_rejected && !is_limit {
-                self.unused + trial.sent
-            } else {
-                0.0
-            };
-        }
-        let unused = self.unused >= STUCK;
-        let long = self.rejected_since.is_some_and(|since| now - since > LONGEST);
-        (unused || long) && self.loss() > STUCK_SHARE
+    /// Whether rejections have gone on for too long.
+    fn is_stuck(&self, now: f64) -> bool {
+        self.rejected_since.is_some_and(|since| now - since > LONGEST) && self.loss() > STUCK_SHARE
     }
 }
 
