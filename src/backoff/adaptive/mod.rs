@@ -14,7 +14,7 @@
 //!
 //! - **Search**: a window of entries in flight doubles as long as no larger share is rejected than before, by a CUSUM of calls and
 //!   one of entries; its end is the knee, and what was accepted there is the first estimate: `search`. Where the service has
-//!   told its throughput, the window begins with a part of that.
+//!   told its throughput, calls leave at that pace as well until something is rejected: `announced`.
 //! - **Congestion signal**: a rejection that the baseline does not explain. The service had no capacity left at that moment.
 //!   What it accepts from one signal to the next is what it can take, at whatever pace it was sent: `estimate`.
 //! - **Schedule**: from a signal on the pace is below the estimate at first, then a little above, then ever faster: `schedule`.
@@ -30,6 +30,7 @@
 //!
 //! All states are entered in one place, `Pacer::enter`, which logs them.
 
+mod announced;
 mod answer;
 mod baseline_loss;
 mod capacity;

@@ -1,5 +1,6 @@
 //! The search for a first estimate: a window of entries in flight that grows as long as more is accepted.
 
+use super::announced::Announced;
 use super::answer::{Answer, Trial};
 use super::baseline_loss::Suspicion;
 
@@ -116,10 +117,10 @@ impl Rise {
 pub(super) struct Search {
     /// Entries that may be in flight; 0 until the first call says how many it has.
     window: f64,
-    /// It begins with so many at least.
-    least: f64,
     /// It did not begin with a whole call.
     is_wary: bool,
+    /// The pace that the service announced, until something is rejected.
+    announced: Option<Announced>,
     calls: Rise,
     entries: Rise,
     sent: f64,
@@ -145,8 +146,8 @@ impl Search {
     fn with(window: f64) -> Self {
         Self {
             window,
-            least: 0.0,
             is_wary: false,
+            announced: None,
             calls: Rise::default(),
             entries: Rise::default(),
             sent: 0.0,
@@ -183,8 +184,7 @@ impl Search {
     /// How many of `wanted` entries may leave while `in_flight` others are on their way.
     pub(super) fn admits(&mut self, wanted: f64, more: bool, in_flight: f64) -> Option<f64> {
         if self.window <= 0.0 {
-            let few = if more { wanted.min(FEW) } else { wanted };
-            self.window = few.max(self.least);
+            self.window = if more { wanted.min(FEW) } else { wanted };
         }
         if self.window - in_flight >= wanted {
             Some(wanted)
@@ -194,9 +194,23 @@ impl Search {
         }
     }
 
-    /// Begins with so many entries in flight, unless something has left.
-    pub(super) fn expect(&mut self, window: f64) {
-        self.least = window;
+    /// Begins at a pace that the service announced, unless something was heard of it.
+    pub(super) fn begin_at(&mut self, pace: f64) {
+        if self.announced.is_none() && self.answered_at.is_none() && !self.is_wary {
+            self.announced = Some(Announced::new(pace));
+        }
+    }
+
+    /// How many of `wanted` entries may leave all the same when the window is used up, or for how many seconds they wait.
+    pub(super) fn admits_as_announced(&mut self, wanted: f64, now: f64) -> Result<f64, f64> {
+        let wait = self.announced.as_mut().map(|announced| announced.wait(now));
+        wait.unwrap_or(Some(f64::INFINITY)).map_or(Ok(wanted), Err)
+    }
+
+    pub(super) fn departs(&mut self, entries: f64, now: f64) {
+        if let Some(announced) = &mut self.announced {
+            announced.spend(entries, now);
+        }
     }
 
     /// Hears of a call that was answered while `in_flight` entries were on their way, and of which `trial` counts. The rejections
@@ -213,6 +227,11 @@ impl Search {
         if rejected > 0.0 && self.sent <= 0.0 && !self.is_wary {
             *self = Self::from(FEW);
             return None;
+        }
+        if rejected > 0.0 {
+            self.announced = None;
+        } else if self.announced.is_some() {
+            self.window = self.window.max(in_flight);
         }
         let is_used = in_flight >= self.window / 2.0;
         self.sent += sent;

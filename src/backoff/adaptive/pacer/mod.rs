@@ -154,7 +154,7 @@ impl Pacer {
     pub(super) fn expect_throughput(&mut self, units: f64) {
         let pace = self.rate.within_bounds(ANNOUNCED_SHARE * self.settings.share * units);
         if let Phase::Searching(search) = &mut self.phase {
-            search.expect(pace * self.flow.trip());
+            search.begin_at(pace);
         }
     }
 
@@ -170,7 +170,8 @@ impl Pacer {
                 Some(seconds) => Err(seconds),
                 None => search
                     .admits(wanted, request.more, self.flow.in_flight())
-                    .ok_or(PATIENCE),
+                    .map_or_else(|| search.admits_as_announced(wanted, now), Ok)
+                    .map_err(|seconds| seconds.min(PATIENCE)),
             },
             Phase::Draining { until } => Err((*until - now).min(PATIENCE)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
@@ -195,6 +196,7 @@ impl Pacer {
         self.flow.depart(entries);
         self.rate.balance.spend(entries * (1.0 - self.loss.share()));
         match &mut self.phase {
+            Phase::Searching(search) => search.departs(entries, now),
             Phase::Outage(outage) => outage.departs(now),
             _ => {}
         }
