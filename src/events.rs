@@ -49,7 +49,7 @@
 //! | `from` | text | [`PACE`] (info) | the previous state; this and the fields of the next line belong to a change of state |
 //! | `capacity`, `loss`, `in_flight` | number | [`PACE`] (info) | as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |
 //! | `hot_key` | number | [`PACE`] | the number of the hot partition key concerned, which says nothing of the key itself; absent for all entries |
-//! | `hot_keys`, `rate` | number | [`PACE`] (info) | how many keys are hot now, and the entries or units a second at which a hot one begins |
+//! | `hot_keys`, `rate` | number | [`PACE`] (info) | how many keys are hot now, and the entries or units a second at which a hot one begins; `rate` is absent if that is not known |
 //! | `capacity`, `rejected` | number | [`PACE`] (debug) | the measured capacity, and the rejected entries or units of the call |
 //! | `bucket`, `key` | text | [`CLEANUP`] | the S3 object that could not be removed |
 //! | `handler` | text | [`HANDLER`] | `on_delivered` or `on_undelivered` |

@@ -4,15 +4,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::backoff::{
-    Adaptive, Admission, BackoffStrategy, Pace, PaceReason, PaceSnapshot, PaceState, Retry, Waiter,
+    Adaptive, Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceReason, PaceSnapshot, PaceState,
+    Retry, Waiter,
 };
-use aws_batch_delivery::events::{STALLED, SUMMARY};
+use aws_batch_delivery::events::{PACE, STALLED, SUMMARY};
 use aws_batch_delivery::targets::Answer;
 use aws_batch_delivery::{Delivery, DeliveryOptions, Progress};
 use futures::stream;
 use tokio::time::Instant;
+use tracing::Level;
 
-use crate::log::Log;
+use crate::log::{Log, Logged};
 use crate::numbers::{accept, numbers, throttle};
 
 #[tokio::test(start_paused = true)]
@@ -174,5 +176,89 @@ async fn the_strategy_is_told_when_ten_calls_of_entries_are_known_to_wait() {
             let expected = [Waiter::new(4).with_more(more), Waiter::new(4)];
             assert_eq!(asked[..2], expected, "{entries} entries");
         }
+    }
+}
+
+fn number(event: &Logged, name: &str) -> f64 {
+    let field = event.field(name);
+    field
+        .parse()
+        .unwrap_or_else(|_| panic!("{name} is {field:?} in {event:?}"))
+}
+
+#[track_caller]
+fn assert_about(value: f64, expected: f64) {
+    assert!((value - expected).abs() < 1e-6, "{value} instead of {expected}");
+}
+
+/// A call of ten entries that leaves at that moment is answered 10 ms later; so many of them are rejected.
+fn call(strategy: &Adaptive, at: std::time::Instant, rejected: usize) {
+    Pace::admit(strategy, at, &Waiter::new(10));
+    Pace::depart(strategy, at, 10);
+    let outcome = Outcome::new(at, at + Duration::from_millis(10));
+    let outcome = outcome.with_accepted(10 - rejected).with_throttled(rejected);
+    Pace::observe(strategy, &outcome.with_fresh(10, rejected));
+}
+
+#[test]
+fn each_change_of_state_is_logged_with_its_reason_and_with_what_is_measured() {
+    let log = Log::start();
+    let strategy = Adaptive::default().initial_rate(100.0).seed(1);
+    let start = std::time::Instant::now();
+    for number in 0..3 {
+        call(&strategy, start + Duration::from_millis(20 * number), 10);
+    }
+    call(&strategy, start + Duration::from_secs(1), 0);
+    // Long after the last signal the pace is above the capacity, so that a rejection is one.
+    call(&strategy, start + Duration::from_secs(9), 2);
+
+    let [outage, steady, signal] = &log.of(PACE)[..] else {
+        panic!("{:?}", log.events())
+    };
+    for (event, state, from, reason) in [
+        (outage, "outage", "steady", "nothing is accepted"),
+        (steady, "steady", "outage", "the service accepts entries again"),
+    ] {
+        assert_eq!(event.level, Level::INFO);
+        assert_eq!(
+            (event.field("state"), event.field("from"), event.field("reason")),
+            (state, from, reason)
+        );
+        assert_about(number(event, "capacity"), 100.0);
+        assert_about(number(event, "loss"), 0.0);
+        assert_about(number(event, "in_flight"), 0.0);
+        assert_eq!(event.field("hot_key"), "", "it is the pace of all entries");
+    }
+    assert_eq!(signal.level, Level::DEBUG);
+    assert_about(number(signal, "rejected"), 2.0);
+    assert_about(number(signal, "capacity"), 100.0);
+}
+
+#[test]
+fn a_hot_key_has_a_number_in_the_log_from_its_beginning_to_its_end() {
+    let log = Log::start();
+    let strategy = Adaptive::default().seed(1);
+    let keys: &dyn KeyPace = Pace::key_pace(&strategy).unwrap();
+    let start = std::time::Instant::now();
+    let mut outcomes = [(40, 20), (50, 0)].map(|(key, throttled)| {
+        let mut outcome = KeyOutcome::new(key);
+        (outcome.sent, outcome.fresh, outcome.first_attempts) = (25, 25, (25, throttled));
+        (outcome.throttled, outcome.fresh_throttled) = (throttled, throttled);
+        outcome.accepted = 25 - throttled;
+        outcome
+    });
+    keys.observe(start, start + Duration::from_millis(100), &mut outcomes);
+    assert!(keys.is_hot(40) && !keys.is_hot(50));
+    keys.admit(start + Duration::from_secs(11), 40, 25);
+    assert!(!keys.is_hot(40));
+
+    let events = log.of(PACE);
+    let [hot, cold] = &events[..] else { panic!("{events:?}") };
+    assert_about(number(hot, "rate"), 50.0);
+    for (event, hot_keys) in [(hot, 1.0), (cold, 0.0)] {
+        assert_eq!(event.level, Level::INFO);
+        assert_about(number(event, "hot_key"), 1.0);
+        assert_about(number(event, "hot_keys"), hot_keys);
+        assert!(event.fields.values().all(|text| !text.contains("40")), "{event:?}");
     }
 }

@@ -16,9 +16,6 @@ const MARGIN: f64 = 0.02;
 /// Standard deviations that chance does not bring about.
 const DEVIATIONS: f64 = 3.5;
 
-/// A call of which everything was rejected is no chance if a loss of entries makes it less likely than this.
-const UNLIKELY: f64 = 1e-3;
-
 /// Trials that a suspicion is taken to have in addition.
 const PRIOR: f64 = 6.0;
 
@@ -197,11 +194,6 @@ impl BaselineLoss {
 
     /// Hears of a call that left at any other pace. Whether its rejections are a congestion signal.
     pub(super) fn above(&mut self, trial: Trial) -> bool {
-        if trial.is_whole() && self.calls.baseline <= 0.0 && self.entries.baseline > 0.0 {
-            // A loss of entries may reject all entries of a small call.
-            return self.entries.baseline.powf(trial.sent) < UNLIKELY
-                || self.entries.above((trial.sent, trial.rejected));
-        }
         let calls = self.calls.above(trial.calls());
         self.entries.above(trial.entries()) || calls
     }

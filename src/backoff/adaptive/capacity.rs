@@ -111,12 +111,13 @@ impl Capacity {
     /// The first estimate is complete, where `recent` is what was accepted lately, in entries a second. Whether it is worth
     /// anything.
     pub(super) fn settle(&mut self, trip: f64, recent: f64) -> bool {
-        if self.estimate.entries() < WORTH && recent > 0.0 {
+        let is_measured = self.estimate.entries() >= WORTH;
+        if !is_measured && recent > 0.0 {
             // The last rejections came at one moment, so that nothing was measured between them. But no more is accepted than
             // what was accepted lately.
             self.estimate = Estimate::guessed(recent, f64::INFINITY);
         }
-        let is_worth = self.estimate.entries() >= WORTH;
+        let is_worth = is_measured || recent > 0.0;
         if is_worth {
             // Over less than half a round trip a rate may come out many times too high, unless as much was accepted lately.
             let known = self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN));
@@ -203,5 +204,9 @@ mod tests {
         assert!(capacity.has_nothing() && !capacity.settle(0.01, 0.0));
         assert!(capacity.settle(0.01, 700.0));
         assert!((capacity.rate().unwrap() - 700.0).abs() < 1e-6);
+
+        let mut slow = Capacity::default();
+        slow.begin(1.0, 1.0, 0.0);
+        assert!(slow.settle(0.01, 10.0), "a low rate is a rate, too");
     }
 }

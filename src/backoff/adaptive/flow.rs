@@ -75,7 +75,7 @@ impl Flow {
         let sent_at = self.clock.at(outcome.sent_at).min(now);
         self.round_trip.observe((now - sent_at).max(0.0));
         let answer = Answer::new(outcome, sent_at, now);
-        self.recent.observe(now, answer.accepted, self.trip());
+        self.recent.observe(now, answer.accepted);
         if answer.accepted > 0.0 {
             self.accepted_at = now;
             self.full_rejections = 0;

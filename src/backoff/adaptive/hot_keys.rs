@@ -44,6 +44,10 @@ const COOLED: Duration = Duration::from_secs(10);
 /// The least time over which the rate of a new hot key is reckoned, in seconds.
 const LEAST_SPAN: f64 = 0.02;
 
+/// With fewer accepted entries than this, the rate of a new hot key is not known, and its pace begins with a search. A rate of none would
+/// keep the key at one entry a second.
+const WORTH: f64 = 4.0;
+
 /// Entries sent for the first time, and how many of them were rejected. Both fade.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
@@ -181,7 +185,8 @@ impl HotKeys {
             return false;
         }
         let seconds = now.saturating_duration_since(suspect.since.min(sent_at)).as_secs_f64();
-        let rate = (sent - rejected) / seconds.max(LEAST_SPAN);
+        let accepted = sent - rejected;
+        let rate = (accepted >= WORTH).then(|| accepted / seconds.max(LEAST_SPAN));
         self.numbers += 1;
         let mut hot = Hot {
             number: self.numbers,
@@ -378,6 +383,26 @@ mod tests {
         }
         // Five entries were accepted in ten milliseconds.
         assert!((20..=100).contains(&sent), "{sent} entries in a tenth of a second");
+    }
+
+    #[test]
+    fn a_hot_key_of_which_nothing_was_accepted_yet_finds_its_pace_within_a_second() {
+        let mut calls = Calls::new();
+        calls.call(&[(2, 10, 0)]);
+        assert_eq!(calls.call(&[(1, 25, 25)]), [true]);
+        let mut accepted = 0;
+        for _ in 0..100 {
+            // Its partition takes ten entries of each call.
+            match calls.keys.admit(calls.now, 1, 25) {
+                Admission::Go(entries) => {
+                    calls.keys.depart(calls.now, 1, entries);
+                    accepted += entries.min(10);
+                    calls.call(&[(1, entries, entries.saturating_sub(10))]);
+                }
+                Admission::WaitUntil(_) => calls.now += Duration::from_millis(10),
+            }
+        }
+        assert!(accepted > 100, "{accepted} entries in a second");
     }
 
     #[test]

@@ -19,6 +19,10 @@ const GROWN: f64 = 1.5;
 /// At the second pace at least this part of the share of the first one is rejected, if it does not depend on the pace.
 const STAYS: f64 = 0.5;
 
+/// They do depend on it if the share at the second pace is smaller than at the first by more standard deviations than this. Then the
+/// second pace is still above a capacity that has fallen far, and a third one follows.
+const DEVIATIONS: f64 = 2.0;
+
 /// If the rejections depend on the pace, at most this part of the least suspected share is left at the pace of a probe.
 const REMAINDER: f64 = 0.2;
 
@@ -68,7 +72,7 @@ struct Hypotheses {
     low_is_known: bool,
     trials: f64,
     rejected: f64,
-    /// The same at an earlier pace of the probe.
+    /// The same at the pace before this one.
     earlier: (f64, f64),
 }
 
@@ -95,7 +99,7 @@ impl Hypotheses {
             suspected: self.suspected.max(least),
             least,
             low: if self.low_is_known { self.low } else { REMAINDER * least },
-            earlier: self.all(),
+            earlier: (self.trials, self.rejected),
             trials: 0.0,
             rejected: 0.0,
             ..self
@@ -116,7 +120,15 @@ impl Hypotheses {
         self.rejected * (high / self.low).ln() + (self.trials - self.rejected) * ((1.0 - high) / (1.0 - self.low)).ln()
     }
 
-    /// All trials, and how many of them were rejected.
+    /// Whether the share has fallen with the pace.
+    fn falls(&self) -> bool {
+        let (trials, rejected) = self.earlier;
+        let share = (rejected + self.rejected) / (trials + self.trials);
+        let variance = share * (1.0 - share) * (1.0 / trials + 1.0 / self.trials);
+        rejected / trials - self.rejected / self.trials > DEVIATIONS * variance.sqrt()
+    }
+
+    /// The trials at this pace and at the one before, and how many of them were rejected.
     fn all(&self) -> (f64, f64) {
         (self.earlier.0 + self.trials, self.earlier.1 + self.rejected)
     }
@@ -131,7 +143,7 @@ pub(super) struct Probe {
     trip: f64,
     /// Entries a second that were accepted when it began, or at the first pace.
     pub(super) accepted_rate: f64,
-    /// The rejections went on at the first pace: this is the second.
+    /// The rejections went on at the first pace: this is the second, or a later one.
     is_second: bool,
     /// The loss is known, and looked at again.
     is_review: bool,
@@ -210,7 +222,8 @@ impl Probe {
         if evidence <= 0.0 {
             return Some(Finding::Capacity);
         }
-        if self.is_second {
+        let mut kinds = self.calls.iter().chain(&self.entries);
+        if self.is_second && !kinds.any(Hypotheses::falls) {
             return Some(Finding::Loss);
         }
         // A capacity that has just fallen is far below what was accepted lately. What is accepted now is not.
@@ -315,6 +328,35 @@ mod tests {
     #[test]
     fn rejections_that_end_only_at_the_second_pace_came_of_the_capacity() {
         assert_eq!(probe([3, u32::MAX], SUSPICION).0, Some(Finding::Capacity));
+    }
+
+    #[test]
+    fn a_share_that_falls_from_pace_to_pace_came_of_the_capacity() {
+        let suspicion = Suspicion {
+            calls: 0.0,
+            entries: 0.3,
+        };
+        let mut probe = Probe::new(0.0, 0.01, 1000.0, suspicion, &BaselineLoss::default(), false);
+        let mut paces = vec![probe.pace()];
+        // Of ten entries so many are rejected at each pace.
+        for call in 1..=200 {
+            let rejected = [7.0, 3.0, 0.0][paces.len() - 1];
+            let trial = Trial {
+                call: Some(false),
+                sent: 10.0,
+                rejected,
+            };
+            let now = 0.02 + 0.02 * f64::from(call);
+            let finding = probe.hear(now, now, trial);
+            if probe.pace() < paces[paces.len() - 1] {
+                paces.push(probe.pace());
+            }
+            if let Some(finding) = finding {
+                assert_eq!((finding, paces.len()), (Finding::Capacity, 3));
+                return;
+            }
+        }
+        panic!("no finding at {paces:?}");
     }
 
     #[test]

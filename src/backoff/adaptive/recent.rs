@@ -8,9 +8,6 @@ const ANSWERS: usize = 10;
 /// The least time to judge by, in seconds: some round trips within a region.
 const SECONDS: f64 = 0.1;
 
-/// The least time in round trips, for services that are farther away.
-const TRIPS: f64 = 4.0;
-
 /// The latest answers.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
@@ -20,11 +17,10 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    pub(super) fn observe(&mut self, now: f64, accepted: f64, trip: f64) {
+    pub(super) fn observe(&mut self, now: f64, accepted: f64) {
         self.answers.push_back((now, accepted));
         self.accepted += accepted;
-        let span = SECONDS.max(TRIPS * trip);
-        while self.answers.len() > ANSWERS + 1 && self.answers.get(1).is_some_and(|(at, _)| now - at >= span) {
+        while self.answers.len() > ANSWERS + 1 && self.answers.get(1).is_some_and(|(at, _)| now - at >= SECONDS) {
             self.forget_one();
         }
     }
@@ -58,7 +54,7 @@ mod tests {
         let mut recent = Recent::default();
         for answer in 0..100 {
             let accepted = if answer < 50 { 10.0 } else { 20.0 };
-            recent.observe(f64::from(answer) * 0.01, accepted, 0.01);
+            recent.observe(f64::from(answer) * 0.01, accepted);
         }
         assert!((recent.rate() - 2000.0).abs() < 1e-6, "{}", recent.rate());
     }
@@ -67,10 +63,10 @@ mod tests {
     fn few_answers_say_nothing() {
         let mut recent = Recent::default();
         for answer in 0..10 {
-            recent.observe(f64::from(answer), 25.0, 0.01);
+            recent.observe(f64::from(answer), 25.0);
             assert!(recent.rate().abs() < f64::EPSILON);
         }
-        recent.observe(10.0, 25.0, 0.01);
+        recent.observe(10.0, 25.0);
         assert!((recent.rate() - 25.0).abs() < 1e-9);
     }
 }

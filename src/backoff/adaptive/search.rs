@@ -15,10 +15,6 @@ const DOUBLING: f64 = 0.025;
 const MOST_DOUBLINGS: f64 = 1.0;
 const LEAST_DOUBLINGS: f64 = 1.0 / 8.0;
 
-/// Doublings per round trip beyond the announced throughput. With faster growth, most of a round trip is rejected, and if one shard of a
-/// stream has most of the load, other shards are treated as hot, too (`cargo bench --features kinesis --bench shards`).
-const MOST_DOUBLINGS_ANNOUNCED: f64 = 1.0 / 4.0;
-
 /// A search of more entries is long: a higher pace may overshoot by much.
 const LONG: f64 = 500.0;
 
@@ -42,13 +38,9 @@ const ASSUMED_TRIALS: f64 = 10.0;
 const LEAST_USUAL: f64 = 0.1;
 const MOST_USUAL: f64 = 0.6;
 
-/// A search that cannot go any faster ends after so many entries of calls in a row that each had some rejected, if that is more
-/// than this share: forty whole calls to a table.
-const STUCK: f64 = 1000.0;
-const STUCK_SHARE: f64 = 0.05;
-
-/// A search with rejections ends after so many seconds at the latest.
+/// A search with rejections ends after so many seconds at the latest, if more than this share of its entries is rejected.
 const LONGEST: f64 = 2.0;
+const STUCK_SHARE: f64 = 0.05;
 
 /// After so many seconds without an answer rejections have not gone on, and the service may have saved capacity meanwhile.
 const PAUSE: f64 = 0.5;
@@ -129,16 +121,12 @@ pub(super) struct Search {
     is_wary: bool,
     /// The pace that the service announced, until something is rejected.
     announced: Option<Announced>,
-    /// The window is what the announced pace had in flight, or more.
-    is_announced: bool,
     calls: Rise,
     entries: Rise,
     sent: f64,
     accepted: f64,
     answered_at: Option<f64>,
     rejected_since: Option<f64>,
-    /// Entries of the latest calls that each had some rejected while the window was not the limit.
-    unused: f64,
 }
 
 impl Search {
@@ -160,14 +148,12 @@ impl Search {
             window,
             is_wary: false,
             announced: None,
-            is_announced: false,
             calls: Rise::default(),
             entries: Rise::default(),
             sent: 0.0,
             accepted: 0.0,
             answered_at: None,
             rejected_since: None,
-            unused: 0.0,
         }
     }
 
@@ -244,9 +230,8 @@ impl Search {
         }
         if rejected > 0.0 {
             self.announced = None;
-        } else if self.announced.is_some() && in_flight > self.window {
-            self.window = in_flight;
-            self.is_announced = true;
+        } else if self.announced.is_some() {
+            self.window = self.window.max(in_flight);
         }
         let is_used = in_flight >= self.window / 2.0;
         self.sent += sent;
@@ -266,19 +251,19 @@ impl Search {
         if of_calls {
             return self.calls.knee();
         }
-        if self.is_stuck(answer.now, trial, is_used || has_paused || explained) {
+        if self.is_stuck(answer.now) {
             return Some(End::Stuck);
         }
         // A window that is not used does not grow.
         if is_used {
             // At first, as long as no more is rejected than usual, the window doubles with each round trip: an overshoot is one
             // round trip long.
-            let is_undisturbed = !self.is_wary && !self.is_announced && self.sent < LONG && !self.is_suspicious();
+            let is_undisturbed = !self.is_wary && self.sent < LONG && !self.is_suspicious();
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
-            let doublings = match (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS) {
-                _ if is_undisturbed => MOST_DOUBLINGS,
-                doublings if self.is_announced => doublings.min(MOST_DOUBLINGS_ANNOUNCED),
-                doublings => doublings,
+            let doublings = if is_undisturbed {
+                MOST_DOUBLINGS
+            } else {
+                (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS)
             };
             self.window += answer.accepted * (doublings.exp2() - 1.0);
         }
@@ -293,20 +278,9 @@ impl Search {
         self.calls.evidence > 0.0 || self.entries.evidence > 0.0
     }
 
-    /// Whether rejections go on while the search cannot go any faster, or for too long.
-    fn is_stuck(&mut self, now: f64, trial: Trial, is_limit: bool) -> bool {
-        // A call of retries alone says nothing.
-        if trial.sent > 0.0 {
-            let is_partly_rejected = trial.rejected > 0.0 && !trial.is_whole();
-            self.unused = if is_partly_rejected && !is_limit {
-                self.unused + trial.sent
-            } else {
-                0.0
-            };
-        }
-        let unused = self.unused >= STUCK;
-        let long = self.rejected_since.is_some_and(|since| now - since > LONGEST);
-        (unused || long) && self.loss() > STUCK_SHARE
+    /// Whether rejections have gone on for too long.
+    fn is_stuck(&self, now: f64) -> bool {
+        self.rejected_since.is_some_and(|since| now - since > LONGEST) && self.loss() > STUCK_SHARE
     }
 }
 

@@ -271,6 +271,30 @@ fn a_capacity_that_falls_to_a_fifth_is_found_by_a_probe() {
 }
 
 #[test]
+fn a_probe_of_too_few_entries_to_tell_keeps_what_was_known() {
+    let mut delivery = Delivery::to(Service::of(60.0).losing_entries(0.03));
+    delivery.run_until(PaceState::Probing, PaceReason::Review);
+    let known = (delivery.strategy.capacity(), delivery.strategy.loss());
+    delivery.run_until(PaceState::Steady, PaceReason::Undecided);
+    assert_eq!((delivery.strategy.capacity(), delivery.strategy.loss()), known);
+}
+
+#[test]
+fn a_probe_of_which_nothing_is_accepted_is_an_outage() {
+    let mut delivery = Delivery::to(Service::of(1000.0));
+    delivery.run(5.0);
+    delivery.service.lost_calls = 0.3;
+    delivery.run_until(PaceState::Probing, PaceReason::UnexpectedRejections);
+    delivery.service.lost_calls = 1.0;
+    delivery.run_until(PaceState::Outage, PaceReason::NothingAccepted);
+    let before = delivery.states[delivery.states.len() - 2];
+    assert_eq!(before, (PaceState::Probing, PaceReason::UnexpectedRejections));
+    delivery.service.lost_calls = 0.0;
+    delivery.run_until(PaceState::Steady, PaceReason::Recovered).run(10.0);
+    delivery.assert_capacity_about(1000.0);
+}
+
+#[test]
 fn a_capacity_that_grows_is_found_by_a_pace_that_climbs() {
     let mut delivery = Delivery::to(Service::of(200.0));
     delivery.run(5.0);

@@ -77,10 +77,11 @@ impl Pacer {
         }
     }
 
-    /// The pacer of a hot key, which starts at this rate in entries per second. The log contains the number instead of the key.
-    pub(super) fn of_hot_key(number: u64, rate: f64) -> Self {
+    /// The pacer of a hot key, which starts at this rate in entries per second, or with a search. The log contains the number instead
+    /// of the key.
+    pub(super) fn of_hot_key(number: u64, rate: Option<f64>) -> Self {
         let settings = Settings {
-            initial_rate: Some(rate.max(1.0)),
+            initial_rate: rate.map(|rate| rate.max(1.0)),
             ..Settings::default()
         };
         Self {

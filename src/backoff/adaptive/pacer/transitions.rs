@@ -15,6 +15,10 @@ use crate::events::PACE;
 /// Calls in flight at the end of a search have two round trips to come back.
 const DRAIN_TRIPS: f64 = 2.0;
 
+/// A probe begins at no less than this part of the capacity. What was accepted lately may be so little because of the probe before,
+/// and a chain of probes, each at a lower pace, takes minutes.
+const LEAST_PROBED: f64 = 0.1;
+
 /// The window of the search after an outage that left no estimate.
 const WINDOW_AFTER_OUTAGE: f64 = 2.0;
 
@@ -90,7 +94,11 @@ impl Pacer {
     pub(super) fn probe(&mut self, now: f64, suspicion: Suspicion, reason: PaceReason) {
         let capacity = self.rate.capacity.rate().unwrap_or(0.0);
         let recent = self.flow.recent();
-        let accepted_rate = if recent > 0.0 { recent.min(capacity) } else { capacity };
+        let accepted_rate = if recent > 0.0 {
+            recent.clamp(LEAST_PROBED * capacity, capacity)
+        } else {
+            capacity
+        };
         let probe = Probe::new(
             now,
             self.flow.trip(),
