@@ -203,12 +203,12 @@ fn an_initial_rate_needs_no_search() {
 
 #[test]
 fn a_search_of_which_too_little_is_accepted_begins_again() {
-    let mut delivery = Delivery::to(Service::of(15.0));
+    let mut delivery = Delivery::to(Service::of(50.0));
     delivery
         .run_until(PaceState::Searching, PaceReason::NothingMeasured)
         .run_until(PaceState::Steady, PaceReason::Drained)
         .run(20.0);
-    delivery.assert_capacity_about(15.0);
+    delivery.assert_capacity_about(50.0);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn a_capacity_that_falls_to_a_fifth_is_found_by_a_probe() {
 
 #[test]
 fn a_probe_of_too_few_entries_to_tell_keeps_what_was_known() {
-    let mut delivery = Delivery::to(Service::of(60.0).losing_entries(0.03));
+    let mut delivery = Delivery::to(Service::of(40.0).losing_entries(0.03));
     delivery.run_until(PaceState::Probing, PaceReason::Review);
     let known = (delivery.strategy.capacity(), delivery.strategy.loss());
     delivery.run_until(PaceState::Steady, PaceReason::Undecided);
