@@ -17,6 +17,13 @@ pub(crate) fn assert_refused<T>(option: &str, set: impl FnOnce() -> T + UnwindSa
     message
 }
 
+/// Checks that a value is the expected one but for rounding.
+#[track_caller]
+pub(super) fn assert_about(value: f64, expected: f64) {
+    let is_about = (value - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+    assert!(is_about, "{value} instead of {expected}");
+}
+
 /// The `number`th retry of an entry that has waited for `previous`.
 pub(super) fn retry(number: u32, previous: Option<Duration>) -> Retry {
     Retry::new(number, previous)

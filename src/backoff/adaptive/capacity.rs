@@ -134,6 +134,7 @@ impl Capacity {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::testing::assert_about;
     use super::*;
 
     fn answer(seen_at: f64, accepted: f64, rejected: f64) -> Answer {
@@ -208,5 +209,84 @@ mod tests {
         let mut slow = Capacity::default();
         slow.begin(1.0, 1.0, 0.0);
         assert!(slow.settle(0.01, 10.0), "a low rate is a rate, too");
+    }
+
+    #[test]
+    fn entries_of_a_call_that_the_service_saw_before_the_last_signal_count_unless_some_were_rejected() {
+        let accepted = |seen_at, rejected| {
+            let mut capacity = Capacity::new(Some(1000.0));
+            capacity.signal(1.0);
+            capacity.hear(&answer(seen_at, 10.0, rejected));
+            capacity.accepted
+        };
+        assert_about(accepted(1.1, 5.0), 10.0);
+        assert_about(accepted(0.9, 0.0), 10.0);
+        assert_about(accepted(0.9, 5.0), 0.0);
+    }
+
+    #[test]
+    fn a_signal_weighs_as_much_as_the_time_since_the_one_before() {
+        let mut capacity = Capacity::new(Some(1000.0));
+        capacity.signal(1.0);
+        capacity.hear(&answer(1.1, 500.0, 0.0));
+        capacity.add_unused(100.0);
+        capacity.signal(1.5);
+        // 0.3 s of a guess, half a second old, and 500 entries in half a second.
+        let kept = (-0.5_f64).exp() * 0.3;
+        assert_about(capacity.rate().unwrap(), (1000.0 * kept + 500.0) / (kept + 0.5));
+        // A signal at the same moment changes nothing.
+        capacity.hear(&answer(1.6, 7.0, 0.0));
+        capacity.signal(1.5);
+        assert_about(capacity.accepted, 7.0);
+        assert_about(capacity.unused, 0.0);
+    }
+
+    #[test]
+    fn what_might_have_left_counts_up_to_the_estimate_and_not_after_it_is_forgotten() {
+        let after = |unused, forgets| {
+            let mut capacity = Capacity::new(Some(1000.0));
+            capacity.signal(0.0);
+            capacity.hear(&answer(0.5, 1950.0, 0.0));
+            capacity.add_unused(unused);
+            if forgets {
+                capacity.forget_unused();
+            }
+            capacity.signal(2.0);
+            capacity.rate().unwrap()
+        };
+        let measured = |accepted: f64| {
+            let kept = (-2.0_f64).exp() * 0.3;
+            (1000.0 * kept + accepted) / (kept + 2.0)
+        };
+        assert_about(after(20.0, false), measured(1970.0));
+        assert_about(after(20.0, true), measured(1950.0));
+        assert_about(after(500.0, false), measured(2000.0));
+    }
+
+    #[test]
+    fn a_long_silence_lowers_it_by_half_at_most() {
+        let mut capacity = Capacity::new(Some(1000.0));
+        capacity.signal(0.0);
+        capacity.signal(100.0);
+        assert_about(capacity.rate().unwrap(), 500.0);
+    }
+
+    #[test]
+    fn the_first_estimate_reaches_to_the_last_rejection_and_is_of_half_a_round_trip_at_least() {
+        let mut capacity = Capacity::default();
+        capacity.begin(1.0, 1.1, 100.0);
+        capacity.hear(&answer(1.05, 10.0, 0.0));
+        capacity.extend(1.05);
+        assert_about(capacity.accepted, 10.0);
+        capacity.extend(1.2);
+        assert_about(capacity.accepted, 0.0);
+        assert_about(capacity.estimate.entries(), 110.0);
+        assert!(capacity.settle(1.0, 0.0));
+        assert_about(capacity.rate().unwrap(), 220.0);
+        // No more than was accepted lately, if that is more.
+        assert!(capacity.settle(1.0, 300.0));
+        assert_about(capacity.rate().unwrap(), 300.0);
+        assert!(capacity.settle(1.0, 900.0));
+        assert_about(capacity.rate().unwrap(), 550.0);
     }
 }

@@ -108,6 +108,7 @@ impl Flow {
 mod tests {
     use std::time::Duration;
 
+    use super::super::super::testing::assert_about;
     use super::*;
 
     const TRIP: Duration = Duration::from_millis(10);
@@ -150,5 +151,63 @@ mod tests {
         let now = flow.now(start);
         assert!(flow.answer(&Outcome::new(start, start).with_failed(25), now).is_none());
         assert!(flow.in_flight() <= 0.0);
+    }
+
+    /// A flow of which a call of so many fresh entries and retries was answered a trip after the start, and that moment.
+    fn answered(outcome: &Outcome) -> (Flow, f64) {
+        let mut flow = Flow::default();
+        flow.now(outcome.sent_at);
+        let now = flow.now(outcome.answered_at);
+        flow.answer(outcome, now);
+        (flow, now)
+    }
+
+    #[test]
+    fn only_calls_of_which_nothing_at_all_was_accepted_count_and_only_with_fresh_entries() {
+        let start = Instant::now();
+        let outcome = || Outcome::new(start, start + TRIP);
+        let counts = |outcome: Outcome| answered(&outcome).0.full_rejections;
+        assert_eq!(counts(outcome().with_throttled(25).with_fresh(25, 25)), 1);
+        assert_eq!(counts(outcome().with_throttled(25).with_fresh(0, 0)), 0);
+        assert_eq!(
+            counts(outcome().with_throttled(24).with_refused(1).with_fresh(25, 24)),
+            0
+        );
+        assert_eq!(
+            counts(outcome().with_throttled(24).with_accepted(1).with_fresh(25, 24)),
+            0
+        );
+    }
+
+    #[test]
+    fn a_flow_dries_up_one_and_a_half_round_trips_after_the_last_entry_was_accepted() {
+        let start = Instant::now();
+        let outcome = Outcome::new(start, start + TRIP).with_accepted(25).with_fresh(25, 0);
+        let (mut flow, accepted_at) = answered(&outcome);
+        flow.full_rejections = 3;
+        assert!(!flow.has_dried_up(accepted_at + 0.014, 0.0));
+        assert!(flow.has_dried_up(accepted_at + 0.016, 0.0));
+        flow.forget_rejections();
+        assert!(!flow.has_dried_up(accepted_at + 1.0, 0.0));
+    }
+
+    #[test]
+    fn a_reset_forgets_what_was_accepted_and_rejected_but_not_what_is_in_flight() {
+        let start = Instant::now();
+        let mut flow = Flow::default();
+        flow.depart(300.0);
+        for call in 1..=11 {
+            let at = start + call * TRIP;
+            let now = flow.now(at);
+            flow.answer(&Outcome::new(at, at).with_accepted(10).with_fresh(10, 0), now);
+        }
+        assert_about(flow.recent(), 1000.0);
+        assert!(flow.at(start + 2 * TRIP) > 0.009);
+        flow.full_rejections = 2;
+        flow.reset();
+        assert_about(flow.recent(), 0.0);
+        assert_about(flow.in_flight(), 190.0);
+        assert_eq!(flow.full_rejections, 0);
+        assert_about(flow.accepted_at, 0.0);
     }
 }

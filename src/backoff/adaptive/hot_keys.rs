@@ -65,6 +65,23 @@ impl Count {
         self.sent *= weight;
         self.rejected *= weight;
     }
+
+    fn without(self, other: Self) -> Self {
+        Self {
+            sent: (self.sent - other.sent).max(0.0),
+            rejected: (self.rejected - other.rejected).max(0.0),
+        }
+    }
+
+    /// Whether far more is rejected than of the others.
+    fn is_singled_out_of(self, others: Self) -> bool {
+        let usual = others.rejected / others.sent.max(1.0);
+        let likely = (others.rejected + ASSUMED.rejected) / (others.sent + ASSUMED.sent);
+        let chance = DEVIATIONS * (self.sent * likely * (1.0 - likely)).max(0.0).sqrt();
+        self.rejected >= ENOUGH
+            && self.rejected >= self.sent * (TIMES * usual + MORE)
+            && self.rejected >= self.sent * likely + chance
+    }
 }
 
 /// A key of which something was rejected, and that is not hot.
@@ -170,22 +187,17 @@ impl HotKeys {
         suspect.count.add(reckoned(sent), reckoned(rejected));
     }
 
-    /// Whether far more is rejected of the key than of the others.
+    /// Gives the key a pace of its own if far more of it is rejected than of the others.
     fn becomes_hot(&mut self, sent_at: Instant, now: Instant, key: &KeyOutcome, jitter: &Jitter) -> bool {
         let Some(suspect) = self.suspects.get(&key.key) else {
             return false;
         };
-        let Count { sent, rejected } = suspect.count;
-        let others_rejected = (self.all.rejected - rejected).max(0.0);
-        let others_sent = (self.all.sent - sent).max(0.0);
-        let others = others_rejected / others_sent.max(1.0);
-        let likely = (others_rejected + ASSUMED.rejected) / (others_sent + ASSUMED.sent);
-        let chance = DEVIATIONS * (sent * likely * (1.0 - likely)).max(0.0).sqrt();
-        if rejected < ENOUGH || rejected / sent < TIMES * others + MORE || rejected < sent * likely + chance {
+        let count = suspect.count;
+        if !count.is_singled_out_of(self.all.without(count)) {
             return false;
         }
         let seconds = now.saturating_duration_since(suspect.since.min(sent_at)).as_secs_f64();
-        let accepted = sent - rejected;
+        let accepted = count.sent - count.rejected;
         let rate = (accepted >= WORTH).then(|| accepted / seconds.max(LEAST_SPAN));
         self.numbers += 1;
         let mut hot = Hot {
@@ -196,14 +208,12 @@ impl HotKeys {
         info!(target: PACE, hot_key = hot.number, hot_keys = self.hot.len() + 1, rate, "a partition key is hot");
         hot.hear(sent_at, now, key, jitter);
         self.suspects.remove(&key.key);
-        self.all.add(-sent, -rejected);
+        self.all = self.all.without(count);
         self.hot.insert(key.key, hot);
         true
     }
 
     fn forget(&mut self, now: Instant) {
-        self.all.sent = self.all.sent.max(0.0);
-        self.all.rejected = self.all.rejected.max(0.0);
         if self.suspects.len() > REMEMBERED {
             self.suspects
                 .retain(|_, suspect| now.saturating_duration_since(suspect.heard_at).as_secs_f64() < MEMORY);
@@ -252,174 +262,4 @@ impl Hot {
 }
 
 #[cfg(test)]
-mod tests {
-    use rand::rngs::SmallRng;
-    use rand::{RngExt, SeedableRng};
-
-    use super::*;
-
-    /// Calls of so many entries of each key, ten milliseconds apart; of the first key so many are throttled.
-    struct Calls {
-        keys: HotKeys,
-        jitter: Jitter,
-        now: Instant,
-    }
-
-    impl Calls {
-        fn new() -> Self {
-            Self {
-                keys: HotKeys::default(),
-                jitter: Jitter::seeded(1),
-                now: Instant::now(),
-            }
-        }
-
-        /// Whether the throttles of each key are its own.
-        fn call(&mut self, keys: &[(u64, usize, usize)]) -> Vec<bool> {
-            let sent_at = self.now;
-            self.now += Duration::from_millis(10);
-            let mut outcomes: Vec<KeyOutcome> = keys
-                .iter()
-                .map(|(key, sent, throttled)| outcome(*key, *sent, *throttled))
-                .collect();
-            self.keys.observe(sent_at, self.now, &mut outcomes, &self.jitter);
-            outcomes.iter().map(|outcome| outcome.is_hot).collect()
-        }
-    }
-
-    /// Entries of a key that all come for the first time.
-    fn outcome(key: u64, sent: usize, throttled: usize) -> KeyOutcome {
-        KeyOutcome {
-            sent,
-            accepted: sent - throttled,
-            throttled,
-            fresh: sent,
-            fresh_throttled: throttled,
-            first_attempts: (sent, throttled),
-            ..KeyOutcome::new(key)
-        }
-    }
-
-    #[test]
-    fn a_key_that_is_rejected_while_others_are_accepted_is_hot() {
-        let mut calls = Calls::new();
-        assert_eq!(calls.call(&[(1, 15, 0), (2, 10, 0)]), [false, false]);
-        assert_eq!(calls.call(&[(1, 15, 2), (2, 10, 0)]), [false, false]);
-        assert_eq!(calls.call(&[(1, 15, 8), (2, 10, 0)]), [true, false]);
-        assert!(calls.keys.is_hot(1) && !calls.keys.is_hot(2));
-    }
-
-    #[test]
-    fn a_key_that_was_never_rejected_is_not_remembered() {
-        let mut calls = Calls::new();
-        calls.call(&[(1, 15, 0), (2, 10, 0)]);
-        assert!(calls.keys.is_idle());
-        calls.call(&[(1, 15, 1), (2, 10, 0)]);
-        assert!(!calls.keys.is_idle());
-    }
-
-    #[test]
-    fn a_table_that_rejects_all_keys_alike_makes_none_of_them_hot() {
-        let mut calls = Calls::new();
-        for _ in 0..100 {
-            assert_eq!(calls.call(&[(1, 12, 4), (2, 13, 4)]), [false, false]);
-        }
-    }
-
-    #[test]
-    fn chance_seldom_makes_a_key_hot_however_few_keys_there_are() {
-        let mut random = SmallRng::seed_from_u64(1);
-        let mut becomes_hot = || {
-            let mut calls = Calls::new();
-            (0..1_000).any(|call| {
-                let is_rejected = random.random_bool(0.26);
-                calls.call(&[(call % 3, 1, usize::from(is_rejected))]) == [true]
-            })
-        };
-        let loads = (0..100).filter(|_| becomes_hot()).count();
-        // 12, and 43 if a share twice that of the others were enough.
-        assert!(loads <= 20, "{loads} of 100 loads have a hot key");
-    }
-
-    #[test]
-    fn one_entry_that_is_rejected_again_and_again_makes_no_key_hot() {
-        let mut calls = Calls::new();
-        calls.call(&[(1, 1, 1), (2, 24, 0)]);
-        let again = KeyOutcome {
-            fresh: 0,
-            fresh_throttled: 0,
-            first_attempts: (0, 0),
-            ..outcome(1, 1, 1)
-        };
-        for _ in 0..20 {
-            calls
-                .keys
-                .observe(calls.now, calls.now, &mut [again, outcome(2, 24, 0)], &calls.jitter);
-        }
-        assert!(!calls.keys.is_hot(1));
-    }
-
-    #[test]
-    fn a_call_of_many_keys_that_is_throttled_as_a_whole_blames_none_of_them() {
-        let mut calls = Calls::new();
-        for _ in 0..20 {
-            assert_eq!(calls.call(&[(1, 12, 12), (2, 13, 13)]), [false, false]);
-        }
-        assert!(calls.keys.is_idle());
-    }
-
-    #[test]
-    fn a_hot_key_waits_for_its_own_pace_and_others_do_not() {
-        let mut calls = Calls::new();
-        calls.call(&[(1, 25, 20), (2, 10, 0)]);
-        let mut sent = 0;
-        for _ in 0..100 {
-            if let Admission::Go(entries) = calls.keys.admit(calls.now, 1, 25) {
-                calls.keys.depart(calls.now, 1, entries);
-                sent += entries;
-            }
-            assert_eq!(calls.keys.admit(calls.now, 2, 25), Admission::Go(25));
-            calls.now += Duration::from_millis(1);
-        }
-        // Five entries were accepted in ten milliseconds.
-        assert!((20..=100).contains(&sent), "{sent} entries in a tenth of a second");
-    }
-
-    #[test]
-    fn a_hot_key_of_which_nothing_was_accepted_yet_finds_its_pace_within_a_second() {
-        let mut calls = Calls::new();
-        calls.call(&[(2, 10, 0)]);
-        assert_eq!(calls.call(&[(1, 25, 25)]), [true]);
-        let mut accepted = 0;
-        for _ in 0..100 {
-            // Its partition takes ten entries of each call.
-            match calls.keys.admit(calls.now, 1, 25) {
-                Admission::Go(entries) => {
-                    calls.keys.depart(calls.now, 1, entries);
-                    accepted += entries.min(10);
-                    calls.call(&[(1, entries, entries.saturating_sub(10))]);
-                }
-                Admission::WaitUntil(_) => calls.now += Duration::from_millis(10),
-            }
-        }
-        assert!(accepted > 100, "{accepted} entries in a second");
-    }
-
-    #[test]
-    fn a_key_of_which_nothing_is_rejected_for_long_is_not_hot_any_more() {
-        let mut calls = Calls::new();
-        calls.call(&[(1, 25, 20), (2, 10, 0)]);
-        calls.now += COOLED + Duration::from_secs(1);
-        assert_eq!(calls.keys.admit(calls.now, 1, 25), Admission::Go(25));
-        assert!(!calls.keys.is_hot(1));
-    }
-
-    #[test]
-    fn keys_that_are_seen_once_take_no_memory_for_long() {
-        let mut calls = Calls::new();
-        for key in 0..100_000 {
-            calls.call(&[(key, 1, 1), (u64::MAX, 24, 0)]);
-        }
-        assert!(calls.keys.suspects.len() <= REMEMBERED + 1);
-    }
-}
+mod tests;

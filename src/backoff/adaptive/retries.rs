@@ -190,4 +190,30 @@ mod tests {
         retries.hear((0.0, 0.0), (10.0, 5.0));
         assert!(is_about(retries.expected, kept * 3.0 + 4.0));
     }
+
+    #[test]
+    fn retries_are_at_fault_if_most_of_them_are_rejected_and_that_by_no_chance() {
+        let are_at_fault = |sent, rejected, expected| {
+            let retries = Retries {
+                mixed: Share { sent, rejected },
+                expected,
+                variance: 4.0,
+                ..Retries::default()
+            };
+            retries.are_at_fault()
+        };
+        // One and three and a half deviations more than expected.
+        assert!(are_at_fault(20.0, 12.0, 3.9) && !are_at_fault(20.0, 12.0, 4.1));
+        assert!(!are_at_fault(20.0, 10.0, 0.0) && are_at_fault(20.0, 10.1, 0.0));
+        assert!(!are_at_fault(7.9, 7.9, -5.0) && are_at_fault(8.0, 8.0, -5.0));
+    }
+
+    #[test]
+    fn rejected_retries_are_singled_out_where_chance_brings_that_about_seldom() {
+        let are_singled_out = |fresh, retries| Retries::are_singled_out((fresh, retries));
+        // One of 21 places for a run of two, and one of 19.
+        assert!(are_singled_out((20.0, 0.0), (1.0, 1.0)) && !are_singled_out((18.0, 0.0), (1.0, 1.0)));
+        assert!(are_singled_out((18.0, 0.0), (3.0, 3.0)) && !are_singled_out((18.0, 0.0), (3.0, 2.0)));
+        assert!(!are_singled_out((25.0, 0.0), (0.0, 0.0)));
+    }
 }

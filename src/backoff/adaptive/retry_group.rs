@@ -117,6 +117,7 @@ impl RetryGroup {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::testing::assert_about;
     use super::*;
 
     /// An answer at a moment: fresh entries and retries, and how many of each were rejected.
@@ -225,5 +226,35 @@ mod tests {
         assert!(group.is_active(), "entries wait");
         let change = group.hear(&answer(2.0, (25.0, 0.0), (0.0, 0.0)), 1000.0);
         assert!(matches!(change, Some(Change::Ended(..))) && !group.is_active());
+    }
+
+    #[test]
+    fn an_accepted_retry_raises_the_pace_and_a_rejected_one_lowers_it_within_bounds() {
+        let pace_after = |fresh, retries, capacity| {
+            let mut group = begun();
+            group.hear(&answer(0.0, fresh, retries), capacity);
+            group.pace.unwrap()
+        };
+        assert_about(pace_after((20.0, 0.0), (3.0, 0.0), 1000.0), FIRST * 1.05_f64.powi(3));
+        assert_about(
+            pace_after((20.0, 0.0), (3.0, 1.0), 1000.0),
+            FIRST * 1.05_f64.powi(2) * 0.75,
+        );
+        assert_about(pace_after((20.0, 0.0), (20.0, 0.0), 1000.0), 2.0 * FIRST);
+        assert_about(pace_after((20.0, 0.0), (20.0, 20.0), 1000.0), 4.0);
+        assert_about(pace_after((20.0, 0.0), (20.0, 20.0), 100.0), 0.5);
+        assert_about(pace_after((20.0, 0.0), (3.0, 0.0), 10.0), 5.0);
+        // A call of which many fresh entries are rejected as well says nothing.
+        assert_about(pace_after((20.0, 5.0), (3.0, 3.0), 1000.0), FIRST * 0.75_f64.powi(3));
+        assert_about(pace_after((20.0, 6.0), (3.0, 3.0), 1000.0), FIRST);
+    }
+
+    #[test]
+    fn turns_that_were_not_used_are_kept_for_a_tenth_of_a_second() {
+        let mut group = begun();
+        group.pace = Some(50.0);
+        let at_once = (0..20).filter(|_| group.hold(10.0) <= 0.0).count();
+        assert_eq!(at_once, 5);
+        assert_eq!((0..20).filter(|_| group.hold(10.041) <= 0.0).count(), 2);
     }
 }

@@ -122,6 +122,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::testing::assert_about;
     use super::*;
 
     const CONDITIONS: Conditions = Conditions {
@@ -180,5 +181,68 @@ mod tests {
         let schedule = after_cuts(20);
         assert!(schedule.is_very_low(0.1) && schedule.is_low(0.4));
         assert!(!schedule.is_very_low(0.5) && !schedule.is_low(0.7));
+    }
+
+    #[test]
+    fn a_pace_is_low_from_the_signal_to_where_it_reaches_the_estimate() {
+        let schedule = Schedule {
+            cut_at: 10.0,
+            period: 1.0,
+            longest: 1.0,
+        };
+        // 0.19 (1 - x)³ is 0.04 and 0.11 there.
+        let (reaches, nearly) = (1.0 - (0.04_f64 / 0.19).cbrt(), 1.0 - (0.11_f64 / 0.19).cbrt());
+        let is_low = [-0.001, 0.001, reaches - 0.001, reaches + 0.001].map(|at| schedule.is_low(10.0 + at));
+        assert_eq!(is_low, [false, true, true, false]);
+        let is_very_low = [-0.001, 0.001, nearly - 0.001, nearly + 0.001].map(|at| schedule.is_very_low(10.0 + at));
+        assert_eq!(is_very_low, [false, true, true, false]);
+        let slow = Schedule {
+            period: 2.0,
+            ..schedule
+        };
+        assert!(slow.is_very_low(10.0 + 2.0 * nearly - 0.001) && !slow.is_very_low(10.0 + 2.0 * nearly + 0.001));
+        assert_about(slow.cut_at(), 10.0);
+    }
+
+    #[test]
+    fn beyond_the_period_the_overspeed_doubles_in_a_fifth_of_a_second_or_more() {
+        let schedule = Schedule {
+            cut_at: 10.0,
+            period: 1.5,
+            longest: 4.0,
+        };
+        let overspeed = |schedule: &Schedule, conditions: Conditions| schedule.pace(12.0, &conditions) - 1.0;
+        assert_about(overspeed(&schedule, CONDITIONS), OVER * 2.5_f64.exp2());
+        // Four round trips, and the time that a call takes.
+        let far = Conditions {
+            trip: 0.125,
+            ..CONDITIONS
+        };
+        assert_about(overspeed(&schedule, far), OVER * 2.0);
+        let slow = Conditions {
+            capacity: 25.0,
+            ..CONDITIONS
+        };
+        assert_about(overspeed(&schedule, slow), OVER * 0.5_f64.exp2());
+        // A short period asks for a faster one.
+        let short = Schedule {
+            period: 0.1,
+            cut_at: 11.7,
+            ..schedule
+        };
+        assert_about(overspeed(&short, CONDITIONS), OVER * 4.0);
+    }
+
+    #[test]
+    fn periods_are_short_again_after_a_change_and_shorter_after_a_restart() {
+        let period_after = |change: fn(&mut Schedule)| {
+            let mut schedule = after_cuts(20);
+            change(&mut schedule);
+            schedule.cut(0.0, 1.0, &CONDITIONS);
+            schedule.period
+        };
+        assert_about(period_after(|_| {}), PERIOD);
+        assert_about(period_after(Schedule::shorten), CHANGED);
+        assert_about(period_after(Schedule::restart), 0.04);
     }
 }
