@@ -206,16 +206,8 @@ impl BaselineLoss {
 
     /// So many of so many calls, or entries of the other calls, were rejected at a pace that cannot be too fast.
     pub(super) fn set(&mut self, calls: bool, trials: f64, rejected: f64) {
-        self.share_of(calls).set(trials, rejected);
-    }
-
-    /// The same, in addition to what was measured before.
-    pub(super) fn add(&mut self, calls: bool, trials: f64, rejected: f64) {
-        self.share_of(calls).add(trials, rejected);
-    }
-
-    fn share_of(&mut self, calls: bool) -> &mut Share {
-        if calls { &mut self.calls } else { &mut self.entries }
+        let share = if calls { &mut self.calls } else { &mut self.entries };
+        share.set(trials, rejected);
     }
 }
 

@@ -23,8 +23,6 @@ pub(super) struct Capacity {
     signal_at: Option<f64>,
     /// Entries accepted since.
     accepted: f64,
-    /// Entries that might have left since and did not, as there were none to send or no call was free.
-    unused: f64,
 }
 
 impl Capacity {
@@ -48,18 +46,7 @@ impl Capacity {
     }
 
     pub(super) fn hear(&mut self, answer: &Answer) {
-        if self.signal_at.is_none_or(|signal_at| answer.seen_at > signal_at) || answer.rejected <= 0.0 {
-            self.accepted += answer.accepted;
-        }
-    }
-
-    /// So many entries might have left and did not.
-    pub(super) fn add_unused(&mut self, entries: f64) {
-        self.unused += entries;
-    }
-
-    pub(super) fn forget_unused(&mut self) {
-        self.unused = 0.0;
+        self.accepted += answer.accepted;
     }
 
     /// What was accepted so far says nothing of the time after it.
@@ -72,10 +59,7 @@ impl Capacity {
     pub(super) fn signal(&mut self, seen_at: f64) {
         let seconds = seen_at - self.signal_at.unwrap_or(seen_at);
         if let Some(rate) = self.rate.filter(|_| seconds > 0.0) {
-            let expected = rate * seconds;
-            // While nothing was sent the bucket may have overflowed, and what it would have taken is not known.
-            let accepted = self.accepted.max((self.accepted + self.unused).min(expected));
-            self.estimate.add_fading(accepted, seconds);
+            self.estimate.add_fading(self.accepted, seconds);
             let measured = self.estimate.rate_over(LEAST_SPAN);
             let floor = rate * (1.0 - DECLINE * seconds).max(0.5);
             if measured < floor {
@@ -86,7 +70,6 @@ impl Capacity {
         if seconds > 0.0 || self.signal_at.is_none() {
             self.signal_at = Some(seen_at);
             self.accepted = 0.0;
-            self.unused = 0.0;
         }
     }
 
@@ -110,7 +93,7 @@ impl Capacity {
 
     /// The first estimate is complete, where `recent` is what was accepted lately, in entries a second. Whether it is worth
     /// anything.
-    pub(super) fn settle(&mut self, trip: f64, recent: f64) -> bool {
+    pub(super) fn settle(&mut self, recent: f64) -> bool {
         let is_measured = self.estimate.entries() >= WORTH;
         if !is_measured && recent > 0.0 {
             // The last rejections came at one moment, so that nothing was measured between them. But no more is accepted than
@@ -119,9 +102,7 @@ impl Capacity {
         }
         let is_worth = is_measured || recent > 0.0;
         if is_worth {
-            // Over less than half a round trip a rate may come out many times too high, unless as much was accepted lately.
-            let known = self.estimate.rate_over((trip / 2.0).max(LEAST_SPAN));
-            self.rate = Some(known.max(self.estimate.rate_over(LEAST_SPAN).min(recent)));
+            self.rate = Some(self.estimate.rate_over(LEAST_SPAN));
         }
         is_worth
     }
@@ -179,22 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_sent_counts_as_accepted_up_to_the_estimate() {
-        let mut capacity = Capacity::new(Some(1000.0));
-        capacity.signal(0.0);
-        capacity.hear(&answer(0.5, 400.0, 0.0));
-        capacity.add_unused(5000.0);
-        capacity.signal(1.0);
-        assert!((capacity.rate().unwrap() - 1000.0).abs() < 1e-6);
-    }
-
-    #[test]
     fn the_end_of_a_search_is_measured_up_to_the_last_rejection_of_the_calls_in_flight() {
         let mut capacity = Capacity::default();
         capacity.begin(1.0, 1.1, 100.0);
         capacity.hear(&answer(1.2, 100.0, 25.0));
         capacity.extend(1.2);
-        assert!(capacity.settle(0.01, 0.0));
+        assert!(capacity.settle(0.0));
         assert!((capacity.rate().unwrap() - 1000.0).abs() < 1e-6);
     }
 
@@ -202,26 +173,13 @@ mod tests {
     fn a_search_that_measured_nothing_goes_by_what_was_accepted_lately() {
         let mut capacity = Capacity::default();
         capacity.begin(1.0, 1.0, 0.0);
-        assert!(capacity.has_nothing() && !capacity.settle(0.01, 0.0));
-        assert!(capacity.settle(0.01, 700.0));
+        assert!(capacity.has_nothing() && !capacity.settle(0.0));
+        assert!(capacity.settle(700.0));
         assert!((capacity.rate().unwrap() - 700.0).abs() < 1e-6);
 
         let mut slow = Capacity::default();
         slow.begin(1.0, 1.0, 0.0);
-        assert!(slow.settle(0.01, 10.0), "a low rate is a rate, too");
-    }
-
-    #[test]
-    fn entries_of_a_call_that_the_service_saw_before_the_last_signal_count_unless_some_were_rejected() {
-        let accepted = |seen_at, rejected| {
-            let mut capacity = Capacity::new(Some(1000.0));
-            capacity.signal(1.0);
-            capacity.hear(&answer(seen_at, 10.0, rejected));
-            capacity.accepted
-        };
-        assert_about(accepted(1.1, 5.0), 10.0);
-        assert_about(accepted(0.9, 0.0), 10.0);
-        assert_about(accepted(0.9, 5.0), 0.0);
+        assert!(slow.settle(10.0), "a low rate is a rate, too");
     }
 
     #[test]
@@ -229,7 +187,6 @@ mod tests {
         let mut capacity = Capacity::new(Some(1000.0));
         capacity.signal(1.0);
         capacity.hear(&answer(1.1, 500.0, 0.0));
-        capacity.add_unused(100.0);
         capacity.signal(1.5);
         // 0.3 s of a guess, half a second old, and 500 entries in half a second.
         let kept = (-0.5_f64).exp() * 0.3;
@@ -238,29 +195,6 @@ mod tests {
         capacity.hear(&answer(1.6, 7.0, 0.0));
         capacity.signal(1.5);
         assert_about(capacity.accepted, 7.0);
-        assert_about(capacity.unused, 0.0);
-    }
-
-    #[test]
-    fn what_might_have_left_counts_up_to_the_estimate_and_not_after_it_is_forgotten() {
-        let after = |unused, forgets| {
-            let mut capacity = Capacity::new(Some(1000.0));
-            capacity.signal(0.0);
-            capacity.hear(&answer(0.5, 1950.0, 0.0));
-            capacity.add_unused(unused);
-            if forgets {
-                capacity.forget_unused();
-            }
-            capacity.signal(2.0);
-            capacity.rate().unwrap()
-        };
-        let measured = |accepted: f64| {
-            let kept = (-2.0_f64).exp() * 0.3;
-            (1000.0 * kept + accepted) / (kept + 2.0)
-        };
-        assert_about(after(20.0, false), measured(1970.0));
-        assert_about(after(20.0, true), measured(1950.0));
-        assert_about(after(500.0, false), measured(2000.0));
     }
 
     #[test]
@@ -272,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_estimate_reaches_to_the_last_rejection_and_is_of_half_a_round_trip_at_least() {
+    fn the_first_estimate_reaches_to_the_last_rejection() {
         let mut capacity = Capacity::default();
         capacity.begin(1.0, 1.1, 100.0);
         capacity.hear(&answer(1.05, 10.0, 0.0));
@@ -281,12 +215,7 @@ mod tests {
         capacity.extend(1.2);
         assert_about(capacity.accepted, 0.0);
         assert_about(capacity.estimate.entries(), 110.0);
-        assert!(capacity.settle(1.0, 0.0));
-        assert_about(capacity.rate().unwrap(), 220.0);
-        // No more than was accepted lately, if that is more.
-        assert!(capacity.settle(1.0, 300.0));
-        assert_about(capacity.rate().unwrap(), 300.0);
-        assert!(capacity.settle(1.0, 900.0));
+        assert!(capacity.settle(0.0));
         assert_about(capacity.rate().unwrap(), 550.0);
     }
 }

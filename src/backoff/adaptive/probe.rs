@@ -3,10 +3,6 @@
 use super::answer::Trial;
 use super::baseline_loss::{BaselineLoss, Suspicion};
 
-/// A capacity that has fallen is at least this part of the estimate less so many times the suspected share of rejections.
-const FALL: f64 = 0.9;
-const FALL_SHARE: f64 = 0.4;
-
 /// The pace of a probe, as a share of what was accepted lately. A capacity that has fallen takes all of it.
 const PACE: f64 = 0.6;
 
@@ -145,8 +141,6 @@ pub(super) struct Probe {
     pub(super) accepted_rate: f64,
     /// The rejections went on at the first pace: this is the second, or a later one.
     is_second: bool,
-    /// The loss is known, and looked at again.
-    is_review: bool,
     sent: f64,
     accepted: f64,
     heard: u32,
@@ -176,7 +170,6 @@ impl Probe {
             trip,
             accepted_rate,
             is_second: false,
-            is_review,
             sent: 0.0,
             accepted: 0.0,
             heard: 0,
@@ -234,7 +227,6 @@ impl Probe {
             trip: self.trip,
             accepted_rate: rate,
             is_second: true,
-            is_review: self.is_review,
             sent: 0.0,
             accepted: 0.0,
             heard: 0,
@@ -242,13 +234,6 @@ impl Probe {
             entries: self.entries.map(Hypotheses::again),
         };
         None
-    }
-
-    /// The capacity when it has fallen from this one.
-    pub(super) fn fallen(&self, capacity: f64) -> f64 {
-        // Few rejections do not come of a capacity that is far lower.
-        let least = capacity * (FALL - self.suspected() / FALL_SHARE);
-        self.accepted_rate.max(least).min(capacity)
     }
 
     /// The share of rejections that is suspected.
@@ -262,13 +247,7 @@ impl Probe {
         for (kind, is_calls) in [(&self.calls, true), (&self.entries, false)] {
             let Some(kind) = kind else { continue };
             let (trials, rejected) = kind.all();
-            if finding == Finding::Nothing {
-                continue;
-            }
-            if self.is_review && finding == Finding::Loss {
-                // What was known is measured a little more exactly.
-                loss.add(is_calls, trials, rejected);
-            } else if finding == Finding::Loss && kind.evidence() > 0.0 {
+            if finding == Finding::Loss && kind.evidence() > 0.0 {
                 loss.set(is_calls, trials, rejected);
             } else if finding == Finding::Capacity && !kind.low_is_known {
                 loss.set(is_calls, trials, 0.0);

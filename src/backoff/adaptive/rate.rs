@@ -70,10 +70,9 @@ impl Rate {
         }
     }
 
-    /// A congestion signal: the schedule begins anew, below the capacity. So many entries were rejected since the last one.
-    pub(super) fn cut(&mut self, now: f64, rejected: f64, trip: f64) {
-        let conditions = self.conditions(trip);
-        self.schedule.cut(now, rejected, &conditions);
+    /// A congestion signal: the schedule begins anew, below the capacity.
+    pub(super) fn cut(&mut self, now: f64, trip: f64) {
+        self.schedule.cut(now, trip);
         self.balance.forfeit();
     }
 

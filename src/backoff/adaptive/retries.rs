@@ -89,11 +89,6 @@ impl Retries {
         self.variance = 0.0;
     }
 
-    /// Fresh entries that were heard of lately, and how many of them were rejected.
-    pub(super) fn fresh(&self) -> (f64, f64) {
-        (self.fresh.sent, self.fresh.rejected)
-    }
-
     /// Whether retries fare as fresh entries do, so that it is mere chance which entries are rejected again.
     pub(super) fn are_unlucky(&self) -> bool {
         self.again.get() <= TIMES * self.fresh.get() + SLACK
@@ -167,7 +162,6 @@ mod tests {
         assert!(retries.are_unlucky());
         retries.hear((0.0, 0.0), (100.0, 100.0));
         assert!(!retries.are_unlucky());
-        assert_eq!(retries.fresh().0.total_cmp(&100.0), std::cmp::Ordering::Equal);
     }
 
     #[test]

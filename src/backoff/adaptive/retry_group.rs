@@ -33,13 +33,6 @@ const GOLDEN: f64 = 0.618_033_988_75;
 /// Retries are judged by calls of whose fresh entries at most this share was rejected.
 const FEW_REJECTED: f64 = 0.25;
 
-/// What a group that begins or ends leaves behind: fresh entries that were heard of lately, and how many of them were rejected.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Change {
-    Begun(f64, f64),
-    Ended(f64, f64),
-}
-
 /// Finds out whether retries are rejected for reasons of their own, and paces them by themselves as long as they are.
 #[derive(Debug, Default)]
 pub(super) struct RetryGroup {
@@ -84,26 +77,22 @@ impl RetryGroup {
     }
 
     /// Retries that are rejected while the fresh entries of the same calls are accepted have reasons of their own.
-    pub(super) fn hear(&mut self, answer: &Answer, capacity: f64) -> Option<Change> {
+    pub(super) fn hear(&mut self, answer: &Answer, capacity: f64) {
         let (fresh, retries) = answer.fresh_and_retries();
         self.retries.hear(fresh, retries);
-        let (sent, rejected) = self.retries.fresh();
         let Some(pace) = self.pace else {
-            return self.retries.are_at_fault().then(|| {
+            if self.retries.are_at_fault() {
                 self.begin(answer.now);
-                Change::Begun(sent, rejected)
-            });
+            }
+            return;
         };
         if answer.now - self.held_at > PATIENCE {
             self.pace = None;
-            return Some(Change::Ended(sent, rejected));
-        }
-        if fresh.1 <= FEW_REJECTED * fresh.0 {
+        } else if fresh.1 <= FEW_REJECTED * fresh.0 {
             let factor = RAISE.powf(retries.0 - retries.1).min(MOST) * LOWER.powf(retries.1);
             let least = LEAST.max(LEAST_SHARE * capacity);
             self.pace = Some((pace * factor).min(MOST_SHARE * capacity).max(least));
         }
-        None
     }
 
     fn begin(&mut self, now: f64) {
@@ -224,8 +213,8 @@ mod tests {
         while group.hold(0.9) <= 0.0 {}
         group.hear(&answer(1.8, (25.0, 0.0), (0.0, 0.0)), 1000.0);
         assert!(group.is_active(), "entries wait");
-        let change = group.hear(&answer(2.0, (25.0, 0.0), (0.0, 0.0)), 1000.0);
-        assert!(matches!(change, Some(Change::Ended(..))) && !group.is_active());
+        group.hear(&answer(2.0, (25.0, 0.0), (0.0, 0.0)), 1000.0);
+        assert!(!group.is_active());
     }
 
     #[test]

@@ -8,13 +8,6 @@ const OVER: f64 = 0.04;
 /// The usual time from a signal until the pace is [`OVER`] the estimate, in seconds.
 const PERIOD: f64 = 1.5;
 
-/// The longest such time, in seconds: that of some calls of half a second.
-const LONGEST: f64 = 4.0;
-
-/// The share of entries that a signal may cost. A costlier one makes the next period longer, up to so many seconds.
-const COST: f64 = 0.01;
-const THRIFTY: f64 = 2.5;
-
 /// The overspeed doubles in this time, in seconds, and in no fewer round trips: the answer to one step is known before the
 /// next.
 const DOUBLING: f64 = 0.2;
@@ -75,13 +68,11 @@ impl Schedule {
         self.longest = self.longest.min(CHANGED);
     }
 
-    /// Starts over with the dip, after so many rejections.
-    pub(super) fn cut(&mut self, now: f64, rejected: f64, conditions: &Conditions) {
-        let Conditions { capacity, trip, .. } = *conditions;
-        self.longest = self.longest.max(FIRST_PERIOD_TRIPS * trip);
-        let thrifty = (rejected / (COST * capacity)).min(THRIFTY);
-        self.period = PERIOD.max(thrifty).min(LONGEST).min(self.longest);
-        self.longest = (2.0 * self.longest).min(LONGEST);
+    /// Starts over with the dip.
+    pub(super) fn cut(&mut self, now: f64, trip: f64) {
+        self.longest = self.longest.max(FIRST_PERIOD_TRIPS * trip).min(PERIOD);
+        self.period = self.longest;
+        self.longest *= 2.0;
         self.cut_at = now;
     }
 
@@ -135,7 +126,7 @@ mod tests {
     fn after_cuts(cuts: u32) -> Schedule {
         let mut schedule = Schedule::default();
         for _ in 0..cuts {
-            schedule.cut(0.0, 1.0, &CONDITIONS);
+            schedule.cut(0.0, CONDITIONS.trip);
         }
         schedule
     }
@@ -167,13 +158,6 @@ mod tests {
             periods.windows(2).all(|two| (two[1] - 2.0 * two[0]).abs() < 1e-9),
             "{periods:?}"
         );
-    }
-
-    #[test]
-    fn a_signal_that_cost_many_entries_makes_the_next_period_longer() {
-        let mut schedule = after_cuts(20);
-        schedule.cut(0.0, 20.0, &CONDITIONS);
-        assert!((schedule.period - 2.0).abs() < 1e-9, "{}", schedule.period);
     }
 
     #[test]
@@ -238,7 +222,7 @@ mod tests {
         let period_after = |change: fn(&mut Schedule)| {
             let mut schedule = after_cuts(20);
             change(&mut schedule);
-            schedule.cut(0.0, 1.0, &CONDITIONS);
+            schedule.cut(0.0, CONDITIONS.trip);
             schedule.period
         };
         assert_about(period_after(|_| {}), PERIOD);

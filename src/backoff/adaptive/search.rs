@@ -258,11 +258,10 @@ impl Search {
         }
         // A window that is not used does not grow.
         if is_used {
-            // At first, as long as no more is rejected than usual, the window doubles with each round trip: an overshoot is one
-            // round trip long.
-            let is_undisturbed = !self.is_wary && self.sent < LONG && !self.is_suspicious();
+            // At first the window doubles with each round trip: an overshoot is one round trip long.
+            let is_short = !self.is_wary && self.sent < LONG;
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
-            let doublings = if is_undisturbed {
+            let doublings = if is_short {
                 MOST_DOUBLINGS
             } else {
                 (trip / DOUBLING).clamp(LEAST_DOUBLINGS, MOST_DOUBLINGS)
@@ -273,11 +272,6 @@ impl Search {
             self.window = (self.window / 2.0).max(1.0);
         }
         None
-    }
-
-    /// Whether more may have been rejected lately than usual.
-    fn is_suspicious(&self) -> bool {
-        self.calls.evidence > 0.0 || self.entries.evidence > 0.0
     }
 
     /// Whether rejections have gone on for too long.

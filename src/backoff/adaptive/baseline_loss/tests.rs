@@ -90,10 +90,10 @@ fn chance_may_bring_two_rejections_and_some_deviations_of_the_baseline() {
 fn what_is_measured_again_weighs_no_less_than_two_hundred_calls_of_before() {
     let mut loss = BaselineLoss::default();
     loss.set(true, 150.0, 30.0);
-    loss.add(true, 50.0, 30.0);
+    loss.calls.add(50.0, 30.0);
     assert_about(loss.calls.trials, 200.0);
     assert_about(loss.share(), 0.3);
-    loss.add(true, 50.0, 40.0);
+    loss.calls.add(50.0, 40.0);
     assert_about(loss.calls.trials, 200.0);
     assert_about(loss.calls.rejected, 80.0);
     assert_about(loss.share(), 0.4);
@@ -103,7 +103,7 @@ fn what_is_measured_again_weighs_no_less_than_two_hundred_calls_of_before() {
 fn three_rejections_that_are_at_most_a_twentieth_are_a_loss_without_a_probe() {
     let share = |trials, rejected| {
         let mut loss = BaselineLoss::default();
-        loss.add(false, trials, rejected);
+        loss.entries.add(trials, rejected);
         loss.share()
     };
     assert_about(share(60.0, 3.0), 0.05);

@@ -17,7 +17,7 @@ use super::flow::Flow;
 use super::phase::Phase;
 use super::rate::Rate;
 use super::retries::Retries;
-use super::retry_group::{Change, RetryGroup};
+use super::retry_group::RetryGroup;
 use super::search::{End, Search};
 use super::settings::Settings;
 use super::snapshot::{PaceReason, PaceSnapshot, PaceState};
@@ -54,8 +54,6 @@ pub(super) struct Pacer {
     earlier: [Option<(PaceState, PaceReason)>; 4],
     since: Option<Instant>,
     retries: RetryGroup,
-    /// Entries rejected since the last cut.
-    rejected: f64,
 }
 
 impl Pacer {
@@ -73,7 +71,6 @@ impl Pacer {
             earlier: [None; 4],
             since: None,
             retries: RetryGroup::default(),
-            rejected: 0.0,
         }
     }
 
@@ -266,15 +263,7 @@ impl Pacer {
 
     fn hear_of_retries(&mut self, answer: &Answer) {
         let capacity = self.rate.capacity.rate().unwrap_or(0.0).max(self.flow.recent());
-        match self.retries.hear(answer, capacity) {
-            Some(Change::Begun(sent, rejected)) if !self.loss.is_known() => {
-                // Entries of hot keys that come fresh are rejected at any pace, too.
-                self.loss.set(false, sent, rejected);
-                self.review_at = answer.now + REVIEW;
-            }
-            Some(Change::Ended(sent, rejected)) => self.loss.set(false, sent, rejected),
-            _ => {}
-        }
+        self.retries.hear(answer, capacity);
     }
 
     /// Whether the retries of an answer say nothing of the capacity, as they may be rejected for reasons of their own.
@@ -289,20 +278,14 @@ impl Pacer {
     fn hear_steady(&mut self, answer: &Answer) {
         let trial = answer.trial(self.judges_fresh_alone(answer));
         let mut suspicion = None;
-        self.rejected += trial.rejected - self.loss.share() * trial.sent;
         if self.rate.schedule.is_low(answer.sent_at) {
             let was_known = self.loss.is_known();
             suspicion = self.loss.below(trial, self.rate.schedule.is_very_low(answer.sent_at));
             if self.loss.is_known() && !was_known {
                 self.review_at = answer.now + REVIEW;
             }
-        } else if answer.sent_at > self.rate.schedule.cut_at() || self.loss.is_known() {
-            if self.loss.above(trial) {
-                self.signal(answer);
-            }
-        } else if trial.rejected > 0.0 {
-            // A call from before the cut: the service had no capacity left at that moment either.
-            self.rate.capacity.signal(answer.seen_at);
+        } else if (answer.sent_at > self.rate.schedule.cut_at() || self.loss.is_known()) && self.loss.above(trial) {
+            self.signal(answer);
         }
         if self.is_outage(answer) {
             self.start_outage(answer.now);
@@ -333,7 +316,7 @@ impl Pacer {
     }
 
     fn cut(&mut self, now: f64) {
-        self.rate.cut(now, std::mem::take(&mut self.rejected), self.flow.trip());
+        self.rate.cut(now, self.flow.trip());
     }
 
     /// Entries a second that are to be accepted.
@@ -349,9 +332,6 @@ impl Pacer {
             Phase::Steady | Phase::Probing(_) => self.pace(now),
             _ => self.rate.most(),
         };
-        let lost = self.rate.balance.earn(now, pace);
-        if matches!(self.phase, Phase::Steady) {
-            self.rate.capacity.add_unused(lost);
-        }
+        self.rate.balance.earn(now, pace);
     }
 }

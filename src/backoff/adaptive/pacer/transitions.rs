@@ -58,8 +58,7 @@ impl Pacer {
         if self.flow.in_flight() > 0.0 && now < until {
             return;
         }
-        let trip = self.flow.trip();
-        if self.rate.capacity.settle(trip, self.flow.recent()) {
+        if self.rate.capacity.settle(self.flow.recent()) {
             self.rate.schedule.restart();
             self.start_steady(now, PaceReason::Drained);
         } else if self.rate.capacity.has_nothing() {
@@ -70,7 +69,6 @@ impl Pacer {
     }
 
     fn start_steady(&mut self, now: f64, reason: PaceReason) {
-        self.rate.capacity.forget_unused();
         self.rate.balance = TokenBalance::none(now);
         // The service has no capacity left: a call has to be paid for before it leaves.
         let call = self.rate.conditions(self.flow.trip()).call;
@@ -138,7 +136,7 @@ impl Pacer {
             Finding::Capacity => {
                 if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
-                    self.rate.capacity.guess(probe.fallen(capacity));
+                    self.rate.capacity.guess(probe.accepted_rate.min(capacity));
                     self.rate.capacity.forget_stretch();
                 }
                 self.rate.schedule.shorten();
