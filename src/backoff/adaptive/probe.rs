@@ -3,6 +3,10 @@
 use super::answer::Trial;
 use super::baseline_loss::{BaselineLoss, Suspicion};
 
+/// A capacity that has fallen is at least this part of the estimate less so many times the suspected share of rejections.
+const FALL: f64 = 0.9;
+const FALL_SHARE: f64 = 0.4;
+
 /// The pace of a probe, as a share of what was accepted lately. A capacity that has fallen takes all of it.
 const PACE: f64 = 0.6;
 
@@ -234,6 +238,13 @@ impl Probe {
             entries: self.entries.map(Hypotheses::again),
         };
         None
+    }
+
+    /// The capacity when it has fallen from this one.
+    pub(super) fn fallen(&self, capacity: f64) -> f64 {
+        // Few rejections do not come of a capacity that is far lower.
+        let least = capacity * (FALL - self.suspected() / FALL_SHARE);
+        self.accepted_rate.max(least).min(capacity)
     }
 
     /// The share of rejections that is suspected.

@@ -136,7 +136,7 @@ impl Pacer {
             Finding::Capacity => {
                 if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
-                    self.rate.capacity.guess(probe.accepted_rate.min(capacity));
+                    self.rate.capacity.guess(probe.fallen(capacity));
                     self.rate.capacity.forget_stretch();
                 }
                 self.rate.schedule.shorten();

@@ -236,6 +236,22 @@ fn each_pace_takes_the_time_of_some_entries_between_one_and_five_seconds() {
     assert_eq!([longest(1000.0), longest(100.0), longest(10.0)], [100, 200, 500]);
 }
 
+#[test]
+fn a_capacity_has_fallen_to_what_was_accepted_but_by_few_rejections_not_far() {
+    let fallen = |suspected, accepted_rate| {
+        let suspicion = Suspicion {
+            calls: suspected,
+            entries: 0.1,
+        };
+        let probe = Probe::new(0.0, 0.01, accepted_rate, suspicion, &BaselineLoss::default(), false);
+        assert_about(probe.suspected(), suspected);
+        probe.fallen(1000.0)
+    };
+    assert_about(fallen(0.32, 300.0), 300.0);
+    assert_about(fallen(0.2, 300.0), 400.0);
+    assert_about(fallen(0.2, 2000.0), 1000.0);
+}
+
 /// The loss before a probe of calls that is known or not, and after it, where so many of 20 calls were rejected.
 fn reported(finding: Finding, known: f64, is_review: bool, rejected: f64) -> f64 {
     let mut loss = BaselineLoss::default();
