@@ -160,16 +160,6 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_search_is_measured_up_to_the_last_rejection_of_the_calls_in_flight() {
-        let mut capacity = Capacity::default();
-        capacity.begin(1.0, 1.1, 100.0);
-        capacity.hear(&answer(1.2, 100.0, 25.0));
-        capacity.extend(1.2);
-        assert!(capacity.settle(0.0));
-        assert!((capacity.rate().unwrap() - 1000.0).abs() < 1e-6);
-    }
-
-    #[test]
     fn a_search_that_measured_nothing_goes_by_what_was_accepted_lately() {
         let mut capacity = Capacity::default();
         capacity.begin(1.0, 1.0, 0.0);
@@ -206,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_estimate_reaches_to_the_last_rejection() {
+    fn the_first_estimate_reaches_to_the_last_rejection_of_the_calls_in_flight() {
         let mut capacity = Capacity::default();
         capacity.begin(1.0, 1.1, 100.0);
         capacity.hear(&answer(1.05, 10.0, 0.0));

@@ -2,30 +2,18 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::testing::first_attempts;
 use super::Adaptive;
-use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Waiter};
+use crate::backoff::{Admission, BackoffStrategy, KeyPace, Outcome, Pace, Retry, Waiter};
 
 const TRIP: Duration = Duration::from_millis(10);
-
-/// Entries of a key that all come for the first time.
-fn key(key: u64, sent: usize, throttled: usize) -> KeyOutcome {
-    KeyOutcome {
-        sent,
-        accepted: sent - throttled,
-        throttled,
-        fresh: sent,
-        fresh_throttled: throttled,
-        first_attempts: (sent, throttled),
-        ..KeyOutcome::new(key)
-    }
-}
 
 /// A strategy to which the key 7 is hot, and the present.
 fn with_a_hot_key() -> (Adaptive, Instant) {
     let strategy = Adaptive::default().seed(1);
     let start = Instant::now();
     assert!(strategy.is_idle());
-    let mut keys = [key(7, 20, 15), key(8, 20, 0)];
+    let mut keys = [first_attempts(7, 20, 15), first_attempts(8, 20, 0)];
     KeyPace::observe(&strategy, start, start + TRIP, &mut keys);
     assert_eq!(keys.map(|key| key.is_hot), [true, false]);
     (strategy, start + TRIP)
@@ -56,13 +44,13 @@ fn throttles_keep_a_key_hot_and_ten_seconds_without_end_that() {
     let (strategy, start) = with_a_hot_key();
     for second in 1..20 {
         let now = start + Duration::from_secs(second);
-        KeyPace::observe(&strategy, now, now + TRIP, &mut [key(7, 10, 1)]);
+        KeyPace::observe(&strategy, now, now + TRIP, &mut [first_attempts(7, 10, 1)]);
     }
     let mut now = start + Duration::from_secs(25);
-    KeyPace::observe(&strategy, now, now + TRIP, &mut [key(7, 10, 0)]);
+    KeyPace::observe(&strategy, now, now + TRIP, &mut [first_attempts(7, 10, 0)]);
     assert!(strategy.is_hot(7));
     now += Duration::from_secs(5);
-    KeyPace::observe(&strategy, now, now + TRIP, &mut [key(8, 10, 0)]);
+    KeyPace::observe(&strategy, now, now + TRIP, &mut [first_attempts(8, 10, 0)]);
     assert!(!strategy.is_hot(7) && strategy.is_idle());
     assert_eq!(strategy.snapshot().hot_keys, 0);
 }
@@ -74,7 +62,7 @@ fn throttles_of_a_key_fade_and_so_does_what_others_had_accepted() {
     // Three throttles of a key, half a minute apart, single it out no more than one.
     for round in 0..10 {
         let now = start + round * Duration::from_secs(30);
-        let mut keys = [key(7, 3, 3), key(8, 20, 0)];
+        let mut keys = [first_attempts(7, 3, 3), first_attempts(8, 20, 0)];
         KeyPace::observe(&strategy, now, now + TRIP, &mut keys);
         assert_eq!(keys.map(|key| key.is_hot), [false, false], "round {round}");
     }
@@ -82,7 +70,7 @@ fn throttles_of_a_key_fade_and_so_does_what_others_had_accepted() {
     let now = start + Duration::from_secs(400);
     let hot = (0..3).any(|call: u32| {
         let now = now + call * TRIP;
-        let mut keys = [key(7, 3, 3), key(8, 20, 0)];
+        let mut keys = [first_attempts(7, 3, 3), first_attempts(8, 20, 0)];
         KeyPace::observe(&strategy, now, now + TRIP, &mut keys);
         keys[0].is_hot
     });

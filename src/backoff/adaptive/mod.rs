@@ -106,7 +106,7 @@ use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retr
 /// | `Outage` | the service takes nothing | look at the service |
 ///
 /// # Weak spots
-/// At a round trip of 80 ms, or as a burst ends, 1 to 2% of the entries are rejected. While a whole partition is out whose keys
+/// At a round trip of 80 ms, or as a burst ends, 1 to 3% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
 ///
 /// # Defaults

@@ -105,6 +105,7 @@ impl Retries {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::testing::assert_about;
     use super::*;
 
     #[test]
@@ -140,19 +141,16 @@ mod tests {
         assert!(!retries.are_at_fault());
     }
 
-    fn is_about(value: f64, expected: f64) -> bool {
-        (value - expected).abs() < 1e-9 * expected.abs().max(1.0)
-    }
-
     #[test]
     fn what_was_long_ago_counts_less() {
         let mut share = Share::default();
         share.hear(100.0, 90.0, 200.0);
-        assert!(is_about(share.get(), 0.9));
+        assert_about(share.get(), 0.9);
         share.hear(300.0, 10.0, 200.0);
-        assert!(is_about(share.sent, 200.0) && is_about(share.rejected, 50.0));
-        assert!(is_about(share.get(), 0.25));
-        assert!(is_about(Share::default().get(), 0.0));
+        assert_about(share.sent, 200.0);
+        assert_about(share.rejected, 50.0);
+        assert_about(share.get(), 0.25);
+        assert_about(Share::default().get(), 0.0);
     }
 
     #[test]
@@ -168,21 +166,22 @@ mod tests {
     fn as_many_rejected_retries_are_expected_as_of_all_entries_of_their_calls() {
         let mut retries = Retries::default();
         retries.hear((20.0, 6.0), (10.0, 3.0));
-        assert!(is_about(retries.mixed.sent, 10.0) && is_about(retries.mixed.rejected, 3.0));
-        assert!(is_about(retries.expected, 3.0));
-        assert!(is_about(retries.variance, SPREAD * 100.0 * 0.3 * 0.7));
+        assert_about(retries.mixed.sent, 10.0);
+        assert_about(retries.mixed.rejected, 3.0);
+        assert_about(retries.expected, 3.0);
+        assert_about(retries.variance, SPREAD * 100.0 * 0.3 * 0.7);
         // A fifteenth of what was heard of before is forgotten.
         retries.hear((10.0, 0.0), (10.0, 8.0));
         let kept = 1.0 - 10.0 / MIXED_MEMORY;
-        assert!(is_about(retries.mixed.sent, kept * 10.0 + 10.0));
-        assert!(is_about(retries.mixed.rejected, kept * 3.0 + 8.0));
-        assert!(is_about(retries.expected, kept * 3.0 + 4.0));
+        assert_about(retries.mixed.sent, kept * 10.0 + 10.0);
+        assert_about(retries.mixed.rejected, kept * 3.0 + 8.0);
+        assert_about(retries.expected, kept * 3.0 + 4.0);
         let variance = kept * SPREAD * 100.0 * 0.3 * 0.7 + SPREAD * 100.0 * 0.4 * 0.6;
-        assert!(is_about(retries.variance, variance));
+        assert_about(retries.variance, variance);
         // Calls of either alone are not compared.
         retries.hear((10.0, 5.0), (0.0, 0.0));
         retries.hear((0.0, 0.0), (10.0, 5.0));
-        assert!(is_about(retries.expected, kept * 3.0 + 4.0));
+        assert_about(retries.expected, kept * 3.0 + 4.0);
     }
 
     #[test]
@@ -205,7 +204,7 @@ mod tests {
     #[test]
     fn rejected_retries_are_singled_out_where_chance_brings_that_about_seldom() {
         let are_singled_out = |fresh, retries| Retries::are_singled_out((fresh, retries));
-        // One of 21 places for a run of two, and one of 19.
+        // One of 21 places, and one of 19.
         assert!(are_singled_out((20.0, 0.0), (1.0, 1.0)) && !are_singled_out((18.0, 0.0), (1.0, 1.0)));
         assert!(are_singled_out((18.0, 0.0), (3.0, 3.0)) && !are_singled_out((18.0, 0.0), (3.0, 2.0)));
         assert!(!are_singled_out((25.0, 0.0), (0.0, 0.0)));

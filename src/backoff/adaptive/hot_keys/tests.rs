@@ -1,7 +1,7 @@
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::super::super::testing::assert_about;
+use super::super::super::testing::{assert_about, first_attempts};
 use super::*;
 
 /// Calls of so many entries of each key, ten milliseconds apart; of the first key so many are throttled.
@@ -26,23 +26,10 @@ impl Calls {
         self.now += Duration::from_millis(10);
         let mut outcomes: Vec<KeyOutcome> = keys
             .iter()
-            .map(|(key, sent, throttled)| outcome(*key, *sent, *throttled))
+            .map(|(key, sent, throttled)| first_attempts(*key, *sent, *throttled))
             .collect();
         self.keys.observe(sent_at, self.now, &mut outcomes, &self.jitter);
         outcomes.iter().map(|outcome| outcome.is_hot).collect()
-    }
-}
-
-/// Entries of a key that all come for the first time.
-fn outcome(key: u64, sent: usize, throttled: usize) -> KeyOutcome {
-    KeyOutcome {
-        sent,
-        accepted: sent - throttled,
-        throttled,
-        fresh: sent,
-        fresh_throttled: throttled,
-        first_attempts: (sent, throttled),
-        ..KeyOutcome::new(key)
     }
 }
 
@@ -95,12 +82,15 @@ fn one_entry_that_is_rejected_again_and_again_makes_no_key_hot() {
         fresh: 0,
         fresh_throttled: 0,
         first_attempts: (0, 0),
-        ..outcome(1, 1, 1)
+        ..first_attempts(1, 1, 1)
     };
     for _ in 0..20 {
-        calls
-            .keys
-            .observe(calls.now, calls.now, &mut [again, outcome(2, 24, 0)], &calls.jitter);
+        calls.keys.observe(
+            calls.now,
+            calls.now,
+            &mut [again, first_attempts(2, 24, 0)],
+            &calls.jitter,
+        );
     }
     assert!(!calls.keys.is_hot(1));
 }
@@ -223,12 +213,14 @@ fn of_a_thousand_keys_with_rejections_those_of_the_last_second_are_remembered() 
             calls.now += Duration::from_secs(1);
         }
         let now = calls.now;
-        let mut one = [outcome(key, 1, 1)];
+        let mut one = [first_attempts(key, 1, 1)];
         calls.keys.observe(now, now, &mut one, &calls.jitter);
     }
     assert_eq!(calls.keys.suspects.len(), 1000);
     let now = calls.now;
-    calls.keys.observe(now, now, &mut [outcome(1000, 1, 1)], &calls.jitter);
+    calls
+        .keys
+        .observe(now, now, &mut [first_attempts(1000, 1, 1)], &calls.jitter);
     assert_eq!(calls.keys.suspects.len(), 601);
     assert!(calls.keys.suspects.contains_key(&400) && !calls.keys.suspects.contains_key(&399));
 }
@@ -243,7 +235,7 @@ fn entries_of_a_hot_key_that_fail_are_in_flight_no_more_and_keys_have_numbers_of
     }
     let failed = KeyOutcome {
         accepted: 10,
-        ..outcome(1, 25, 5)
+        ..first_attempts(1, 25, 5)
     };
     calls.keys.observe(calls.now, calls.now, &mut [failed], &calls.jitter);
     assert_eq!(calls.keys.hot[&1].pacer.snapshot(calls.now, 0).in_flight, 25);

@@ -6,18 +6,29 @@ const SUSPICION: Suspicion = Suspicion {
     entries: 0.0,
 };
 
+/// A call of retries alone says nothing.
+const NOTHING: Trial = Trial {
+    call: None,
+    sent: 0.0,
+    rejected: 0.0,
+};
+
+/// A call of six entries that is rejected as a whole, or accepted.
+fn call(is_rejected: bool) -> Trial {
+    Trial {
+        call: Some(is_rejected),
+        sent: 6.0,
+        rejected: if is_rejected { 6.0 } else { 0.0 },
+    }
+}
+
 /// The finding of a probe of which every so many-th call is rejected at the first pace, and at the second.
 fn probe(every: [u32; 2], suspicion: Suspicion) -> (Option<Finding>, f64) {
     let mut probe = Probe::new(0.0, 0.01, 1000.0, suspicion, &BaselineLoss::default(), false);
-    for call in 1..=2000 {
-        let now = 0.02 + 0.01 * f64::from(call);
-        let is_rejected = call % every[usize::from(probe.is_second)] == 0;
-        let trial = Trial {
-            call: Some(is_rejected),
-            sent: 6.0,
-            rejected: if is_rejected { 6.0 } else { 0.0 },
-        };
-        if let Some(finding) = probe.hear(now, now, trial) {
+    for number in 1..=2000 {
+        let now = 0.02 + 0.01 * f64::from(number);
+        let is_rejected = number % every[usize::from(probe.is_second)] == 0;
+        if let Some(finding) = probe.hear(now, now, call(is_rejected)) {
             let mut loss = BaselineLoss::default();
             probe.report(finding, &mut loss);
             return (Some(finding), loss.share());
@@ -83,13 +94,8 @@ fn a_share_that_falls_from_pace_to_pace_came_of_the_capacity() {
 fn the_second_pace_follows_what_was_accepted_at_the_first() {
     let mut probe = Probe::new(0.0, 0.01, 1000.0, SUSPICION, &BaselineLoss::default(), false);
     assert!((probe.pace() - 600.0).abs() < 1e-9);
-    let rejected = Trial {
-        call: Some(true),
-        sent: 6.0,
-        rejected: 6.0,
-    };
-    for call in 0..8 {
-        assert_eq!(probe.hear(0.02, 0.02 + 0.01 * f64::from(call), rejected), None);
+    for number in 0..8 {
+        assert_eq!(probe.hear(0.02, 0.02 + 0.01 * f64::from(number), call(true)), None);
     }
     assert!(probe.is_second && probe.pace() < 100.0, "{}", probe.pace());
 }
@@ -97,13 +103,8 @@ fn the_second_pace_follows_what_was_accepted_at_the_first() {
 #[test]
 fn a_probe_of_which_nothing_is_heard_ends_undecided() {
     let mut probe = Probe::new(0.0, 0.01, 1000.0, SUSPICION, &BaselineLoss::default(), false);
-    let retries_alone = Trial {
-        call: None,
-        sent: 0.0,
-        rejected: 0.0,
-    };
-    assert_eq!(probe.hear(0.5, 0.5, retries_alone), None);
-    assert_eq!(probe.hear(5.5, 5.5, retries_alone), Some(Finding::Nothing));
+    assert_eq!(probe.hear(0.5, 0.5, NOTHING), None);
+    assert_eq!(probe.hear(5.5, 5.5, NOTHING), Some(Finding::Nothing));
 }
 
 #[test]
@@ -179,14 +180,9 @@ fn a_share_has_fallen_if_chance_seldom_lowers_it_so_far() {
 #[test]
 fn calls_that_left_before_the_low_pace_do_not_count() {
     let mut probe = Probe::new(0.0, 0.01, 1000.0, SUSPICION, &BaselineLoss::default(), false);
-    let rejected = Trial {
-        call: Some(true),
-        sent: 6.0,
-        rejected: 6.0,
-    };
-    assert_eq!(probe.hear(0.009, 0.02, rejected), None);
+    assert_eq!(probe.hear(0.009, 0.02, call(true)), None);
     assert_eq!((probe.heard, probe.calls.unwrap().all()), (0, (0.0, 0.0)));
-    assert_eq!(probe.hear(0.01, 0.02, rejected), None);
+    assert_eq!(probe.hear(0.01, 0.02, call(true)), None);
     assert_eq!((probe.heard, probe.calls.unwrap().all()), (1, (1.0, 1.0)));
     assert_about(probe.sent, 6.0);
     assert_about(probe.accepted, 0.0);
@@ -222,14 +218,9 @@ fn a_second_pace_follows_after_eight_calls_however_clear_the_first_ones_are() {
 fn each_pace_takes_the_time_of_some_entries_between_one_and_five_seconds() {
     let longest = |rate| {
         let mut probe = Probe::new(0.0, 0.0, rate, SUSPICION, &BaselineLoss::default(), false);
-        let retries_alone = Trial {
-            call: None,
-            sent: 0.0,
-            rejected: 0.0,
-        };
         let tick = (1..1000).find(|tick| {
             let now = 0.01 * f64::from(*tick);
-            probe.hear(now, now, retries_alone).is_some()
+            probe.hear(now, now, NOTHING).is_some()
         });
         tick.unwrap_or(0)
     };
@@ -252,7 +243,7 @@ fn a_capacity_has_fallen_to_what_was_accepted_but_by_few_rejections_not_far() {
     assert_about(fallen(0.2, 2000.0), 1000.0);
 }
 
-/// The loss before a probe of calls that is known or not, and after it, where so many of 20 calls were rejected.
+/// The loss after a finding of a probe in which so many of 20 calls were rejected, and before which that loss was known.
 fn reported(finding: Finding, known: f64, is_review: bool, rejected: f64) -> f64 {
     let mut loss = BaselineLoss::default();
     loss.set(true, 100.0, 100.0 * known);
@@ -278,25 +269,14 @@ fn a_finding_sets_the_loss() {
 
 #[test]
 fn little_evidence_at_the_end_of_its_time_leaves_a_probe_undecided() {
-    let finding = |rejected_of_calls: (i32, i32)| {
+    let finding = |rejected: i32, calls: i32| {
         let mut probe = Probe::new(0.0, 0.0, 1000.0, SUSPICION, &BaselineLoss::default(), false);
-        let (rejected, calls) = rejected_of_calls;
-        for call in 0..calls {
-            let trial = Trial {
-                call: Some(call < rejected),
-                sent: 6.0,
-                rejected: if call < rejected { 6.0 } else { 0.0 },
-            };
-            assert_eq!(probe.hear(0.1, 0.1, trial), None);
+        for number in 0..calls {
+            assert_eq!(probe.hear(0.1, 0.1, call(number < rejected)), None);
         }
-        let retries_alone = Trial {
-            call: None,
-            sent: 0.0,
-            rejected: 0.0,
-        };
-        probe.hear(1.0, 1.0, retries_alone)
+        probe.hear(1.0, 1.0, NOTHING)
     };
-    assert_eq!(finding((0, 39)), Some(Finding::Nothing));
-    assert_eq!(finding((0, 40)), Some(Finding::Capacity));
-    assert_eq!(finding((1, 3)), Some(Finding::Nothing));
+    assert_eq!(finding(0, 39), Some(Finding::Nothing));
+    assert_eq!(finding(0, 40), Some(Finding::Capacity));
+    assert_eq!(finding(1, 3), Some(Finding::Nothing));
 }
