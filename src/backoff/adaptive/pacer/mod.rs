@@ -290,6 +290,7 @@ impl Pacer {
         if self.is_outage(answer) {
             self.start_outage(answer.now);
         } else if let Some(suspicion) = suspicion {
+            self.rate.capacity.signal(answer.seen_at);
             self.probe(answer.now, suspicion, PaceReason::UnexpectedRejections);
         } else if self.loss.is_known() && answer.now >= self.review_at && !self.retries.is_active() {
             self.probe(answer.now, self.loss.suspicion(), PaceReason::Review);

@@ -137,7 +137,6 @@ impl Pacer {
                 if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
                     self.rate.capacity.guess(probe.fallen(capacity));
-                    self.rate.capacity.forget_stretch();
                 }
                 self.rate.schedule.shorten();
                 self.start_steady(now, PaceReason::CapacityFell);
