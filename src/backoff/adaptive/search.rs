@@ -4,7 +4,7 @@ use super::announced::Announced;
 use super::answer::{Answer, Trial};
 use super::baseline_loss::Suspicion;
 
-/// Entries in flight when a search begins after a rejection: the service has no burst to spend.
+/// Entries in the first call where many wait: the service may have no burst to spend.
 const FEW: f64 = 5.0;
 
 /// The window doubles in this time, in seconds. At a round trip of 8 ms that is a quarter more with each, so that the last
@@ -226,10 +226,6 @@ impl Search {
         explained: bool,
     ) -> Option<End> {
         let Trial { sent, rejected, .. } = trial;
-        if rejected > 0.0 && self.sent <= 0.0 && !self.is_wary {
-            *self = Self::from(FEW);
-            return None;
-        }
         if rejected > 0.0 {
             self.announced = None;
         } else if self.announced.is_some() {

@@ -129,10 +129,7 @@ impl Pacer {
                 }
                 self.start_steady(now, PaceReason::LossFound);
             }
-            Finding::Nothing => {
-                self.rate.schedule.shorten();
-                self.start_steady(now, PaceReason::Undecided);
-            }
+            Finding::Nothing => self.start_steady(now, PaceReason::Undecided),
             Finding::Capacity => {
                 if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
