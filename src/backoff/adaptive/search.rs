@@ -115,12 +115,10 @@ impl Rise {
 }
 
 /// The search.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Search {
     /// Entries that may be in flight; 0 until the first call says how many it has.
     window: f64,
-    /// It did not begin with a whole call.
-    is_wary: bool,
     /// The pace that the service announced, until something is rejected.
     announced: Option<Announced>,
     calls: Rise,
@@ -134,28 +132,14 @@ pub(super) struct Search {
 impl Search {
     /// Begins with one whole call: most deliveries are small.
     pub(super) fn new() -> Self {
-        Self::with(0.0)
+        Self::default()
     }
 
     /// Begins with that many entries in flight, at least one.
     pub(super) fn from(window: f64) -> Self {
         Self {
-            is_wary: true,
-            ..Self::with(window.max(1.0))
-        }
-    }
-
-    fn with(window: f64) -> Self {
-        Self {
-            window,
-            is_wary: false,
-            announced: None,
-            calls: Rise::default(),
-            entries: Rise::default(),
-            sent: 0.0,
-            accepted: 0.0,
-            answered_at: None,
-            rejected_since: None,
+            window: window.max(1.0),
+            ..Self::default()
         }
     }
 
@@ -198,7 +182,7 @@ impl Search {
 
     /// Begins at a pace that the service announced, unless something was heard of it.
     pub(super) fn begin_at(&mut self, pace: f64) {
-        if self.announced.is_none() && self.answered_at.is_none() && !self.is_wary {
+        if self.announced.is_none() && self.answered_at.is_none() {
             self.announced = Some(Announced::new(pace));
         }
     }
@@ -255,7 +239,7 @@ impl Search {
         // A window that is not used does not grow.
         if is_used {
             // At first the window doubles with each round trip: an overshoot is one round trip long.
-            let is_short = !self.is_wary && self.sent < LONG;
+            let is_short = self.sent < LONG;
             let trip = trip.min(USUAL_TRIPS * (answer.now - answer.sent_at));
             let doublings = if is_short {
                 MOST_DOUBLINGS
