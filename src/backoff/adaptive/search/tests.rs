@@ -135,14 +135,14 @@ fn the_usual_share_is_what_was_rejected_before_within_bounds_and_is_assumed_at_f
         before.usual()
     };
     assert_about(usual(0.0, 0.0), ASSUMED);
-    assert_about(usual(10.0, 1.3), 0.2);
+    assert_about(usual(10.0, 4.0), 0.3);
     assert_about(usual(1000.0, 0.0), LEAST_USUAL);
     assert_about(usual(1000.0, 1000.0), MOST_USUAL);
 }
 
 #[test]
 fn rejections_are_evidence_of_a_rise_and_accepted_trials_are_evidence_against_it() {
-    let rejected = (0.635_f64 / 0.27).ln();
+    let rejected = (0.6_f64 / 0.2).ln();
     let accepted = 0.5_f64.ln();
     let mut rise = Rise::default();
     assert!(!rise.hear(&answer(1.0, 25.0), (1.0, 1.0)));
