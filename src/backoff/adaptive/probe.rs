@@ -248,7 +248,7 @@ impl Probe {
     }
 
     /// The share of rejections that is suspected.
-    fn suspected(&self) -> f64 {
+    pub(super) fn suspected(&self) -> f64 {
         let kinds = self.calls.iter().chain(&self.entries);
         kinds.map(|kind| kind.suspected).fold(0.0, f64::max)
     }

@@ -129,11 +129,15 @@ impl Pacer {
                 }
                 self.start_steady(now, PaceReason::LossFound);
             }
-            Finding::Nothing => self.start_steady(now, PaceReason::Undecided),
+            Finding::Nothing => {
+                self.rate.schedule.shorten();
+                self.start_steady(now, PaceReason::Undecided);
+            }
             Finding::Capacity => {
                 if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
                     self.rate.capacity.guess(probe.fallen(capacity));
+                    self.rate.capacity.forget_stretch();
                 }
                 self.rate.schedule.shorten();
                 self.start_steady(now, PaceReason::CapacityFell);
