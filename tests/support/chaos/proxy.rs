@@ -24,7 +24,7 @@ use super::strike::serve;
 pub(crate) struct Arrived {
     /// The number of the batch call in the journal, if the service got it.
     pub(crate) call: Option<u64>,
-    /// The answer of the service was written to its end.
+    /// The answer is the service's own. Whether it arrived is known to the client alone.
     pub(crate) told: bool,
 }
 
@@ -151,7 +151,7 @@ impl Proxy {
         answer.await.expect("the service answers")
     }
 
-    /// The answer of the service was written to its end.
+    /// The answer of the service is about to be written: a client that has read it to the end may finish before the proxy does.
     pub(crate) fn told(&self, attempt: Option<u64>) {
         self.note(attempt, |arrived| arrived.told = true);
     }

@@ -50,8 +50,8 @@ async fn call(client: &mut BufReader<TcpStream>, proxy: &Proxy, head: Head) -> i
     let request = Message::after(head, client).await?;
     let attempt = request.head.header(ATTEMPT).and_then(|attempt| attempt.parse().ok());
     if !is_signed_in_time(&request.head, proxy.conditions.time()) {
-        write(client, proxy, expired()).await?;
         proxy.told(attempt);
+        write(client, proxy, expired()).await?;
         return Ok(After::Keep);
     }
     let applied = match fault {
@@ -72,8 +72,8 @@ async fn call(client: &mut BufReader<TcpStream>, proxy: &Proxy, head: Head) -> i
     };
     sleep(proxy.latency(number)).await;
     let Some(fault) = fault else {
-        write(client, proxy, answer.expect("it was forwarded")).await?;
         proxy.told(attempt);
+        write(client, proxy, answer.expect("it was forwarded")).await?;
         return Ok(After::Keep);
     };
     match fault {
@@ -89,8 +89,8 @@ async fn call(client: &mut BufReader<TcpStream>, proxy: &Proxy, head: Head) -> i
             });
         }
         CallFault::SlowAnswer(time) => {
-            slowly(client, proxy, answer.expect("it was forwarded"), time).await?;
             proxy.told(attempt);
+            slowly(client, proxy, answer.expect("it was forwarded"), time).await?;
         }
         CallFault::Hang { .. } => {
             // Until the client has given up.
