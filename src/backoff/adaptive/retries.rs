@@ -142,6 +142,15 @@ mod tests {
     }
 
     #[test]
+    fn eight_calls_of_luck_do_not_make_retries_that_are_rejected_by_chance_a_matter_of_fault() {
+        let mut retries = Retries::default();
+        (0..100).for_each(|call| retries.hear((25.0, if call % 10 < 3 { 25.0 } else { 0.0 }), (0.0, 0.0)));
+        (0..8).for_each(|_| retries.hear((25.0, 0.0), (0.0, 0.0)));
+        (0..8).for_each(|call| retries.hear((0.0, 0.0), (25.0, if call < 3 { 25.0 } else { 0.0 })));
+        assert!(retries.are_unlucky());
+    }
+
+    #[test]
     fn what_was_long_ago_counts_less() {
         let mut share = Share::default();
         share.hear(100.0, 90.0, 200.0);
