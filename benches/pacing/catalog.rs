@@ -84,6 +84,12 @@ pub(crate) fn congested() -> Vec<Scenario> {
         Scenario::new("slow", 50.0, 3000)
             .within(1.02, 1.15, 2.6)
             .with(|it| it.workers = 8),
+        Scenario::new("slow, down, up", 50.0, 3000)
+            .within(1.05, 1.15, 2.6)
+            .with(|it| {
+                it.burst = 1.0;
+                it.steps.extend([(20.0, 15.0), (60.0, 60.0)]);
+            }),
         Scenario::new("outage", 1000.0, 50_000)
             .within(1.02, 1.15, 1.0)
             .with(|it| {
@@ -184,6 +190,12 @@ pub(crate) fn lossy() -> Vec<Scenario> {
             it.steps = vec![(0.0, 50.0)];
             it.entries = 3000;
         }),
+        lossy("loss 25%, slow, then no limit", 0.25)
+            .within(1.5, any, any)
+            .with(|it| {
+                it.steps = vec![(0.0, 40.0), (10.0, 100_000.0)];
+                it.entries = 4000;
+            }),
         Scenario::new("hot for ever", 1000.0, 45_000)
             .within(1.0 / 0.9, any, 10.0)
             .with(|it| {

@@ -87,10 +87,10 @@ impl Share {
     }
 
     /// Trials at a pace below the estimate. Whether more are rejected than the baseline explains.
-    fn below(&mut self, (trials, rejected): (f64, f64), measures: bool) -> bool {
+    fn below(&mut self, (trials, rejected): (f64, f64)) -> bool {
         self.below.hear(trials, rejected, self.explained());
         let exceeded = self.below.sum > self.chance();
-        if measures && !exceeded {
+        if !exceeded {
             self.add(trials, rejected);
         }
         exceeded
@@ -175,10 +175,10 @@ impl BaselineLoss {
     }
 
     /// Hears of a call that left at a pace below the estimate, so that it should not have been rejected. Tells when the
-    /// rejections are more than the baseline explains. It `measures` the baseline if the pace was very low.
-    pub(super) fn below(&mut self, trial: Trial, measures: bool) -> Option<Suspicion> {
-        let calls = self.calls.below(trial.calls(), true);
-        let exceeded = self.entries.below(trial.entries(), measures) || calls;
+    /// rejections are more than the baseline explains.
+    pub(super) fn below(&mut self, trial: Trial) -> Option<Suspicion> {
+        let calls = self.calls.below(trial.calls());
+        let exceeded = self.entries.below(trial.entries()) || calls;
         exceeded.then(|| {
             // A sum that has just exceeded its bound is of more rejections than usual: a few trials more are reckoned.
             let share = |of: &Share| (of.below.rejected / (of.below.trials + PRIOR)).min(HIGHEST);

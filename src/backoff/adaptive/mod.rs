@@ -10,6 +10,7 @@
 //!      (no estimate)     │                                     ▼  │                      │
 //!                        │            unexpected rejections, review: Probing             │
 //!                        └── recovered ──────────────────────────────────────────────────┘
+//! Steady ── unexpected rejections at a pace too low for a probe ──▶ Searching
 //! ```
 //!
 //! - **Search**: a window of entries in flight doubles as long as no larger share is rejected than before, by a CUSUM of calls and
@@ -24,6 +25,7 @@
 //! - **Probe**: a low pace for a moment decides whether rejections depend on the pace, by a sequential test of two hypotheses
 //!   (Wald) at two paces one after the other: `probe`. Signals alone lower the estimate by 2% a second at most, since
 //!   rejections at random would pull it down for ever; a capacity that falls faster is found by a probe.
+//!   Below 67 entries a second a probe takes many seconds and cannot tell: a new search begins instead.
 //! - **Cooldown**: how long an entry rests before its retry: `cooldown`. Retries of keys that are seen once and fail while fresh
 //!   entries do not go as a group with a pace of its own: `retry_group`.
 //! - **Hot keys**: a pacer for each partition key that is rejected far more often than all others: `hot_keys`.

@@ -30,12 +30,4 @@ impl Phase {
             Self::Outage(_) => PaceState::Outage,
         }
     }
-
-    /// The share of rejections that a probe suspects to go on at any pace.
-    pub(super) fn suspected(&self) -> f64 {
-        match self {
-            Self::Probing(probe) => probe.suspected(),
-            _ => 0.0,
-        }
-    }
 }

@@ -182,6 +182,11 @@ impl Probe {
         }
     }
 
+    /// Whether a probe at this rate is over before it can tell anything at its second pace.
+    pub(super) fn is_too_slow(accepted_rate: f64) -> bool {
+        PACE * PACE * accepted_rate * LONGEST < ENTRIES
+    }
+
     /// Entries a second.
     pub(super) fn pace(&self) -> f64 {
         self.pace
@@ -248,7 +253,7 @@ impl Probe {
     }
 
     /// The share of rejections that is suspected.
-    pub(super) fn suspected(&self) -> f64 {
+    fn suspected(&self) -> f64 {
         let kinds = self.calls.iter().chain(&self.entries);
         kinds.map(|kind| kind.suspected).fold(0.0, f64::max)
     }

@@ -1,6 +1,7 @@
 //! Whether entries that were rejected once are rejected again and again, so that it is their own fault.
 
-/// Entries over which either share is reckoned: at least twenty calls, as calls may be rejected as a whole.
+/// Entries over which either share is reckoned: at least twenty calls, as calls may be rejected as a whole. With eight, loads with 30% of
+/// the calls rejected at random take 1.8 to 2.1 times as long instead of 1.7 to 1.8.
 const MEMORY: f64 = 500.0;
 
 /// Retries that are rejected by mere chance are rejected at most so many times as often as fresh entries, and this much more.

@@ -24,9 +24,6 @@ const CHANGED: f64 = 0.5;
 /// A pace below this part of the estimate should not be rejected.
 const LOW: f64 = 1.0;
 
-/// A pace below this part of the estimate is not rejected even if the estimate is a little too high.
-const VERY_LOW: f64 = 0.93;
-
 /// What the pace depends on besides the time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conditions {
@@ -82,11 +79,6 @@ impl Schedule {
     /// Whether the pace was so far below the estimate then that nothing should have been rejected.
     pub(super) fn is_low(&self, at: f64) -> bool {
         at > self.cut_at && Self::factor((at - self.cut_at) / self.period) < LOW
-    }
-
-    /// Whether it was so even if the estimate is a little too high.
-    pub(super) fn is_very_low(&self, at: f64) -> bool {
-        at > self.cut_at && Self::factor((at - self.cut_at) / self.period) < VERY_LOW
     }
 
     /// The pace within the period, as a share of the estimate.
@@ -166,17 +158,15 @@ mod tests {
             period: 1.0,
             next: 1.0,
         };
-        // 0.19 (1 - x)³ is 0.04 and 0.11 there.
-        let (reaches, nearly) = (1.0 - (0.04_f64 / 0.19).cbrt(), 1.0 - (0.11_f64 / 0.19).cbrt());
+        // 0.19 (1 - x)³ is 0.04 there.
+        let reaches = 1.0 - (0.04_f64 / 0.19).cbrt();
         let is_low = [-0.001, 0.001, reaches - 0.001, reaches + 0.001].map(|at| schedule.is_low(10.0 + at));
         assert_eq!(is_low, [false, true, true, false]);
-        let is_very_low = [-0.001, 0.001, nearly - 0.001, nearly + 0.001].map(|at| schedule.is_very_low(10.0 + at));
-        assert_eq!(is_very_low, [false, true, true, false]);
         let slow = Schedule {
             period: 2.0,
             ..schedule
         };
-        assert!(slow.is_very_low(10.0 + 2.0 * nearly - 0.001) && !slow.is_very_low(10.0 + 2.0 * nearly + 0.001));
+        assert!(slow.is_low(10.0 + 2.0 * reaches - 0.001) && !slow.is_low(10.0 + 2.0 * reaches + 0.001));
         assert_about(slow.cut_at(), 10.0);
     }
 

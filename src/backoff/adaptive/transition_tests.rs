@@ -81,6 +81,7 @@ struct Delivery {
     now: Instant,
     most_calls: usize,
     calls: VecDeque<Call>,
+    accepted: usize,
     states: Vec<(PaceState, PaceReason)>,
 }
 
@@ -92,6 +93,7 @@ impl Delivery {
             now: Instant::now(),
             most_calls: 16,
             calls: VecDeque::new(),
+            accepted: 0,
             states: Vec::new(),
         }
     }
@@ -105,6 +107,7 @@ impl Delivery {
         self.service.refill();
         while let Some(call) = self.calls.pop_front_if(|call| call.sent_at + TRIP <= self.now) {
             let rejected = call.entries - call.accepted;
+            self.accepted += call.accepted;
             let outcome = Outcome::new(call.sent_at, self.now)
                 .with_accepted(call.accepted)
                 .with_throttled(rejected)
@@ -235,27 +238,64 @@ fn rejections_that_go_on_in_a_search_at_full_concurrency_are_probed_and_found_to
 }
 
 #[test]
-fn rejections_that_begin_at_a_low_pace_and_go_on_are_found_to_be_a_loss() {
-    let mut delivery = Delivery::to(Service::of(1000.0));
-    delivery.run(5.0);
-    delivery.service.lost_calls = 0.2;
-    delivery
-        .run_until(PaceState::Probing, PaceReason::UnexpectedRejections)
-        .run_until(PaceState::Steady, PaceReason::LossFound)
-        .run(20.0);
-    let loss = delivery.strategy.loss();
-    assert!((0.13..0.27).contains(&loss), "{loss}");
-    delivery.assert_capacity_about(1000.0);
+fn calls_that_are_rejected_from_some_moment_on_are_found_to_be_a_loss_that_leaves_the_capacity_as_it_is() {
+    for draws in 1..=8 {
+        let mut delivery = Delivery::to(Service {
+            draws,
+            ..Service::of(1000.0)
+        });
+        delivery.run(5.0);
+        delivery.service.lost_calls = 0.2;
+        delivery.run(30.0);
+        let loss = delivery.strategy.loss();
+        assert!((0.13..0.27).contains(&loss), "{loss}");
+        delivery.assert_capacity_about(1000.0);
+    }
 }
 
 #[test]
 fn a_loss_is_looked_at_again_and_forgotten_when_it_has_ended() {
     let mut delivery = Delivery::to(Service::of(1000.0).losing_entries(0.2));
-    delivery.run_until(PaceState::Steady, PaceReason::LossFound).run(5.0);
+    delivery
+        .run_until(PaceState::Probing, PaceReason::UnexpectedRejections)
+        .run_until(PaceState::Steady, PaceReason::LossFound)
+        .run_until(PaceState::Probing, PaceReason::Review);
     delivery.service.lost_entries = 0.0;
-    delivery.run_until(PaceState::Probing, PaceReason::Review).run(30.0);
+    delivery.run(30.0);
     assert!(delivery.strategy.loss() < 0.02, "{}", delivery.strategy.loss());
     delivery.assert_capacity_about(1000.0);
+}
+
+#[test]
+fn rejections_at_a_pace_that_is_too_low_for_a_probe_begin_a_new_search() {
+    let mut delivery = Delivery::to(Service::of(40.0));
+    delivery.run(5.0);
+    delivery.service.lost_entries = 0.3;
+    delivery
+        .run_until(PaceState::Searching, PaceReason::UnexpectedRejections)
+        .run_until(PaceState::Steady, PaceReason::Drained);
+}
+
+#[test]
+fn a_low_pace_is_left_within_seconds_though_many_entries_are_rejected_whatever_the_pace() {
+    for draws in 1..=20 {
+        let mut delivery = Delivery::to(Service {
+            draws,
+            ..Service::of(40.0)
+        });
+        delivery.run(5.0);
+        delivery.service.lost_entries = 0.25;
+        delivery.service.lost_calls = 0.1;
+        delivery.service.per_second = 1e6;
+        let before = delivery.accepted;
+        delivery.run(15.0);
+        let accepted = delivery.accepted - before;
+        assert!(
+            accepted > 1500,
+            "{accepted} in 15 s, draws {draws}; {:?}",
+            delivery.states
+        );
+    }
 }
 
 #[test]

@@ -12,9 +12,9 @@ fn call(rejected: f64) -> Trial {
 #[test]
 fn two_calls_in_a_row_that_are_rejected_at_a_low_pace_are_no_suspicion_yet_and_the_third_is() {
     let mut loss = BaselineLoss::default();
-    assert_eq!(loss.below(call(25.0), true), None);
-    assert_eq!(loss.below(call(25.0), true), None);
-    let suspicion = loss.below(call(25.0), true).expect("three of three are suspicious");
+    assert_eq!(loss.below(call(25.0)), None);
+    assert_eq!(loss.below(call(25.0)), None);
+    let suspicion = loss.below(call(25.0)).expect("three of three are suspicious");
     assert!((suspicion.calls - 3.0 / 9.0).abs() < 1e-9, "{suspicion:?}");
 }
 
@@ -22,7 +22,7 @@ fn two_calls_in_a_row_that_are_rejected_at_a_low_pace_are_no_suspicion_yet_and_t
 fn few_rejections_at_a_low_pace_are_a_loss_without_a_probe() {
     let mut loss = BaselineLoss::default();
     for number in 0..200 {
-        assert_eq!(loss.below(call(if number % 40 == 39 { 25.0 } else { 0.0 }), true), None);
+        assert_eq!(loss.below(call(if number % 40 == 39 { 25.0 } else { 0.0 })), None);
     }
     assert!((0.015..0.035).contains(&loss.share()), "{}", loss.share());
 }
@@ -109,18 +109,6 @@ fn three_rejections_that_are_at_most_a_twentieth_are_a_loss_without_a_probe() {
     assert_about(share(60.0, 3.0), 0.05);
     assert_about(share(60.0, 2.0), 0.0);
     assert_about(share(60.0, 4.0), 0.0);
-}
-
-#[test]
-fn rejections_at_a_pace_that_is_not_very_low_are_not_measured() {
-    let mut loss = BaselineLoss::default();
-    for _ in 0..10 {
-        loss.below(call(1.0), false);
-    }
-    assert_about(loss.entries.trials, 0.0);
-    loss.below(call(0.0), true);
-    assert_about(loss.entries.trials, 25.0);
-    assert_about(loss.calls.trials, 11.0);
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl Pacer {
         }
         match &self.phase {
             Phase::Searching(search) => search.loss(),
-            phase => phase.suspected(),
+            _ => 0.0,
         }
     }
 
@@ -280,7 +280,7 @@ impl Pacer {
         let mut suspicion = None;
         if self.rate.schedule.is_low(answer.sent_at) {
             let was_known = self.loss.is_known();
-            suspicion = self.loss.below(trial, self.rate.schedule.is_very_low(answer.sent_at));
+            suspicion = self.loss.below(trial);
             if self.loss.is_known() && !was_known {
                 self.review_at = answer.now + REVIEW;
             }
@@ -290,15 +290,15 @@ impl Pacer {
         if self.is_outage(answer) {
             self.start_outage(answer.now);
         } else if let Some(suspicion) = suspicion {
-            self.probe(answer.now, suspicion, PaceReason::UnexpectedRejections);
+            self.rate.capacity.signal(answer.seen_at);
+            self.suspect(answer.now, suspicion);
         } else if self.loss.is_known() && answer.now >= self.review_at && !self.retries.is_active() {
             self.probe(answer.now, self.loss.suspicion(), PaceReason::Review);
         }
     }
 
     fn is_outage(&self, answer: &Answer) -> bool {
-        let share = self.loss.share().max(self.phase.suspected());
-        self.flow.has_dried_up(answer.now, share)
+        self.flow.has_dried_up(answer.now, self.loss.share())
     }
 
     /// The service had no capacity left when it saw the call.

@@ -3,6 +3,7 @@
 use tracing::info;
 
 use super::super::baseline_loss::Suspicion;
+use super::super::capacity::Capacity;
 use super::super::outage::Outage;
 use super::super::phase::Phase;
 use super::super::probe::{Finding, Probe};
@@ -19,8 +20,8 @@ const DRAIN_TRIPS: f64 = 2.0;
 /// and a chain of probes, each at a lower pace, takes minutes.
 const LEAST_PROBED: f64 = 0.1;
 
-/// The window of the search after an outage that left no estimate.
-const WINDOW_AFTER_OUTAGE: f64 = 2.0;
+/// The window of a search after an outage that left no estimate, and at a pace that is too low for a probe.
+const SMALL_WINDOW: f64 = 2.0;
 
 impl Pacer {
     /// The one place where the state changes.
@@ -88,19 +89,35 @@ impl Pacer {
         }
     }
 
-    /// The pace is low for a while, to learn whether the rejections depend on it.
-    pub(super) fn probe(&mut self, now: f64, suspicion: Suspicion, reason: PaceReason) {
+    /// Rejections came at a pace that should not bring any. A probe tells whether they depend on it. At a pace so low that a probe
+    /// takes many seconds and cannot tell, a new search does: it costs few entries, and leaves a pace that was low without a reason.
+    pub(super) fn suspect(&mut self, now: f64, suspicion: Suspicion) {
+        let reason = PaceReason::UnexpectedRejections;
+        if Probe::is_too_slow(self.probed_rate()) {
+            self.rate.capacity = Capacity::default();
+            self.enter(Phase::Searching(Search::from(SMALL_WINDOW)), reason);
+        } else {
+            self.probe(now, suspicion, reason);
+        }
+    }
+
+    /// Entries a second that a probe takes for what is accepted.
+    fn probed_rate(&self) -> f64 {
         let capacity = self.rate.capacity.rate().unwrap_or(0.0);
         let recent = self.flow.recent();
-        let accepted_rate = if recent > 0.0 {
+        if recent > 0.0 {
             recent.clamp(LEAST_PROBED * capacity, capacity)
         } else {
             capacity
-        };
+        }
+    }
+
+    /// The pace is low for a while, to learn whether the rejections depend on it.
+    pub(super) fn probe(&mut self, now: f64, suspicion: Suspicion, reason: PaceReason) {
         let probe = Probe::new(
             now,
             self.flow.trip(),
-            accepted_rate,
+            self.probed_rate(),
             suspicion,
             &self.loss,
             reason == PaceReason::Review,
@@ -129,15 +146,11 @@ impl Pacer {
                 }
                 self.start_steady(now, PaceReason::LossFound);
             }
-            Finding::Nothing => {
-                self.rate.schedule.shorten();
-                self.start_steady(now, PaceReason::Undecided);
-            }
+            Finding::Nothing => self.start_steady(now, PaceReason::Undecided),
             Finding::Capacity => {
                 if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.rate.capacity.rate().unwrap_or(probe.accepted_rate);
                     self.rate.capacity.guess(probe.fallen(capacity));
-                    self.rate.capacity.forget_stretch();
                 }
                 self.rate.schedule.shorten();
                 self.start_steady(now, PaceReason::CapacityFell);
@@ -148,10 +161,7 @@ impl Pacer {
     /// The service takes entries again.
     pub(super) fn recover(&mut self, now: f64) {
         if self.rate.capacity.rate().is_none() {
-            self.enter(
-                Phase::Searching(Search::from(WINDOW_AFTER_OUTAGE)),
-                PaceReason::Recovered,
-            );
+            self.enter(Phase::Searching(Search::from(SMALL_WINDOW)), PaceReason::Recovered);
             return;
         }
         // What was accepted before the outage says nothing of the time after it.
