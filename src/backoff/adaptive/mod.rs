@@ -19,13 +19,14 @@
 //! - **Congestion signal**: a rejection that the baseline does not explain. The service had no capacity left at that moment.
 //!   What it accepts from one signal to the next is what it can take, at whatever pace it was sent: `estimate`.
 //! - **Schedule**: from a signal on the pace is below the estimate at first, then a little above, then ever faster: `schedule`.
-//!   Rejections while it is below the estimate are no signal; they raise a suspicion: `baseline_loss`.
+//!   Rejections while it is below the estimate are no signal before they are more than chance. Then they raise a suspicion, too:
+//!   `baseline_loss`.
 //! - **Baseline loss**: the share of calls, and of entries, that is rejected whatever the pace. Two sums of what goes beyond
 //!   it (CUSUM) tell signals and suspicions from chance.
 //! - **Probe**: a low pace for a moment decides whether rejections depend on the pace, by a sequential test of two hypotheses
 //!   (Wald) at two paces one after the other: `probe`. Signals alone lower the estimate by 2% a second at most, since
 //!   rejections at random would pull it down for ever; a capacity that falls faster is found by a probe.
-//!   Below 67 entries a second a probe takes many seconds and cannot tell: a new search begins instead.
+//!   Below 67 entries a second a probe may take ten seconds and not be able to tell. A new search begins instead.
 //! - **Cooldown**: how long an entry rests before its retry: `cooldown`. Retries of keys that are seen once and fail while fresh
 //!   entries do not go as a group with a pace of its own: `retry_group`.
 //! - **Hot keys**: a pacer for each partition key that is rejected far more often than all others: `hot_keys`.

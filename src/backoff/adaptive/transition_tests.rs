@@ -34,6 +34,10 @@ impl Service {
         Self { lost_calls, ..self }
     }
 
+    fn drawing(self, draws: u64) -> Self {
+        Self { draws, ..self }
+    }
+
     fn losing_entries(self, lost_entries: f64) -> Self {
         Self { lost_entries, ..self }
     }
@@ -240,10 +244,7 @@ fn rejections_that_go_on_in_a_search_at_full_concurrency_are_probed_and_found_to
 #[test]
 fn calls_that_are_rejected_from_some_moment_on_are_found_to_be_a_loss_that_leaves_the_capacity_as_it_is() {
     for draws in 1..=8 {
-        let mut delivery = Delivery::to(Service {
-            draws,
-            ..Service::of(1000.0)
-        });
+        let mut delivery = Delivery::to(Service::of(1000.0).drawing(draws));
         delivery.run(5.0);
         delivery.service.lost_calls = 0.2;
         delivery.run(30.0);
@@ -279,10 +280,7 @@ fn rejections_at_a_pace_that_is_too_low_for_a_probe_begin_a_new_search() {
 #[test]
 fn a_low_pace_is_left_within_seconds_though_many_entries_are_rejected_whatever_the_pace() {
     for draws in 1..=20 {
-        let mut delivery = Delivery::to(Service {
-            draws,
-            ..Service::of(40.0)
-        });
+        let mut delivery = Delivery::to(Service::of(40.0).drawing(draws));
         delivery.run(5.0);
         delivery.service.lost_entries = 0.25;
         delivery.service.lost_calls = 0.1;

@@ -290,6 +290,8 @@ impl Pacer {
         if self.is_outage(answer) {
             self.start_outage(answer.now);
         } else if let Some(suspicion) = suspicion {
+            // Whether it is a loss is not known yet. Without this signal a capacity that changes every ten seconds takes 1.02 instead of
+            // 1.01 times the time, and 23 instead of 19 rows of the bench are missed.
             self.rate.capacity.signal(answer.seen_at);
             self.suspect(answer.now, suspicion);
         } else if self.loss.is_known() && answer.now >= self.review_at && !self.retries.is_active() {

@@ -89,8 +89,8 @@ impl Pacer {
         }
     }
 
-    /// Rejections came at a pace that should not bring any. A probe tells whether they depend on it. At a pace so low that a probe
-    /// takes many seconds and cannot tell, a new search does: it costs few entries, and leaves a pace that was low without a reason.
+    /// Rejections came at a pace that should not bring any. A probe tells whether they depend on the pace. Where a probe would take
+    /// seconds and not be able to tell, a new search is over sooner, and finds it out if the pace is low without a reason.
     pub(super) fn suspect(&mut self, now: f64, suspicion: Suspicion) {
         let reason = PaceReason::UnexpectedRejections;
         if Probe::is_too_slow(self.probed_rate()) {
