@@ -38,11 +38,12 @@ mod quadratic;
 mod responsive;
 mod retry;
 mod schedule;
+mod snapshot;
 mod strategy;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use adaptive::{Adaptive, PaceReason, PaceSnapshot, PaceState};
+pub use adaptive::Adaptive;
 pub use admission::{Admission, Waiter};
 pub use decorrelated::DecorrelatedJitter;
 pub use delays::Delays;
@@ -57,6 +58,7 @@ pub use quadratic::Quadratic;
 pub use responsive::{Responsive, ResponsiveMetrics};
 pub use retry::Retry;
 pub use schedule::Schedule;
+pub use snapshot::{PaceReason, PaceSnapshot, PaceState};
 pub use strategy::BackoffStrategy;
 
 #[cfg(test)]

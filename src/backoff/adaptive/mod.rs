@@ -59,7 +59,6 @@ mod round_trip;
 mod schedule;
 mod search;
 mod settings;
-mod snapshot;
 #[cfg(test)]
 mod start_tests;
 mod token_balance;
@@ -72,10 +71,9 @@ use std::time::{Duration, Instant};
 use hot_keys::HotKeys;
 use pacer::Pacer;
 use settings::Settings;
-pub use snapshot::{PaceReason, PaceSnapshot, PaceState};
 
 use super::jitter::Jitter;
-use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Waiter, growth};
+use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceSnapshot, Retry, Waiter, growth};
 
 /// Paces all workers together by what the service can take, which it measures.
 ///

@@ -3,7 +3,7 @@
 use super::outage::Outage;
 use super::probe::Probe;
 use super::search::Search;
-use super::snapshot::PaceState;
+use crate::backoff::PaceState;
 
 /// A state with what belongs to it alone.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::{Adaptive, PaceReason, PaceState};
-use crate::backoff::{Admission, Outcome, Pace, Waiter};
+use super::Adaptive;
+use crate::backoff::{Admission, Outcome, Pace, PaceReason, PaceState, Waiter};
 
 const CHUNK: usize = 25;
 const TRIP: Duration = Duration::from_millis(10);

@@ -20,8 +20,7 @@ use super::retries::Retries;
 use super::retry_group::RetryGroup;
 use super::search::{End, Search};
 use super::settings::Settings;
-use super::snapshot::{PaceReason, PaceSnapshot, PaceState};
-use crate::backoff::{Admission, Outcome, Waiter};
+use crate::backoff::{Admission, Outcome, PaceReason, PaceSnapshot, PaceState, Waiter};
 use crate::events::PACE;
 
 /// How long a request that depends on answers waits before it asks again without one, in seconds.

@@ -8,9 +8,9 @@ use super::super::outage::Outage;
 use super::super::phase::Phase;
 use super::super::probe::{Finding, Probe};
 use super::super::search::Search;
-use super::super::snapshot::PaceReason;
 use super::super::token_balance::TokenBalance;
 use super::{FIRST_REVIEW, Pacer, REVIEW};
+use crate::backoff::PaceReason;
 use crate::events::PACE;
 
 /// Calls in flight at the end of a search have two round trips to come back.
