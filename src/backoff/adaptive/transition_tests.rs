@@ -210,12 +210,12 @@ fn an_initial_rate_needs_no_search() {
 
 #[test]
 fn a_search_of_which_too_little_is_accepted_begins_again() {
-    let mut delivery = Delivery::to(Service::of(50.0));
+    let mut delivery = Delivery::to(Service::of(40.0));
     delivery
         .run_until(PaceState::Searching, PaceReason::NothingMeasured)
         .run_until(PaceState::Steady, PaceReason::Drained)
         .run(20.0);
-    delivery.assert_capacity_about(50.0);
+    delivery.assert_capacity_about(40.0);
 }
 
 #[test]

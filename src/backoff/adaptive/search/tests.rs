@@ -35,8 +35,8 @@ fn a_few_calls_in_a_row_of_which_nothing_is_accepted_end_it() {
     let rejections = std::iter::repeat_n(0.0, 20).chain(std::iter::repeat(25.0)).take(100);
     let (end, calls) = search(rejections);
     assert!(matches!(end, Some(End::Knee { .. })), "{end:?}");
-    // Each adds ln 5.5, as a tenth is usual and 0.55 would be too much.
-    assert_eq!(calls, 25);
+    // Each adds ln 3, as a fifth is usual and 0.6 would be too much.
+    assert_eq!(calls, 27);
 }
 
 #[test]
@@ -74,6 +74,17 @@ fn calls_that_are_rejected_as_a_whole_are_told_from_single_entries() {
 fn every_fourth_call_that_is_rejected_does_not_end_it() {
     let rejections = (0..2000).map(|call| if call % 4 == 3 { 25.0 } else { 0.0 });
     assert_eq!(search(rejections).0, None);
+}
+
+#[test]
+fn every_other_call_that_is_rejected_from_the_start_does_not_end_it() {
+    let rejections = (0..2000).map(|call| if call % 2 == 1 { 25.0 } else { 0.0 });
+    assert_eq!(search(rejections).0, None);
+}
+
+#[test]
+fn half_of_the_entries_that_are_rejected_from_the_start_do_not_end_it() {
+    assert_eq!(search(std::iter::repeat_n(12.0, 2000)).0, None);
 }
 
 #[test]
@@ -126,15 +137,14 @@ fn undisturbed(calls: u32) -> Search {
 
 #[test]
 fn the_usual_share_is_what_was_rejected_before_within_bounds_and_is_assumed_at_first() {
-    let usual = |trials, rejected| {
+    let usual = |all, rejected| {
         let before = Rise {
-            trials,
-            rejected,
+            usual: Trials { all, rejected },
             ..Rise::default()
         };
         before.usual()
     };
-    assert_about(usual(0.0, 0.0), ASSUMED);
+    assert_about(usual(0.0, 0.0), LEAST_USUAL);
     assert_about(usual(10.0, 4.0), 0.3);
     assert_about(usual(1000.0, 0.0), LEAST_USUAL);
     assert_about(usual(1000.0, 1000.0), MOST_USUAL);
@@ -145,30 +155,56 @@ fn rejections_are_evidence_of_a_rise_and_accepted_trials_are_evidence_against_it
     let rejected = (0.6_f64 / 0.2).ln();
     let accepted = 0.5_f64.ln();
     let mut rise = Rise::default();
-    assert!(!rise.hear(&answer(1.0, 25.0), (1.0, 1.0)));
+    assert!(!rise.hear(&answer(1.0, 25.0), (1.0, 1.0), 10.0));
     assert_about(rise.evidence, rejected);
-    assert!(!rise.hear(&answer(1.1, 0.0), (1.0, 0.0)));
+    assert!(!rise.hear(&answer(1.1, 0.0), (1.0, 0.0), 10.0));
     assert_about(rise.evidence, rejected + accepted);
-    assert_about(rise.new_trials, 2.0);
-    assert_about(rise.new_rejected, 1.0);
-    assert_about(rise.trials, 0.0);
-    // When the evidence is none all of that is usual.
-    assert!(!rise.hear(&answer(1.2, 0.0), (1.0, 0.0)));
+    assert!(rise.from.is_some());
+    // What was rejected while there was less evidence than none is no part of a knee.
+    assert!(!rise.hear(&answer(1.2, 0.0), (1.0, 0.0), 10.0));
     assert_about(rise.evidence, 0.0);
-    assert_about(rise.new_trials, 0.0);
-    assert_about(rise.trials, 3.0);
-    assert_about(rise.rejected, 1.0);
-    assert_eq!(rise.from, None);
+    assert_eq!((rise.from, rise.knee()), (None, None));
+}
+
+#[test]
+fn what_was_rejected_at_clearly_smaller_windows_is_usual() {
+    let mut rise = Rise::default();
+    let usual = |rise: &Rise| (rise.usual.all, rise.usual.rejected);
+    let mut hear = |rejected: f64, window| {
+        rise.hear(&answer(1.0, 25.0 * rejected), (1.0, rejected), window);
+        usual(&rise)
+    };
+    assert_eq!(hear(1.0, 10.0), (0.0, 0.0));
+    assert_eq!(hear(0.0, 14.9), (0.0, 0.0));
+    // The trials before the latest step and those before the step ahead of it.
+    assert_eq!(hear(1.0, 15.0), (0.0, 0.0));
+    assert_eq!(hear(0.0, 22.4), (0.0, 0.0));
+    assert_eq!(hear(0.0, 22.5), (2.0, 1.0));
+    assert_eq!(hear(0.0, 22.5), (2.0, 1.0));
+    assert_eq!(hear(0.0, 40.0), (4.0, 2.0));
+}
+
+#[test]
+fn the_first_entries_are_usual_whatever_became_of_them() {
+    let mut entries = Search::new().entries;
+    let mut calls = Search::new().calls;
+    let five = answer(1.0, 15.0);
+    for _ in 0..6 {
+        entries.hear(&five, (5.0, 3.0), 5.0);
+        calls.hear(&five, (1.0, 1.0), 5.0);
+    }
+    assert_eq!((entries.usual.all, entries.usual.rejected), (15.0, 9.0));
+    assert_about(calls.usual.all, 0.0);
 }
 
 #[test]
 fn one_call_is_little_evidence_either_way_however_many_entries_it_has() {
     let mut rise = Rise::default();
-    rise.hear(&answer(1.0, 24.0), (1000.0, 999.0));
+    rise.hear(&answer(1.0, 24.0), (1000.0, 999.0), 25.0);
     assert_about(rise.evidence, MOST_EVIDENCE);
-    rise.hear(&answer(1.1, 24.0), (1000.0, 999.0));
+    rise.hear(&answer(1.1, 24.0), (1000.0, 999.0), 25.0);
     assert_about(rise.evidence, 2.0 * MOST_EVIDENCE);
-    rise.hear(&answer(1.2, 0.0), (1000.0, 0.0));
+    rise.hear(&answer(1.2, 0.0), (1000.0, 0.0), 25.0);
     assert_about(rise.evidence, MOST_EVIDENCE);
 }
 
@@ -177,7 +213,7 @@ fn a_knee_reaches_from_the_first_to_the_last_rejection_whatever_the_order_of_the
     let mut rise = Rise::default();
     assert_eq!(rise.knee(), None);
     for (now, rejected) in [(1.0, 20.0), (1.3, 22.0), (1.2, 23.0), (0.9, 21.0), (1.4, 0.0)] {
-        rise.hear(&answer(now, rejected), (1.0, 1.0));
+        rise.hear(&answer(now, rejected), (1.0, 1.0), 25.0);
     }
     // What was accepted before the first rejection that was heard of lies outside.
     let Some(End::Knee { from, until, accepted }) = rise.knee() else {
@@ -293,10 +329,10 @@ fn few_rejections_leave_no_search_stuck() {
 fn the_suspicion_is_the_share_of_calls_or_of_entries_that_was_rejected() {
     let mut search = Search::new();
     search.calls = Rise {
-        trials: 6.0,
-        rejected: 1.0,
-        new_trials: 4.0,
-        new_rejected: 2.0,
+        so_far: Trials {
+            all: 10.0,
+            rejected: 3.0,
+        },
         ..Rise::default()
     };
     search.sent = 250.0;
