@@ -32,8 +32,8 @@ const ENOUGH: f64 = 7.0;
 /// One call brings so much evidence at most: its entries may have been rejected for one reason.
 const MOST_EVIDENCE: f64 = 2.5;
 
-/// The share of rejections that is usual at least, and before anything is known, as so many trials; and the most that is. Usual shares
-/// down to 0.1 end the search at one of five losses of 20% by chance, so that loads take 1.5 instead of 1.4 times as long.
+/// The share of rejections that is usual at least, and before anything is known, as so many trials; and the most that is. If a share of
+/// 0.1 can be usual, chance ends more searches: loads with a loss of 20% take 1.5 instead of 1.4 times as long.
 const LEAST_USUAL: f64 = 0.2;
 const ASSUMED_TRIALS: f64 = 10.0;
 const MOST_USUAL: f64 = 0.5;
