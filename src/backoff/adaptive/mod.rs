@@ -13,8 +13,8 @@
 //! Steady ── unexpected rejections at a pace too low for a probe ──▶ Searching
 //! ```
 //!
-//! - **Search**: a window of entries in flight doubles as long as no larger share is rejected than before, by a CUSUM of calls and
-//!   one of entries; its end is the knee, and what was accepted there is the first estimate: `search`. Where the service has
+//! - **Search**: a window of entries in flight doubles as long as no larger share is rejected than at smaller windows, by a CUSUM of
+//!   calls and one of entries; its end is the knee, and what was accepted there is the first estimate: `search`. Where the service has
 //!   told its throughput, calls leave at that pace as well until something is rejected: `announced`.
 //! - **Congestion signal**: a rejection that the baseline does not explain. The service had no capacity left at that moment.
 //!   What it accepts from one signal to the next is what it can take, at whatever pace it was sent: `estimate`.
