@@ -109,8 +109,8 @@ use super::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Pace
 /// # Weak spots
 /// At a round trip of 80 ms, or as a burst ends, 1 to 3% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
-/// With 45 to 49% rejected at random from the start and no limit, a short load takes 2 to 5 times as long as without, and one of some hundred
-/// ends its search in a streak of rejections and takes seconds longer.
+/// With 45 to 49% rejected at random from the start and no limit, a short load takes 2 to 5 times as long as without, and one of about a
+/// hundred ends its search in a streak of rejections and takes seconds longer.
 ///
 /// # Defaults
 /// - `share`: 1, all that the service can take

@@ -156,14 +156,14 @@ fn rejections_are_evidence_of_a_rise_and_accepted_trials_are_evidence_against_it
     let accepted = 0.5_f64.ln();
     let mut rise = Rise::default();
     assert!(!rise.hear(&answer(1.0, 25.0), (1.0, 1.0), 10.0));
-    assert_about(rise.evidence, rejected);
+    assert_about(rise.evidence.sum, rejected);
     assert!(!rise.hear(&answer(1.1, 0.0), (1.0, 0.0), 10.0));
-    assert_about(rise.evidence, rejected + accepted);
-    assert!(rise.from.is_some());
+    assert_about(rise.evidence.sum, rejected + accepted);
+    assert!(rise.evidence.from.is_some());
     // What was rejected while there was less evidence than none is no part of a knee.
     assert!(!rise.hear(&answer(1.2, 0.0), (1.0, 0.0), 10.0));
-    assert_about(rise.evidence, 0.0);
-    assert_eq!((rise.from, rise.knee()), (None, None));
+    assert_about(rise.evidence.sum, 0.0);
+    assert_eq!((rise.evidence.from, rise.evidence.knee()), (None, None));
 }
 
 #[test]
@@ -201,22 +201,22 @@ fn the_first_entries_are_usual_whatever_became_of_them() {
 fn one_call_is_little_evidence_either_way_however_many_entries_it_has() {
     let mut rise = Rise::default();
     rise.hear(&answer(1.0, 24.0), (1000.0, 999.0), 25.0);
-    assert_about(rise.evidence, MOST_EVIDENCE);
+    assert_about(rise.evidence.sum, MOST_EVIDENCE);
     rise.hear(&answer(1.1, 24.0), (1000.0, 999.0), 25.0);
-    assert_about(rise.evidence, 2.0 * MOST_EVIDENCE);
+    assert_about(rise.evidence.sum, 2.0 * MOST_EVIDENCE);
     rise.hear(&answer(1.2, 0.0), (1000.0, 0.0), 25.0);
-    assert_about(rise.evidence, MOST_EVIDENCE);
+    assert_about(rise.evidence.sum, MOST_EVIDENCE);
 }
 
 #[test]
 fn a_knee_reaches_from_the_first_to_the_last_rejection_whatever_the_order_of_the_answers() {
     let mut rise = Rise::default();
-    assert_eq!(rise.knee(), None);
+    assert_eq!(rise.evidence.knee(), None);
     for (now, rejected) in [(1.0, 20.0), (1.3, 22.0), (1.2, 23.0), (0.9, 21.0), (1.4, 0.0)] {
         rise.hear(&answer(now, rejected), (1.0, 1.0), 25.0);
     }
     // What was accepted before the first rejection that was heard of lies outside.
-    let Some(End::Knee { from, until, accepted }) = rise.knee() else {
+    let Some(End::Knee { from, until, accepted }) = rise.evidence.knee() else {
         panic!("no knee");
     };
     assert_about(from, 0.995);
