@@ -87,6 +87,8 @@ pub struct DeliveryOptions {
     pub(crate) retries: Option<u32>,
     /// `None` for the default, which differs for a producer.
     pub(crate) give_up_after: Option<Duration>,
+    /// Whether the time of an entry begins when it is handed over, as in a producer, and not with its first attempt.
+    pub(crate) counts_from_hand_over: bool,
     pub(crate) attempt_timeout: Duration,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancellation: CancellationToken,
@@ -106,6 +108,7 @@ impl Default for DeliveryOptions {
             concurrency: CONCURRENCY,
             retries: None,
             give_up_after: None,
+            counts_from_hand_over: false,
             attempt_timeout: ATTEMPT_TIMEOUT,
             deadline: None,
             cancellation: CancellationToken::new(),
@@ -154,15 +157,19 @@ impl DeliveryOptions {
         self
     }
 
-    /// How long one entry may be tried, from its first attempt on; [`Duration::MAX`] for no limit. Default: 15 minutes, and
-    /// 1 minute for the entries of a [`Producer`](crate::Producer), because a task waits for each of them, and often a
-    /// client for the task.
+    /// How long to try before entries are handed back; [`Duration::MAX`] for no limit. Default: 15 minutes, and 1 minute for
+    /// the entries of a [`Producer`](crate::Producer), because a task waits for each of them, and often a client for the
+    /// task.
     ///
-    /// An entry whose retry delay is longer than its remaining time is handed back at once. The time of an entry that is
-    /// held behind an earlier one of its key or group begins with its own first attempt; use [`deadline`](Self::deadline)
-    /// to limit the whole delivery.
+    /// - **In a producer** the time of an entry begins when it is handed over. The buffer, retries and outages are part of
+    ///   it, so its fate is known after this time and one [attempt](Self::attempt_timeout), however many entries wait.
+    /// - **In a batch or a stream** there are two limits. When nothing at all was accepted for this long, by whatever cause,
+    ///   the delivery ends: every entry that was read is handed back with [`Cause::Outage`](crate::Cause::Outage). While
+    ///   others are accepted, an entry may be tried for this long from its first attempt on; the time of an entry that is
+    ///   held behind an earlier one of its key or group begins when that one is settled. Use [`deadline`](Self::deadline)
+    ///   to limit the whole delivery.
     ///
-    /// When no call could be made for this long, for lack of credentials or of a connection, all entries are handed back.
+    /// An entry whose retry delay is longer than its remaining time is handed back at once.
     #[must_use]
     pub fn give_up_after(mut self, patience: Duration) -> Self {
         self.give_up_after = Some(patience);
@@ -291,6 +298,7 @@ impl DeliveryOptions {
     /// The same options, with a producer's defaults.
     pub(crate) fn for_producer(mut self) -> Self {
         self.give_up_after.get_or_insert(PRODUCER_GIVES_UP_AFTER);
+        self.counts_from_hand_over = true;
         self
     }
 

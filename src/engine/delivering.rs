@@ -66,7 +66,7 @@ where
     };
     ledger.hand_back_all(&target, patience).await;
     let stopped = match ending {
-        Some(Ending::Stopped(fault) | Ending::OutOfTime(fault)) => Some(fault),
+        Some(Ending::Stopped(fault) | Ending::Outage { fault, .. }) => Some(fault),
         _ => supply.fresh.fault().cloned(),
     };
     let pace = options.gate.strategy.pace().map(|pace| (pace.state, pace.reason));
@@ -136,8 +136,8 @@ where
             }
             self.supply.update_hot_keys();
             self.supply.backlog.wake(now, &options);
-            self.supply.give_up_expired(now, &mut self.ledger);
-            let refilled = self.supply.refill(now, &mut self.ledger);
+            self.supply.give_up_expired(now, &mut self.ledger, self.watch.outage());
+            let refilled = self.supply.refill(now, &mut self.ledger, self.watch.outage());
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
             // The target may have panicked in a method that `refill` called.
             if let Some(ending) = self.ordered_end(now) {
@@ -200,8 +200,20 @@ where
         if self.options.deadline.is_some_and(|deadline| deadline <= now) {
             return Some(Ending::DeadlineReached);
         }
-        let out_of_time = self.setup.out_of_time(now, self.options.patience());
-        out_of_time.map(|fault| Ending::OutOfTime(fault.clone()))
+        let outage = self.watch.outage()?;
+        (self.outage_ends()? <= now).then(|| Ending::Outage {
+            lasted: now - outage.since,
+            fault: outage.fault.clone(),
+        })
+    }
+
+    /// Until when the delivery goes on while nothing is accepted; `None` without a limit, or if it has nothing to try. In a
+    /// producer each entry has a limit of its own.
+    fn outage_ends(&self) -> Option<Instant> {
+        let since = self.watch.outage()?.since;
+        let has_entries = self.ledger.underway() != (0, 0);
+        let is_limited = has_entries && !self.options.counts_from_hand_over;
+        is_limited.then(|| since.checked_add(self.options.patience()))?
     }
 
     /// Sends calls while there are entries and slots and the strategy permits it. Returns the place in the queue when the
@@ -212,7 +224,7 @@ where
                 return Some(QueuedUp::at(&self.options.gate));
             };
             self.send(permit);
-            self.supply.refill(now, &mut self.ledger);
+            self.supply.refill(now, &mut self.ledger, self.watch.outage());
         }
         None
     }
@@ -301,7 +313,7 @@ where
             self.hand_back(settled, &ending);
             return Some(ending);
         }
-        let delay = self.supply.settle(settled, now, &mut self.ledger);
+        let delay = self.supply.settle(settled, now, &mut self.ledger, self.watch.outage());
         self.slots.put(Slot::after_call(now, delay));
         None
     }
@@ -314,16 +326,14 @@ where
     /// The next moment at which something changes without an event.
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let has_entries = self.supply.may_soon_go() > 0 || self.supply.backlog.next_of_bisection().is_some();
-        let of_calls = [
-            self.slots.next_free(),
-            self.setup.next_probe(),
-            self.setup.expiry(self.options.patience()),
-        ];
+        let of_calls = [self.slots.next_free(), self.setup.next_probe()];
         let of_calls = of_calls.into_iter().flatten().filter(|_| has_entries);
         self.supply
             .backlog
-            .next_events(now, &self.options)
+            .next_events(now)
             .chain(of_calls)
+            .chain(self.supply.next_expiry())
+            .chain(self.outage_ends())
             .chain(self.supply.lingers_until(now, &self.ledger))
             // A slot whose delay is over may still wait for the strategy; that wait has its own deadline.
             .filter(|event| *event > now)

@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::calls::{KEPT, Settled};
-use super::entry::{Chunk, Space, TrackedEntry};
+use super::entry::{Chunk, EntryState, Space, TrackedEntry};
+use super::health::Outage;
 use super::input::{Fresh, Input, Read};
 use super::outcome::Ledger;
-use super::retry::{Backlog, Decision, Retries};
+use super::retry::{Backlog, Bisection, Decision, Expiries, Retries, Search};
 use crate::guarded::guarded;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
@@ -29,6 +30,8 @@ pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
     emptied: Vec<Chunk<T::Entry>>,
     /// Until when a call that is not full waits for entries that are held behind entries in flight.
     gathering: Option<Instant>,
+    /// When to look for entries whose time is used up.
+    expiries: Expiries,
     /// Whether the strategy paces single partition keys.
     paces_keys: bool,
     /// The panic of the target outside of a call, if there was one.
@@ -48,6 +51,7 @@ where
             backlog: Backlog::new(&options.gate),
             emptied: Vec::new(),
             gathering: None,
+            expiries: Expiries::default(),
             paces_keys: options.gate.strategy.paces_keys(),
             fault: OnceLock::new(),
             options: Arc::new(options),
@@ -87,7 +91,7 @@ where
     /// Reads and checks entries while more are available and wanted. Returns `false` when more may be available at once.
     ///
     /// The number of reads is limited, because entries that are superseded at once could otherwise be read without end.
-    pub(super) fn refill(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>) -> bool {
+    pub(super) fn refill(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>, outage: Option<Outage<'_>>) -> bool {
         let counts_units = self.options.gate.strategy.counts_units();
         let mut reads = 0..READS_AT_ONCE;
         while self.wants_more(ledger) {
@@ -99,7 +103,7 @@ where
                 .read(&*self.target, &self.limits, counts_units, self.paces_keys, now)
             {
                 None => break,
-                Some(Read::Checked) => self.line_up(ledger),
+                Some(Read::Checked) => self.line_up(now, ledger, outage),
                 Some(Read::Invalid(entry, invalid)) => ledger.hand_back(entry, Cause::Invalid(invalid)),
                 Some(Read::Panicked(entry, fault)) => {
                     ledger.hand_back(entry, Cause::Stopped(fault.clone()));
@@ -111,10 +115,18 @@ where
     }
 
     /// An entry was read: it becomes sendable, or is held in its lane.
-    fn line_up(&mut self, ledger: &mut Ledger<T::Entry>) {
-        let Some((newest, lane)) = self.fresh.newest() else {
+    fn line_up(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>, outage: Option<Outage<'_>>) {
+        let Some((newest, state)) = self.fresh.newest() else {
             return;
         };
+        if state.expiry(&self.options).is_some_and(|expiry| expiry <= now) {
+            if let Some(expired) = self.fresh.pop_newest() {
+                give_up(expired, now, ledger, outage);
+            }
+            return;
+        }
+        self.expiries.note(state, &self.options);
+        let lane = state.lane;
         let lanes = self.backlog.lanes_mut();
         if self.options.last_write_wins {
             for older in lanes.supersede(newest, lane, overwrites(&*self.target, &self.fault)) {
@@ -174,6 +186,7 @@ where
         mut settled: Settled<T::Entry>,
         now: Instant,
         ledger: &mut Ledger<T::Entry>,
+        outage: Option<Outage<'_>>,
     ) -> Duration {
         if !settled.left.is_empty() && !settled.rejected.is_empty() {
             self.backlog.lanes_mut().stop_sharing();
@@ -190,9 +203,15 @@ where
         }
         let options = Arc::clone(&self.options);
         let mut retries = Retries::of_call(&options, now);
-        let again = self.decide(&mut retries, settled.rejected, ledger);
+        let again = self.decide(&mut retries, settled.rejected, now, ledger, outage);
         let delay = retries.slot_delay(&settled.outcome);
         ledger.wait(again.len() + settled.refused_chunk.as_ref().map_or(0, Chunk::len));
+        let of_chunk = settled.refused_chunk.iter().flat_map(|chunk| &chunk.states);
+        let of_bisection = settled.bisection.iter().flat_map(Bisection::states);
+        let waiting = again.iter().map(|(_, entry)| &entry.state);
+        for state in waiting.chain(of_chunk).chain(of_bisection) {
+            self.expiries.note(state, &options);
+        }
         match (settled.refused_chunk, settled.bisection) {
             (Some(chunk), bisection) => self.backlog.bisect(chunk, bisection),
             (None, Some(bisection)) => self
@@ -208,7 +227,9 @@ where
         &mut self,
         retries: &mut Retries<'_>,
         rejected: Vec<(TrackedEntry<T::Entry>, Rejection)>,
+        now: Instant,
         ledger: &mut Ledger<T::Entry>,
+        outage: Option<Outage<'_>>,
     ) -> Vec<(Instant, TrackedEntry<T::Entry>)> {
         let mut again = Vec::with_capacity(rejected.len());
         for (mut entry, rejection) in rejected {
@@ -222,35 +243,57 @@ where
                 ledger.superseded(entry);
                 continue;
             }
-            match decision {
-                Decision::Again(until) => again.push((until, entry)),
-                Decision::GiveUp(cause) => {
-                    self.leave(entry.state.lane);
-                    ledger.hand_back(entry, cause);
+            let cause = match decision {
+                Decision::Again(until) => {
+                    again.push((until, entry));
+                    continue;
                 }
-            }
+                Decision::RetriesUsedUp => {
+                    let fault = entry.state.take_fault();
+                    Cause::RetriesUsedUp(fault.unwrap_or_else(|| Fault::new("rejected")))
+                }
+                Decision::TimeUsedUp => time_used_up(&mut entry.state, now, outage),
+            };
+            self.leave(entry.state.lane);
+            ledger.hand_back(entry, cause);
         }
         again
     }
 
-    /// Hands back the rejected entries whose time is used up.
-    pub(super) fn give_up_expired(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>) {
-        let mut expired = self.backlog.take_expired(now, &self.options);
-        while let Some(mut entry) = expired.pop() {
-            ledger.no_longer_waits(&entry.state);
+    /// Hands back the entries whose time is used up.
+    pub(super) fn give_up_expired(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>, outage: Option<Outage<'_>>) {
+        if !self.expiries.is_due(now) {
+            return;
+        }
+        let options = Arc::clone(&self.options);
+        let mut search = Search::at(now, &options);
+        let patience = options.patience();
+        let has_waited = |state: &EntryState<T::Entry>| {
+            let expiry = state.arrived.and_then(|arrived| arrived.checked_add(patience));
+            expiry.is_some_and(|expiry| expiry <= now)
+        };
+        let held = self.backlog.lanes_mut().take_if(|entry| search.finds(&entry.state));
+        let mut expired = self.backlog.take_expired(|state| search.finds(state), has_waited);
+        expired.extend(self.fresh.take_if(|state| search.finds(state)));
+        self.expiries.searched(&search);
+        for entry in held {
+            give_up(entry, now, ledger, outage);
+        }
+        for entry in expired {
             let is_superseded = self.is_superseded(&entry);
             self.leave(entry.state.lane);
             if is_superseded {
+                ledger.no_longer_waits(&entry.state);
                 ledger.superseded(entry);
             } else {
-                let fault = entry.state.take_fault().unwrap_or_else(|| Fault::new("not sent again"));
-                ledger.hand_back(entry, Cause::TimeUsedUp(fault));
-            }
-            if expired.is_empty() {
-                // The next entry of a lane may have been sent before as well.
-                expired = self.backlog.take_expired(now, &self.options);
+                give_up(entry, now, ledger, outage);
             }
         }
+    }
+
+    /// The next moment at which the time of an entry may be used up.
+    pub(super) fn next_expiry(&self) -> Option<Instant> {
+        self.expiries.next()
     }
 
     /// How many entries are sendable now or soon, as far as is known.
@@ -360,6 +403,27 @@ where
         all.extend(self.fresh.take_all());
         all
     }
+}
+
+/// The time of an entry that waited is used up.
+fn give_up<E: Send + Sync + 'static>(
+    mut entry: TrackedEntry<E>,
+    now: Instant,
+    ledger: &mut Ledger<E>,
+    outage: Option<Outage<'_>>,
+) {
+    ledger.no_longer_waits(&entry.state);
+    let cause = time_used_up(&mut entry.state, now, outage);
+    ledger.hand_back(entry, cause);
+}
+
+/// The cause for an entry whose time is used up.
+fn time_used_up<E>(state: &mut EntryState<E>, now: Instant, outage: Option<Outage<'_>>) -> Cause {
+    let of_outage = outage.and_then(|outage| outage.cause(now, state));
+    of_outage.unwrap_or_else(|| {
+        let fault = state.take_fault();
+        Cause::TimeUsedUp(fault.unwrap_or_else(|| Fault::new("not sent in time")))
+    })
 }
 
 /// Whether a newer entry overwrites an older one completely. A panic of the target counts as no.

@@ -58,8 +58,8 @@ use crate::report::{Cause, DeliveryError, Report, Undelivered};
 /// back, and the next entry starts a new delivery. A [cancellation](DeliveryOptions::cancellation) and a
 /// [deadline](DeliveryOptions::deadline) close the producer.
 ///
-/// An entry is tried for [1 minute](DeliveryOptions::give_up_after) unless the options say otherwise. The
-/// [guide](crate::guide#in-a-web-service) shows a producer in a web service.
+/// The fate of an entry is known within [1 minute](DeliveryOptions::give_up_after) after it was handed over, and the time of
+/// one attempt, unless the options say otherwise. The [guide](crate::guide#in-a-web-service) shows a producer in a web service.
 ///
 /// When all clones of a producer are dropped, the entries that it has are still delivered, but failures are reported only
 /// by the receipts and by a warning in the log. So call [`close`](Self::close), or [`close_within`](Self::close_within)
@@ -70,6 +70,8 @@ pub struct Producer<E> {
     outcome: Arc<Outcome<E>>,
     /// Ends the delivery early.
     end: CancellationToken,
+    /// How long an entry may be tried from its hand-over on.
+    patience: Duration,
 }
 
 impl<E> Clone for Producer<E> {
@@ -79,6 +81,7 @@ impl<E> Clone for Producer<E> {
             epochs: Arc::clone(&self.epochs),
             outcome: Arc::clone(&self.outcome),
             end: self.end.clone(),
+            patience: self.patience,
         }
     }
 }
@@ -88,6 +91,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     pub(crate) fn start(delivers: impl Delivers<E>, handlers: &Handlers<E>, options: DeliveryOptions) -> Self {
         let end = options.cancellation.child_token();
         let options = options.for_producer().cancellation(end.clone());
+        let patience = options.patience();
         let (sender, receiver) = mpsc::channel(options.buffer);
         let line = Line::new(receiver);
         let unclaimed = Unclaimed::default();
@@ -97,10 +101,12 @@ impl<E: Send + Sync + 'static> Producer<E> {
             epochs: Arc::default(),
             outcome: Arc::new(Outcome::of(tokio::spawn(end_of_all), unclaimed)),
             end,
+            patience,
         }
     }
 
-    /// Sends an entry, and waits until its fate is known. The fate of a message has the
+    /// Sends an entry, and waits until its fate is known: at most for [`give_up_after`](DeliveryOptions::give_up_after) and
+    /// one [attempt](DeliveryOptions::attempt_timeout), however many entries wait. The fate of a message has the
     /// [ids](crate::targets::Acknowledgement) that SQS gave it.
     ///
     /// If the future is dropped before the entry is [buffered](DeliveryOptions::buffer), the entry is not sent; if it is
@@ -114,12 +120,17 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     /// Buffers an entry, and waits only until the buffer has room. The receipt returns its fate; it may be dropped.
     ///
+    /// The time of the entry begins with this call.
+    ///
     /// # Errors
-    /// When the producer is closed: the entry is handed back.
+    /// When the producer is closed, or when the buffer has no room for [`give_up_after`](DeliveryOptions::give_up_after):
+    /// the entry is handed back.
     pub async fn enqueue(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
-        match self.line.clone().reserve_owned().await {
-            Ok(room) => Ok(self.put(room, entry)),
-            Err(_) => Err(Undelivered::unsent(entry, 0, Cause::Closed)),
+        let handed_over = Instant::now();
+        match timeout(self.patience, self.line.clone().reserve_owned()).await {
+            Ok(Ok(room)) => Ok(self.put(room, entry, handed_over)),
+            Ok(Err(_)) => Err(Undelivered::unsent(entry, 0, Cause::Closed)),
+            Err(_) => Err(Undelivered::unsent(entry, 0, Cause::BufferFull)),
         }
     }
 
@@ -129,19 +140,19 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// When the buffer is full or the producer is closed: the entry is handed back.
     pub fn try_send(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
         match self.line.clone().try_reserve_owned() {
-            Ok(room) => Ok(self.put(room, entry)),
+            Ok(room) => Ok(self.put(room, entry, Instant::now())),
             Err(TrySendError::Full(_)) => Err(Undelivered::unsent(entry, 0, Cause::BufferFull)),
             Err(TrySendError::Closed(_)) => Err(Undelivered::unsent(entry, 0, Cause::Closed)),
         }
     }
 
-    fn put(&self, room: OwnedPermit<Item<E>>, entry: E) -> Receipt<E> {
+    fn put(&self, room: OwnedPermit<Item<E>>, entry: E, handed_over: Instant) -> Receipt<E> {
         self.epochs.in_current(|epoch| {
             let (confirmation, receipt) = Promise::with_receipt(epoch, self.outcome.unclaimed().clone());
             room.send(Item::Entry(Incoming {
                 entry,
                 confirmation: Some(confirmation),
-                handed_over: Some(Instant::now()),
+                handed_over: Some(handed_over),
             }));
             receipt
         })

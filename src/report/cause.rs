@@ -1,5 +1,7 @@
 //! Why an entry was not delivered.
 
+use std::time::Duration;
+
 use crate::fault::Fault;
 use crate::invalid::InvalidEntry;
 
@@ -21,6 +23,16 @@ pub enum Cause {
     /// It could not be delivered within [`give_up_after`](crate::DeliveryOptions::give_up_after).
     #[error("time used up: {0}")]
     TimeUsedUp(#[source] Fault),
+    /// The service accepted nothing at all for as long as
+    /// [`give_up_after`](crate::DeliveryOptions::give_up_after) allows, by whatever cause.
+    #[error("nothing was accepted for {} s: {fault}", lasted.as_secs())]
+    Outage {
+        /// How long nothing had been accepted when the entry was handed back.
+        lasted: Duration,
+        /// Why the last attempt of the entry failed, or of another one if it was not sent.
+        #[source]
+        fault: Fault,
+    },
     /// A call failed for a reason that every later call shares, so the delivery stopped: the table does not exist, the
     /// permission is missing, there is no region or no credentials provider; or the first 1,000 entries were refused, each
     /// in a call of its own, and none was accepted.
@@ -57,6 +69,7 @@ impl Cause {
             Self::Refused(_) => "refused",
             Self::RetriesUsedUp(_) => "retries_used_up",
             Self::TimeUsedUp(_) => "time_used_up",
+            Self::Outage { .. } => "outage",
             Self::Stopped(_) => "stopped",
             Self::DeadlineReached(_) => "deadline_reached",
             Self::Cancelled(_) => "cancelled",
@@ -69,9 +82,11 @@ impl Cause {
     #[cfg(feature = "metrics")]
     pub(crate) fn fault(&self) -> Option<&Fault> {
         match self {
-            Self::Refused(fault) | Self::RetriesUsedUp(fault) | Self::TimeUsedUp(fault) | Self::Stopped(fault) => {
-                Some(fault)
-            }
+            Self::Refused(fault)
+            | Self::RetriesUsedUp(fault)
+            | Self::TimeUsedUp(fault)
+            | Self::Outage { fault, .. }
+            | Self::Stopped(fault) => Some(fault),
             Self::DeadlineReached(fault) | Self::Cancelled(fault) => fault.as_ref(),
             Self::Invalid(_) | Self::Closed | Self::BufferFull => None,
         }
@@ -92,6 +107,10 @@ mod tests {
         for cause in [
             Cause::RetriesUsedUp(fault()),
             Cause::TimeUsedUp(fault()),
+            Cause::Outage {
+                lasted: Duration::from_secs(900),
+                fault: fault(),
+            },
             Cause::Stopped(fault()),
             Cause::DeadlineReached(Some(fault())),
             Cause::Cancelled(None),

@@ -1,5 +1,6 @@
 //! A target made outside the crate, and how the engine treats its answers.
 
+mod bounds;
 mod cleaning_up;
 mod concurrent;
 mod events;

@@ -20,7 +20,7 @@ async fn an_entry_is_given_up_when_its_time_is_used_up() {
     let error = Delivery::new(target).options(options).deliver([1]).await.unwrap_err();
     // Attempts at 0, 3.008, 6.016 and 9.024 s; the next would be at 12 s.
     assert_eq!(error.undelivered()[0].attempts, 4);
-    assert!(matches!(error.undelivered()[0].cause, Cause::TimeUsedUp(_)));
+    assert!(matches!(error.undelivered()[0].cause, Cause::Outage { .. }));
     assert_eq!(started.elapsed(), Duration::from_millis(9_032));
 }
 

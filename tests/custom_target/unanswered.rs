@@ -108,7 +108,7 @@ async fn calls_that_cannot_be_made_for_as_long_as_an_entry_has_hand_all_entries_
     let error = delivery.deliver(vec![1; 10_000]).await.unwrap_err();
     assert_eq!(error.undelivered().len(), 10_000);
     assert!(error.undelivered().iter().all(|undelivered| {
-        matches!(&undelivered.cause, Cause::TimeUsedUp(fault) if fault.code() == "no credentials")
+        matches!(&undelivered.cause, Cause::Outage { fault, .. } if fault.code() == "no credentials")
             && !undelivered.may_have_been_delivered
     }));
     assert!(error.stopped.is_some());

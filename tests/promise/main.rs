@@ -17,6 +17,7 @@ mod mocks;
 #[path = "../support/options.rs"]
 mod options;
 mod order;
+mod outages;
 #[path = "../support/paused.rs"]
 mod paused;
 mod permission;

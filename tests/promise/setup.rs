@@ -188,7 +188,7 @@ async fn what_never_had_a_connection_is_known_not_to_be_delivered() {
         assert_eq!(error.undelivered().len(), 100);
         for undelivered in error.undelivered() {
             assert!(!undelivered.may_have_been_delivered, "{url}");
-            let Cause::TimeUsedUp(fault) = &undelivered.cause else {
+            let Cause::Outage { fault, .. } = &undelivered.cause else {
                 panic!("{url}: {:?}", undelivered.cause);
             };
             assert_eq!(fault.code(), "no connection", "{url}");

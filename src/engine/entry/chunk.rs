@@ -82,6 +82,24 @@ impl<E> Chunk<E> {
         }
     }
 
+    /// Removes the entries for which `goes` is true.
+    pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
+        let goes: Vec<bool> = self.states.iter().map(&mut goes).collect();
+        if !goes.contains(&true) {
+            return Vec::new();
+        }
+        let all = std::mem::replace(self, Self::with_capacity(self.len()));
+        let mut taken = Vec::new();
+        for (entry, goes) in all.into_tracked().zip(goes) {
+            if goes {
+                taken.push(entry);
+            } else {
+                self.push(entry);
+            }
+        }
+        taken
+    }
+
     pub(crate) fn into_tracked(self) -> impl Iterator<Item = TrackedEntry<E>> {
         self.entries
             .into_iter()

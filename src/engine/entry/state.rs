@@ -1,12 +1,11 @@
 //! What the engine knows of one entry.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use super::confirmation::Confirmation;
 use super::history::History;
 use crate::backoff::Retry;
+use crate::options::DeliveryOptions;
 use crate::targets::{Fault, Lane};
 
 /// What the engine knows of one entry. Only the target looks into the entry itself.
@@ -93,9 +92,14 @@ impl<E> EntryState<E> {
         self.history.as_mut()?.fault.take()
     }
 
-    /// Until when it may be tried; `None` without a limit.
-    pub(crate) fn expiry(&self, give_up_after: Duration) -> Option<Instant> {
-        self.history.as_ref()?.first_sent.checked_add(give_up_after)
+    /// Until when it may be tried; `None` without a limit, or while its time has not begun.
+    pub(crate) fn expiry(&self, options: &DeliveryOptions) -> Option<Instant> {
+        let begins = if options.counts_from_hand_over {
+            self.arrived?
+        } else {
+            self.history.as_ref()?.first_sent
+        };
+        begins.checked_add(options.patience())
     }
 }
 

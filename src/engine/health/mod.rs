@@ -10,4 +10,4 @@ mod watch;
 
 pub(crate) use refusals::Refusals;
 pub(crate) use setup::Setup;
-pub(crate) use watch::Watch;
+pub(crate) use watch::{Outage, Watch};

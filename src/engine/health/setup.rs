@@ -33,8 +33,6 @@ pub(crate) struct Setup {
 #[derive(Debug)]
 struct Outage {
     since: Instant,
-    /// Why the last call could not be made.
-    fault: Fault,
     delay: Retry,
     /// When the next probe may leave; `None` while one is in flight.
     next_probe: Option<Instant>,
@@ -56,9 +54,9 @@ impl Setup {
         let sent_at = settled.outcome.sent_at.into();
         match settled.first_rejection() {
             Some((Rejection::Unconfigured, fault)) if delivered == 0 => return Some(fault.clone()),
-            Some((rejection, fault)) if rejection.is_unsent() => self.failed(sent_at, now, fault),
+            Some((rejection, _)) if rejection.is_unsent() => self.failed(sent_at, now),
             // A call without an answer may not have been made at all; the next probe has to tell.
-            Some((Rejection::Connection, fault)) if self.most() == 1 => self.failed(sent_at, now, fault),
+            Some((Rejection::Connection, _)) if self.most() == 1 => self.failed(sent_at, now),
             Some((Rejection::Connection, _)) => {}
             _ => self.made(sent_at),
         }
@@ -69,13 +67,12 @@ impl Setup {
     ///
     /// Calls in flight fail together. Calls that left before the outage was known are no probes, and calls that left before
     /// a successful one are outdated.
-    fn failed(&mut self, sent_at: Instant, now: Instant, fault: &Fault) {
+    fn failed(&mut self, sent_at: Instant, now: Instant) {
         if self.outage.is_none() && self.made_at.is_some_and(|made_at| made_at > sent_at) {
             return;
         }
-        let outage = self.outage.get_or_insert_with(|| Outage {
+        let outage = self.outage.get_or_insert(Outage {
             since: now,
-            fault: fault.clone(),
             delay: Retry::FIRST,
             next_probe: None,
         });
@@ -84,7 +81,6 @@ impl Setup {
             let delay = self.delays.delay(outage.delay);
             outage.delay = outage.delay.after(delay);
             outage.next_probe = Some(later(now, delay));
-            outage.fault = fault.clone();
         }
     }
 
@@ -126,17 +122,6 @@ impl Setup {
     pub(crate) fn next_probe(&self) -> Option<Instant> {
         self.outage.as_ref()?.next_probe
     }
-
-    /// When calls will have been impossible for `patience`; `None` when they are possible, or without a limit.
-    pub(crate) fn expiry(&self, patience: Duration) -> Option<Instant> {
-        self.outage.as_ref()?.since.checked_add(patience)
-    }
-
-    /// Why calls cannot be made, if that has lasted for `patience`.
-    pub(crate) fn out_of_time(&self, now: Instant, patience: Duration) -> Option<&Fault> {
-        let expiry = self.expiry(patience)?;
-        (expiry <= now).then_some(&self.outage.as_ref()?.fault)
-    }
 }
 
 #[cfg(test)]
@@ -149,16 +134,12 @@ mod tests {
 
     const MOMENT: Duration = Duration::from_millis(1);
 
-    fn failed(setup: &mut Setup, sent_at: Instant, now: Instant) {
-        setup.failed(sent_at, now, &Fault::new("no credentials"));
-    }
-
     #[test]
     fn one_probe_at_a_time_with_one_entry_finds_out_whether_it_is_over() {
         let start = Instant::now();
         let mut setup = Setup::new();
         assert_eq!((setup.may_leave(start), setup.most()), (true, usize::MAX));
-        (0..16).for_each(|_| failed(&mut setup, start, start));
+        (0..16).for_each(|_| setup.failed(start, start));
         assert!(!setup.may_leave(start));
         assert_eq!(setup.most(), 1);
         let probe = setup.next_probe().unwrap();
@@ -175,29 +156,25 @@ mod tests {
         let start = Instant::now();
         let mut setup = Setup::new();
         let mut now = start;
-        failed(&mut setup, now, now);
+        setup.failed(now, now);
         let mut longest = Duration::ZERO;
         for _ in 0..100 {
             let probe = setup.next_probe().unwrap();
             longest = longest.max(probe - now);
             setup.leaves();
             now = probe + MOMENT;
-            failed(&mut setup, probe, now);
+            setup.failed(probe, now);
         }
         assert!((LONGEST_DELAY / 2..=LONGEST_DELAY).contains(&longest), "{longest:?}");
-        let patience = now - start;
-        assert!(setup.out_of_time(now, patience).is_some());
-        assert!(setup.out_of_time(now, patience + MOMENT).is_none());
-        assert!(setup.out_of_time(now, Duration::MAX).is_none());
     }
 
     #[test]
     fn calls_from_before_the_outage_neither_end_nor_prolong_it() {
         let start = Instant::now();
         let mut setup = Setup::new();
-        failed(&mut setup, start, start + MOMENT);
+        setup.failed(start, start + MOMENT);
         let probe = setup.next_probe();
-        failed(&mut setup, start, start + 2 * MOMENT);
+        setup.failed(start, start + 2 * MOMENT);
         setup.made(start);
         assert_eq!(setup.next_probe(), probe);
         // It left when the outage was noticed.
@@ -210,9 +187,9 @@ mod tests {
         let start = Instant::now();
         let mut setup = Setup::new();
         setup.made(start + MOMENT);
-        failed(&mut setup, start, start + 2 * MOMENT);
+        setup.failed(start, start + 2 * MOMENT);
         assert!(setup.may_leave(start + 2 * MOMENT));
-        failed(&mut setup, start + MOMENT, start + 2 * MOMENT);
+        setup.failed(start + MOMENT, start + 2 * MOMENT);
         assert!(!setup.may_leave(start + 2 * MOMENT));
     }
 
@@ -262,7 +239,7 @@ mod tests {
     fn a_reset_lets_a_probe_leave_at_once_unless_one_is_in_flight() {
         let start = Instant::now();
         let mut setup = Setup::new();
-        failed(&mut setup, start, start);
+        setup.failed(start, start);
         assert!(!setup.may_leave(start));
         setup.wake(start);
         assert!(setup.may_leave(start));

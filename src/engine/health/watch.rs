@@ -1,4 +1,4 @@
-//! Notices that a delivery makes no progress, and logs it.
+//! Notices that a delivery makes no progress, logs it, and knows since when.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -7,8 +7,10 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{field, info, warn};
 
 use crate::engine::calls::Settled;
+use crate::engine::entry::EntryState;
 use crate::events::STALLED;
 use crate::options::DeliveryOptions;
+use crate::report::Cause;
 use crate::targets::Fault;
 
 /// How long nothing may be accepted or refused before a warning is logged. A call usually takes some 10 ms, and the SDK's
@@ -39,6 +41,25 @@ pub(crate) struct Watch {
     logged: bool,
 }
 
+/// Nothing is accepted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outage<'a> {
+    pub(crate) since: Instant,
+    /// Why the last call failed.
+    pub(crate) fault: &'a Fault,
+}
+
+impl Outage<'_> {
+    /// The cause for an entry whose time is used up, if nothing was accepted since its first attempt.
+    pub(crate) fn cause<E>(self, now: Instant, state: &mut EntryState<E>) -> Option<Cause> {
+        let first_sent = state.history.as_ref().map(|history| history.first_sent);
+        first_sent.is_none_or(|sent| self.since <= sent).then(|| Cause::Outage {
+            lasted: now - self.since,
+            fault: state.take_fault().unwrap_or_else(|| self.fault.clone()),
+        })
+    }
+}
+
 impl Watch {
     pub(crate) fn new(destination: String) -> Self {
         let now = Instant::now();
@@ -65,6 +86,15 @@ impl Watch {
     /// The time between the last warning and the next.
     fn wait(&self) -> Duration {
         self.stalled.clamp(PATIENCE, LONGEST)
+    }
+
+    /// Since when nothing is accepted, and why the last call failed; `None` while entries are accepted, or none is tried.
+    pub(crate) fn outage(&self) -> Option<Outage<'_>> {
+        let fault = self.fault.as_ref()?;
+        Some(Outage {
+            since: self.since,
+            fault,
+        })
     }
 
     /// A call leaves, while `in_flight` entries are in flight and `waiting` wait.
@@ -191,7 +221,7 @@ mod tests {
 
     use super::*;
     use crate::engine::calls::settle;
-    use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+    use crate::engine::entry::{Chunk, TrackedEntry};
     use crate::metrics::Metrics;
     use crate::targets::{Answer, Rejection, Verdict};
 

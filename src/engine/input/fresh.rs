@@ -162,12 +162,9 @@ impl<I: Input> Fresh<I> {
         Some(TrackedEntry { entry, state })
     }
 
-    /// The entry that [`read`](Self::read) has just returned as checked, and its lane.
-    pub(crate) fn newest(&self) -> Option<(&I::Entry, Option<Lane>)> {
-        self.checked
-            .entries
-            .last()
-            .zip(self.checked.states.last().map(|state| state.lane))
+    /// The entry that [`read`](Self::read) has just returned as checked, and its state.
+    pub(crate) fn newest(&self) -> Option<(&I::Entry, &EntryState<I::Entry>)> {
+        self.checked.entries.last().zip(self.checked.states.last())
     }
 
     /// Removes the entry that was read last, because it is not sendable yet.
@@ -237,6 +234,19 @@ impl<I: Input> Fresh<I> {
             return None;
         }
         state.arrived?.checked_add(linger)
+    }
+
+    /// Removes the sendable entries for which `goes` is true.
+    pub(crate) fn take_if(
+        &mut self,
+        mut goes: impl FnMut(&EntryState<I::Entry>) -> bool,
+    ) -> Vec<TrackedEntry<I::Entry>> {
+        let released = self.released.extract_if(.., |_, entry| goes(&entry.state));
+        let mut taken: Vec<_> = released.map(|(_, entry)| entry).collect();
+        let bytes: usize = taken.iter().map(|entry| entry.state.weight).sum();
+        self.released_bytes = self.released_bytes.saturating_sub(bytes);
+        taken.extend(self.checked.take_if(goes));
+        taken
     }
 
     /// All sendable entries, to be handed back.

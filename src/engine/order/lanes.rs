@@ -230,6 +230,25 @@ impl<E> Lanes<E> {
         Some(next)
     }
 
+    /// Removes the held entries for which `goes` is true.
+    pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&TrackedEntry<E>) -> bool) -> Vec<TrackedEntry<E>> {
+        if self.held == 0 {
+            return Vec::new();
+        }
+        let mut taken = Vec::new();
+        for state in self.occupied.values_mut().filter(|state| state.held.len() > 0) {
+            let is_open = state.is_open;
+            for entry in state.held.take_if(&mut goes) {
+                self.joinable -= usize::from(is_open && entry.state.lane.is_some_and(Lane::shares_calls));
+                taken.push(entry);
+            }
+        }
+        self.held -= taken.len();
+        let bytes: usize = taken.iter().map(|entry| entry.state.weight).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        taken
+    }
+
     /// Removes all held entries and forgets those that are out.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         (self.held, self.bytes, self.joinable) = (0, 0, 0);

@@ -1,5 +1,7 @@
 //! Why a delivery ends before everything is delivered.
 
+use std::time::Duration;
+
 use crate::report::Cause;
 use crate::targets::Fault;
 
@@ -8,8 +10,11 @@ pub(crate) enum Ending {
     Cancelled,
     DeadlineReached,
     Stopped(Fault),
-    /// No call could be made for as long as an entry may be tried.
-    OutOfTime(Fault),
+    /// Nothing was accepted for this long, which is as long as the delivery may try.
+    Outage {
+        lasted: Duration,
+        fault: Fault,
+    },
 }
 
 impl Ending {
@@ -19,7 +24,10 @@ impl Ending {
             Self::Cancelled => Cause::Cancelled(last),
             Self::DeadlineReached => Cause::DeadlineReached(last),
             Self::Stopped(fault) => Cause::Stopped(fault.clone()),
-            Self::OutOfTime(fault) => Cause::TimeUsedUp(last.unwrap_or_else(|| fault.clone())),
+            Self::Outage { lasted, fault } => Cause::Outage {
+                lasted: *lasted,
+                fault: last.unwrap_or_else(|| fault.clone()),
+            },
         }
     }
 }

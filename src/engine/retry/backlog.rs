@@ -167,7 +167,7 @@ impl<E> Backlog<E> {
         let strategy = &self.gate.strategy;
         let delayed_until = |state: &EntryState<E>| {
             let until = later(now, strategy.extra_delay(now));
-            let expiry = state.expiry(options.patience());
+            let expiry = state.expiry(options);
             expiry.map_or(until, |expiry| expiry.min(until))
         };
         for entry in self.retry_queue.take_due(now, delayed_until) {
@@ -187,30 +187,25 @@ impl<E> Backlog<E> {
         self.key_lines.wake_all();
     }
 
-    /// Removes the rejected entries whose time is used up.
-    pub(crate) fn take_expired(&mut self, now: Instant, options: &DeliveryOptions) -> Vec<TrackedEntry<E>> {
-        let patience = options.patience();
-        let is_expired = |state: &EntryState<E>| state.expiry(patience).is_some_and(|expiry| expiry <= now);
-        let mut expired = self.bisections.take_expired(is_expired);
-        expired.extend(self.key_lines.take_expired(|entry| is_expired(&entry.state)));
-        while self.retry_queue.peek().is_some_and(|entry| is_expired(&entry.state)) {
-            expired.extend(self.retry_queue.pop());
-        }
+    /// Removes the entries whose time is used up, except those that are held in lanes. `has_waited` tells whether an entry has
+    /// waited for as long as one may be tried.
+    pub(crate) fn take_expired(
+        &mut self,
+        mut is_expired: impl FnMut(&EntryState<E>) -> bool,
+        has_waited: impl Fn(&EntryState<E>) -> bool,
+    ) -> Vec<TrackedEntry<E>> {
+        let mut expired = self.bisections.take_if(&mut is_expired);
+        expired.extend(self.retry_queue.take_if(&mut is_expired));
+        expired.extend(self.key_lines.take_expired(is_expired, has_waited));
         expired
     }
 
-    /// The next moments at which something changes without an event.
-    pub(crate) fn next_events(&self, now: Instant, options: &DeliveryOptions) -> impl Iterator<Item = Instant> {
-        let patience = options.patience();
-        let rejected = self.retry_queue.peek();
-        let sent = self.key_lines.first_sent();
+    /// The next moments at which an entry may leave without an event.
+    pub(crate) fn next_events(&self, now: Instant) -> impl Iterator<Item = Instant> {
         let events = [
             self.retry_queue.next_wake(),
             self.bisections.next_wake(),
             self.key_lines.next_due(now),
-            rejected.and_then(|entry| entry.state.expiry(patience)),
-            self.bisections.next_expiry(|state| state.expiry(patience)),
-            sent.and_then(|sent| sent.checked_add(patience)),
         ];
         events.into_iter().flatten()
     }

@@ -81,7 +81,7 @@ impl<E> Bisection<E> {
         self.states().any(|state| is_behind(state, first))
     }
 
-    fn states(&self) -> impl Iterator<Item = &EntryState<E>> {
+    pub(crate) fn states(&self) -> impl Iterator<Item = &EntryState<E>> {
         self.open.iter().flat_map(|chunk| &chunk.states)
     }
 
@@ -175,34 +175,22 @@ impl<E> Bisections<E> {
         Some((chunk, bisection))
     }
 
-    /// Removes the entries of ready bisections whose time is used up.
-    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
-        let mut expired = Vec::new();
-        if self.ready.iter().flat_map(Bisection::states).any(&is_expired) {
-            for bisection in &mut self.ready {
-                for chunk in std::mem::take(&mut bisection.open) {
-                    let mut kept = Chunk::with_capacity(chunk.len());
-                    for entry in chunk.into_tracked() {
-                        if is_expired(&entry.state) {
-                            expired.push(entry);
-                        } else {
-                            kept.push(entry);
-                        }
-                    }
-                    bisection.push(kept);
-                }
+    /// Removes the entries for which `goes` is true.
+    pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
+        let mut taken = Vec::new();
+        let waiting = self.waiting.iter_mut().map(|(_, bisection)| bisection);
+        for bisection in self.ready.iter_mut().chain(waiting) {
+            for chunk in &mut bisection.open {
+                taken.extend(chunk.take_if(&mut goes));
             }
-            self.ready.retain(|bisection| !bisection.is_empty());
-            self.len -= expired.len();
-            let bytes = expired.iter().map(|entry| entry.state.weight).sum();
-            self.bytes = self.bytes.saturating_sub(bytes);
+            bisection.open.retain(|chunk| chunk.len() > 0);
         }
-        expired
-    }
-
-    /// The first moment at which the time of an entry in a ready bisection is used up.
-    pub(crate) fn next_expiry(&self, expiry: impl Fn(&EntryState<E>) -> Option<Instant>) -> Option<Instant> {
-        self.ready.iter().flat_map(Bisection::states).filter_map(expiry).min()
+        self.ready.retain(|bisection| !bisection.is_empty());
+        self.waiting.retain(|(_, bisection)| !bisection.is_empty());
+        self.len -= taken.len();
+        let bytes = taken.iter().map(|entry| entry.state.weight).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        taken
     }
 
     /// All entries, ready or not.

@@ -9,15 +9,16 @@ use crate::backoff::Outcome;
 use crate::engine::entry::EntryState;
 use crate::engine::later::later;
 use crate::options::DeliveryOptions;
-use crate::report::Cause;
-use crate::targets::{Fault, Rejection};
+use crate::targets::Rejection;
 
 /// What happens to a rejected entry.
 pub(crate) enum Decision {
     /// It is sent again, from this moment on.
     Again(Instant),
-    /// Its retries or its time are used up.
-    GiveUp(Cause),
+    /// It was sent as often as it may be.
+    RetriesUsedUp,
+    /// Its retry would be too late.
+    TimeUsedUp,
 }
 
 /// Decides for the rejected entries of one call.
@@ -37,19 +38,18 @@ impl<'a> Retries<'a> {
         let delay = self.delay(state, rejection);
         let until = later(self.now, delay.unwrap_or_default());
         let out_of_retries = self.options.retries.is_some_and(|retries| state.rejections() > retries);
-        let expiry = state.expiry(self.options.patience());
+        let expiry = state.expiry(self.options);
         if !out_of_retries && expiry.is_none_or(|expiry| until < expiry) {
             if let Some((history, delay)) = state.history.as_mut().zip(delay) {
                 history.retry = history.retry.after(delay);
             }
             return Decision::Again(until);
         }
-        let fault = state.take_fault().unwrap_or_else(|| Fault::new("rejected"));
-        Decision::GiveUp(if out_of_retries {
-            Cause::RetriesUsedUp(fault)
+        if out_of_retries {
+            Decision::RetriesUsedUp
         } else {
-            Cause::TimeUsedUp(fault)
-        })
+            Decision::TimeUsedUp
+        }
     }
 
     /// The delay that the strategy sets before the retry; `None` if something else decides when the entry leaves.
@@ -79,6 +79,7 @@ impl<'a> Retries<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::targets::Fault;
 
     #[test]
     fn an_attempt_that_did_not_leave_is_no_retry_to_the_strategy() {
@@ -136,7 +137,8 @@ mod tests {
             let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
             match decision {
                 Decision::Again(until) => assert!(retries_left && until == now + second),
-                Decision::GiveUp(cause) => assert!(!retries_left && matches!(cause, Cause::RetriesUsedUp(_))),
+                Decision::RetriesUsedUp => assert!(!retries_left),
+                Decision::TimeUsedUp => panic!("there is no limit of time"),
             }
         }
         // A retry must leave before the time is used up.
@@ -149,7 +151,8 @@ mod tests {
             let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
             match decision {
                 Decision::Again(_) => assert!(is_in_time),
-                Decision::GiveUp(cause) => assert!(!is_in_time && matches!(cause, Cause::TimeUsedUp(_))),
+                Decision::TimeUsedUp => assert!(!is_in_time),
+                Decision::RetriesUsedUp => panic!("there is no limit of retries"),
             }
         }
     }

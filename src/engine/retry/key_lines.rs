@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::engine::entry::TrackedEntry;
+use crate::engine::entry::{EntryState, TrackedEntry};
 
 /// The fractional part of the golden ratio: steps of this size visit the list evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
@@ -18,8 +18,6 @@ pub(crate) struct KeyLines<E> {
     lines: HashMap<u64, Line<E>>,
     /// The keys of the hot lines. There may be as many lines as entries, and each call looks only at these few.
     hot: HashSet<u64>,
-    /// The keys of lines with rejected entries.
-    rejected: HashSet<u64>,
     /// One key for each entry in a line that is not hot, in no order.
     draws: Vec<u64>,
     drawn: f64,
@@ -72,7 +70,6 @@ impl<E> KeyLines<E> {
         Self {
             lines: HashMap::new(),
             hot: HashSet::new(),
-            rejected: HashSet::new(),
             draws: Vec::new(),
             drawn: 0.0,
             since: None,
@@ -99,9 +96,6 @@ impl<E> KeyLines<E> {
             is_hot,
             next_at: None,
         });
-        if entry.state.history.is_some() {
-            self.rejected.insert(key);
-        }
         line.push(entry);
         if line.is_hot {
             self.hot.insert(key);
@@ -127,9 +121,6 @@ impl<E> KeyLines<E> {
         self.len -= 1;
         self.bytes = self.bytes.saturating_sub(entry.state.weight);
         let Some(line) = self.lines.get(&key) else { return };
-        if line.rejected.is_empty() {
-            self.rejected.remove(&key);
-        }
         if line.len() == 0 {
             self.lines.remove(&key);
             self.hot.remove(&key);
@@ -146,12 +137,17 @@ impl<E> KeyLines<E> {
             line.next_at = line.next_at.filter(|_| hot);
         }
         if has_changed {
-            let hot = self.lines.iter().filter(|(_, line)| line.is_hot);
-            self.hot = hot.map(|(key, _)| *key).collect();
-            self.draws.clear();
-            for (key, line) in self.lines.iter().filter(|(_, line)| !line.is_hot) {
-                self.draws.extend(std::iter::repeat_n(*key, line.len()));
-            }
+            self.sort_keys();
+        }
+    }
+
+    /// Lists the keys of the hot lines, and those of the entries that are drawn.
+    fn sort_keys(&mut self) {
+        let hot = self.lines.iter().filter(|(_, line)| line.is_hot);
+        self.hot = hot.map(|(key, _)| *key).collect();
+        self.draws.clear();
+        for (key, line) in self.lines.iter().filter(|(_, line)| !line.is_hot) {
+            self.draws.extend(std::iter::repeat_n(*key, line.len()));
         }
     }
 
@@ -255,33 +251,35 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// Removes the rejected entries that are expired.
-    pub(crate) fn take_expired(&mut self, is_expired: impl Fn(&TrackedEntry<E>) -> bool) -> Vec<TrackedEntry<E>> {
+    /// Removes the entries whose time is used up. `has_waited` tells whether an entry has been here for as long as one may be
+    /// tried.
+    ///
+    /// The entry of a hot key that has been tried longest goes first whenever the key is asked. If its time is used up,
+    /// nothing of the key was accepted meanwhile, and the time of those that waited behind it all the while is used up too.
+    pub(crate) fn take_expired(
+        &mut self,
+        mut is_expired: impl FnMut(&EntryState<E>) -> bool,
+        has_waited: impl Fn(&EntryState<E>) -> bool,
+    ) -> Vec<TrackedEntry<E>> {
         let mut expired = Vec::new();
-        let with_rejected: Vec<u64> = self.rejected.iter().copied().collect();
-        for key in with_rejected {
-            while let Some(line) = self.lines.get_mut(&key)
-                && line.rejected.values().next().is_some_and(&is_expired)
-                && let Some((_, entry)) = line.rejected.pop_first()
-            {
-                if !line.is_hot
-                    && let Some(index) = self.draws.iter().position(|drawn| *drawn == key)
-                {
-                    self.draws.swap_remove(index);
-                }
-                self.taken(key, &entry);
-                expired.push(entry);
-            }
+        for line in self.lines.values_mut() {
+            let rejected = line.rejected.extract_if(.., |_, entry| is_expired(&entry.state));
+            let before = expired.len();
+            expired.extend(rejected.map(|(_, entry)| entry));
+            let is_dead = line.is_hot && expired.len() > before;
+            let goes = |entry: &TrackedEntry<E>| is_expired(&entry.state) || (is_dead && has_waited(&entry.state));
+            let (gone, stay): (VecDeque<_>, _) = std::mem::take(&mut line.fresh).into_iter().partition(goes);
+            line.fresh = stay;
+            expired.extend(gone);
+        }
+        if !expired.is_empty() {
+            self.len -= expired.len();
+            let bytes: usize = expired.iter().map(|entry| entry.state.weight).sum();
+            self.bytes = self.bytes.saturating_sub(bytes);
+            self.lines.retain(|_, line| line.len() > 0);
+            self.sort_keys();
         }
         expired
-    }
-
-    /// The earliest first attempt of all rejected entries.
-    pub(crate) fn first_sent(&self) -> Option<Instant> {
-        let lines = self.rejected.iter().filter_map(|key| self.lines.get(key));
-        lines
-            .filter_map(|line| line.rejected.keys().next().map(|(at, _)| *at))
-            .min()
     }
 
     /// All entries.

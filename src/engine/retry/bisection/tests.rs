@@ -104,21 +104,18 @@ fn to_wake_all_starts_the_retries_of_all_from_one() {
 
 #[test]
 fn entries_whose_time_is_used_up_leave_and_the_others_stay() {
-    let now = Instant::now();
     let mut bisections = Bisections::new();
     bisections.put(refused(0..4), None);
-    bisections.put(refused(4..5), None);
+    bisections.put(refused(4..5), Some(Instant::now()));
     let odd = |state: &EntryState<u64>| !state.position.is_multiple_of(2);
-    let expiry = |state: &EntryState<u64>| odd(state).then(|| now + Duration::from_secs(state.position));
-    assert_eq!(bisections.next_expiry(expiry), Some(now + Duration::from_secs(1)));
-    let expired = bisections.take_expired(odd);
+    let expired = bisections.take_if(odd);
     let mut positions: Vec<u64> = expired.iter().map(|entry| entry.entry).collect();
     positions.sort_unstable();
     assert_eq!(positions, [1, 3]);
     assert_eq!((bisections.len(), bisections.bytes()), (3, 1 + 3 + 5));
-    assert!(bisections.take_expired(odd).is_empty());
+    assert!(bisections.take_if(odd).is_empty());
     // Those of which nothing is left are gone.
-    assert_eq!(bisections.take_expired(|state| state.position == 4).len(), 1);
+    assert_eq!(bisections.take_if(|state| state.position == 4).len(), 1);
     assert_eq!((bisections.len(), bisections.bytes()), (2, 4));
     let left: Vec<u64> = bisections.take_all().map(|entry| entry.entry).collect();
     assert_eq!((left.len(), bisections.len(), bisections.bytes()), (2, 0, 0));

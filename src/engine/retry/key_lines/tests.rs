@@ -1,7 +1,6 @@
 //! How entries wait by their keys.
 
 use super::*;
-use crate::engine::entry::EntryState;
 use crate::targets::Fault;
 
 fn lines(entries: impl IntoIterator<Item = (u64, bool)>) -> KeyLines<u64> {
@@ -92,13 +91,27 @@ fn what_was_rejected_expires_whether_its_key_is_hot_or_has_cooled() {
         state.rejected(now, Fault::new("Throttled"));
         lines.push(key, true, TrackedEntry { entry: key, state });
     }
-    assert_eq!(lines.first_sent(), Some(now));
     lines.update_hot(|key| key == 9);
-    assert_eq!(lines.take_expired(|entry| entry.state.position != 2).len(), 2);
-    assert_eq!((lines.first_sent(), lines.len()), (Some(now), 2));
-    assert_eq!(lines.take_expired(|_| true).len(), 1);
-    assert_eq!((lines.first_sent(), lines.len(), lines.bytes()), (None, 1, 1));
+    let not_second = |state: &EntryState<u64>| state.history.is_some() && state.position != 2;
+    assert_eq!(lines.take_expired(not_second, |_| false).len(), 2);
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines.take_expired(|state| state.history.is_some(), |_| false).len(), 1);
+    assert_eq!((lines.len(), lines.bytes()), (1, 1));
     assert_eq!(take_drawn(&mut lines, usize::MAX), [(8, 0)]);
+}
+
+#[test]
+fn the_time_of_what_waits_behind_an_expired_entry_of_a_hot_key_is_used_up_as_well() {
+    let now = Instant::now();
+    for (hot, taken) in [(7, 3), (8, 1)] {
+        let mut lines = lines((0..4).map(|_| (7, false)).chain((0..4).map(|_| (8, false))));
+        let mut state = EntryState::new(100, 1);
+        state.rejected(now, Fault::new("Throttled"));
+        lines.push(7, false, TrackedEntry { entry: 7, state });
+        lines.update_hot(|key| key == hot);
+        let expired = lines.take_expired(|state| state.history.is_some(), |state| state.position < 2);
+        assert_eq!((expired.len(), lines.len()), (taken, 9 - taken));
+    }
 }
 
 #[test]
@@ -111,6 +124,6 @@ fn an_entry_that_has_expired_is_not_counted_as_sendable() {
         lines.push(7, false, TrackedEntry { entry: 7, state });
     }
     assert_eq!(lines.ready(now, 25), 2);
-    assert_eq!(lines.take_expired(|entry| entry.state.position == 0).len(), 1);
+    assert_eq!(lines.take_expired(|state| state.position == 0, |_| false).len(), 1);
     assert_eq!((lines.ready(now, 25), lines.len()), (1, 1));
 }
