@@ -219,7 +219,8 @@ impl DeliveryOptions {
     /// [`Producer`](crate::Producer), or because they are held behind entries of their key or group that are in flight.
     /// Zero: not at all. Default: 10 ms.
     ///
-    /// A full call leaves at once; so do the last entries when the input has ended.
+    /// A full call leaves at once; so do the last entries when the input has ended. In a producer an entry waits at most
+    /// half of [`give_up_after`](Self::give_up_after).
     #[must_use]
     pub fn linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
@@ -299,6 +300,7 @@ impl DeliveryOptions {
     pub(crate) fn for_producer(mut self) -> Self {
         self.give_up_after.get_or_insert(PRODUCER_GIVES_UP_AFTER);
         self.counts_from_hand_over = true;
+        self.linger = self.linger.min(self.patience() / 2);
         self
     }
 

@@ -11,7 +11,7 @@ use tracing::Span;
 
 use super::calls::{Call, CallPool, Settled, Slot, Slots};
 use super::entry::{Chunk, TrackedEntry};
-use super::health::{Refusals, Setup, Watch};
+use super::health::{Disputes, Refusals, Ruling, Setup, Watch};
 use super::input::Input;
 use super::outcome::{Delivered, Ending, Ledger};
 use super::preparation::prepare;
@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
 use crate::report::Cause;
-use crate::targets::BatchTarget;
+use crate::targets::{BatchTarget, Fault};
 
 /// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.
 const MANY_CALLS: usize = 10;
@@ -82,6 +82,7 @@ struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     slots: Slots,
     calls: CallPool<T>,
     setup: Setup,
+    disputes: Disputes,
     refusals: Refusals,
     ledger: Ledger<T::Entry>,
     watch: Watch,
@@ -101,6 +102,7 @@ where
             slots: Slots::new(options.concurrency),
             calls: CallPool::new(Arc::clone(&target), options.attempt_timeout, metrics.clone()),
             setup: Setup::new(),
+            disputes: Disputes::default(),
             refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone(), metrics),
             watch: Watch::new(destination),
@@ -141,6 +143,9 @@ where
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
             // The target may have panicked in a method that `refill` called.
             if let Some(ending) = self.ordered_end(now) {
+                return Some(ending);
+            }
+            if let Some(ending) = self.ask_disputed(now) {
                 return Some(ending);
             }
             if !self.setup.may_leave(now) {
@@ -214,6 +219,18 @@ where
         let has_entries = self.ledger.underway() != (0, 0);
         let is_limited = has_entries && !self.options.counts_from_hand_over;
         is_limited.then(|| since.checked_add(self.options.patience()))?
+    }
+
+    /// When only entries are left that were refused alone, they are sent again. Returns why the delivery has to end if
+    /// nothing was accepted before.
+    fn ask_disputed(&mut self, now: Instant) -> Option<Ending> {
+        let is_idle = self.calls.is_empty() && self.supply.fresh.len() == 0;
+        let fault = self.supply.backlog.only_disputed().filter(|_| is_idle)?;
+        if self.ledger.delivered() == 0 && self.disputes.stops(fault, now) {
+            return Some(Ending::Stopped(fault.clone()));
+        }
+        self.supply.backlog.bisections_mut().ask_again(now);
+        None
     }
 
     /// Sends calls while there are entries and slots and the strategy permits it. Returns the place in the queue when the
@@ -304,16 +321,27 @@ where
     fn settle(&mut self, settled: Settled<T::Entry>) -> Option<Ending> {
         let now = Instant::now();
         self.book(&settled);
+        let delivered = self.ledger.delivered();
+        let unavailable = self.setup.answered(&settled, now, delivered);
+        let ruling = self.disputes.answered(&settled, now);
+        let is_of_all = |fault: &&Fault| ruling == Some(Ruling::OfAll) && self.disputes.stops(fault, now);
+        let of_all = settled.fault().filter(is_of_all);
         let stop = None
-            .or_else(|| settled.stop.clone())
-            .or_else(|| self.setup.answered(&settled, now, self.ledger.delivered()))
+            .or_else(|| settled.panic.clone())
+            .or(unavailable)
+            .or_else(|| settled.stop.as_ref().or(of_all).filter(|_| delivered == 0).cloned())
             .or_else(|| self.refusals.answered(&settled));
         if let Some(fault) = stop {
             let ending = Ending::Stopped(fault);
             self.hand_back(settled, &ending);
             return Some(ending);
         }
-        let delay = self.supply.settle(settled, now, &mut self.ledger, self.watch.outage());
+        if ruling == Some(Ruling::OfAll) {
+            self.setup.refused(settled.outcome.sent_at.into(), now);
+        }
+        let delay = self
+            .supply
+            .settle(settled, ruling, now, &mut self.ledger, self.watch.outage());
         self.slots.put(Slot::after_call(now, delay));
         None
     }
@@ -365,7 +393,8 @@ where
             self.ledger.hand_back(entry, cause);
         }
         let refused = settled.refused_chunk.into_iter().flat_map(Chunk::into_tracked);
-        for entry in settled.rejected.into_iter().map(|(entry, _)| entry).chain(refused) {
+        let rejected = settled.rejected.into_iter().map(|(entry, _)| entry);
+        for entry in rejected.chain(settled.disputed).chain(refused) {
             self.give_back(entry, ending);
         }
         for entry in settled.bisection.into_iter().flat_map(Bisection::into_entries) {

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::calls::{KEPT, Settled};
 use super::entry::{Chunk, EntryState, Space, TrackedEntry};
-use super::health::Outage;
+use super::health::{Outage, Ruling};
 use super::input::{Fresh, Input, Read};
 use super::outcome::Ledger;
 use super::retry::{Backlog, Bisection, Decision, Expiries, Retries, Search};
@@ -184,6 +184,7 @@ where
     pub(super) fn settle(
         &mut self,
         mut settled: Settled<T::Entry>,
+        ruling: Option<Ruling>,
         now: Instant,
         ledger: &mut Ledger<T::Entry>,
         outage: Option<Outage<'_>>,
@@ -200,6 +201,14 @@ where
         for (entry, fault) in settled.refused.drain(..) {
             self.leave(entry.state.lane);
             ledger.hand_back(entry, Cause::Refused(fault));
+        }
+        if let Some(entry) = settled.disputed.take() {
+            let bisection = settled.bisection.take();
+            settled.bisection = self.settle_disputed(entry, bisection, ruling, now, ledger);
+        }
+        if settled.outcome.accepted > 0 {
+            let sent_at = settled.outcome.sent_at.into();
+            self.backlog.bisections_mut().accepted(sent_at);
         }
         let options = Arc::clone(&self.options);
         let mut retries = Retries::of_call(&options, now);
@@ -220,6 +229,38 @@ where
             (None, None) => self.backlog.retry_later(again),
         }
         delay
+    }
+
+    /// An entry was refused alone: it is handed back if it is known to be at fault or may not be sent again, and waits otherwise. Returns the rest of
+    /// its bisection if that does not wait.
+    fn settle_disputed(
+        &mut self,
+        mut entry: TrackedEntry<T::Entry>,
+        bisection: Option<Bisection<T::Entry>>,
+        ruling: Option<Ruling>,
+        now: Instant,
+        ledger: &mut Ledger<T::Entry>,
+    ) -> Option<Bisection<T::Entry>> {
+        let retries = self.options.retries;
+        let out_of_retries = retries.is_some_and(|retries| entry.state.rejections() > retries);
+        if ruling != Some(Ruling::OfEntry) && !out_of_retries {
+            ledger.wait(1);
+            let behind = bisection.iter().flat_map(Bisection::states);
+            for state in behind.chain([&entry.state]) {
+                self.expiries.note(state, &self.options);
+            }
+            self.backlog.dispute(entry, bisection, now);
+            return None;
+        }
+        self.leave(entry.state.lane);
+        let fault = entry.state.take_fault().unwrap_or_else(|| Fault::new("refused"));
+        let cause = if out_of_retries {
+            Cause::RetriesUsedUp
+        } else {
+            Cause::Refused
+        };
+        ledger.hand_back(entry, cause(fault));
+        bisection
     }
 
     /// Decides for each rejected entry. Returns those that are sent again, each with the moment of its retry.

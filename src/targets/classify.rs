@@ -23,6 +23,8 @@ enum Meaning {
     Rejected(Rejection),
     /// Sending the same entries again cannot help.
     Refused,
+    /// Some of the entries may be refused, or all calls.
+    Disputed,
     /// No call can succeed, whatever it carries.
     Stop,
 }
@@ -118,12 +120,19 @@ const REFUSALS: &[&str] = &[
     "ValidationException",
 ];
 
-/// The same for every call: no permission, no such table, queue, stream or topic, credentials that were never valid.
-const STOPS: &[&str] = &[
+/// Refused for some of the entries, or for all calls. A policy may deny single keys (`dynamodb:LeadingKeys`) or attributes, and a
+/// quota may be exhausted for a moment.
+const DISPUTES: &[&str] = &[
     "AccessDenied",
     "AccessDeniedException",
-    "AuthFailure",
     "AuthorizationError",
+    "LimitExceededException",
+    "NotAuthorized",
+];
+
+/// The same for every call: no such table, queue, stream or topic, credentials that were never valid.
+const STOPS: &[&str] = &[
+    "AuthFailure",
     "IncompleteSignature",
     "IncompleteSignatureException",
     "InvalidAction",
@@ -136,7 +145,6 @@ const STOPS: &[&str] = &[
     "MissingAuthenticationTokenException",
     "NoSuchBucket",
     "NonExistentQueue",
-    "NotAuthorized",
     "NotFound",
     "OptInRequired",
     "PermanentRedirect",
@@ -162,6 +170,7 @@ const MEANINGS: &[(&[&str], Meaning)] = &[
     (CONNECTIONS, Meaning::Rejected(Rejection::Connection)),
     (SETUPS, Meaning::Rejected(Rejection::Setup)),
     (REFUSALS, Meaning::Refused),
+    (DISPUTES, Meaning::Disputed),
     (STOPS, Meaning::Stop),
 ];
 
@@ -169,7 +178,7 @@ const MEANINGS: &[(&[&str], Meaning)] = &[
 /// to get an answer.
 ///
 /// It knows the codes that all AWS services share, and those of DynamoDB, SQS, S3, Kinesis, Firehose, SNS and EventBridge.
-/// With an unknown code, a status of 4xx refuses the entries, and any other status rejects them.
+/// With an unknown code, a status of 4xx is [disputed](Answer::Disputed), and any other status rejects the entries.
 ///
 /// Make the call without retries of the SDK and with the interceptor [`Transmission`](super::Transmission), which
 /// distinguishes a call that was never sent from one whose answer is lost:
@@ -211,6 +220,7 @@ where
     match meaning {
         Meaning::Rejected(rejection) => Answer::Whole(Verdict::Rejected(rejection, fault)),
         Meaning::Refused => Answer::Whole(Verdict::Refused(fault)),
+        Meaning::Disputed => Answer::Disputed(fault),
         Meaning::Stop => Answer::Stop(fault),
     }
 }
@@ -227,7 +237,9 @@ where
     let (meaning, fault) = of_error(error);
     let fault = fault.was_not_applied();
     match meaning {
-        Meaning::Rejected(Rejection::Unconfigured) | Meaning::Refused | Meaning::Stop => Verdict::Refused(fault),
+        Meaning::Rejected(Rejection::Unconfigured) | Meaning::Refused | Meaning::Disputed | Meaning::Stop => {
+            Verdict::Refused(fault)
+        }
         Meaning::Rejected(Rejection::Setup) => Verdict::Rejected(Rejection::Transient, fault),
         Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),
     }
@@ -317,7 +329,7 @@ pub fn classify_entry(code: &str, sender_fault: bool, message: Option<&str>) -> 
     match meaning {
         Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),
         // The code of an entry holds for this entry only; others may have been accepted by the same answer.
-        Meaning::Refused | Meaning::Stop => Verdict::Refused(fault),
+        Meaning::Refused | Meaning::Disputed | Meaning::Stop => Verdict::Refused(fault),
     }
 }
 
@@ -332,7 +344,7 @@ fn of_service(code: Option<&str>, status: u16, is_skewed: bool) -> (Meaning, Dou
         return (without_code(status), Doubt::Applied, code);
     };
     let (meaning, doubt) = match status {
-        400..=499 => known(code).unwrap_or_else(|| (by_status(status).unwrap_or(Meaning::Refused), Doubt::None)),
+        400..=499 => known(code).unwrap_or_else(|| (by_status(status).unwrap_or(Meaning::Disputed), Doubt::None)),
         // Whatever the code says: with such a status the service did not refuse the call.
         500..=599 => match known(code) {
             Some((throttled @ Meaning::Rejected(Rejection::Throttled), _)) => (throttled, Doubt::Applied),
@@ -344,7 +356,9 @@ fn of_service(code: Option<&str>, status: u16, is_skewed: bool) -> (Meaning, Dou
         }
     };
     let meaning = match meaning {
-        Meaning::Stop if is_skewed && FORBIDDEN.contains(&code) => Meaning::Rejected(Rejection::Setup),
+        Meaning::Disputed | Meaning::Stop if is_skewed && FORBIDDEN.contains(&code) => {
+            Meaning::Rejected(Rejection::Setup)
+        }
         meaning => meaning,
     };
     (meaning, doubt, code.to_owned().into())
@@ -364,7 +378,7 @@ fn known(code: &str) -> Option<(Meaning, Doubt)> {
 fn without_code(status: u16) -> Meaning {
     match status {
         // The request counts as malformed, which may be because of an entry.
-        400 => Meaning::Refused,
+        400 => Meaning::Disputed,
         200..=299 | 403 => Meaning::Rejected(Rejection::Transient),
         _ => by_status(status).unwrap_or(Meaning::Rejected(Rejection::Setup)),
     }

@@ -115,7 +115,7 @@ mod tests {
         match answer {
             Answer::Each(verdicts) => verdicts.iter().map(letter).collect(),
             Answer::Whole(verdict) => letter(verdict).to_string().repeat(sent),
-            Answer::Stop(fault) => panic!("{fault}"),
+            Answer::Disputed(fault) | Answer::Stop(fault) => panic!("{fault}"),
         }
     }
 

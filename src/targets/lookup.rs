@@ -253,8 +253,12 @@ impl From<Answer> for LookupError {
     fn from(answer: Answer) -> Self {
         match answer {
             // A missing resource may be created later, and credentials may be corrected.
-            Answer::Stop(fault) if Self::advice(&fault) == Advice::Wait => Self::NotNow(fault),
-            Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => Self::Never(fault),
+            Answer::Disputed(fault) | Answer::Stop(fault) if Self::advice(&fault) == Advice::Wait => {
+                Self::NotNow(fault)
+            }
+            Answer::Disputed(fault) | Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => {
+                Self::Never(fault)
+            }
             Answer::Whole(Verdict::Rejected(Rejection::Unconfigured, fault)) => Self::NotNow(fault),
             // An ambiguous answer is not from the service itself; its sender may not know the operation.
             Answer::Whole(Verdict::Rejected(Rejection::Setup, fault)) if !fault.is_ambiguous() => Self::Unsent(fault),

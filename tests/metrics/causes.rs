@@ -43,10 +43,23 @@ async fn retries_used_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_used_up() {
+async fn an_outage() {
     let options = DeliveryOptions::default().give_up_after(Duration::from_secs(5));
-    deliver_in_vain("time", options).await;
-    assert_cause("dynamodb/time", 3.0, "time_used_up", Some(CODE));
+    deliver_in_vain("outage", options).await;
+    assert_cause("dynamodb/outage", 3.0, "outage", Some(CODE));
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_used_up() {
+    meters();
+    let (simulator, throttled) = with_table("time");
+    throttled.set_capacity(Capacity::per_second(0.0).burst(1.0).starts_full());
+    let options = DeliveryOptions::default().give_up_after(Duration::from_secs(5));
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "time").key("id");
+    let error = delivery.options(options).deliver(puts(3)).await.unwrap_err();
+    // One was accepted together with the first attempt of the others.
+    assert_eq!(error.report.delivered, 1);
+    assert_cause("dynamodb/time", 2.0, "time_used_up", None);
 }
 
 #[tokio::test(start_paused = true)]

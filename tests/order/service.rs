@@ -212,7 +212,7 @@ impl BatchTarget for Service {
                 let verdict = match &answer {
                     Answer::Each(verdicts) => verdicts.get(place),
                     Answer::Whole(verdict) => Some(verdict),
-                    Answer::Stop(_) => None,
+                    Answer::Disputed(_) | Answer::Stop(_) => None,
                 };
                 match verdict {
                     Some(Verdict::Accepted) => seen.applies(*write, self.order),

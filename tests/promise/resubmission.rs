@@ -103,24 +103,37 @@ async fn a_throttled_call_is_sent_again_as_a_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_permission_stops_the_delivery_and_what_was_delivered_stays_delivered() {
+async fn a_missing_permission_stops_the_delivery() {
     let (simulator, table) = with_table();
-    table.script([
-        InjectedFault::None,
-        InjectedFault::error(400, "AccessDeniedException", false),
-    ]);
+    table.script(vec![InjectedFault::error(400, "AccessDeniedException", false); 1_000]);
     let client = simulator.dynamo_client();
     let error = deliver_batch_to_dynamo(&client, "orders", puts(100), &one_at_a_time())
         .await
         .unwrap_err();
-    assert_eq!((error.report.delivered, error.report.undelivered), (25, 75));
-    assert_eq!((table.len(), table.statistics().calls), (25, 2));
+    assert_eq!((error.report.delivered, error.report.undelivered), (0, 100));
+    assert!(table.statistics().calls < 150, "{} calls", table.statistics().calls);
     for undelivered in error.undelivered() {
         assert!(matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "AccessDeniedException"));
         assert!(
             undelivered.cause.source().and_then(Error::source).is_some(),
             "the original error is lost"
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_refused_once_hands_nothing_back() {
+    for code in [
+        "AccessDeniedException",
+        "LimitExceededException",
+        "ResourceNotFoundException",
+        "NeverSeen",
+    ] {
+        let (simulator, table) = with_table();
+        table.script([InjectedFault::None, InjectedFault::error(400, code, false)]);
+        let client = simulator.dynamo_client();
+        let report = deliver_batch_to_dynamo(&client, "orders", puts(100), &one_at_a_time()).await;
+        assert_eq!((report.unwrap().delivered, table.len()), (100, 100), "{code}");
     }
 }
 

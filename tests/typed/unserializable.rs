@@ -144,7 +144,9 @@ async fn each_task_of_a_producer_gets_the_result_of_its_own_value() {
 #[tokio::test(start_paused = true)]
 async fn a_flush_hurries_what_was_sent_before_it_also_when_some_values_became_no_entries() {
     let (_, _, delivery) = shop();
-    let options = DeliveryOptions::default().linger(Duration::from_hours(1));
+    let options = DeliveryOptions::default()
+        .linger(Duration::from_hours(1))
+        .give_up_after(Duration::from_hours(3));
     let producer = delivery.options(options).put_items().producer();
     let started = tokio::time::Instant::now();
     for number in 0..7 {

@@ -81,6 +81,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
     } = call;
     let sent_at = departure.sent_at();
     let counts_units = departure.counts_units();
+    let mut panic = None;
     let (answer, units) = {
         // Pinned in place: the future of an SDK call is several kilobytes large, and each layer around it would copy them.
         let call = pin!(async {
@@ -96,7 +97,11 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
             ended = call => match ended {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(_)) => (lost("attempt timeout"), None),
-                Err(panic) => (Answer::Stop(panicked("the target's `send`", &*panic).may_have_been_applied()), None),
+                Err(payload) => {
+                    let fault = panicked("the target's `send`", &*payload).may_have_been_applied();
+                    panic = Some(fault.clone());
+                    (Answer::Stop(fault), None)
+                }
             },
             () = abandoned.cancelled() => (lost("abandoned"), None),
         }
@@ -105,6 +110,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
     let mut keys = KeyCounts::of(&chunk.states, |()| departure.counts_keys(has_rejections));
     let mut settled = settle(chunk, answer, sent_at, Instant::now(), metrics);
     settled.bisection = bisection;
+    settled.panic = panic;
     keys.settle(&settled);
     departure.answered(&settled.cost, keys.outcomes(), units);
     settled

@@ -25,12 +25,18 @@ pub(crate) struct Settled<E> {
     pub(crate) refused: Vec<(TrackedEntry<E>, Fault)>,
     /// Why the only entry of the call was refused, if the call was refused as a whole.
     pub(crate) refused_alone: Option<Fault>,
+    /// Its only entry, if the call was refused and the answer leaves open whether because of the entry.
+    pub(crate) disputed: Option<TrackedEntry<E>>,
     /// Why no later call can succeed either.
     pub(crate) stop: Option<Fault>,
+    /// The panic of the target during the call.
+    pub(crate) panic: Option<Fault>,
     /// The lanes of the accepted entries, once for each entry.
     pub(crate) left: Vec<Lane>,
     /// The whole chunk, if it was refused and the answer does not say because of which entries.
     pub(crate) refused_chunk: Option<Chunk<E>>,
+    /// Whether the answer leaves open if the chunk was refused because of its entries at all.
+    pub(crate) is_disputed: bool,
     /// The bisection that the chunk belongs to, if it is a part of a refused call.
     pub(crate) bisection: Option<Bisection<E>>,
     /// The empty chunk, if all of its entries were accepted.
@@ -53,14 +59,24 @@ pub(crate) fn settle<E>(
         rejected: Vec::new(),
         refused: Vec::new(),
         refused_alone: None,
+        disputed: None,
         stop: None,
+        panic: None,
         left: Vec::with_capacity(if has_lanes { chunk.len() } else { 0 }),
         refused_chunk: None,
+        is_disputed: matches!(answer, Answer::Disputed(_)),
         bisection: None,
         emptied: None,
     };
     match answer {
-        Answer::Whole(Verdict::Refused(fault)) if chunk.len() > 1 => settled.refuse_all(chunk, sent_at, &fault),
+        Answer::Whole(Verdict::Refused(fault)) | Answer::Disputed(fault) if chunk.len() > 1 => {
+            settled.refuse_all(chunk, sent_at, &fault);
+        }
+        Answer::Disputed(fault) => {
+            for entry in chunk.into_tracked() {
+                settled.dispute(entry, sent_at, fault.clone());
+            }
+        }
         Answer::Whole(verdict) if verdict.is_accepted() => settled.accept_all(chunk, repeat(verdict), metrics),
         Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(Verdict::is_accepted) => {
             settled.accept_all(chunk, verdicts, metrics);
@@ -83,8 +99,9 @@ pub(crate) fn settle<E>(
             }
         }
         Answer::Stop(fault) => {
+            let verdict = Verdict::Rejected(Rejection::Setup, fault.clone());
             for entry in chunk.into_tracked() {
-                settled.add(entry, sent_at, Verdict::Refused(fault.clone()), metrics);
+                settled.add(entry, sent_at, verdict.clone(), metrics);
             }
             settled.stop = Some(fault);
         }
@@ -123,6 +140,20 @@ impl<E> Settled<E> {
                 self.refused.push((entry, fault));
             }
         }
+    }
+
+    /// The call with this entry alone was refused, perhaps because of the entry.
+    fn dispute(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, fault: Fault) {
+        self.count_fresh(&entry.state, false);
+        self.count(Outcome::with_refused, entry.state.cost);
+        // What leaves the entry in doubt is sent again only as often as the options allow.
+        let history = if fault.is_ambiguous() {
+            entry.state.rejected(sent_at, fault)
+        } else {
+            entry.state.failed(sent_at, fault)
+        };
+        history.disputed_since.get_or_insert(sent_at);
+        self.disputed = Some(entry);
     }
 
     /// All entries were accepted, which is the usual case: they are dropped in place without being moved.
@@ -210,13 +241,18 @@ impl<E> Settled<E> {
 
     /// Why nothing of the call was accepted, if nothing was.
     pub(crate) fn fault(&self) -> Option<&Fault> {
-        let of_all = self.stop.as_ref().or(self.refused_alone.as_ref());
-        let of_dispute = || {
-            let state = self.refused_chunk.as_ref()?.states.first()?;
+        let of_all = self
+            .panic
+            .as_ref()
+            .or(self.stop.as_ref())
+            .or(self.refused_alone.as_ref());
+        let of_chunk = || {
+            let chunk = self.refused_chunk.as_ref().and_then(|chunk| chunk.states.first());
+            let state = chunk.or(self.disputed.as_ref().map(|entry| &entry.state))?;
             state.history.as_ref()?.fault.as_ref()
         };
         of_all
-            .or_else(of_dispute)
+            .or_else(of_chunk)
             .or_else(|| self.first_rejection().map(|(_, fault)| fault))
     }
 
@@ -233,7 +269,7 @@ pub(crate) fn accepts_all(answer: &Answer) -> bool {
     match answer {
         Answer::Each(verdicts) => verdicts.iter().all(Verdict::is_accepted),
         Answer::Whole(verdict) => verdict.is_accepted(),
-        Answer::Stop(_) => false,
+        Answer::Disputed(_) | Answer::Stop(_) => false,
     }
 }
 

@@ -75,9 +75,10 @@ impl<E> EntryState<E> {
     }
 
     /// The service rejected this entry.
-    pub(crate) fn rejected(&mut self, sent_at: Instant, fault: Fault) {
+    pub(crate) fn rejected(&mut self, sent_at: Instant, fault: Fault) -> &mut History {
         let history = self.failed(sent_at, fault);
         history.rejections = history.rejections.saturating_add(1);
+        history
     }
 
     /// An attempt failed, for a reason that need not be this entry.

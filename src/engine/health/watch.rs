@@ -109,9 +109,9 @@ impl Watch {
     pub(crate) fn call_ended<E>(&mut self, settled: &Settled<E>) {
         let now = settled.outcome.answered_at.into();
         self.answered = now;
-        if settled.outcome.accepted + settled.outcome.refused == 0 {
-            let first = settled.rejected.first();
-            self.fault = first.and_then(|(entry, _)| entry.state.history.as_ref()?.fault.clone());
+        let has_progress = settled.outcome.accepted > 0 || (settled.outcome.refused > 0 && !settled.is_disputed);
+        if !has_progress {
+            self.fault = settled.fault().cloned();
             return;
         }
         if self.logged {

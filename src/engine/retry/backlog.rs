@@ -12,7 +12,7 @@ use crate::engine::later::later;
 use crate::engine::order::Lanes;
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
-use crate::targets::Lane;
+use crate::targets::{Fault, Lane};
 
 /// A rejected entry, and the moment of its retry.
 type Rejected<E> = (Instant, TrackedEntry<E>);
@@ -53,7 +53,7 @@ impl<E> Backlog<E> {
 
     /// Whether no entry waits, except those held behind entries that are elsewhere.
     pub(crate) fn is_empty(&self) -> bool {
-        self.retry_queue.len() + self.key_lines.len() == 0 && self.bisections.is_empty()
+        self.retry_queue.len() + self.key_lines.len() + self.bisections.len() == 0
     }
 
     /// The lanes of the entries.
@@ -156,9 +156,28 @@ impl<E> Backlog<E> {
 
     /// A call was refused as a whole: starts or continues the search for the entries at fault.
     pub(crate) fn bisect(&mut self, chunk: Chunk<E>, bisection: Option<Bisection<E>>) {
-        let mut bisection = bisection.unwrap_or_else(Bisection::new);
+        let origin = chunk.states.first().map_or(0, |state| state.position);
+        let mut bisection = bisection.unwrap_or_else(|| Bisection::of(origin));
         bisection.halve(chunk);
         self.bisections.put(bisection, None);
+    }
+
+    /// An entry was refused alone, and it is open whether it is at fault. Entries of its bisection that must not pass it
+    /// wait for it.
+    pub(crate) fn dispute(&mut self, entry: TrackedEntry<E>, bisection: Option<Bisection<E>>, now: Instant) {
+        let mut bisection = bisection.unwrap_or_else(|| Bisection::of(entry.state.position));
+        let mut alone = Chunk::with_capacity(1);
+        alone.push(entry);
+        let mut disputed = bisection.take_behind(&alone);
+        disputed.push(alone);
+        self.bisections.dispute(disputed, now);
+        self.bisections.put(bisection, None);
+    }
+
+    /// The fault of an entry that was refused alone, if nothing else waits.
+    pub(crate) fn only_disputed(&self) -> Option<&Fault> {
+        let is_only = self.retry_queue.len() + self.key_lines.len() == 0;
+        self.bisections.only_disputed().filter(|_| is_only)
     }
 
     /// Makes the entries ready whose delay is over, unless the strategy adds an extra delay. No entry waits beyond its

@@ -1,10 +1,16 @@
 //! Refused calls, which are halved until the entries at fault are alone.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
+use crate::targets::Fault;
+
+/// The shortest and the longest delay before an entry that was refused alone is sent again when no other can be compared with it. In
+/// between it is as long as that has lasted, so that it doubles.
+const DISPUTE_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
 /// The entries of a call that was refused as a whole.
 ///
@@ -18,11 +24,22 @@ use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 pub(crate) struct Bisection<E> {
     /// The chunks that are still to be sent, the last one next.
     open: Vec<Chunk<E>>,
+    /// The position of an entry of the refused call, which tells it from others.
+    origin: u64,
 }
 
 impl<E> Bisection<E> {
-    pub(crate) fn new() -> Self {
-        Self { open: Vec::new() }
+    /// Of the call with the entry at this position.
+    pub(crate) fn of(origin: u64) -> Self {
+        Self {
+            open: Vec::new(),
+            origin,
+        }
+    }
+
+    /// The position of an entry of the refused call.
+    pub(crate) fn origin(&self) -> u64 {
+        self.origin
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -63,7 +80,7 @@ impl<E> Bisection<E> {
 
     /// Removes the entries that must not leave before the fate of `first` is known.
     pub(crate) fn take_behind(&mut self, first: &Chunk<E>) -> Self {
-        let mut behind = Self::new();
+        let mut behind = Self::of(self.origin);
         for chunk in std::mem::take(&mut self.open) {
             let (mut held, mut free) = (Chunk::with_capacity(0), Chunk::with_capacity(chunk.len()));
             for entry in chunk.into_tracked() {
@@ -85,6 +102,16 @@ impl<E> Bisection<E> {
         self.open.iter().flat_map(|chunk| &chunk.states)
     }
 
+    /// The state of the next entry.
+    fn next_state(&self) -> Option<&EntryState<E>> {
+        self.open.last()?.states.first()
+    }
+
+    /// When its next entry was first refused alone.
+    fn disputed_since(&self) -> Option<Instant> {
+        self.next_state()?.history.as_ref()?.disputed_since
+    }
+
     pub(crate) fn into_entries(self) -> impl Iterator<Item = TrackedEntry<E>> {
         self.open.into_iter().flat_map(Chunk::into_tracked)
     }
@@ -99,6 +126,9 @@ fn is_behind<E>(later: &EntryState<E>, earlier: &EntryState<E>) -> bool {
 pub(crate) struct Bisections<E> {
     waiting: Vec<(Instant, Bisection<E>)>,
     ready: VecDeque<Bisection<E>>,
+    /// Those whose next entry was refused alone, while it is open whether it is at fault. They wait until another entry is
+    /// accepted, or until there is nothing else to send.
+    disputed: Vec<(Instant, Bisection<E>)>,
     /// Entries in all of them, and their bytes.
     len: usize,
     bytes: usize,
@@ -109,13 +139,10 @@ impl<E> Bisections<E> {
         Self {
             waiting: Vec::new(),
             ready: VecDeque::new(),
+            disputed: Vec::new(),
             len: 0,
             bytes: 0,
         }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.ready.is_empty()
     }
 
     /// Entries in all bisections.
@@ -141,6 +168,36 @@ impl<E> Bisections<E> {
         }
     }
 
+    /// The next entry of the bisection was refused alone, and it is open whether it is at fault.
+    pub(crate) fn dispute(&mut self, bisection: Bisection<E>, now: Instant) {
+        self.len += bisection.len();
+        self.bytes = self.bytes.saturating_add(bisection.bytes());
+        let since = bisection.disputed_since().unwrap_or(now);
+        let (shortest, longest) = DISPUTE_DELAYS;
+        self.disputed
+            .push((now + (now - since).clamp(shortest, longest), bisection));
+    }
+
+    /// An entry of a call that left at `sent_at` was accepted: those that were refused alone before are sent again.
+    pub(crate) fn accepted(&mut self, sent_at: Instant) {
+        let is_older = |bisection: &Bisection<E>| bisection.disputed_since().is_none_or(|since| since < sent_at);
+        let older = self.disputed.extract_if(.., |(_, bisection)| is_older(bisection));
+        self.ready.extend(older.map(|(_, bisection)| bisection));
+    }
+
+    /// Sends entries again that were refused alone, when their delay is over.
+    pub(crate) fn ask_again(&mut self, now: Instant) {
+        let due = self.disputed.extract_if(.., |(until, _)| *until <= now);
+        self.ready.extend(due.map(|(_, bisection)| bisection));
+    }
+
+    /// The fault of the first entry that was refused alone, if no other bisection waits.
+    pub(crate) fn only_disputed(&self) -> Option<&Fault> {
+        let is_only = self.waiting.is_empty() && self.ready.is_empty();
+        let (_, bisection) = self.disputed.first().filter(|_| is_only)?;
+        bisection.next_state()?.history.as_ref()?.fault.as_ref()
+    }
+
     /// Makes the bisections ready whose delay is over.
     pub(crate) fn wake(&mut self, now: Instant) {
         let due = self.waiting.extract_if(.., |(until, _)| *until <= now);
@@ -149,8 +206,12 @@ impl<E> Bisections<E> {
 
     /// Makes all bisections ready at once, and starts the retries of their entries from 1.
     pub(crate) fn wake_all(&mut self) {
-        self.ready
-            .extend(self.waiting.drain(..).map(|(_, bisection)| bisection));
+        self.ready.extend(
+            self.waiting
+                .drain(..)
+                .chain(self.disputed.drain(..))
+                .map(|(_, bisection)| bisection),
+        );
         let chunks = self.ready.iter_mut().flat_map(|bisection| &mut bisection.open);
         let states = chunks.flat_map(|chunk| &mut chunk.states);
         states.for_each(EntryState::start_over);
@@ -158,7 +219,8 @@ impl<E> Bisections<E> {
 
     /// When the next delay is over.
     pub(crate) fn next_wake(&self) -> Option<Instant> {
-        self.waiting.iter().map(|(until, _)| *until).min()
+        let waiting = self.waiting.iter().chain(&self.disputed);
+        waiting.map(|(until, _)| *until).min()
     }
 
     /// How many entries the next chunk has; `None` when no bisection is ready.
@@ -178,7 +240,11 @@ impl<E> Bisections<E> {
     /// Removes the entries for which `goes` is true.
     pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
         let mut taken = Vec::new();
-        let waiting = self.waiting.iter_mut().map(|(_, bisection)| bisection);
+        let waiting = self
+            .waiting
+            .iter_mut()
+            .chain(&mut self.disputed)
+            .map(|(_, bisection)| bisection);
         for bisection in self.ready.iter_mut().chain(waiting) {
             for chunk in &mut bisection.open {
                 taken.extend(chunk.take_if(&mut goes));
@@ -187,6 +253,7 @@ impl<E> Bisections<E> {
         }
         self.ready.retain(|bisection| !bisection.is_empty());
         self.waiting.retain(|(_, bisection)| !bisection.is_empty());
+        self.disputed.retain(|(_, bisection)| !bisection.is_empty());
         self.len -= taken.len();
         let bytes = taken.iter().map(|entry| entry.state.weight).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -196,8 +263,10 @@ impl<E> Bisections<E> {
     /// All entries, ready or not.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         (self.len, self.bytes) = (0, 0);
+        let disputed = std::mem::take(&mut self.disputed);
         let waiting = std::mem::take(&mut self.waiting)
             .into_iter()
+            .chain(disputed)
             .map(|(_, bisection)| bisection);
         let ready = std::mem::take(&mut self.ready);
         ready.into_iter().chain(waiting).flat_map(Bisection::into_entries)

@@ -26,6 +26,8 @@ fn failed(error: SdkError<ErrorMetadata, HttpResponse>) -> Answer {
 fn in_words(answer: &Answer) -> String {
     match answer {
         Answer::Whole(verdict) => verdict_in_words(verdict),
+        Answer::Disputed(fault) if fault.is_ambiguous() => "disputed, perhaps applied".to_owned(),
+        Answer::Disputed(_) => "disputed".to_owned(),
         Answer::Stop(_) => "stop".to_owned(),
         Answer::Each(_) => "each".to_owned(),
     }
@@ -66,8 +68,9 @@ fn calls_are_judged_by_their_code() {
         (400, "BatchRequestTooLong", "refused"),
         (400, "ItemCollectionSizeLimitExceededException", "refused"),
         (400, "InvalidParameterValue", "refused"),
-        (400, "AccessDeniedException", "stop"),
-        (403, "AccessDenied", "stop"),
+        (400, "AccessDeniedException", "disputed"),
+        (403, "AccessDenied", "disputed"),
+        (400, "LimitExceededException", "disputed"),
         (400, "ResourceNotFoundException", "stop"),
         (400, "AWS.SimpleQueueService.NonExistentQueue", "stop"),
         (400, "QueueDoesNotExist", "stop"),
@@ -78,7 +81,7 @@ fn calls_are_judged_by_their_code() {
         (400, "InvalidSecurity", "stop"),
         (400, "KMS.DisabledException", "stop"),
         (400, "KmsNotFound", "stop"),
-        (400, "NeverHeardOf", "refused"),
+        (400, "NeverHeardOf", "disputed"),
         (500, "NeverHeardOf", "Transient, perhaps applied"),
         (429, "NeverHeardOf", "Throttled"),
         (413, "NeverHeardOf", "refused"),
@@ -94,7 +97,7 @@ fn answers_without_a_code_are_judged_by_their_status() {
         (200, "Transient, perhaps applied"),
         (101, "Setup, perhaps applied"),
         (302, "Setup, perhaps applied"),
-        (400, "refused, perhaps applied"),
+        (400, "disputed, perhaps applied"),
         (403, "Transient, perhaps applied"),
         (404, "Setup, perhaps applied"),
         (408, "Connection, perhaps applied"),

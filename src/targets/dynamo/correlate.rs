@@ -134,7 +134,7 @@ mod tests {
         match answer {
             Answer::Each(verdicts) => verdicts.iter().map(letter).collect(),
             Answer::Whole(verdict) => format!("all {}", letter(verdict)),
-            Answer::Stop(fault) => panic!("{fault:?}"),
+            Answer::Disputed(fault) | Answer::Stop(fault) => panic!("{fault:?}"),
         }
     }
 

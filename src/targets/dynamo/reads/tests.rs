@@ -20,7 +20,7 @@ async fn ask(recorder: &Recorder, reads: &[KeyRead]) -> String {
     match target.send(reads).await {
         Answer::Each(verdicts) => verdicts.iter().map(letter).collect(),
         Answer::Whole(verdict) => letter(&verdict).to_string().repeat(reads.len()),
-        Answer::Stop(fault) => panic!("{fault}"),
+        Answer::Disputed(fault) | Answer::Stop(fault) => panic!("{fault}"),
     }
 }
 

@@ -62,7 +62,7 @@ fn with_failures(answer: Answer, sent: usize, failures: Vec<Option<Verdict>>) ->
         Answer::Each(verdicts) => (verdicts, Verdict::Rejected(Rejection::Unanswered, unanswered)),
         // Which message SQS refused is not known, so the whole chunk is bisected, including the messages that were not sent.
         Answer::Whole(Verdict::Refused(_)) if sent > 1 => return answer,
-        Answer::Stop(_) => return answer,
+        Answer::Disputed(_) | Answer::Stop(_) => return answer,
         Answer::Whole(verdict) => (Vec::new(), verdict),
     };
     let mut answers = each.drain(..);
