@@ -38,6 +38,9 @@ impl Number {
         }
         let significant = all.trim_start_matches('0');
         if significant.is_empty() {
+            // Zero is checked as if its last digit were a 1.
+            let last = exponent.saturating_sub(length(fraction));
+            check_magnitude(last)?;
             return Ok(Self {
                 negative: false,
                 digits: String::new(),
@@ -59,16 +62,8 @@ impl Number {
             Err(invalid(
                 "Attempting to store more than 38 significant digits in a Number",
             ))
-        } else if self.exponent > LARGEST_EXPONENT {
-            Err(invalid(
-                "Number overflow. Attempting to store a number with magnitude larger than supported range",
-            ))
-        } else if self.exponent < SMALLEST_EXPONENT {
-            Err(invalid(
-                "Number underflow. Attempting to store a number with magnitude smaller than supported range",
-            ))
         } else {
-            Ok(())
+            check_magnitude(self.exponent)
         }
     }
 
@@ -89,6 +84,20 @@ impl Number {
         let digits = self.digits.len();
         let unaligned = digits.is_multiple_of(2) && self.exponent % 2 == 0;
         1 + digits.div_ceil(2) + usize::from(unaligned) + usize::from(self.negative)
+    }
+}
+
+fn check_magnitude(exponent: i64) -> Result<(), Refusal> {
+    if exponent > LARGEST_EXPONENT {
+        Err(invalid(
+            "Number overflow. Attempting to store a number with magnitude larger than supported range",
+        ))
+    } else if exponent < SMALLEST_EXPONENT {
+        Err(invalid(
+            "Number underflow. Attempting to store a number with magnitude smaller than supported range",
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -148,6 +157,18 @@ mod tests {
         assert!(Number::parse("1E-130").is_ok());
         assert!(message("9E-131").starts_with("Number underflow"));
         assert!(message("1E9223372036854775807").starts_with("Number overflow"));
+        for (zero, expected) in [
+            ("0e126", "Number overflow"),
+            ("0.0e127", "Number overflow"),
+            ("0e-131", "Number underflow"),
+            ("0.0e-130", "Number underflow"),
+        ] {
+            assert!(message(zero).starts_with(expected), "{zero}");
+        }
+        assert_eq!(
+            [canonical("0e125"), canonical("0.0e126"), canonical("-0E-130")],
+            ["0"; 3]
+        );
     }
 
     #[test]
