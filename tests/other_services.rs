@@ -137,6 +137,43 @@ async fn records_are_in_the_delivery_stream_whatever_goes_wrong() {
     assert_eq!(texts(stream.records()), all());
 }
 
+fn numbered(records: usize) -> impl Iterator<Item = aws_sdk_firehose::types::Record> {
+    (0..records).map(|number| {
+        let record = aws_sdk_firehose::types::Record::builder().data(Blob::new(number.to_string()));
+        record.build().unwrap()
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_stream_that_says_slow_down_is_paced() {
+    let simulator = simulator();
+    let capacity = Capacity::per_second(1_000.0).burst(1_000.0);
+    simulator.delivery_stream("orders", DeliveryStreamOptions::default().capacity(capacity));
+    let client = client!(aws_sdk_firehose, simulator);
+    let report = deliver_batch_to_firehose(&client, "orders", numbered(20_000), &DeliveryOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(report.throttled, report.resubmitted);
+    assert!(report.resubmitted <= 1_000, "5%: {report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_that_are_rejected_by_name_are_surely_not_delivered() {
+    let simulator = simulator();
+    let capacity = Capacity::per_second(1_000.0).burst(1_000.0);
+    let stream = simulator.delivery_stream("orders", DeliveryStreamOptions::default().capacity(capacity));
+    let options = DeliveryOptions::default().retries(0);
+    let error = Delivery::to_firehose(client!(aws_sdk_firehose, simulator), "orders")
+        .options(options)
+        .deliver(numbered(1_000))
+        .await
+        .unwrap_err();
+    let undelivered = error.undelivered();
+    assert_eq!(stream.len() + undelivered.len(), 1_000);
+    let in_doubt = undelivered.iter().filter(|record| record.may_have_been_delivered);
+    assert_eq!(in_doubt.count(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn messages_of_a_group_are_published_once_and_in_their_order() {
     for strict in [false, true] {

@@ -46,7 +46,7 @@ impl Fault {
     }
 
     /// The service is known not to have the entry.
-    #[cfg(feature = "s3-offload")]
+    #[cfg(any(feature = "s3-offload", feature = "firehose"))]
     pub(crate) fn was_not_applied(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = false;
         self

@@ -38,30 +38,48 @@ enum Doubt {
 
 /// No capacity at the moment, and nothing of the call or entry was applied. DynamoDB returns such a code only if it could
 /// process nothing at all.
+///
+/// `ServiceUnavailableException` of Firehose is one more: see `targets::firehose`.
 const THROTTLES: &[&str] = &[
+    // What the SDK retries as a throttle, for all services: `THROTTLING_ERRORS` in `aws-runtime`.
     "BandwidthLimitExceeded",
-    "KMS.ThrottlingException",
-    "KMSThrottling",
-    "KMSThrottlingException",
-    "KmsThrottled",
+    "EC2ThrottledException",
+    "LimitExceededException",
+    "PriorRequestNotComplete",
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "RequestThrottled",
     "RequestThrottledException",
     "SlowDown",
-    "Throttled",
     "ThrottledException",
     "Throttling",
     "ThrottlingException",
     "TooManyRequestsException",
+    // SNS: the code of its `ThrottledException`, from the SDK's model.
+    "Throttled",
+    // The throttles of KMS, which the services pass on: SNS, Kinesis and SQS, from the SDK's models of `PublishBatch`, `PutRecords`
+    // and `SendMessageBatch`; the one with a point is from SQS's API reference.
+    "KMSThrottling",
+    "KMSThrottlingException",
+    "KmsThrottled",
+    "KMS.ThrottlingException",
 ];
 
 /// The service failed, perhaps after it had applied the entries.
+///
+/// This is so for a single entry, too: "If there is an internal server error or a timeout, the write might have completed or
+/// it might have failed" (API reference of `PutRecordBatch`, whose records fail with `InternalFailure`), "an unknown error,
+/// exception or failure" (of `PutEventsResultEntry`). The other services do not say that such an entry was not stored.
 const FAILURES: &[&str] = &[
-    "InternalError",
+    // All services: the common errors of their API references.
     "InternalFailure",
-    "InternalServerError",
     "ServiceUnavailable",
+    // DynamoDB, SQS and SNS, Kinesis, EventBridge: the SDK's models of the calls.
+    "InternalServerError",
+    "InternalError",
+    "InternalFailureException",
+    "InternalException",
+    // Of services in general, such as those behind a `BatchTarget` outside of this crate.
     "ServiceUnavailableException",
 ];
 
@@ -73,8 +91,9 @@ const CONFLICTS: &[&str] = &[
     "TransactionInProgressException",
 ];
 
-/// The service did not receive the whole request in time.
-const CONNECTIONS: &[&str] = &["RequestTimeout", "RequestTimeoutException"];
+/// The service did not receive the whole request in time, or the connection was closed before its answer: the SDK's
+/// `TRANSIENT_ERRORS`, and the common errors of the API references.
+const CONNECTIONS: &[&str] = &["RequestAbortedException", "RequestTimeout", "RequestTimeoutException"];
 
 /// The SDK corrects the reason itself before one of the next calls: it fetches fresh credentials, sets its clock by the
 /// `Date` of the answer (a wrong clock shows as a wrong signature), or resolves the endpoint again.
@@ -90,6 +109,9 @@ const SETUPS: &[&str] = &[
 
 /// The entries themselves are at fault, or their number or total size. `UnsupportedOperation` may also mean an operation
 /// that the queue does not know; then no entry is ever accepted.
+///
+/// From the SDK's models of the calls and the common errors of the API references; those of single entries from the API
+/// references of `PutEventsResultEntry` and of SQS's actions for a single message.
 const REFUSALS: &[&str] = &[
     "BatchEntryIdsNotDistinct",
     "BatchRequestTooLong",
@@ -105,6 +127,7 @@ const REFUSALS: &[&str] = &[
     "InvalidParameterValueException",
     "ItemCollectionSizeLimitExceededException",
     "MalformedDetail",
+    "MalformedHttpRequestException",
     "MessageNotInflight",
     "MissingParameter",
     "MissingRequiredParameterException",
@@ -114,9 +137,11 @@ const REFUSALS: &[&str] = &[
     "ReceiptHandleIsInvalid",
     "RedactionFailure",
     "RequestEntityTooLarge",
+    "RequestEntityTooLargeException",
     "SerializationException",
     "TooManyEntriesInBatchRequest",
     "UnsupportedOperation",
+    "ValidationError",
     "ValidationException",
 ];
 
@@ -130,9 +155,14 @@ const DISPUTES: &[&str] = &[
     "NotAuthorized",
 ];
 
-/// The same for every call: no such table, queue, stream or topic, credentials that were never valid.
+/// The same for every call: no such table, queue, stream or topic, credentials that were never valid, a client that asks only
+/// whether the call would succeed (`DryRun` of Kinesis).
+///
+/// From the SDK's models of the calls and the common errors of the API references.
 const STOPS: &[&str] = &[
     "AuthFailure",
+    "DryRunOperationException",
+    "EndpointDisabled",
     "IncompleteSignature",
     "IncompleteSignatureException",
     "InvalidAction",
@@ -148,6 +178,7 @@ const STOPS: &[&str] = &[
     "NotFound",
     "OptInRequired",
     "PermanentRedirect",
+    "PlatformApplicationDisabled",
     "QueueDeletedRecently",
     "QueueDoesNotExist",
     "ResourceNotFoundException",

@@ -12,7 +12,7 @@ use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 use super::correlate::{by_place, entry_verdict};
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
-use super::{Acknowledgement, Answer, BatchTarget, Limits, Verdict, classify};
+use super::{Acknowledgement, Answer, BatchTarget, Limits, Rejection, Verdict, classify};
 use crate::invalid::InvalidEntry;
 
 /// Records in a call. From the API reference of `PutRecordBatch`.
@@ -23,6 +23,10 @@ pub const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// Bytes of a record's data: 1,000 KiB, before it is encoded. From the API reference of `PutRecordBatch`.
 pub const MAX_RECORD_BYTES: usize = 1_024_000;
+
+/// The code of a throttle, of a record and of a call: "If you continue to see the exception, throughput limits for the
+/// Firehose stream may have been exceeded". From the API reference of `PutRecordBatch`. In other services it is an outage.
+const THROTTLED: &str = "ServiceUnavailableException";
 
 /// A Firehose delivery stream to put records into.
 ///
@@ -107,7 +111,12 @@ impl BatchTarget for FirehoseStream {
                 let verdicts = output.request_responses.into_iter().map(verdict);
                 by_place("Firehose", records.len(), verdicts)
             }
-            Err(error) => classify(error),
+            Err(error) => match classify(error) {
+                Answer::Whole(Verdict::Rejected(_, fault)) if fault.code() == THROTTLED => {
+                    Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault))
+                }
+                answer => answer,
+            },
         }
     }
 }
@@ -115,7 +124,13 @@ impl BatchTarget for FirehoseStream {
 fn verdict(answer: PutRecordBatchResponseEntry) -> Verdict {
     let accepted = answer.record_id.filter(|id| !id.is_empty());
     let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
-    entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
+    match entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted) {
+        // A record that is throttled was not added to the stream.
+        Verdict::Rejected(_, fault) if fault.code() == THROTTLED => {
+            Verdict::Rejected(Rejection::Throttled, fault.was_not_applied())
+        }
+        verdict => verdict,
+    }
 }
 
 impl fmt::Debug for FirehoseStream {
@@ -169,5 +184,36 @@ mod tests {
             panic!("{verdicts:?}");
         };
         assert_eq!(acknowledgement.message_id.as_deref(), Some("r"));
+    }
+
+    #[tokio::test]
+    async fn a_record_that_is_throttled_was_not_put_and_one_that_failed_may_have_been() {
+        let recorder = Recorder::answering(
+            200,
+            r#"{"FailedPutCount":2,"RequestResponses":[
+                {"ErrorCode":"ServiceUnavailableException","ErrorMessage":"Slow down."},
+                {"ErrorCode":"InternalFailure","ErrorMessage":"Internal Service Failure"}]}"#,
+        );
+        let stream = FirehoseStream::new(client(&recorder), "orders");
+        let answer = stream.send(&[record(1), record(1)]).await;
+        let Answer::Each(verdicts) = answer else {
+            panic!("{answer:?}");
+        };
+        let [throttled, failed] = &verdicts[..] else {
+            panic!("{verdicts:?}");
+        };
+        assert!(matches!(throttled, Verdict::Rejected(Rejection::Throttled, fault) if !fault.is_ambiguous()));
+        assert!(matches!(failed, Verdict::Rejected(Rejection::Transient, fault) if fault.is_ambiguous()));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_throttled_may_have_been_made() {
+        let recorder = Recorder::answering(503, r#"{"__type":"ServiceUnavailableException"}"#);
+        let stream = FirehoseStream::new(client(&recorder), "orders");
+        let answer = stream.send(&[record(1)]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault)) if fault.is_ambiguous()),
+            "{answer:?}"
+        );
     }
 }

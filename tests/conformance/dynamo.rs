@@ -10,9 +10,17 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use serde_json::{Value, json};
 
 use crate::cases;
+use crate::throttles::paces;
 use crate::wire::{Wire, config, of_the_call};
 
-fn writing_client(service: Service) -> Client {
+/// From the errors of the two calls in the SDK. A single entry is throttled without a code.
+const THROTTLES: &[&str] = &[
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ThrottlingException",
+];
+
+fn writing_client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static) -> Client {
     let wire = Wire::of_json(move |request| {
         let writes = request["RequestItems"]["films"]
             .as_array()
@@ -22,7 +30,7 @@ fn writing_client(service: Service) -> Client {
             .iter()
             .map(|write| id(write).expect("a put has its id"))
             .collect();
-        match service.call(&numbers) {
+        match answer(&numbers) {
             Reply::Each { said, strangers } => {
                 let is_left = |(_, said): &(&Value, Said)| *said != Said::Accepted;
                 let left = writes.iter().zip(said).filter(is_left).map(|(write, _)| write.clone());
@@ -35,7 +43,7 @@ fn writing_client(service: Service) -> Client {
                 };
                 (200, json!({"UnprocessedItems": unprocessed}).to_string())
             }
-            Reply::Whole(said) => of_the_call(said, "ProvisionedThroughputExceededException", "ValidationException"),
+            Reply::Whole(said) => of_the_call(said, throttled, "ValidationException"),
         }
     });
     Client::from_conf(config!(aws_sdk_dynamodb, wire))
@@ -47,7 +55,8 @@ impl Fixture for Writes {
     type Target = DynamoTable;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> DynamoTable {
-        let table = DynamoTable::new(writing_client(service), "films").key("id");
+        let client = writing_client(THROTTLES[0], move |numbers| service.call(numbers));
+        let table = DynamoTable::new(client, "films").key("id");
         limits.into_iter().fold(table, DynamoTable::limits)
     }
 
@@ -74,13 +83,13 @@ impl Fixture for Writes {
     }
 }
 
-fn reading_client(service: Service) -> Client {
+fn reading_client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static) -> Client {
     let wire = Wire::of_json(move |request| {
         let keys = request["RequestItems"]["films"]["Keys"].as_array();
         let keys = keys.expect("the call is for one table");
         let id = |key: &Value| key["id"]["N"].as_str()?.parse().ok();
         let numbers: Vec<usize> = keys.iter().map(|key| id(key).expect("a key has its id")).collect();
-        match service.call(&numbers) {
+        match answer(&numbers) {
             Reply::Each { said, strangers } => {
                 let told = keys.iter().zip(&said);
                 let of = |read: bool| told.clone().filter(move |(_, said)| (**said == Said::Accepted) == read);
@@ -98,7 +107,7 @@ fn reading_client(service: Service) -> Client {
                     json!({"Responses": {"films": items}, "UnprocessedKeys": unprocessed}).to_string(),
                 )
             }
-            Reply::Whole(said) => of_the_call(said, "ProvisionedThroughputExceededException", "ValidationException"),
+            Reply::Whole(said) => of_the_call(said, throttled, "ValidationException"),
         }
     });
     Client::from_conf(config!(aws_sdk_dynamodb, wire))
@@ -110,7 +119,8 @@ impl Fixture for Reads {
     type Target = DynamoReads;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> DynamoReads {
-        let reads = DynamoReads::new(reading_client(service), "films");
+        let client = reading_client(THROTTLES[0], move |numbers| service.call(numbers));
+        let reads = DynamoReads::new(client, "films");
         limits.into_iter().fold(reads, DynamoReads::limits)
     }
 
@@ -147,4 +157,24 @@ async fn reads_keep_the_contract() {
 #[tokio::test(start_paused = true)]
 async fn writes_keep_the_contract() {
     check(Writes, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_are_paced_by_every_throttle() {
+    for code in THROTTLES {
+        let table = |bucket, limits| {
+            DynamoTable::new(writing_client(code, bucket), "films")
+                .key("id")
+                .limits(limits)
+        };
+        paces(code, &Writes, table).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_are_paced_by_every_throttle() {
+    for code in THROTTLES {
+        let reads = |bucket, limits| DynamoReads::new(reading_client(code, bucket), "films").limits(limits);
+        paces(code, &Reads, reads).await;
+    }
 }

@@ -7,10 +7,14 @@ use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use serde_json::{Value, json};
 
+use crate::throttles::paces;
 use crate::wire::{Wire, by_place, config, of_the_call};
 use crate::{cases, number, text};
 
-fn client(service: Service) -> Client {
+/// From the documentation of `PutEventsResultEntry`, and of the errors that all actions share.
+const THROTTLE: &str = "ThrottlingException";
+
+fn client(answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static) -> Client {
     let wire = Wire::of_json(move |request| {
         let Some(events) = request["Entries"].as_array() else {
             return (200, json!({"Name": "orders"}).to_string());
@@ -20,13 +24,13 @@ fn client(service: Service) -> Client {
             .iter()
             .map(|event| detail(event).expect("an event has its detail"))
             .collect();
-        match service.call(&numbers) {
+        match answer(&numbers) {
             Reply::Each { said, strangers } => {
-                let entries = by_place(&said, strangers, &json!({"EventId": "e"}), "ThrottlingException");
+                let entries = by_place(&said, strangers, &json!({"EventId": "e"}), THROTTLE);
                 // The counter is wrong, and must be ignored.
                 (200, json!({"Entries": entries, "FailedEntryCount": 0}).to_string())
             }
-            Reply::Whole(said) => of_the_call(said, "ThrottlingException", "ValidationException"),
+            Reply::Whole(said) => of_the_call(said, THROTTLE, "ValidationException"),
         }
     });
     Client::from_conf(config!(aws_sdk_eventbridge, wire))
@@ -38,7 +42,7 @@ impl Fixture for Events {
     type Target = EventBus;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> EventBus {
-        let target = EventBus::new(client(service), "orders");
+        let target = EventBus::new(client(move |numbers| service.call(numbers)), "orders");
         limits.into_iter().fold(target, EventBus::limits)
     }
 
@@ -70,4 +74,12 @@ impl Fixture for Events {
 #[tokio::test(start_paused = true)]
 async fn events_keep_the_contract() {
     check(Events, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_are_paced_by_a_throttle() {
+    paces(THROTTLE, &Events, |bucket, limits| {
+        EventBus::new(client(bucket), "orders").limits(limits)
+    })
+    .await;
 }

@@ -8,10 +8,15 @@ use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
 use serde_json::{Value, json};
 
+use crate::throttles::paces;
 use crate::wire::{Wire, by_place, config, of_the_call};
 use crate::{cases, number, text};
 
-fn client(service: Service) -> Client {
+/// From the errors of `PutRecordBatch` in the SDK, which names only this one for a single record, and from those that all services
+/// share.
+const THROTTLES: &[&str] = &["ServiceUnavailableException", "ThrottlingException"];
+
+fn client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static) -> Client {
     let wire = Wire::of_json(move |request| {
         let records = request["Records"].as_array().expect("a batch has records");
         let data = |record: &Value| {
@@ -22,21 +27,16 @@ fn client(service: Service) -> Client {
             .iter()
             .map(|record| data(record).expect("a record has its text"))
             .collect();
-        match service.call(&numbers) {
+        match answer(&numbers) {
             Reply::Each { said, strangers } => {
-                let records = by_place(
-                    &said,
-                    strangers,
-                    &json!({"RecordId": "r"}),
-                    "ServiceUnavailableException",
-                );
+                let records = by_place(&said, strangers, &json!({"RecordId": "r"}), throttled);
                 // The counter is wrong, and must be ignored.
                 (
                     200,
                     json!({"RequestResponses": records, "FailedPutCount": 0}).to_string(),
                 )
             }
-            Reply::Whole(said) => of_the_call(said, "ThrottlingException", "InvalidArgumentException"),
+            Reply::Whole(said) => of_the_call(said, throttled, "InvalidArgumentException"),
         }
     });
     Client::from_conf(config!(aws_sdk_firehose, wire))
@@ -48,7 +48,8 @@ impl Fixture for Records {
     type Target = FirehoseStream;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> FirehoseStream {
-        let target = FirehoseStream::new(client(service), "orders");
+        let client = client(THROTTLES[0], move |numbers| service.call(numbers));
+        let target = FirehoseStream::new(client, "orders");
         limits.into_iter().fold(target, FirehoseStream::limits)
     }
 
@@ -79,4 +80,12 @@ impl Fixture for Records {
 #[tokio::test(start_paused = true)]
 async fn records_keep_the_contract() {
     check(Records, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_are_paced_by_every_throttle() {
+    for code in THROTTLES {
+        let stream = |bucket, limits| FirehoseStream::new(client(code, bucket), "orders").limits(limits);
+        paces(code, &Records, stream).await;
+    }
 }

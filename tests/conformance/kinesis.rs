@@ -8,10 +8,14 @@ use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 use serde_json::{Value, json};
 
+use crate::throttles::paces;
 use crate::wire::{Wire, by_place, config, of_the_call};
 use crate::{cases, number, text};
 
-fn client(service: Service) -> Client {
+/// From the errors of `PutRecords` in the SDK. The documentation names only the first one for a single record.
+const THROTTLES: &[&str] = &["ProvisionedThroughputExceededException", "KMSThrottlingException"];
+
+fn client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static) -> Client {
     let wire = Wire::of_json(move |request| {
         let Some(records) = request["Records"].as_array() else {
             return (200, json!({"Shards": []}).to_string());
@@ -21,18 +25,14 @@ fn client(service: Service) -> Client {
             .iter()
             .map(|record| key(record).expect("a record has its key"))
             .collect();
-        match service.call(&numbers) {
+        match answer(&numbers) {
             Reply::Each { said, strangers } => {
                 let accepted = json!({"SequenceNumber": "1", "ShardId": "shardId-000000000000"});
-                let records = by_place(&said, strangers, &accepted, "ProvisionedThroughputExceededException");
+                let records = by_place(&said, strangers, &accepted, throttled);
                 // The counter is wrong, and must be ignored.
                 (200, json!({"Records": records, "FailedRecordCount": 0}).to_string())
             }
-            Reply::Whole(said) => of_the_call(
-                said,
-                "ProvisionedThroughputExceededException",
-                "InvalidArgumentException",
-            ),
+            Reply::Whole(said) => of_the_call(said, throttled, "InvalidArgumentException"),
         }
     });
     Client::from_conf(config!(aws_sdk_kinesis, wire))
@@ -44,7 +44,8 @@ impl Fixture for Records {
     type Target = KinesisStream;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> KinesisStream {
-        let target = KinesisStream::new(client(service), "orders");
+        let client = client(THROTTLES[0], move |numbers| service.call(numbers));
+        let target = KinesisStream::new(client, "orders");
         limits.into_iter().fold(target, KinesisStream::limits)
     }
 
@@ -75,4 +76,12 @@ impl Fixture for Records {
 #[tokio::test(start_paused = true)]
 async fn records_keep_the_contract() {
     check(Records, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_are_paced_by_every_throttle() {
+    for code in THROTTLES {
+        let stream = |bucket, limits| KinesisStream::new(client(code, bucket), "orders").limits(limits);
+        paces(code, &Records, stream).await;
+    }
 }

@@ -13,6 +13,7 @@ mod kinesis;
 #[cfg(feature = "sns")]
 mod sns;
 mod sqs;
+mod throttles;
 mod wire;
 
 fn cases() -> u64 {

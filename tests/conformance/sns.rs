@@ -6,19 +6,23 @@ use aws_batch_delivery::targets::sns::SnsTopic;
 use aws_sdk_sns::Client;
 use aws_sdk_sns::types::PublishBatchRequestEntry;
 
+use crate::throttles::paces;
 use crate::wire::{Response, Wire, config};
 use crate::{cases, number, text};
 
-fn client(service: Service) -> Client {
+/// From the errors of `PublishBatch` and `ThrottledException` in the SDK, and from those that all services share.
+const THROTTLES: &[&str] = &["Throttled", "KMSThrottling", "ThrottlingException"];
+
+fn client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static) -> Client {
     let wire = Wire::new(move |request| {
         let member = |pair: &str| {
             let (name, value) = pair.split_once('=')?;
             name.ends_with(".Message").then(|| number(value))
         };
         let numbers: Vec<usize> = request.split('&').filter_map(member).collect();
-        match service.call(&numbers) {
-            Reply::Each { said, strangers } => of_each(&said, strangers),
-            Reply::Whole(Said::Throttled) => error(400, "Throttled"),
+        match answer(&numbers) {
+            Reply::Each { said, strangers } => of_each(&said, strangers, throttled),
+            Reply::Whole(Said::Throttled) => error(if throttled == "Throttled" { 429 } else { 400 }, throttled),
             Reply::Whole(Said::Failed) => error(500, "InternalError"),
             Reply::Whole(Said::Refused) => error(400, "InvalidParameter"),
             Reply::Whole(_) => (200, "{".to_owned()),
@@ -32,7 +36,7 @@ fn error(status: u16, code: &str) -> Response {
     (status, body)
 }
 
-fn of_each(said: &[Said], strangers: usize) -> Response {
+fn of_each(said: &[Said], strangers: usize, throttled: &str) -> Response {
     let accepted = |id: usize| format!("<member><Id>{id}</Id><MessageId>m</MessageId></member>");
     let mut successful: String = (0..strangers).map(|stranger| accepted(90 + stranger)).collect();
     let mut failed = String::new();
@@ -42,7 +46,7 @@ fn of_each(said: &[Said], strangers: usize) -> Response {
                 successful += &accepted(id);
                 continue;
             }
-            Said::Throttled => ("Throttled", true),
+            Said::Throttled => (throttled, true),
             Said::Failed => ("InternalError", false),
             Said::Refused => ("ParameterValueInvalid", true),
             Said::Unknown => ("NeverHeardOf", false),
@@ -58,13 +62,15 @@ fn of_each(said: &[Said], strangers: usize) -> Response {
     (200, body)
 }
 
+const ARN: &str = "arn:aws:sns:eu-central-1:1:orders";
+
 struct Messages;
 
 impl Fixture for Messages {
     type Target = SnsTopic;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> SnsTopic {
-        let topic = SnsTopic::new(client(service), "arn:aws:sns:eu-central-1:1:orders");
+        let topic = SnsTopic::new(client(THROTTLES[0], move |numbers| service.call(numbers)), ARN);
         limits.into_iter().fold(topic, SnsTopic::limits)
     }
 
@@ -96,4 +102,14 @@ impl Fixture for Messages {
 #[tokio::test(start_paused = true)]
 async fn messages_keep_the_contract() {
     check(Messages, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_are_paced_by_every_throttle() {
+    for code in THROTTLES {
+        paces(code, &Messages, |bucket, limits| {
+            SnsTopic::new(client(code, bucket), ARN).limits(limits)
+        })
+        .await;
+    }
 }

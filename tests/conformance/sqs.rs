@@ -9,6 +9,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde_json::{Value, json};
 
+use crate::throttles::paces;
 use crate::wire::{Response, Wire, config, of_the_call};
 use crate::{cases, number, text};
 
@@ -23,21 +24,25 @@ const SAID: &[Said] = &[
     Said::Nothing,
 ];
 
-/// A client whose entries have their numbers in the member with this name.
-fn client(service: Service, member: &'static str) -> Client {
+/// A client whose entries have their numbers in the member with this name, and that gets this code for a throttle.
+fn client(
+    member: &'static str,
+    throttled: &'static str,
+    answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static,
+) -> Client {
     let wire = Wire::of_json(move |request| {
         let entries = request["Entries"].as_array().expect("a batch has entries");
         let text = |entry: &Value| entry[member].as_str().map(number).expect("an entry has its text");
         let numbers: Vec<usize> = entries.iter().map(text).collect();
-        match service.call(&numbers) {
-            Reply::Each { said, strangers } => of_each(entries, &said, strangers),
-            Reply::Whole(said) => of_the_call(said, "RequestThrottled", "InvalidParameterValue"),
+        match answer(&numbers) {
+            Reply::Each { said, strangers } => of_each(entries, &said, strangers, throttled),
+            Reply::Whole(said) => of_the_call(said, throttled, "InvalidParameterValue"),
         }
     });
     Client::from_conf(config!(aws_sdk_sqs, wire))
 }
 
-fn of_each(entries: &[Value], said: &[Said], strangers: usize) -> Response {
+fn of_each(entries: &[Value], said: &[Said], strangers: usize, throttled: &str) -> Response {
     let mut successful = vec![json!({"Id": "99", "MessageId": "m", "MD5OfMessageBody": "d"}); strangers];
     let mut failed = Vec::new();
     for (entry, said) in entries.iter().zip(said) {
@@ -48,7 +53,7 @@ fn of_each(entries: &[Value], said: &[Said], strangers: usize) -> Response {
             Said::Accepted => {
                 successful.push(json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": "d"}));
             }
-            Said::Throttled => fail("RequestThrottled", true),
+            Said::Throttled => fail(throttled, true),
             Said::Failed => fail("InternalError", false),
             Said::Refused => fail("ReceiptHandleIsInvalid", true),
             Said::Unknown => fail("NeverHeardOf", false),
@@ -58,13 +63,17 @@ fn of_each(entries: &[Value], said: &[Said], strangers: usize) -> Response {
     (200, json!({"Successful": successful, "Failed": failed}).to_string())
 }
 
+/// From the errors of the three calls in the SDK, and from the errors that all services share.
+const THROTTLES: &[&str] = &["RequestThrottled", "ThrottlingException", "KmsThrottled"];
+
 struct Messages;
 
 impl Fixture for Messages {
     type Target = SqsQueue;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> SqsQueue {
-        let queue = SqsQueue::new(client(service, "MessageBody"), URL);
+        let client = client("MessageBody", THROTTLES[0], move |numbers| service.call(numbers));
+        let queue = SqsQueue::new(client, URL);
         limits.into_iter().fold(queue, SqsQueue::limits)
     }
 
@@ -92,7 +101,8 @@ impl Fixture for Deletions {
     type Target = SqsDeletions;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> SqsDeletions {
-        let deletions = SqsDeletions::new(client(service, "ReceiptHandle"), URL);
+        let client = client("ReceiptHandle", THROTTLES[0], move |numbers| service.call(numbers));
+        let deletions = SqsDeletions::new(client, URL);
         limits.into_iter().fold(deletions, SqsDeletions::limits)
     }
 
@@ -119,7 +129,8 @@ impl Fixture for Visibility {
     type Target = SqsVisibility;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> SqsVisibility {
-        let visibility = SqsVisibility::new(client(service, "ReceiptHandle"), URL);
+        let client = client("ReceiptHandle", THROTTLES[0], move |numbers| service.call(numbers));
+        let visibility = SqsVisibility::new(client, URL);
         limits.into_iter().fold(visibility, SqsVisibility::limits)
     }
 
@@ -153,4 +164,28 @@ async fn deletions_keep_the_contract() {
 #[tokio::test(start_paused = true)]
 async fn visibility_timeouts_keep_the_contract() {
     check(Visibility, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_are_paced_by_every_throttle() {
+    for code in THROTTLES {
+        let queue = |bucket, limits| SqsQueue::new(client("MessageBody", code, bucket), URL).limits(limits);
+        paces(code, &Messages, queue).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletions_are_paced_by_every_throttle() {
+    for code in &THROTTLES[..2] {
+        let deletions = |bucket, limits| SqsDeletions::new(client("ReceiptHandle", code, bucket), URL).limits(limits);
+        paces(code, &Deletions, deletions).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn visibility_timeouts_are_paced_by_every_throttle() {
+    for code in &THROTTLES[..2] {
+        let visibility = |bucket, limits| SqsVisibility::new(client("ReceiptHandle", code, bucket), URL).limits(limits);
+        paces(code, &Visibility, visibility).await;
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_batch_delivery::conformance::Said;
 use aws_smithy_runtime_api::client::http::{
@@ -11,6 +12,10 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
+use tokio::time::sleep;
+
+/// How long each call takes.
+const LATENCY: Duration = Duration::from_millis(10);
 
 /// A status and a body.
 pub(crate) type Response = (u16, String);
@@ -41,7 +46,10 @@ impl HttpConnector for Wire {
         let body = request.body().bytes().expect("the body is in memory");
         let (status, body) = (self.0)(std::str::from_utf8(body).expect("the body is text"));
         let status = status.try_into().expect("a status of HTTP");
-        HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))
+        HttpConnectorFuture::new(async move {
+            sleep(LATENCY).await;
+            Ok(HttpResponse::new(status, SdkBody::from(body)))
+        })
     }
 }
 
@@ -72,6 +80,8 @@ pub(crate) use config;
 pub(crate) fn of_the_call(said: Said, throttled: &str, refused: &str) -> Response {
     let error = |status, code: &str| (status, json!({"__type": format!("com.amazonaws#{code}")}).to_string());
     match said {
+        // Firehose has a throttle with the status of an outage.
+        Said::Throttled if throttled.starts_with("ServiceUnavailable") => error(503, throttled),
         Said::Throttled => error(400, throttled),
         Said::Failed => error(500, "InternalFailure"),
         Said::Refused => error(400, refused),

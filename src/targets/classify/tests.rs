@@ -52,14 +52,18 @@ fn calls_are_judged_by_their_code() {
         (403, "RequestThrottled", "Throttled"),
         (400, "KMS.ThrottlingException", "Throttled"),
         (400, "com.amazonaws.sqs#KmsThrottled", "Throttled"),
+        (400, "LimitExceededException", "Throttled"),
         (503, "ThrottlingException", "Throttled, perhaps applied"),
         (504, "ValidationException", "Transient, perhaps applied"),
         (502, "ResourceNotFoundException", "Transient, perhaps applied"),
         (301, "PermanentRedirect", "stop"),
         (500, "InternalServerError", "Transient, perhaps applied"),
         (503, "ServiceUnavailable", "Transient, perhaps applied"),
+        (400, "InternalFailureException", "Transient, perhaps applied"),
+        (400, "InternalException", "Transient, perhaps applied"),
         (400, "ReplicatedWriteConflictException", "Transient"),
         (400, "RequestTimeout", "Connection, perhaps applied"),
+        (400, "RequestAbortedException", "Connection, perhaps applied"),
         (400, "ExpiredTokenException", "Setup"),
         (400, "InvalidSignatureException", "Setup"),
         (400, "ValidationException", "refused"),
@@ -254,6 +258,61 @@ fn the_message_of_an_entry_is_in_the_source_alone() {
     };
     assert!(!format!("{fault} {fault:?}").contains("secret"));
     assert_eq!(fault.source().map(ToString::to_string).as_deref(), Some("secret"));
+}
+
+#[test]
+fn what_the_sdk_sends_again_is_sent_again() {
+    use aws_runtime::retries::classifiers::{THROTTLING_ERRORS, TRANSIENT_ERRORS};
+    for code in THROTTLING_ERRORS.iter().chain(TRANSIENT_ERRORS) {
+        let meaning = in_words(&answered(400, Some(code)));
+        // The transaction is another writer's; a slower pace does not end it.
+        let expected = match *code {
+            "TransactionInProgressException" => "Transient",
+            code if TRANSIENT_ERRORS.contains(&code) => "Connection, perhaps applied",
+            _ => "Throttled",
+        };
+        assert_eq!(meaning, expected, "{code}");
+    }
+}
+
+/// The errors of the nine calls in the SDK's models, by the codes that the services send.
+#[test]
+fn every_error_of_the_calls_is_known() {
+    let of_calls = [
+        // BatchWriteItem, BatchGetItem
+        "InternalServerError InvalidEndpointException ItemCollectionSizeLimitExceededException \
+         ProvisionedThroughputExceededException ReplicatedWriteConflictException RequestLimitExceeded \
+         ResourceNotFoundException ThrottlingException",
+        // SendMessageBatch, DeleteMessageBatch, ChangeMessageVisibilityBatch
+        "BatchEntryIdsNotDistinct BatchRequestTooLong EmptyBatchRequest InvalidAddress InvalidBatchEntryId InvalidSecurity \
+         KmsAccessDenied KmsDisabled KmsInvalidKeyUsage KmsInvalidState KmsNotFound KmsOptInRequired KmsThrottled \
+         QueueDoesNotExist RequestThrottled TooManyEntriesInBatchRequest UnsupportedOperation",
+        // PutRecords
+        "AccessDeniedException DryRunOperationException InternalFailureException InvalidArgumentException \
+         KMSAccessDeniedException KMSDisabledException KMSInvalidStateException KMSNotFoundException KMSOptInRequired \
+         KMSThrottlingException ProvisionedThroughputExceededException ResourceNotFoundException",
+        // PutRecordBatch
+        "InvalidArgumentException InvalidKMSResourceException InvalidSourceException ResourceNotFoundException \
+         ServiceUnavailableException",
+        // PutEvents
+        "InternalException",
+        // PublishBatch
+        "AuthorizationError BatchEntryIdsNotDistinct BatchRequestTooLong EmptyBatchRequest EndpointDisabled InternalError \
+         InvalidBatchEntryId InvalidParameter ParameterValueInvalid InvalidSecurity KMSAccessDenied KMSDisabled KMSInvalidState \
+         KMSNotFound KMSOptInRequired KMSThrottling NotFound PlatformApplicationDisabled Throttled \
+         TooManyEntriesInBatchRequest ValidationException",
+        // Single entries: PutRecords, PutRecordBatch, PutEvents
+        "InternalFailure ServiceUnavailableException ThrottlingException AccessDeniedException InvalidAccountIdException \
+         InvalidArgument MalformedDetail RedactionFailure NotAuthorizedForSourceException NotAuthorizedForDetailTypeException",
+        // All services
+        "AccessDeniedException ExpiredTokenException IncompleteSignature InternalFailure MalformedHttpRequestException \
+         NotAuthorized OptInRequired RequestAbortedException RequestEntityTooLargeException RequestExpired \
+         RequestTimeoutException ServiceUnavailable ThrottlingException UnrecognizedClientException \
+         UnknownOperationException ValidationError",
+    ];
+    for code in of_calls.iter().flat_map(|codes| codes.split_whitespace()) {
+        assert!(known(code).is_some(), "{code}");
+    }
 }
 
 #[test]

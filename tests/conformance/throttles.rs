@@ -1,0 +1,74 @@
+//! A throttle slows the pace down, whatever the service calls it.
+
+use std::sync::Mutex;
+
+use aws_batch_delivery::Delivery;
+use aws_batch_delivery::conformance::{Fixture, Reply, Said};
+use aws_batch_delivery::targets::Limits;
+use tokio::time::Instant;
+
+/// Entries of a call, in all services, so that a delivery has many calls.
+const FULL_CALL: usize = 10;
+
+/// Entries that the bucket accepts in a second.
+const CAPACITY: f64 = 1_000.0;
+
+/// Entries of a delivery, five seconds of the capacity. The search for the capacity costs the same for any number of them.
+const ENTRIES: usize = 5_000;
+
+/// Answers a call with the entries of these numbers.
+pub(crate) type Answer = Box<dyn Fn(&[usize]) -> Reply + Send + Sync>;
+
+/// A service with a token bucket.
+struct Bucket {
+    /// Whether a call that does not fit is throttled as a whole.
+    whole_calls: bool,
+    /// The tokens at this time.
+    level: Mutex<(f64, Instant)>,
+}
+
+impl Bucket {
+    fn call(&self, numbers: &[usize]) -> Reply {
+        let mut level = self.level.lock().unwrap();
+        let now = Instant::now();
+        let tokens = (level.0 + CAPACITY * (now - level.1).as_secs_f64()).min(CAPACITY);
+        let fitting = (1..=numbers.len()).take_while(|count| float(*count) <= tokens).count();
+        let is_throttled = self.whole_calls && fitting < numbers.len();
+        let taken = if is_throttled { 0 } else { fitting };
+        *level = (tokens - float(taken), now);
+        if is_throttled {
+            return Reply::Whole(Said::Throttled);
+        }
+        let said = |place| if place < taken { Said::Accepted } else { Said::Throttled };
+        Reply::Each {
+            said: (0..numbers.len()).map(said).collect(),
+            strangers: 0,
+        }
+    }
+}
+
+/// With the default strategy, a bucket that throttles with this code rejects at most 5% of what it accepts, whether it throttles
+/// single entries or whole calls.
+pub(crate) async fn paces<F: Fixture>(code: &str, fixture: &F, target: impl Fn(Answer, Limits) -> F::Target) {
+    for whole_calls in [false, true] {
+        let bucket = Bucket {
+            whole_calls,
+            level: Mutex::new((0.0, Instant::now())),
+        };
+        let answer = Box::new(move |numbers: &[usize]| bucket.call(numbers));
+        let target = target(answer, Limits::new(FULL_CALL, 100_000));
+        let entries: Vec<_> = (0..ENTRIES).map(|number| fixture.entry(number, 1)).collect();
+        let report = Delivery::new(target).deliver(entries).await.unwrap();
+        let what = if whole_calls { "calls" } else { "entries" };
+        assert_eq!(report.delivered, ENTRIES as u64);
+        assert!(
+            report.resubmitted * 20 <= report.delivered,
+            "{code} for {what}: {} were sent again to deliver {ENTRIES}",
+            report.resubmitted
+        );
+    }
+}
+
+fn float(entries: usize) -> f64 {
+    u32::try_from(entries).map_or(f64::INFINITY, f64::from)
+}
