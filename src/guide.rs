@@ -42,6 +42,9 @@
 //! against these. When rejections continue although the rate is below the estimate, a *probe* lowers it for a moment. If the share
 //! of rejections stays the same, it does not depend on the rate: it is a *baseline loss*, and the rate returns to its value.
 //!
+//! A service may say when to call it again, with `x-amz-retry-after` or `Retry-After`. Then nothing leaves until that time, for at
+//! most a minute.
+//!
 //! A partition of a table accepts 1,000 write units a second, whatever the capacity of the table. When one partition key is
 //! rejected far more often than all others, it gets a pace and a queue of its own, and the other keys are not slowed down. From the
 //! first hot key on, up to 30,000 entries or 64 MiB are read [ahead](crate::DeliveryOptions::read_ahead), and each call mixes many
@@ -66,8 +69,8 @@
 //! - a call that is known not to have left, for lack of credentials, an endpoint, a signature or a connection (name resolution,
 //!   TCP, TLS).
 //!
-//! Every other outcome leaves the entry in doubt: a lost or late answer, an answer that cannot be read, a 5xx, an error from
-//! something in between, such as the HTML page of a proxy. An entry in doubt is sent again if that can help, in its place in the
+//! Every other outcome leaves the entry in doubt: a lost or late answer, an answer that cannot be read, a 5xx, an internal error for
+//! this entry, an error from something in between, such as the HTML page of a proxy. An entry in doubt is sent again if that can help, in its place in the
 //! order and with the same deduplication id. If it is handed back,
 //! [`may_have_been_delivered`](crate::Undelivered::may_have_been_delivered) is true.
 //!

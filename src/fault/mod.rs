@@ -7,9 +7,14 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use throttling::ThrottlingReason;
 pub(crate) use throttling::in_words;
+
+/// The longest wait of [`Fault::retry_after`] that counts. Limits of calls are counted over a minute at most, and a call a minute
+/// is no load; a proxy that says an hour must not hide that the service is back. The SDK itself waits for at most 20 s.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// What went wrong, in the service's words.
 ///
@@ -24,6 +29,7 @@ struct Inner {
     code: Cow<'static, str>,
     may_have_been_applied: bool,
     reasons: Vec<ThrottlingReason>,
+    named_wait: Option<Duration>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -34,6 +40,7 @@ impl Fault {
             code: code.into(),
             may_have_been_applied: false,
             reasons: Vec::new(),
+            named_wait: None,
             source: None,
         }))
     }
@@ -60,6 +67,18 @@ impl Fault {
         self
     }
 
+    /// The service has said how long it should not be asked again, such as by the header `Retry-After`. Longer waits than a
+    /// minute count as one minute.
+    ///
+    /// An entry with this fault is sent again after this time at the earliest, or handed back if it may not be tried for so
+    /// long. If the whole call has this fault, no call of the deliveries that share its strategy leaves before, unless a call
+    /// that left later was accepted.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        Arc::make_mut(&mut self.0).named_wait = Some(wait.min(LONGEST_WAIT));
+        self
+    }
+
     /// The original error: any error, or a text. Entries of one call share it.
     ///
     /// ```
@@ -83,6 +102,11 @@ impl Fault {
     /// The limits of the service that the call has exceeded, if the service named them.
     pub fn throttling_reasons(&self) -> &[ThrottlingReason] {
         &self.0.reasons
+    }
+
+    /// How long the service should not be asked again, if it [said so](Self::retry_after); at most one minute.
+    pub fn named_wait(&self) -> Option<Duration> {
+        self.0.named_wait
     }
 
     /// Whether the service may have applied the entry.

@@ -58,6 +58,9 @@ impl Gate {
     }
 
     fn ask(&self, queue: &mut Queue, now: Instant, waiter: &Waiter) -> Result<usize, Instant> {
+        if let Some(until) = queue.hold.until(now) {
+            return Err(until);
+        }
         match self.strategy.admit(now, waiter) {
             Admission::Go(entries) => {
                 queue.permit_in_use = true;
@@ -88,11 +91,20 @@ impl Gate {
     /// A call has ended.
     pub(super) fn observe(&self, outcome: &Outcome) {
         self.strategy.observe(outcome);
+        if outcome.accepted > 0 {
+            self.queue().hold.accepted(outcome.sent_at.into());
+        }
         self.wake_next();
+    }
+
+    /// The service has said that it should not be called until then.
+    pub(super) fn hold(&self, sent_at: Instant, until: Instant) {
+        self.queue().hold.extend(sent_at, until);
     }
 
     /// The service is known to be back: waiting entries leave at once, and the strategy forgets what it has measured.
     pub(crate) fn reset(&self) {
+        self.queue().hold.end();
         self.strategy.reset();
         self.wake_next();
     }

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -113,6 +114,11 @@ impl Departure {
     /// Whether the result of the call is counted for each key.
     pub(crate) fn counts_keys(&self, has_rejections: bool) -> bool {
         has_rejections || !self.gate.strategy.is_idle()
+    }
+
+    /// The service has said that it should not be called for this long.
+    pub(crate) fn hold(&self, wait: Duration) {
+        self.gate.hold(self.sent_at, Instant::now() + wait);
     }
 
     /// The call has ended and consumed these units of capacity, if the service reports them.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::hold::Hold;
+
 /// How late a waiter may be polled before it is skipped: far longer than a busy runtime needs, and too short to slow a delivery
 /// noticeably.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -19,6 +21,8 @@ pub(crate) struct Queue {
     next_number: u64,
     /// A permit is in use; the strategy is not asked meanwhile.
     pub(crate) permit_in_use: bool,
+    /// No call leaves while it lasts.
+    pub(super) hold: Hold,
 }
 
 struct Place {
@@ -28,11 +32,12 @@ struct Place {
 }
 
 impl Queue {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             places: BTreeMap::new(),
             next_number: 0,
             permit_in_use: false,
+            hold: Hold::default(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The answer to a call, entry by entry.
 
+use std::time::Duration;
+
 use crate::fault::Fault;
 
 /// The answer to one call.
@@ -22,6 +24,16 @@ pub enum Answer {
     /// The delivery stops if it has delivered nothing. Otherwise its configuration was right, so it waits until a call is
     /// accepted again.
     Stop(Fault),
+}
+
+impl Answer {
+    /// How long the service should not be called again, if the call failed as a whole and the service said so.
+    pub(crate) fn named_wait(&self) -> Option<Duration> {
+        match self {
+            Self::Whole(Verdict::Rejected(_, fault)) => fault.named_wait(),
+            _ => None,
+        }
+    }
 }
 
 /// The service's verdict on one entry.

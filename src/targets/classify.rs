@@ -8,11 +8,13 @@
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::time::Duration;
 
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
+use super::retry_after::named_wait;
 use super::transmission::{is_skewed, is_unconnected, unsent};
 use super::{Answer, Fault, Rejection, Verdict};
 
@@ -145,13 +147,11 @@ const REFUSALS: &[&str] = &[
     "ValidationException",
 ];
 
-/// Refused for some of the entries, or for all calls. A policy may deny single keys (`dynamodb:LeadingKeys`) or attributes, and a
-/// quota may be exhausted for a moment.
+/// Refused for some of the entries, or for all calls: a policy may deny single keys (`dynamodb:LeadingKeys`) or attributes.
 const DISPUTES: &[&str] = &[
     "AccessDenied",
     "AccessDeniedException",
     "AuthorizationError",
-    "LimitExceededException",
     "NotAuthorized",
 ];
 
@@ -209,7 +209,8 @@ const MEANINGS: &[(&[&str], Meaning)] = &[
 /// to get an answer.
 ///
 /// It knows the codes that all AWS services share, and those of DynamoDB, SQS, S3, Kinesis, Firehose, SNS and EventBridge.
-/// With an unknown code, a status of 4xx is [disputed](Answer::Disputed), and any other status rejects the entries.
+/// With an unknown code, a status of 4xx is [disputed](Answer::Disputed), and any other status rejects the entries. The wait that
+/// the answer names by `x-amz-retry-after` or `Retry-After` is in the [fault](Fault::named_wait).
 ///
 /// Make the call without retries of the SDK and with the interceptor [`Transmission`](super::Transmission), which
 /// distinguishes a call that was never sent from one whose answer is lost:
@@ -295,11 +296,22 @@ where
             (Meaning::Rejected(rejection), doubt, code.into())
         }
     };
+    let wait = wait(&error, meaning);
     let fault = Fault::new(code).caused_by(error);
-    match doubt {
-        Doubt::None => (meaning, fault),
-        Doubt::Applied => (meaning, fault.may_have_been_applied()),
-    }
+    let fault = match doubt {
+        Doubt::None => fault,
+        Doubt::Applied => fault.may_have_been_applied(),
+    };
+    (meaning, wait.into_iter().fold(fault, Fault::retry_after))
+}
+
+/// The wait that the service names in an answer by which it is throttled or fails.
+fn wait<E>(error: &SdkError<E, HttpResponse>, meaning: Meaning) -> Option<Duration> {
+    let is_due = matches!(meaning, Meaning::Rejected(Rejection::Throttled | Rejection::Transient));
+    let answer = error
+        .raw_response()
+        .filter(|answer| is_due && !answer.status().is_success())?;
+    named_wait(answer)
 }
 
 /// The meaning of a call without an answer.

@@ -40,6 +40,8 @@ mod recording;
     feature = "eventbridge"
 ))]
 mod request;
+#[cfg(feature = "aws")]
+mod retry_after;
 #[cfg(any(
     feature = "dynamodb",
     feature = "sqs",

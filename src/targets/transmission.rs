@@ -220,7 +220,7 @@ fn signing_time(text: &str) -> Option<SystemTime> {
     SystemTime::try_from(DateTime::from_str(&text, Format::DateTime).ok()?).ok()
 }
 
-fn http_date(text: &str) -> Option<SystemTime> {
+pub(super) fn http_date(text: &str) -> Option<SystemTime> {
     SystemTime::try_from(DateTime::from_str(text, Format::HttpDate).ok()?).ok()
 }
 

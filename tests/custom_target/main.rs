@@ -10,6 +10,7 @@ mod hot_keys;
 mod keyed;
 #[path = "../support/log.rs"]
 mod log;
+mod named_waits;
 mod numbers;
 mod on_an_sdk;
 #[path = "../support/options.rs"]

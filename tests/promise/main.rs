@@ -14,6 +14,7 @@ mod key_unknown;
 #[path = "../support/log.rs"]
 mod log;
 mod mocks;
+mod named_waits;
 #[path = "../support/options.rs"]
 mod options;
 mod order;

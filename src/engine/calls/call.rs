@@ -106,6 +106,9 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
             () = abandoned.cancelled() => (lost("abandoned"), None),
         }
     };
+    if let Some(wait) = answer.named_wait() {
+        departure.hold(wait);
+    }
     let has_rejections = !accepts_all(&answer);
     let mut keys = KeyCounts::of(&chunk.states, |()| departure.counts_keys(has_rejections));
     let mut settled = settle(chunk, answer, sent_at, Instant::now(), metrics);

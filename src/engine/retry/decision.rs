@@ -36,7 +36,9 @@ impl<'a> Retries<'a> {
 
     pub(crate) fn decide<E>(&mut self, state: &mut EntryState<E>, rejection: Rejection) -> Decision {
         let delay = self.delay(state, rejection);
-        let until = later(self.now, delay.unwrap_or_default());
+        let fault = state.history.as_ref().and_then(|history| history.fault.as_ref());
+        let named = fault.and_then(Fault::named_wait);
+        let until = later(self.now, delay.max(named).unwrap_or_default());
         let out_of_retries = self.options.retries.is_some_and(|retries| state.rejections() > retries);
         let expiry = state.expiry(self.options);
         if !out_of_retries && expiry.is_none_or(|expiry| until < expiry) {
