@@ -119,6 +119,42 @@ async fn a_shard_that_takes_nothing_does_not_hold_up_the_others() {
     assert!(last - started < Duration::from_secs(1), "{:?}", last - started);
 }
 
+/// Nearly all records have the same key, and one shard of eight takes nothing: an eighth of all records is rejected, whatever
+/// their keys.
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_distributes_its_records_itself_is_paced_as_a_whole() {
+    let simulator = simulator();
+    let stream = simulator.stream("orders", StreamOptions::shards(8).spreading());
+    stream.set_capacity(0, Capacity::none());
+    let records = (0..60_000).map(|number| {
+        let key = if number % 100 == 0 {
+            number.to_string()
+        } else {
+            "k".to_owned()
+        };
+        let record = PutRecordsRequestEntry::builder().partition_key(key);
+        record.data(Blob::new("x")).build().unwrap()
+    });
+    let delivery = Delivery::to_kinesis(client!(aws_sdk_kinesis, simulator), "orders");
+    let report = delivery.deliver(records).await.unwrap();
+    assert!(report.resubmitted < 2 * report.delivered / 7, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_order_is_promised_for_a_stream_that_distributes_its_records_itself() {
+    let simulator = simulator();
+    let stream = simulator.stream("orders", StreamOptions::shards(8).spreading());
+    let record = PutRecordsRequestEntry::builder().partition_key("k");
+    let record = record.data(Blob::new("x")).build().unwrap();
+    let delivery = Delivery::to_kinesis(client!(aws_sdk_kinesis, simulator), "orders").ordered();
+    let error = delivery.deliver([record]).await.unwrap_err();
+    let undelivered = &error.undelivered()[0];
+    let cause = undelivered.cause.to_string();
+    assert!(cause.contains("the stream ignores partition keys"), "{cause}");
+    assert!(!undelivered.may_have_been_delivered);
+    assert_eq!(stream.calls(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn records_are_in_the_delivery_stream_whatever_goes_wrong() {
     let simulator = simulator();

@@ -3,11 +3,15 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::pin::pin;
+use std::time::Duration;
 
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::config::Builder;
 use aws_sdk_kinesis::operation::RequestId;
-use aws_sdk_kinesis::types::{PutRecordsRequestEntry, PutRecordsResultEntry};
+use aws_sdk_kinesis::types::{
+    PutRecordsRequestEntry, PutRecordsResultEntry, RecordDistributionStrategy, StreamDescriptionSummary,
+};
+use tokio::time::timeout;
 use tracing::debug;
 
 use super::shards::{Shards, hash_key};
@@ -30,6 +34,17 @@ pub const MAX_BATCH_BYTES: usize = 10 * 1024 * 1024;
 /// limit, by default 1 MiB, and then refuses a call with a larger record.
 pub const MAX_RECORD_BYTES: usize = 10 * 1024 * 1024;
 
+/// Why no order can be kept.
+const NO_ORDER: &str = "the stream ignores partition keys";
+
+/// What can be done then. From the API reference of `UpdateStreamRecordDistributionStrategy`.
+const UPDATE: &str =
+    "its RecordDistributionStrategy is AUTO: change it to USER_PARTITION_KEY, or deliver without `ordered`";
+
+/// How long a delivery waits to learn whether the stream distributes records itself, which it can do without. A call takes
+/// some 10 ms; an account may make 20 of them a second, so several processes that start together are throttled for a moment.
+const DESCRIPTION: Duration = Duration::from_secs(2);
+
 /// Characters of a partition key. From the API reference of `PutRecords`.
 const MAX_KEY_LENGTH: usize = 256;
 
@@ -37,8 +52,12 @@ const MAX_KEY_LENGTH: usize = 256;
 ///
 /// Each shard has its own capacity, 1 MiB and 1,000 records a second, and throttles independently. A shard that is
 /// throttled far more often than the others gets a pace of its own and does not slow the others down. For this, one
-/// `ListShards` call gets the shards of the stream. If that call is not permitted, or the stream distributes records
-/// itself, each partition key is treated like a shard.
+/// `ListShards` call gets the shards of the stream. If that call is not permitted, each partition key is treated like a
+/// shard.
+///
+/// A stream on demand may distribute the records itself (`RecordDistributionStrategy` is `AUTO`), whatever keys they have.
+/// One `DescribeStreamSummary` call finds that out, and the stream is paced as a whole. If that call is not permitted or
+/// fails, partition keys count as in other streams.
 ///
 /// `PutRecords` keeps no order. [`ordered`](Self::ordered) keeps the order of each partition key. A record may be in the
 /// stream twice when a call is repeated after a lost answer. The [`sequence_number`](Acknowledgement::sequence_number) of
@@ -54,6 +73,8 @@ pub struct KinesisStream {
     limits: Limits,
     is_ordered: bool,
     shards: Lookup<Shards>,
+    /// Whether the stream distributes the records itself.
+    spreads: Lookup<bool>,
 }
 
 impl KinesisStream {
@@ -73,6 +94,7 @@ impl KinesisStream {
             limits: Limits::new(MAX_RECORDS, MAX_BATCH_BYTES).with_entry_bytes(MAX_RECORD_BYTES),
             is_ordered: false,
             shards: Lookup::default(),
+            spreads: Lookup::default(),
         }
     }
 
@@ -80,6 +102,9 @@ impl KinesisStream {
     ///
     /// At most one of them is in flight, because `PutRecords` may accept a later record of a call and reject an earlier
     /// one. So a key sends one record for each round trip.
+    ///
+    /// A stream that distributes the records itself keeps no order of keys. A delivery to it stops before its first call, and
+    /// hands all records back.
     #[must_use]
     pub fn ordered(mut self) -> Self {
         self.is_ordered = true;
@@ -107,6 +132,29 @@ impl KinesisStream {
     fn short_name(&self) -> &str {
         let name = self.stream.rsplit_once(":stream/");
         name.map_or(&*self.stream, |(_, name)| name)
+    }
+
+    /// Whether the stream is known to distribute the records itself.
+    fn spreads(&self) -> bool {
+        self.spreads.get() == Some(&true)
+    }
+
+    async fn describe(&self) -> Result<bool, LookupError> {
+        let (name, arn) = self.name_or_arn();
+        let call = self
+            .client
+            .describe_stream_summary()
+            .set_stream_name(name)
+            .set_stream_arn(arn);
+        let output = call
+            .customize()
+            .config_override(self.changes.clone())
+            .send()
+            .await
+            .map_err(classify)?;
+        let summary = output.stream_description_summary();
+        let strategy = summary.and_then(StreamDescriptionSummary::record_distribution_strategy);
+        Ok(strategy == Some(&RecordDistributionStrategy::Auto))
     }
 
     async fn list_shards(&self) -> Result<Shards, LookupError> {
@@ -151,10 +199,18 @@ impl BatchTarget for KinesisStream {
             // Each partition key then has its own pace, which is nearly as good.
             debug!(target: LOOKUP, destination = &*self.name(), code = fault.code(), "the shards are not known");
         }
+        let description = timeout(DESCRIPTION, self.spreads.ask(|| self.describe())).await;
+        let code = match &description {
+            Ok(Ok(_)) => return,
+            Ok(Err(fault)) => fault.code(),
+            Err(_) => "timeout",
+        };
+        // Then the throttles of its shards may count for the wrong keys.
+        debug!(target: LOOKUP, destination = &*self.name(), code, "it is not known whether keys determine the shards");
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.shards.failing()
+        self.shards.failing().or_else(|| self.spreads.failing())
     }
 
     fn check(&self, record: &PutRecordsRequestEntry) -> Result<usize, InvalidEntry> {
@@ -189,6 +245,9 @@ impl BatchTarget for KinesisStream {
     }
 
     fn partition_key(&self, record: &PutRecordsRequestEntry) -> Option<u64> {
+        if self.spreads() {
+            return None;
+        }
         let hash_key = hash_key(record)?;
         let shard = self.shards.get().and_then(|shards| shards.of(hash_key));
         Some(shard.map_or_else(|| hash_of(&hash_key), |shard| hash_of(&shard)))
@@ -200,6 +259,9 @@ impl BatchTarget for KinesisStream {
     }
 
     async fn send(&self, records: &[PutRecordsRequestEntry]) -> Answer {
+        if self.is_ordered && self.spreads() {
+            return Answer::Stop(Fault::new(NO_ORDER).caused_by(UPDATE));
+        }
         let span = request_span!(
             "Kinesis",
             "PutRecords",

@@ -1,5 +1,6 @@
-//! The part of Kinesis that accepts records: `PutRecords`, and `ListShards`.
+//! The part of Kinesis that accepts records: `PutRecords`, `ListShards` and `DescribeStreamSummary`.
 
+mod describe;
 mod list;
 mod options;
 mod put;
@@ -22,6 +23,7 @@ pub(crate) fn operate(simulator: &Arc<Inner>, operation: &str, body: Value, hear
     match operation {
         "PutRecords" => put::put(simulator, body, heard),
         "ListShards" => list::list(simulator, &body).into(),
+        "DescribeStreamSummary" => describe::describe(simulator, &body).into(),
         _ => unknown_operation().into(),
     }
 }

@@ -200,6 +200,21 @@ async fn a_stream_may_spread_the_records_itself() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_summary_of_a_stream_says_if_it_spreads_the_records_itself() {
+    let simulator = Simulator::new(1);
+    simulator.stream("keyed", StreamOptions::shards(4));
+    simulator.stream("spreading", StreamOptions::shards(2).spreading());
+    let client = simulator.kinesis_client();
+    for (name, shards, strategy) in [("keyed", 4, None), ("spreading", 2, Some("AUTO"))] {
+        let output = client.describe_stream_summary().stream_name(name).send().await.unwrap();
+        let summary = output.stream_description_summary().unwrap();
+        assert_eq!((summary.stream_name(), summary.open_shard_count()), (name, shards));
+        let of_records = summary.record_distribution_strategy().map(|strategy| strategy.as_str());
+        assert_eq!(of_records, strategy);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn faults_apply_what_they_report() {
     let simulator = Simulator::new(1);
     let stream = simulator.stream("orders", StreamOptions::shards(1));

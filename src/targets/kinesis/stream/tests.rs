@@ -1,5 +1,11 @@
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::builders::PutRecordsRequestEntryBuilder;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
 
 use super::*;
 use crate::targets::recording::Recorder;
@@ -13,19 +19,19 @@ const SHARDS: &str = r#"{"Shards":[
     {"ShardId":"1","HashKeyRange":{"StartingHashKey":"170141183460469231731687303715884105728",
      "EndingHashKey":"340282366920938463463374607431768211455"},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}]}"#;
 
-fn client(recorder: &Recorder) -> Client {
+fn client(http_client: impl HttpClient + 'static) -> Client {
     let config = aws_sdk_kinesis::Config::builder()
         .behavior_version(aws_sdk_kinesis::config::BehaviorVersion::latest())
         .region(aws_sdk_kinesis::config::Region::new("eu-central-1"))
         .credentials_provider(aws_sdk_kinesis::config::Credentials::new(
             "key", "secret", None, None, "test",
         ))
-        .http_client(recorder.clone());
+        .http_client(http_client);
     Client::from_conf(config.build())
 }
 
 fn stream(recorder: &Recorder) -> KinesisStream {
-    KinesisStream::new(client(recorder), "orders")
+    KinesisStream::new(client(recorder.clone()), "orders")
 }
 
 fn record(key: &str) -> PutRecordsRequestEntryBuilder {
@@ -45,7 +51,7 @@ fn checked(record: PutRecordsRequestEntryBuilder) -> Result<usize, String> {
 async fn a_stream_is_given_by_its_name_or_by_its_arn() {
     for (given, expected) in [("orders", r#""StreamName":"orders""#), (ARN, r#""StreamARN":"arn:aws"#)] {
         let recorder = Recorder::answering(200, r#"{"Records":[{"SequenceNumber":"7","ShardId":"0"}]}"#);
-        let stream = KinesisStream::new(client(&recorder), given);
+        let stream = KinesisStream::new(client(recorder.clone()), given);
         assert_eq!(stream.name(), "kinesis/orders");
         assert!(!format!("{stream:?}").contains("123456789012"));
         let answer = stream.send(&[record("a").build().unwrap()]).await;
@@ -104,7 +110,7 @@ async fn records_of_one_shard_draw_from_one_part_of_the_capacity() {
     let known = stream(&recorder);
     known.prepare().await;
     known.prepare().await;
-    recorder.only_request();
+    assert_eq!(recorder.requests(), 2, "the shards, and the summary");
     let part = |stream: &KinesisStream, hash_key: &str| {
         let record = record("a").explicit_hash_key(hash_key).build().unwrap();
         stream.partition_key(&record).unwrap()
@@ -125,4 +131,66 @@ fn only_an_ordered_stream_keeps_the_records_of_a_key_apart() {
     let ordered = stream.ordered();
     assert_eq!(ordered.lane(&of("a")), Some(Lane::exclusive("a")));
     assert_ne!(ordered.lane(&of("a")), ordered.lane(&of("b")));
+}
+
+#[tokio::test]
+async fn a_stream_that_distributes_records_itself_is_one_part_of_the_capacity_and_keeps_no_order() {
+    let recorder = Recorder::answering(
+        200,
+        r#"{"StreamDescriptionSummary":{"StreamName":"orders","StreamARN":"arn","StreamStatus":"ACTIVE",
+            "RetentionPeriodHours":24,"StreamCreationTimestamp":0,"EnhancedMonitoring":[],"OpenShardCount":4,
+            "RecordDistributionStrategy":"AUTO"}}"#,
+    );
+    let stream = stream(&recorder).ordered();
+    stream.prepare().await;
+    let record = record("a").build().unwrap();
+    assert_eq!(stream.partition_key(&record), None);
+    let Answer::Stop(fault) = stream.send(&[record]).await else {
+        panic!("no record is put");
+    };
+    assert_eq!(fault.code(), NO_ORDER);
+    assert!(!fault.is_ambiguous());
+    assert_eq!(recorder.requests(), 2);
+}
+
+#[tokio::test]
+async fn keys_count_when_it_is_not_permitted_to_ask_if_the_stream_distributes_records_itself() {
+    let recorder = Recorder::answering(400, r#"{"__type":"AccessDeniedException"}"#);
+    let stream = stream(&recorder).ordered();
+    stream.prepare().await;
+    stream.prepare().await;
+    assert_eq!(recorder.requests(), 2, "each is asked once");
+    let record = record("a").build().unwrap();
+    assert!(stream.partition_key(&record).is_some());
+    stream.send(&[record]).await;
+    assert_eq!(recorder.requests(), 3);
+}
+
+/// Answers `ListShards`, and nothing else.
+#[derive(Debug, Clone)]
+struct Listing;
+
+impl HttpConnector for Listing {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        if target.ends_with("ListShards") {
+            return HttpConnectorFuture::ready(Ok(HttpResponse::new(200.try_into().unwrap(), SdkBody::from(SHARDS))));
+        }
+        HttpConnectorFuture::new(std::future::pending())
+    }
+}
+
+impl HttpClient for Listing {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_does_not_wait_for_a_summary_that_does_not_come() {
+    let stream = KinesisStream::new(client(Listing), "orders");
+    let started = tokio::time::Instant::now();
+    stream.prepare().await;
+    assert_eq!(started.elapsed(), DESCRIPTION);
+    assert!(stream.throughput().is_some() && !stream.spreads());
 }
