@@ -57,7 +57,8 @@
 //! [`share`](crate::backoff::Adaptive::share) leaves capacity for others.
 //!
 //! # Items of all sizes
-//! The capacity of a table is in write units, and a write of 100 KB consumes a hundred of them. So `Adaptive` counts units;
+//! The capacity of a table is in write units, and a write of 100 KB consumes a hundred of them. A shard of Kinesis takes 1,000 records
+//! and 1 MiB a second, so a record of 100 KiB consumes as much as a hundred small ones. So `Adaptive` counts units;
 //! [`by_write_units(false)`](crate::backoff::Adaptive::by_write_units) counts entries.
 //! `cargo bench --bench pacing -- --units` shows the difference.
 //!

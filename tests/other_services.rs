@@ -119,6 +119,21 @@ async fn a_shard_that_takes_nothing_does_not_hold_up_the_others() {
     assert!(last - started < Duration::from_secs(1), "{:?}", last - started);
 }
 
+/// A shard takes 1 MiB a second, which are 35 records on average. Counted as records, they were sent again 57 times each.
+#[tokio::test(start_paused = true)]
+async fn large_records_count_by_their_bytes() {
+    let simulator = simulator();
+    simulator.stream("orders", StreamOptions::shards(1));
+    let records = (0..1_000).map(|number: usize| {
+        let size = 100 + (number * 7_919 % 97) * 600;
+        let record = PutRecordsRequestEntry::builder().partition_key(number.to_string());
+        record.data(Blob::new(vec![b'x'; size])).build().unwrap()
+    });
+    let delivery = Delivery::to_kinesis(client!(aws_sdk_kinesis, simulator), "orders");
+    let report = delivery.deliver(records).await.unwrap();
+    assert!(report.resubmitted < report.delivered, "{report:?}");
+}
+
 /// Nearly all records have the same key, and one shard of eight takes nothing: an eighth of all records is rejected, whatever
 /// their keys.
 #[tokio::test(start_paused = true)]

@@ -24,6 +24,9 @@ pub const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes of a record's data: 1,000 KiB, before it is encoded. From the API reference of `PutRecordBatch`.
 pub const MAX_RECORD_BYTES: usize = 1_024_000;
 
+/// Bytes that a record counts for with the pace.
+const UNIT: usize = 1_024;
+
 /// The code of a throttle, of a record and of a call: "If you continue to see the exception, throughput limits for the
 /// Firehose stream may have been exceeded". From the API reference of `PutRecordBatch`. In other services it is an outage.
 const THROTTLED: &str = "ServiceUnavailableException";
@@ -88,6 +91,12 @@ impl BatchTarget for FirehoseStream {
             return Err(InvalidEntry::TooLarge { part, limit, actual });
         }
         Ok(actual)
+    }
+
+    /// KiB of data. The quotas of a stream are 1 or 5 MiB and 100,000 or 500,000 records a second, by region: its bytes are used
+    /// up first. From the quotas of Firehose.
+    fn units(&self, record: &Record) -> usize {
+        record.data().as_ref().len().div_ceil(UNIT)
     }
 
     async fn send(&self, records: &[Record]) -> Answer {
@@ -184,6 +193,13 @@ mod tests {
             panic!("{verdicts:?}");
         };
         assert_eq!(acknowledgement.message_id.as_deref(), Some("r"));
+    }
+
+    #[test]
+    fn a_record_counts_by_its_kibibytes() {
+        let stream = FirehoseStream::new(client(&Recorder::answering(200, "{}")), "orders");
+        let units = [1, 1_024, 1_025, 10_240].map(|bytes| stream.units(&record(bytes)));
+        assert_eq!(units, [1, 1, 2, 10]);
     }
 
     #[tokio::test]

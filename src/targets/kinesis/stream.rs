@@ -34,6 +34,9 @@ pub const MAX_BATCH_BYTES: usize = 10 * 1024 * 1024;
 /// limit, by default 1 MiB, and then refuses a call with a larger record.
 pub const MAX_RECORD_BYTES: usize = 10 * 1024 * 1024;
 
+/// Bytes that a record counts for with the pace.
+const UNIT: usize = 1_024;
+
 /// Why no order can be kept.
 const NO_ORDER: &str = "the stream ignores partition keys";
 
@@ -230,7 +233,7 @@ impl BatchTarget for KinesisStream {
                 rule: "a decimal number from 0 to 2^128 - 1 without leading zeros",
             });
         }
-        let actual = record.data().as_ref().len() + key.map_or(0, str::len);
+        let actual = size(record);
         let limit = self.limits.entry_bytes.min(self.limits.bytes);
         if actual > limit {
             let part = "record";
@@ -256,6 +259,11 @@ impl BatchTarget for KinesisStream {
     /// The throughput of the open shards together, if they are known.
     fn throughput(&self) -> Option<f64> {
         self.shards.get()?.throughput()
+    }
+
+    /// KiB of the record and its key. A shard takes 1,000 records and 1 MiB a second, so a smaller record counts as one KiB.
+    fn units(&self, record: &PutRecordsRequestEntry) -> usize {
+        size(record).div_ceil(UNIT)
     }
 
     async fn send(&self, records: &[PutRecordsRequestEntry]) -> Answer {
@@ -284,6 +292,11 @@ impl BatchTarget for KinesisStream {
             Err(error) => classify(error),
         }
     }
+}
+
+/// Bytes of a record as Kinesis counts them: its data and its partition key.
+fn size(record: &PutRecordsRequestEntry) -> usize {
+    record.data().as_ref().len() + record.partition_key().map_or(0, str::len)
 }
 
 /// `0|([1-9]\d{0,38})`, and no more than 128 bits. From the API reference of `PutRecords`.

@@ -17,7 +17,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(20);
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pace")]
 pub(crate) struct Delivering {
-    /// Maximum write units or messages per second
+    /// Maximum write units, messages, events, or KiB of records per second
     #[arg(long, value_name = "RATE", value_parser = at_least_one)]
     pub(crate) max_rate: Option<f64>,
     /// Share of the capacity to use, such as 0.5

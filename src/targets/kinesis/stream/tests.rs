@@ -83,6 +83,16 @@ fn a_record_counts_with_its_partition_key() {
 }
 
 #[test]
+fn a_record_counts_by_its_kibibytes() {
+    let stream = stream(&Recorder::answering(200, "{}"));
+    let units = [0, 1_020, 1_022, 10_237].map(|bytes| {
+        let record = record("key").data(Blob::new(vec![0; bytes]));
+        stream.units(&record.build().unwrap())
+    });
+    assert_eq!(units, [1, 1, 2, 10]);
+}
+
+#[test]
 fn a_stream_that_distributes_records_itself_needs_no_partition_key() {
     let record = PutRecordsRequestEntry::builder().data(Blob::new("data"));
     assert_eq!(checked(record), Ok(4));
