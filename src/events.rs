@@ -22,7 +22,7 @@
 //! | | debug | a lookup is repeated, or the table is missing, which the delivery itself reports |
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
 //! | [`CLEANUP`] | warn | what was stored elsewhere for an undelivered entry could not be removed |
-//! | [`HANDLER`] | warn | a handler of [delivered](crate::Delivery::on_delivered) or [undelivered](crate::Delivery::on_undelivered) entries panicked, and is not called again |
+//! | [`HANDLER`] | warn | a handler of [delivered](crate::Delivery::on_delivered) or [undelivered](crate::Delivery::on_undelivered) entries panicked, and is not called again; or the latter failed, or did not finish within its time |
 //! | [`PACE`] | info | [`Adaptive`](crate::backoff::Adaptive) has changed its state, for all entries or for a hot partition key |
 //! | | info | a partition key has become hot, or is no longer hot |
 //! | | debug | it has received a congestion signal |
@@ -117,7 +117,7 @@ pub const ANSWER: &str = "aws_batch_delivery::answer";
 /// What was stored elsewhere for an undelivered entry could not be removed.
 pub const CLEANUP: &str = "aws_batch_delivery::cleanup";
 
-/// A handler panicked.
+/// A handler panicked, failed, or did not finish within its time.
 pub const HANDLER: &str = "aws_batch_delivery::handler";
 
 /// Changes of the adaptive pace, and the congestion signals behind them.

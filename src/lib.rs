@@ -160,6 +160,7 @@ pub use delivery::{GetError, get_batch_from_dynamo};
 #[cfg(feature = "sqs")]
 pub use delivery::{change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_sqs};
 pub use fate::Fate;
+pub use handlers::HandlerResult;
 pub use invalid::{ConversionError, InvalidEntry};
 pub use options::DeliveryOptions;
 pub use producer::{Producer, Receipt};

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::OptionFuture;
 use tokio::sync::Semaphore;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Adaptive, BackoffStrategy};
@@ -209,6 +210,10 @@ impl DeliveryOptions {
 
     /// How long calls in flight may continue after a cancellation, the deadline or an error that stops the delivery.
     /// Entries without an answer are then handed back as possibly delivered. Default: 1 s.
+    ///
+    /// Then the target has the same time to [clean up](crate::targets::BatchTarget::clean_up), and after that a handler of
+    /// [undelivered entries](crate::Delivery::on_undelivered) to finish. So a delivery ends within three grace periods, and
+    /// within one if it has neither.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -289,6 +294,15 @@ impl DeliveryOptions {
     pub fn last_write_wins(mut self) -> Self {
         self.last_write_wins = true;
         self
+    }
+
+    /// Completes when the delivery is told to end: by its cancellation, or at its deadline.
+    pub(crate) async fn ended(&self) {
+        let deadline = OptionFuture::from(self.deadline.map(sleep_until));
+        tokio::select! {
+            () = self.cancellation.cancelled() => {}
+            Some(()) = deadline => {}
+        }
     }
 
     /// How long one entry may be tried.

@@ -25,7 +25,7 @@ use futures::{Stream, StreamExt};
 use crate::engine::{self, Delivered, Input};
 use crate::fate::Fate;
 use crate::guarded::destination;
-use crate::handlers::{Handled, Handlers, Handling};
+use crate::handlers::{Handled, HandlerResult, Handlers, Handling};
 use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
@@ -114,24 +114,24 @@ impl<T: BatchTarget> Delivery<T> {
         self
     }
 
-    /// Calls `handler` with the position of each delivered entry and what the service returned for it, such as the
-    /// [ids](crate::targets::Acknowledgement) of a message; also for each entry that was [superseded](Fate::Superseded).
-    /// The position counts the entries of the input from 0.
+    /// Calls `handler` with the position of each delivered entry, the entry, and what the service returned for it, such as
+    /// the [ids](crate::targets::Acknowledgement) of a message; also for each entry that was
+    /// [superseded](Fate::Superseded). The position counts the entries of the input from 0.
     ///
-    /// Use it to record how far a load has progressed, or to collect message ids. It is called once for each entry, as soon
-    /// as the answer is there and before the strategy is told about the call. Several tasks may call it at the same time,
-    /// and it must not block. A handler that panics is not called again by this delivery, and [a
+    /// Use it to record how far a load has progressed, or to collect message ids. It is called once for each entry, as
+    /// soon as the answer is there and before the strategy is told about the call. Several tasks may call it at the same
+    /// time, and it must not block. A handler that panics is not called again by this delivery, and [a
     /// warning](crate::events::HANDLER) is logged.
     ///
     /// ```no_run
     /// # use std::sync::{Arc, atomic::{AtomicU64, Ordering::Relaxed}};
     /// # use aws_batch_delivery::{Delivery, targets::sqs::SqsQueue};
     /// # fn example(orders: Delivery<SqsQueue>) {
-    /// let orders = orders.on_delivered(|position, fate| println!("{position}: {fate:?}"));
+    /// let orders = orders.on_delivered(|_position, message, fate| println!("{}: {fate:?}", message.id()));
     /// # }
     /// ```
     #[must_use]
-    pub fn on_delivered(mut self, handler: impl Fn(u64, &Fate) + Send + Sync + 'static) -> Self {
+    pub fn on_delivered(mut self, handler: impl Fn(u64, &T::Entry, &Fate) + Send + Sync + 'static) -> Self {
         self.handlers = self.handlers.on_delivered(handler);
         self
     }
@@ -139,35 +139,44 @@ impl<T: BatchTarget> Delivery<T> {
     /// Gives each entry that is not delivered to `handler` as soon as that is known, and keeps none of them: a stream whose
     /// entries all fail takes no more memory than another one.
     ///
-    /// The delivery continues while the future runs, and waits for all of them before it ends. Many run at once, in no
-    /// order. Entries whose handlers have not finished count for [`read_ahead`](DeliveryOptions::read_ahead) and its bytes,
-    /// so a slow handler slows the reading down. When a delivery ends early, it also gives the rest of its input to the
-    /// handler.
+    /// The handler borrows the entry, and returns a future that does the work: it takes what the future needs, such as a
+    /// clone of the entry or a line of text. The delivery keeps the entry until the future has finished, so none is lost
+    /// with a handler that hangs, fails or panics. Many futures run at once, in no order.
     ///
-    /// The delivery still fails when any entry was not delivered: its error has the figures and the causes, but no entries.
-    /// With a [producer](Self::producer), the handler gets the entries whose receipts were dropped. A handler that panics
-    /// is not called again by this delivery: the entries that it had are lost, later ones are in the error, and [a
-    /// warning](crate::events::HANDLER) is logged.
+    /// - **A handler that cannot fail** returns `()`.
+    /// - **An error** ends the delivery: calls in flight have the [`grace`](DeliveryOptions::grace) period, and everything
+    ///   else is handed back, the rest of a batch included; unread entries of a stream stay in it. The error of the delivery
+    ///   has the entry, those after it, and the handler's error as the source of [`stopped`](DeliveryError::stopped). A
+    ///   [producer](Self::producer) is closed. To go on in spite of an error, return `()`.
+    /// - **A panic** does not end the delivery. The handler is not called again, the entries that it had and later ones are
+    ///   in the error of the delivery, and [a warning](crate::events::HANDLER) is logged.
+    /// - **A slow handler** slows the reading down: entries with which it has not finished count for
+    ///   [`read_ahead`](DeliveryOptions::read_ahead) and its bytes. The delivery waits for all of them before it ends.
+    /// - **After an early end**, by a cancellation, the deadline, a stop or
+    ///   [`close_within`](crate::Producer::close_within), the handler also gets the rest of the input. All of its work must
+    ///   be done within three [`grace`](DeliveryOptions::grace) periods: one for the calls in flight, one for the target to
+    ///   clean up, one for the handler. Futures that have not finished by then are dropped, and their entries are in the
+    ///   error with those that the handler did not get. So the handler should not depend on the service that is failing.
+    ///
+    /// The delivery fails when any entry was not delivered, whatever the handler returns: its error has the figures and the
+    /// causes, and the entries with which the handler has not finished. With a [producer](Self::producer), the handler gets
+    /// the entries whose receipts were dropped.
     ///
     /// ```no_run
     /// # use aws_batch_delivery::{Delivery, Producer, targets::sqs::SqsQueue};
     /// # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
     /// # fn example(orders: Delivery<SqsQueue>, dead_letters: Producer<SendMessageBatchRequestEntry>) {
     /// let orders = orders.on_undelivered(move |undelivered| {
-    ///     let dead_letters = dead_letters.clone();
-    ///     async move {
-    ///         eprintln!("{}: {}", undelivered.position, undelivered.cause);
-    ///         if let Err(lost) = dead_letters.send(*undelivered.entry).await {
-    ///             eprintln!("{}", lost.cause);
-    ///         }
-    ///     }
+    ///     eprintln!("{}: {}", undelivered.position, undelivered.cause);
+    ///     let (dead_letters, entry) = (dead_letters.clone(), undelivered.entry.clone());
+    ///     async move { dead_letters.send(*entry).await }
     /// });
     /// # }
     /// ```
     #[must_use]
-    pub fn on_undelivered<F>(mut self, handler: impl Fn(Undelivered<T::Entry>) -> F + Send + Sync + 'static) -> Self
+    pub fn on_undelivered<F>(mut self, handler: impl Fn(&Undelivered<T::Entry>) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output: HandlerResult> + Send + 'static,
     {
         self.handlers = self.handlers.on_undelivered(handler);
         self
@@ -185,7 +194,7 @@ impl<T: BatchTarget> Delivery<T> {
     where
         I: IntoIterator<Item = T::Entry>,
     {
-        let delivered = self.delivered(engine::Batch(entries.into_iter())).await;
+        let delivered = self.delivered(engine::Batch::new(entries.into_iter())).await;
         delivered.log(&destination(&*self.target));
         delivered.into_result()
     }
@@ -250,7 +259,7 @@ impl<T: BatchTarget> Delivery<T> {
     /// `Box<dyn Error + Send + Sync>`.
     ///
     /// # Errors
-    /// When any entry was not delivered, or the stream failed: then the error has a
+    /// As [`deliver_stream`](Self::deliver_stream), and when the stream failed: then the error has a
     /// [`stream_error`](DeliveryError::stream_error) in addition to the entries.
     pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<T::Entry>>
     where
@@ -272,9 +281,14 @@ impl<T: BatchTarget> Delivery<T> {
     }
 
     async fn delivered(&self, input: impl Input<Entry = T::Entry>) -> Delivered<T::Entry> {
-        let handling = Handling::of(&self.handlers);
+        let options = self.options.clone();
+        let handling = Handling::of(&self.handlers, &options);
+        let options = handling
+            .as_ref()
+            .map_or(&options, |handling| handling.options())
+            .clone();
         let input = Handled::new(input, handling.clone());
-        let delivered = engine::deliver(Arc::clone(&self.target), input, self.options.clone()).await;
-        delivered.with_taken(handling.map(|handling| handling.causes()).unwrap_or_default())
+        let delivered = engine::deliver(Arc::clone(&self.target), input, options).await;
+        delivered.with_handled(handling.as_deref())
     }
 }

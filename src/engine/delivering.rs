@@ -1,9 +1,10 @@
 //! The loop: one delivery from its first entry to its last.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use futures::future::OptionFuture;
 use tokio::task::{consume_budget, yield_now};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -45,32 +46,15 @@ where
         None => delivery.run().await,
         early => early,
     };
-    if let Some(ending) = &ending {
-        delivery.await_in_flight(ending).await;
-        delivery.hand_back_the_rest(ending).await;
-    }
+    let ending = delivery.end(ending).await;
     let Delivering {
-        target,
         options,
         supply,
-        mut calls,
-        mut ledger,
+        ledger,
         ..
     } = *delivery;
-    calls.close().await;
-    let is_early = ending.is_some();
-    let patience = if is_early {
-        options.grace
-    } else {
-        options.attempt_timeout
-    };
-    ledger.hand_back_all(&target, patience).await;
-    let stopped = match ending {
-        Some(Ending::Stopped(fault) | Ending::Outage { fault, .. }) => Some(fault),
-        _ => supply.fresh.fault().cloned(),
-    };
     let pace = options.gate.strategy.pace().map(|pace| (pace.state, pace.reason));
-    let delivered = ledger.close(started.elapsed(), supply.fresh.has_finished(), stopped, pace);
+    let delivered = ledger.close(started.elapsed(), supply.fresh.has_finished(), ending.as_ref(), pace);
     delivered.recorded_in(&span)
 }
 
@@ -368,6 +352,43 @@ where
             .min()
     }
 
+    /// Hands back everything that is not delivered. Returns why the delivery has ended early, if it has.
+    async fn end(&mut self, ending: Option<Ending>) -> Option<Ending> {
+        let ending = match (ending, self.supply.fresh.stop()) {
+            (Some(Ending::Cancelled), Some(fault)) => Some(Ending::Stopped(fault)),
+            (ending, _) => ending,
+        };
+        if let Some(ending) = &ending {
+            self.supply.fresh.ends_early();
+            self.await_in_flight(ending).await;
+        }
+        let hurry = self.ledger.hurry();
+        let limit = time_to_clean_up(self.options.clone(), ending.is_some());
+        let limit = limit.map(|()| hurry.cancel()).then(|()| pending());
+        tokio::select! {
+            biased;
+            () = self.hand_back_everything(ending.as_ref()) => {}
+            () = limit => {}
+        }
+        let fresh = &self.supply.fresh;
+        let fault = fresh.fault().cloned().or_else(|| fresh.stop());
+        ending.or(fault.map(Ending::Stopped))
+    }
+
+    /// Hands back the rest of the input if the delivery ends early, and waits until all receipts and handlers have their
+    /// entries.
+    async fn hand_back_everything(&mut self, ending: Option<&Ending>) {
+        if let Some(ending) = ending {
+            self.hand_back_the_rest(ending).await;
+        }
+        self.calls.close().await;
+        let patience = match ending {
+            Some(_) => self.options.grace,
+            None => self.options.attempt_timeout,
+        };
+        self.ledger.hand_back_all(&self.target, patience).await;
+    }
+
     /// Waits for the calls in flight, for at most the grace period.
     async fn await_in_flight(&mut self, ending: &Ending) {
         let mut grace = pin!(sleep(self.options.grace));
@@ -428,5 +449,20 @@ where
         }
         let last = entry.state.take_fault();
         self.ledger.hand_back(entry, ending.cause(last));
+    }
+}
+
+/// How long the target may clean up: for the grace period after an early end, which may come only now, and otherwise as long
+/// as a call may take.
+async fn time_to_clean_up(options: DeliveryOptions, is_early: bool) {
+    let ends = async {
+        if !is_early {
+            options.ended().await;
+        }
+        sleep(options.grace).await;
+    };
+    tokio::select! {
+        () = ends => {}
+        () = sleep(options.attempt_timeout), if !is_early => {}
     }
 }

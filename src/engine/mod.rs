@@ -45,6 +45,7 @@ use crate::targets::BatchTarget;
 pub(crate) use calls::{CallQueue, Queued};
 pub(crate) use entry::{Confirmation, Confirms};
 pub(crate) use input::{Batch, Incoming, Input, Streamed};
+pub(crate) use later::later;
 pub(crate) use outcome::Delivered;
 
 /// Delivers every entry of the input, or hands it back, in a span of its own.

@@ -9,41 +9,37 @@ use futures::future::BoxFuture;
 use super::Handling;
 use crate::engine::{Confirmation, Confirms, Incoming, Input};
 use crate::fate::Fate;
+use crate::fault::Fault;
 use crate::report::Undelivered;
 
 /// An input whose entries report their fate to the handlers, if there are any.
 pub(crate) struct Handled<I: Input> {
     input: I,
     handling: Option<Arc<Handling<I::Entry>>>,
-    /// The position of the next entry in the input.
-    position: u64,
 }
 
 impl<I: Input> Handled<I> {
     pub(crate) fn new(input: I, handling: Option<Arc<Handling<I::Entry>>>) -> Self {
-        Self {
-            position: input.first_position(),
-            input,
-            handling,
+        if let Some(handling) = &handling {
+            handling.begin();
         }
+        Self { input, handling }
     }
 }
 
 impl<I: Input<Entry: Send + 'static>> Handled<I> {
-    fn with_notice(&mut self, incoming: Incoming<I::Entry>) -> Incoming<I::Entry> {
+    fn with_notice(&self, incoming: Incoming<I::Entry>) -> Incoming<I::Entry> {
         let Some(handling) = &self.handling else {
             return incoming;
         };
         let notice = Notice {
-            position: self.position,
+            position: incoming.position,
             receipt: incoming.confirmation,
             handling: Arc::clone(handling),
         };
-        self.position += 1;
         Incoming {
-            entry: incoming.entry,
             confirmation: Some(Confirmation::to(notice)),
-            handed_over: incoming.handed_over,
+            ..incoming
         }
     }
 }
@@ -67,12 +63,18 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
         self.input.known()
     }
 
-    fn first_position(&self) -> u64 {
-        self.input.first_position()
-    }
-
     fn hurried(&self) -> u64 {
         self.input.hurried()
+    }
+
+    fn stop(&self) -> Option<Fault> {
+        self.handling.as_ref()?.fault()
+    }
+
+    fn ends_early(&self) {
+        if let Some(handling) = &self.handling {
+            handling.ends_early();
+        }
     }
 }
 
@@ -84,10 +86,10 @@ struct Notice<E> {
 }
 
 impl<E: Send + 'static> Confirms<E> for Notice<E> {
-    fn resolve(self: Box<Self>, fate: Fate) {
-        self.handling.resolve(self.position, &fate);
+    fn resolve(self: Box<Self>, entry: &E, fate: Fate) {
+        self.handling.resolve(entry, self.position, &fate);
         if let Some(receipt) = self.receipt {
-            receipt.resolve(fate);
+            receipt.resolve(entry, fate);
         }
     }
 

@@ -2,68 +2,169 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt, stream};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
 use super::Handlers;
+use super::result::HandlerError;
+use crate::engine::{Delivered, later};
 use crate::events::HANDLER;
 use crate::fate::Fate;
+use crate::fault::Fault;
+use crate::options::DeliveryOptions;
 use crate::report::{Causes, Undelivered};
 use crate::sync::{Mutex, MutexGuard};
 
+/// How many undelivered entries of a producer the handler processes at once in the end: as many as calls are in flight by
+/// default.
+const HANDLED_AT_ONCE: usize = 16;
+
+/// After an early end, calls in flight have a grace period, then the target to clean up, then handlers to finish.
+const GRACE_PERIODS: u32 = 3;
+
+const PANICKED: &str = "panicked, and is not called again";
+const LATE: &str = "did not finish within its time, and its entries are handed back";
+
 /// The handlers during one delivery.
 ///
-/// A handler that panics is not called again: later undelivered entries are kept, as without a handler.
+/// An entry stays here until the handler has finished with it. A handler that panics or fails is not called again: later
+/// undelivered entries are kept, as without a handler.
 pub(crate) struct Handling<E> {
     handlers: Handlers<E>,
+    /// Cancelled also when the handler of undelivered entries fails.
+    options: DeliveryOptions,
     delivered_panicked: AtomicBool,
     undelivered_panicked: AtomicBool,
+    /// Whether the handler did not finish within its time.
+    is_late: AtomicBool,
+    /// Why the handler of undelivered entries has failed, if it has.
+    failure: OnceLock<Fault>,
+    /// When handlers have no time left, once the delivery has ended early.
+    limit: watch::Sender<Option<Instant>>,
     /// The causes of the entries that the handler took.
     causes: Mutex<Causes>,
 }
 
 impl<E> Handling<E> {
     /// `None` if there is no handler.
-    pub(crate) fn of(handlers: &Handlers<E>) -> Option<Arc<Self>> {
-        (!handlers.are_none()).then(|| {
-            Arc::new(Self {
-                handlers: handlers.clone(),
-                delivered_panicked: AtomicBool::new(false),
-                undelivered_panicked: AtomicBool::new(false),
-                causes: Mutex::default(),
-            })
-        })
+    pub(crate) fn of(handlers: &Handlers<E>, options: &DeliveryOptions) -> Option<Arc<Self>> {
+        if handlers.are_none() {
+            return None;
+        }
+        let cancellation = options.cancellation.child_token();
+        Some(Arc::new(Self {
+            handlers: handlers.clone(),
+            options: options.clone().cancellation(cancellation),
+            delivered_panicked: AtomicBool::new(false),
+            undelivered_panicked: AtomicBool::new(false),
+            is_late: AtomicBool::new(false),
+            failure: OnceLock::new(),
+            limit: watch::Sender::new(None),
+            causes: Mutex::default(),
+        }))
     }
 
-    /// The causes of the entries that the handler took.
-    pub(crate) fn causes(&self) -> Causes {
-        self.causes_so_far().clone()
+    /// The options of a delivery that a failure of the handler ends.
+    pub(crate) fn options(&self) -> &DeliveryOptions {
+        &self.options
+    }
+
+    /// A delivery begins; a producer may have several, one after the other.
+    pub(super) fn begin(&self) {
+        self.limit.send_replace(None);
+    }
+
+    /// The delivery ends early: the time of handlers is limited from now on.
+    pub(super) fn ends_early(&self) {
+        self.limit.send_if_modified(|limit| {
+            let is_new = limit.is_none();
+            limit.get_or_insert_with(|| {
+                let grace = self.options.grace.saturating_mul(GRACE_PERIODS);
+                later(Instant::now(), grace)
+            });
+            is_new
+        });
+    }
+
+    /// Why the handler of undelivered entries has failed, if it has.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.failure.get().cloned()
     }
 
     /// Reports that an entry was delivered or superseded.
-    pub(super) fn resolve(&self, position: u64, fate: &Fate) {
+    pub(super) fn resolve(&self, entry: &E, position: u64, fate: &Fate) {
         if let Some(delivered) = &self.handlers.delivered
             && !self.delivered_panicked.load(Relaxed)
         {
-            let told = catch_unwind(AssertUnwindSafe(|| delivered(position, fate)));
-            told.unwrap_or_else(|_| panicked("on_delivered", &self.delivered_panicked));
+            let told = catch_unwind(AssertUnwindSafe(|| delivered(position, entry, fate)));
+            told.unwrap_or_else(|_| warn_once("on_delivered", PANICKED, &self.delivered_panicked));
         }
     }
 
-    /// Gives the entry to the handler and waits until the handler has finished. Returns the entry if there is no handler,
-    /// or if it has panicked before.
+    /// Gives the entry to the handler and waits until the handler has finished. Returns the entry if the handler did not
+    /// finish it, or was not called.
     pub(crate) async fn hand_back(&self, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
-        let handler = self.handlers.undelivered.as_ref();
-        let Some(give) = handler.filter(|_| !self.undelivered_panicked.load(Relaxed)) else {
+        let Some(handle) = self.handlers.undelivered.as_ref().filter(|_| self.may_be_called()) else {
             return Some(undelivered);
         };
-        self.causes_so_far().add(&undelivered.cause);
-        let dealt_with = AssertUnwindSafe(async { give(undelivered).await }).catch_unwind();
-        let ended = dealt_with.await;
-        ended.unwrap_or_else(|_| panicked("on_undelivered", &self.undelivered_panicked));
-        None
+        let Ok(handling) = catch_unwind(AssertUnwindSafe(|| handle(&undelivered))) else {
+            self.panicked();
+            return Some(undelivered);
+        };
+        tokio::select! {
+            biased;
+            handled = AssertUnwindSafe(handling).catch_unwind() => match handled {
+                Ok(Ok(())) => {
+                    self.causes_so_far().add(&undelivered.cause);
+                    return None;
+                }
+                Ok(Err(error)) => self.failed(error),
+                Err(_) => self.panicked(),
+            },
+            () = self.out_of_time() => {
+                warn_once("on_undelivered", LATE, &self.is_late);
+            }
+        }
+        Some(undelivered)
+    }
+
+    /// Gives the entries to the handler. Returns those that it did not finish.
+    pub(crate) async fn hand_back_all(&self, undelivered: Vec<Undelivered<E>>) -> Vec<Undelivered<E>> {
+        let handled = stream::iter(undelivered).map(|undelivered| self.hand_back(undelivered));
+        let left = handled.buffer_unordered(HANDLED_AT_ONCE);
+        left.filter_map(std::future::ready).collect().await
+    }
+
+    fn may_be_called(&self) -> bool {
+        let is_over = self.limit.borrow().is_some_and(|limit| limit <= Instant::now());
+        !is_over && !self.undelivered_panicked.load(Relaxed) && self.failure.get().is_none()
+    }
+
+    /// Completes when handlers have no time left, because the delivery has ended early.
+    async fn out_of_time(&self) {
+        let mut limits = self.limit.subscribe();
+        tokio::select! {
+            () = self.options.ended() => self.ends_early(),
+            _ = limits.wait_for(Option::is_some) => {}
+        }
+        let limit = *self.limit.borrow();
+        sleep_until(limit.unwrap_or_else(Instant::now)).await;
+    }
+
+    /// The delivery ends in order, and keeps what is not handled.
+    fn failed(&self, error: HandlerError) {
+        warn!(target: HANDLER, handler = "on_undelivered", "the handler failed, and the delivery ends");
+        let fault = Fault::new("the handler of undelivered entries failed").caused_by(error);
+        self.failure.get_or_init(|| fault);
+        self.options.cancellation.cancel();
+    }
+
+    fn panicked(&self) {
+        warn_once("on_undelivered", PANICKED, &self.undelivered_panicked);
     }
 
     fn causes_so_far(&self) -> MutexGuard<'_, Causes> {
@@ -71,9 +172,20 @@ impl<E> Handling<E> {
     }
 }
 
-/// Logs once that a handler has panicked.
-fn panicked(handler: &str, has_panicked: &AtomicBool) {
-    if !has_panicked.swap(true, Relaxed) {
-        warn!(target: HANDLER, handler, "the handler panicked, and is not called again");
+impl<E> Delivered<E> {
+    /// Adds the causes of the entries that the handlers took, and the fault of a handler that failed.
+    pub(crate) fn with_handled(mut self, handling: Option<&Handling<E>>) -> Self {
+        if let Some(handling) = handling {
+            self.taken = handling.causes_so_far().clone();
+            self.stopped = self.stopped.or_else(|| handling.fault());
+        }
+        self
+    }
+}
+
+/// Logs once what has happened to a handler.
+fn warn_once(handler: &str, what: &str, has_happened: &AtomicBool) {
+    if !has_happened.swap(true, Relaxed) {
+        warn!(target: HANDLER, handler, "the handler {what}");
     }
 }

@@ -2,6 +2,7 @@
 
 mod handled;
 mod handling;
+mod result;
 
 use std::sync::Arc;
 
@@ -10,15 +11,17 @@ use futures::future::BoxFuture;
 
 pub(crate) use self::handled::Handled;
 pub(crate) use self::handling::Handling;
+pub use self::result::HandlerResult;
+use self::result::{HandlerError, Sealed};
 use crate::fate::Fate;
 use crate::report::Undelivered;
 
-type OnDelivered = dyn Fn(u64, &Fate) + Send + Sync;
-type OnUndelivered<E> = dyn Fn(Undelivered<E>) -> BoxFuture<'static, ()> + Send + Sync;
+type OnDelivered<E> = dyn Fn(u64, &E, &Fate) + Send + Sync;
+type OnUndelivered<E> = dyn Fn(&Undelivered<E>) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync;
 
 /// The functions that are called with each entry when its fate is known.
 pub(crate) struct Handlers<E> {
-    delivered: Option<Arc<OnDelivered>>,
+    delivered: Option<Arc<OnDelivered<E>>>,
     undelivered: Option<Arc<OnUndelivered<E>>>,
 }
 
@@ -30,16 +33,18 @@ impl<E> Handlers<E> {
         }
     }
 
-    pub(crate) fn on_delivered(mut self, handler: impl Fn(u64, &Fate) + Send + Sync + 'static) -> Self {
+    pub(crate) fn on_delivered(mut self, handler: impl Fn(u64, &E, &Fate) + Send + Sync + 'static) -> Self {
         self.delivered = Some(Arc::new(handler));
         self
     }
 
-    pub(crate) fn on_undelivered<F>(mut self, handler: impl Fn(Undelivered<E>) -> F + Send + Sync + 'static) -> Self
+    pub(crate) fn on_undelivered<F>(mut self, handler: impl Fn(&Undelivered<E>) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output: HandlerResult> + Send + 'static,
     {
-        self.undelivered = Some(Arc::new(move |undelivered| handler(undelivered).boxed()));
+        self.undelivered = Some(Arc::new(move |undelivered| {
+            handler(undelivered).map(Sealed::boxed).boxed()
+        }));
         self
     }
 

@@ -5,9 +5,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::sync::mpsc;
 
-use crate::engine::{Delivered, Incoming, Input};
-use crate::handlers::Handling;
-use crate::report::{Cause, Undelivered};
+use crate::engine::{Incoming, Input};
+use crate::report::{Cause, Report, Undelivered};
 
 /// An element of the queue.
 pub(super) enum Item<E> {
@@ -40,8 +39,9 @@ impl<E> Line<E> {
         loop {
             match ready!(self.items.poll_recv(context)) {
                 Some(Item::Entry(incoming)) => {
+                    let position = self.read;
                     self.read += 1;
-                    return Poll::Ready(Some(incoming));
+                    return Poll::Ready(Some(Incoming { position, ..incoming }));
                 }
                 Some(Item::Flush) => self.hurried = self.read,
                 Some(Item::Close) => self.items.close(),
@@ -50,24 +50,19 @@ impl<E> Line<E> {
         }
     }
 
-    /// Closes the queue and hands back its entries.
-    pub(super) async fn hand_back(mut self, cause: &Cause, handling: Option<&Handling<E>>, outcome: &mut Delivered<E>) {
+    /// Closes the queue and hands back its entries to their receipts. Returns those whose receipts were dropped.
+    pub(super) async fn hand_back(mut self, cause: &Cause, report: &mut Report) -> Vec<Undelivered<E>> {
         self.items.close();
-        while let Some(Incoming {
-            entry, confirmation, ..
-        }) = poll_fn(|context| self.poll_entry(context)).await
-        {
-            let undelivered = Undelivered::unsent(entry, self.read - 1, cause.clone());
-            outcome.report.undelivered += 1;
-            let unclaimed = match confirmation {
+        let mut unclaimed = Vec::new();
+        while let Some(incoming) = poll_fn(|context| self.poll_entry(context)).await {
+            let undelivered = Undelivered::unsent(incoming.entry, incoming.position, cause.clone());
+            report.undelivered += 1;
+            unclaimed.extend(match incoming.confirmation {
                 Some(confirmation) => confirmation.hand_back(undelivered).await,
                 None => Some(undelivered),
-            };
-            outcome.undelivered.extend(match (unclaimed, handling) {
-                (Some(unclaimed), Some(handling)) => handling.hand_back(unclaimed).await,
-                (unclaimed, _) => unclaimed,
             });
         }
+        unclaimed
     }
 }
 
@@ -81,10 +76,6 @@ impl<E> Input for &mut Line<E> {
 
     fn known(&self) -> usize {
         self.items.len()
-    }
-
-    fn first_position(&self) -> u64 {
-        self.read
     }
 
     fn hurried(&self) -> u64 {

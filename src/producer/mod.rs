@@ -55,8 +55,9 @@ use crate::report::{Cause, DeliveryError, Report, Undelivered};
 /// most [`buffer`](DeliveryOptions::buffer) entries wait to be read by the delivery; then senders wait.
 ///
 /// When the delivery [stops](Cause::Stopped), for example because the queue does not exist, all its entries are handed
-/// back, and the next entry starts a new delivery. A [cancellation](DeliveryOptions::cancellation) and a
-/// [deadline](DeliveryOptions::deadline) close the producer.
+/// back, and the next entry starts a new delivery. A [cancellation](DeliveryOptions::cancellation), a
+/// [deadline](DeliveryOptions::deadline) and an error of the [handler of undelivered
+/// entries](crate::Delivery::on_undelivered) close the producer.
 ///
 /// The fate of an entry is known within [1 minute](DeliveryOptions::give_up_after) after it was handed over, and the time of
 /// one attempt, unless the options say otherwise. The [guide](crate::guide#in-a-web-service) shows a producer in a web service.
@@ -95,7 +96,8 @@ impl<E: Send + Sync + 'static> Producer<E> {
         let (sender, receiver) = mpsc::channel(options.buffer);
         let line = Line::new(receiver);
         let unclaimed = Unclaimed::default();
-        let end_of_all = outcome::deliver(delivers, line, Handling::of(handlers), unclaimed.clone(), options);
+        let handling = Handling::of(handlers, &options);
+        let end_of_all = outcome::deliver(delivers, line, handling, unclaimed.clone(), options);
         Self {
             line: sender,
             epochs: Arc::default(),
@@ -151,6 +153,8 @@ impl<E: Send + Sync + 'static> Producer<E> {
             let (confirmation, receipt) = Promise::with_receipt(epoch, self.outcome.unclaimed().clone());
             room.send(Item::Entry(Incoming {
                 entry,
+                // It is counted when it is read.
+                position: 0,
                 confirmation: Some(confirmation),
                 handed_over: Some(handed_over),
             }));
@@ -176,7 +180,8 @@ impl<E: Send + Sync + 'static> Producer<E> {
     ///
     /// # Errors
     /// When entries whose receipts were dropped were not delivered: the error carries them. Entries that were handed back
-    /// to their receipts are counted in the report, but cause no error.
+    /// to their receipts are counted in the report, but cause no error. Also when the handler of undelivered entries has
+    /// failed: the error has the entries that it did not take, and the reason in [`stopped`](DeliveryError::stopped).
     ///
     /// # Panics
     /// When the runtime that the producer was made in was shut down.
@@ -190,7 +195,9 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// handed back as [cancelled](Cause::Cancelled), to their receipts or in the error.
     ///
     /// For a process that is told to end and is killed some seconds later. After `time`, calls in flight have the
-    /// [`grace`](DeliveryOptions::grace) period, 1 s by default, and so has the target to clean up.
+    /// [`grace`](DeliveryOptions::grace) period, 1 s by default; then the target has it to clean up, and then a handler of
+    /// undelivered entries to finish. So it returns within `time` and three grace periods, however many entries wait and
+    /// whatever hangs.
     ///
     /// # Errors
     /// As [`close`](Self::close).

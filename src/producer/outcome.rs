@@ -34,11 +34,18 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
     let started = Instant::now();
     let destination = delivers.destination();
     let mut warned = None;
+    let options = handling
+        .as_ref()
+        .map_or(&options, |handling| handling.options())
+        .clone();
+    let mut unhandled = Vec::new();
     let mut outcome = delivers
         .deliver(Handled::new(&mut line, handling.clone()), options.clone())
         .await;
     loop {
-        let end = if options.cancellation.is_cancelled() {
+        let end = if let Some(fault) = handling.as_ref().and_then(|handling| handling.fault()) {
+            Some(Cause::Stopped(fault))
+        } else if options.cancellation.is_cancelled() {
             Some(Cause::Cancelled(None))
         } else if options.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
             Some(Cause::DeadlineReached(None))
@@ -47,7 +54,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
         };
         if let Some(cause) = end {
             let handed_back = outcome.report.undelivered;
-            line.hand_back(&cause, handling.as_deref(), &mut outcome).await;
+            unhandled = line.hand_back(&cause, &mut outcome.report).await;
             let more = outcome.report.undelivered - handed_back;
             options.progress.figures().undelivered.fetch_add(more, Relaxed);
             Metrics::of(&destination, None).handed_back(&cause, more);
@@ -68,13 +75,12 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
                 .await,
         );
     }
-    for undelivered in unclaimed.take() {
-        outcome.undelivered.extend(match &handling {
-            Some(handling) => handling.hand_back(undelivered).await,
-            None => Some(undelivered),
-        });
-    }
-    outcome.taken = handling.map(|handling| handling.causes()).unwrap_or_default();
+    unhandled.extend(unclaimed.take());
+    outcome.undelivered.extend(match &handling {
+        Some(handling) => handling.hand_back_all(unhandled).await,
+        None => unhandled,
+    });
+    let mut outcome = outcome.with_handled(handling.as_deref());
     outcome.report.elapsed = started.elapsed();
     // Entries that were not read were handed back.
     outcome.report.finished = true;

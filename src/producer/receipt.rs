@@ -69,7 +69,7 @@ impl<E: Send + Sync + 'static> Promise<E> {
 }
 
 impl<E: Send + Sync + 'static> Confirms<E> for Promise<E> {
-    fn resolve(self: Box<Self>, fate: Fate) {
+    fn resolve(self: Box<Self>, _: &E, fate: Fate) {
         let _ = self.fate.send(Ok(fate));
     }
 

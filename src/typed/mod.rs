@@ -18,7 +18,7 @@ use crate::delivery::Delivery;
 use crate::engine::{Batch, Delivered, Input, Streamed};
 use crate::fate::Fate;
 use crate::guarded::destination;
-use crate::handlers::{Handled, Handlers, Handling};
+use crate::handlers::{Handled, HandlerResult, Handlers, Handling};
 use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::{Delivers, Producer};
@@ -107,16 +107,16 @@ impl<T: BatchTarget> Delivery<T> {
 impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     /// Calls `handler` for each value that was delivered. As [`Delivery::on_delivered`].
     #[must_use]
-    pub fn on_delivered(mut self, handler: impl Fn(u64, &Fate) + Send + Sync + 'static) -> Self {
+    pub fn on_delivered(mut self, handler: impl Fn(u64, &V, &Fate) + Send + Sync + 'static) -> Self {
         self.handlers = self.handlers.on_delivered(handler);
         self
     }
 
     /// Gives each value that is not delivered to `handler`. As [`Delivery::on_undelivered`].
     #[must_use]
-    pub fn on_undelivered<F>(mut self, handler: impl Fn(Undelivered<V>) -> F + Send + Sync + 'static) -> Self
+    pub fn on_undelivered<F>(mut self, handler: impl Fn(&Undelivered<V>) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output: HandlerResult> + Send + 'static,
     {
         self.handlers = self.handlers.on_undelivered(handler);
         self
@@ -130,7 +130,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     where
         I: IntoIterator<Item = V>,
     {
-        let delivered = self.delivered(Batch(values.into_iter())).await;
+        let delivered = self.delivered(Batch::new(values.into_iter())).await;
         delivered.log(&self.parts.destination());
         delivered.into_result()
     }
@@ -149,7 +149,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     /// Delivers every value of a stream, or hands it back. As [`Delivery::deliver_stream`].
     ///
     /// # Errors
-    /// When any value was not delivered. The error carries all of them, each with its cause.
+    /// As [`Delivery::deliver_stream`].
     pub async fn deliver_stream<S>(&self, stream: S) -> Result<Report, DeliveryError<V>>
     where
         S: Stream<Item = V>,
@@ -160,8 +160,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     /// Delivers every value of a stream that may fail, or hands it back. As [`Delivery::try_deliver_stream`].
     ///
     /// # Errors
-    /// When any value was not delivered, or the stream failed: then the error has a
-    /// [`stream_error`](DeliveryError::stream_error) in addition to the values.
+    /// As [`Delivery::try_deliver_stream`].
     pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<V>>
     where
         S: Stream<Item = Result<V, X>>,
@@ -181,11 +180,16 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     }
 
     async fn delivered(&self, input: impl Input<Entry = V>) -> Delivered<V> {
-        let handling = Handling::of(&self.handlers);
+        let options = self.options.clone();
+        let handling = Handling::of(&self.handlers, &options);
+        let options = handling
+            .as_ref()
+            .map_or(&options, |handling| handling.options())
+            .clone();
         let input = Handled::new(input, handling.clone());
         let target = Arc::clone(&self.parts.target);
-        let delivered = values::deliver(target, input, &*self.parts.convert, self.options.clone()).await;
-        delivered.with_taken(handling.map(|handling| handling.causes()).unwrap_or_default())
+        let delivered = values::deliver(target, input, &*self.parts.convert, options).await;
+        delivered.with_handled(handling.as_deref())
     }
 }
 

@@ -47,11 +47,8 @@ where
 struct Values<'a, I, V, E> {
     input: I,
     convert: &'a Convert<V, E>,
-    /// The position of the next value in the input.
-    position: u64,
     /// The number of values so far that could not be converted.
     unconvertible: u64,
-    hurried: u64,
     /// The value that is being converted. It is still here if the conversion panicked.
     current: Option<Incoming<V>>,
     returned: Returned<V>,
@@ -67,8 +64,6 @@ type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
 impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
     fn new(input: I, convert: &'a Convert<V, E>, progress: Progress, metrics: Metrics) -> Self {
         Self {
-            position: input.first_position(),
-            hurried: input.hurried(),
             unconvertible: 0,
             current: None,
             returned: Returned::default(),
@@ -86,11 +81,10 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
         let converted = (self.convert)(value);
         let Incoming {
             entry,
+            position,
             confirmation,
             handed_over,
         } = self.current.take()?;
-        let position = self.position;
-        self.position += 1;
         let beside = Beside {
             value: Box::new(entry),
             position,
@@ -100,6 +94,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
         match converted {
             Ok(entry) => Some(Incoming {
                 entry,
+                position,
                 confirmation: Some(Confirmation::to(beside)),
                 handed_over,
             }),
@@ -124,7 +119,10 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
     /// The result of the delivery, in values.
     async fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
         if let Some(Incoming {
-            entry, confirmation, ..
+            entry,
+            position,
+            confirmation,
+            ..
         }) = self.current.take()
         {
             let fault = delivered
@@ -133,7 +131,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
             let cause = Cause::Stopped(fault.clone());
             let beside = Beside {
                 value: Box::new(entry),
-                position: self.position,
+                position,
                 confirmation,
                 returned: Arc::clone(&self.returned),
             };
@@ -167,13 +165,7 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_,
             if self.unsent.len() >= AT_ONCE {
                 return Poll::Pending;
             }
-            let hurried = self.input.hurried();
-            let next = self.input.poll_next(context);
-            // Entries are counted without the values that could not be converted.
-            if self.input.hurried() > hurried {
-                self.hurried = self.input.hurried().saturating_sub(self.unconvertible);
-            }
-            match ready!(next) {
+            match ready!(self.input.poll_next(context)) {
                 None => return Poll::Ready(None),
                 Some(incoming) => {
                     if let Some(entry) = self.entry(incoming) {
@@ -201,12 +193,16 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_,
         self.input.known()
     }
 
-    fn first_position(&self) -> u64 {
-        self.input.first_position()
+    fn hurried(&self) -> u64 {
+        self.input.hurried()
     }
 
-    fn hurried(&self) -> u64 {
-        self.hurried
+    fn stop(&self) -> Option<Fault> {
+        self.input.stop()
+    }
+
+    fn ends_early(&self) {
+        self.input.ends_early();
     }
 }
 
@@ -247,9 +243,9 @@ impl<V> Beside<V> {
 }
 
 impl<V: Send + Sync + 'static, E> Confirms<E> for Beside<V> {
-    fn resolve(self: Box<Self>, fate: Fate) {
+    fn resolve(self: Box<Self>, _: &E, fate: Fate) {
         if let Some(confirmation) = self.confirmation {
-            confirmation.resolve(fate);
+            confirmation.resolve(&self.value, fate);
         }
     }
 

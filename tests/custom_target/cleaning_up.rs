@@ -121,6 +121,20 @@ async fn after_an_early_end_it_has_the_grace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn for_the_rest_of_a_long_batch_it_has_the_grace_once() {
+    const GRACE: Duration = Duration::from_millis(300);
+    let started = Instant::now();
+    let options = no_delay().grace(GRACE).deadline(started).read_ahead(2_000);
+    let error = Delivery::new(Marking::new(End::Hangs))
+        .options(options)
+        .on_undelivered(|_| std::future::ready(()))
+        .deliver(vec![3; 20_000])
+        .await
+        .unwrap_err();
+    assert_eq!((error.report.undelivered, started.elapsed()), (20_000, GRACE));
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_waits_for_an_entry_gets_it_as_it_was() {
     let target = Marking::new(End::Returns);
     let producer = Delivery::new(target.clone()).options(no_delay().retries(2)).producer();

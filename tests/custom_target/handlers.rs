@@ -60,14 +60,14 @@ proptest! {
             let (target, _) = numbers(by_number);
             let on_delivered = {
                 let stop = stop.clone();
-                move |position: u64, _: &Fate| {
-                    delivered.push(position);
+                move |position: u64, number: &usize, _: &Fate| {
+                    delivered.push((position, *number));
                     if cancelled_after.is_some_and(|after| position >= after as u64) {
                         stop.cancel();
                     }
                 }
             };
-            let on_undelivered = move |one: Undelivered<usize>| {
+            let on_undelivered = move |one: &Undelivered<usize>| {
                 undelivered.push((one.position, *one.entry));
                 ready(())
             };
@@ -85,7 +85,7 @@ proptest! {
                 delivery.on_delivered(on_delivered).on_undelivered(on_undelivered).deliver(input.clone()).await
             };
             let (delivered, undelivered) = (of_delivered.lock().unwrap().clone(), of_undelivered.lock().unwrap().clone());
-            for (position, number) in &undelivered {
+            for (position, number) in delivered.iter().chain(&undelivered) {
                 let position = usize::try_from(*position).unwrap();
                 assert_eq!(input[position], *number);
             }
@@ -101,7 +101,7 @@ proptest! {
                 }
             };
             assert_eq!((report.delivered, report.undelivered), (delivered.len() as u64, undelivered.len() as u64));
-            let mut positions: Vec<_> = delivered.into_iter().chain(undelivered.into_iter().map(|(position, _)| position)).collect();
+            let mut positions: Vec<_> = delivered.into_iter().chain(undelivered).map(|(position, _)| position).collect();
             positions.sort_unstable();
             assert_eq!(positions, (0..input.len() as u64).collect::<Vec<_>>());
         });
@@ -127,7 +127,7 @@ async fn a_slow_handler_slows_the_reading_down() {
     let allowed = Arc::new(Semaphore::new(0));
     let handler = {
         let allowed = Arc::clone(&allowed);
-        move |_| {
+        move |_: &Undelivered<usize>| {
             let allowed = Arc::clone(&allowed);
             async move { allowed.acquire().await.unwrap().forget() }
         }
@@ -160,7 +160,7 @@ async fn read_while_the_handler_hangs(number: usize, options: DeliveryOptions) -
     });
     let delivery = Delivery::new(target)
         .options(options)
-        .on_undelivered(|_| std::future::pending());
+        .on_undelivered(|_| std::future::pending::<()>());
     let delivering = tokio::spawn(async move { delivery.deliver_stream(numbers).await });
     tokio::time::sleep(Duration::from_mins(1)).await;
     delivering.abort();
@@ -184,7 +184,7 @@ async fn the_rest_of_an_input_is_handed_back_no_faster_than_the_handler_takes_it
     let most = Arc::new(AtomicUsize::new(0));
     let handler = {
         let (underway, most) = (Arc::clone(&underway), Arc::clone(&most));
-        move |_| {
+        move |_: &Undelivered<usize>| {
             let underway = Arc::clone(&underway);
             most.fetch_max(underway.load(Relaxed), Relaxed);
             async move {
@@ -208,12 +208,12 @@ async fn the_rest_of_an_input_is_handed_back_no_faster_than_the_handler_takes_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn entries_after_a_panic_of_the_handler_are_in_the_error() {
+async fn entries_from_a_panic_of_the_handler_on_are_in_the_error() {
     let (target, _) = numbers(|_, chunk| refuse(chunk));
     let called = Arc::new(AtomicUsize::new(0));
     let handler = {
         let called = Arc::clone(&called);
-        move |_| {
+        move |_: &Undelivered<usize>| {
             assert!(called.fetch_add(1, Relaxed) < 2, "the third one");
             ready(())
         }
@@ -221,7 +221,7 @@ async fn entries_after_a_panic_of_the_handler_are_in_the_error() {
     let delivery = Delivery::new(target).options(one_at_a_time()).on_undelivered(handler);
     let mut error = delivery.deliver(vec![1; 20]).await.unwrap_err();
     let positions: Vec<_> = error.take_undelivered().iter().map(|one| one.position).collect();
-    assert_eq!((positions, called.load(Relaxed)), ((3..20).collect(), 3));
+    assert_eq!((positions, called.load(Relaxed)), ((2..20).collect(), 3));
     assert!(
         error
             .to_string()
@@ -235,7 +235,7 @@ async fn a_panic_over_a_delivered_entry_does_not_reach_the_delivery() {
     let (target, _) = numbers(|_, chunk| accept(chunk));
     let called = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&called);
-    let delivery = Delivery::new(target).on_delivered(move |_, _| {
+    let delivery = Delivery::new(target).on_delivered(move |_, _, _| {
         assert!(!called.swap(true, Relaxed), "it is not called again");
         panic!("a slip");
     });
@@ -252,8 +252,8 @@ async fn a_panic_of_one_handler_leaves_the_other_in_place() {
     let (undelivered, handled) = Collected::new();
     let delivery = Delivery::new(target)
         .options(one_at_a_time())
-        .on_delivered(|_, _| panic!("a slip"))
-        .on_undelivered(move |one: Undelivered<usize>| {
+        .on_delivered(|_, _, _| panic!("a slip"))
+        .on_undelivered(move |one: &Undelivered<usize>| {
             undelivered.push(one.position);
             ready(())
         });
@@ -289,7 +289,7 @@ async fn the_buffer_of_a_closed_producer_is_given_to_the_handler() {
     let stop = CancellationToken::new();
     let delivery = Delivery::new(target)
         .options(no_delay().cancellation(stop.clone()))
-        .on_undelivered(move |one: Undelivered<usize>| {
+        .on_undelivered(move |one: &Undelivered<usize>| {
             undelivered.push(*one.entry);
             ready(())
         });

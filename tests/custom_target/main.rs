@@ -4,6 +4,7 @@ mod bounds;
 mod cleaning_up;
 mod concurrent;
 mod events;
+mod handler_ends;
 mod handlers;
 mod hot_key_model;
 mod hot_keys;

@@ -53,7 +53,7 @@ async fn the_handler_gets_what_such_a_receipt_leaves() {
     let given: Arc<Mutex<Vec<usize>>> = Arc::default();
     let handler = {
         let given = Arc::clone(&given);
-        move |one: Undelivered<usize>| {
+        move |one: &Undelivered<usize>| {
             given.lock().unwrap().push(*one.entry);
             std::future::ready(())
         }

@@ -1,8 +1,10 @@
 //! Settles each entry that was delivered or handed back.
 
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_batch_delivery::{Cause, Undelivered};
+use tokio_util::task::TaskTracker;
 
 use crate::dead_letter::{DeadLetter, Letter};
 use crate::handed_back::HandedBack;
@@ -19,8 +21,18 @@ pub(crate) struct Settling {
     pub(crate) dead_letter: Option<DeadLetter>,
     pub(crate) handed_back: Mutex<HandedBack>,
     pub(crate) stop: Stop,
+    /// Undelivered entries that are being settled.
+    pub(crate) under_way: TaskTracker,
     /// Whether another run delivers everything again if this one does not finish.
     pub(crate) is_repeated: bool,
+}
+
+/// An undelivered entry.
+struct Lost {
+    origin: Origin,
+    cause: Cause,
+    attempts: u32,
+    may_have_been_delivered: bool,
 }
 
 impl Settling {
@@ -31,21 +43,53 @@ impl Settling {
         }
     }
 
-    /// The entry was not delivered.
-    pub(crate) async fn undelivered<E>(&self, undelivered: &Undelivered<E>) {
-        let Some(origin) = self.window.settle(undelivered.position) else {
-            return;
-        };
-        let is_left = self.is_left_to_the_next_run(&undelivered.cause);
+    /// The entry was not delivered. The future completes when it is settled.
+    ///
+    /// It is settled in a task, because a delivery that ends early does not wait for a handler for longer than its grace
+    /// periods, and a dead letter must be written neither in part nor twice.
+    pub(crate) fn undelivered<E>(self: &Arc<Self>, undelivered: &Undelivered<E>) -> impl Future<Output = ()> + use<E> {
+        let origin = self.window.settle(undelivered.position);
+        let settled = origin.map(|origin| {
+            let settling = Arc::clone(self);
+            let lost = Lost {
+                origin,
+                cause: undelivered.cause.clone(),
+                attempts: undelivered.attempts,
+                may_have_been_delivered: undelivered.may_have_been_delivered,
+            };
+            self.under_way
+                .spawn(async move { settling.settle_undelivered(lost).await })
+        });
+        async move {
+            if let Some(settled) = settled
+                && let Err(failed) = settled.await
+                && let Ok(panic) = failed.try_into_panic()
+            {
+                resume_unwind(panic);
+            }
+        }
+    }
+
+    /// Settles the entries that the delivery has handed back, and waits for all that are being settled.
+    pub(crate) async fn end<E>(self: &Arc<Self>, handed_back: &[Undelivered<E>]) {
+        for undelivered in handed_back {
+            drop(self.undelivered(undelivered));
+        }
+        self.under_way.close();
+        self.under_way.wait().await;
+    }
+
+    async fn settle_undelivered(&self, lost: Lost) {
+        let is_left = self.is_left_to_the_next_run(&lost.cause);
         if is_left
-            && undelivered.may_have_been_delivered
+            && lost.may_have_been_delivered
             && let Some(journal) = &self.journal
         {
             journal.leave_open();
         }
-        let is_kept = is_left || self.write_dead_letter(&origin, undelivered).await;
+        let is_kept = is_left || self.write_dead_letter(&lost).await;
         let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
-        handed_back.add(origin.place, &undelivered.cause, is_kept);
+        handed_back.add(lost.origin.place, &lost.cause, is_kept);
     }
 
     /// Whether the entry is left to the next run: its attempts were cut short, and the next run finds it by the journal. An entry
@@ -59,7 +103,8 @@ impl Settling {
     }
 
     /// Writes a dead letter. If that fails, the delivery stops. Returns whether the entry is kept.
-    async fn write_dead_letter<E>(&self, origin: &Origin, undelivered: &Undelivered<E>) -> bool {
+    async fn write_dead_letter(&self, lost: &Lost) -> bool {
+        let origin = &lost.origin;
         let (Some(dead_letter), Some(text)) = (&self.dead_letter, &origin.text) else {
             self.settle(origin);
             return false;
@@ -68,9 +113,9 @@ impl Settling {
             text,
             file: &self.names[origin.place.input],
             line: origin.place.line,
-            cause: &undelivered.cause,
-            attempts: undelivered.attempts,
-            may_have_been_delivered: undelivered.may_have_been_delivered,
+            cause: &lost.cause,
+            attempts: lost.attempts,
+            may_have_been_delivered: lost.may_have_been_delivered,
         };
         if dead_letter.write(&letter).await.is_err() {
             self.stop.token.cancel();

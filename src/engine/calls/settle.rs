@@ -113,7 +113,9 @@ impl<E> Settled<E> {
     fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict, metrics: &Metrics) {
         let cost = entry.state.cost;
         match verdict {
-            Verdict::Accepted | Verdict::Acknowledged(_) => self.accept(&mut entry.state, verdict, metrics),
+            Verdict::Accepted | Verdict::Acknowledged(_) => {
+                self.accept(&entry.entry, &mut entry.state, verdict, metrics);
+            }
             Verdict::Rejected(rejection, fault) => {
                 let throttled = rejection.is_throttle();
                 self.count_fresh(&entry.state, throttled);
@@ -158,15 +160,15 @@ impl<E> Settled<E> {
 
     /// All entries were accepted, which is the usual case: they are dropped in place without being moved.
     fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>, metrics: &Metrics) {
-        for (state, verdict) in chunk.states.iter_mut().zip(verdicts) {
-            self.accept(state, verdict, metrics);
+        for ((entry, state), verdict) in chunk.entries.iter().zip(&mut chunk.states).zip(verdicts) {
+            self.accept(entry, state, verdict, metrics);
         }
         chunk.clear();
         self.emptied = Some(chunk);
     }
 
-    /// The entry of this state was accepted with this verdict.
-    fn accept(&mut self, state: &mut EntryState<E>, verdict: Verdict, metrics: &Metrics) {
+    /// The entry was accepted with this verdict.
+    fn accept(&mut self, entry: &E, state: &mut EntryState<E>, verdict: Verdict, metrics: &Metrics) {
         self.count_fresh(state, false);
         self.count(Outcome::with_accepted, state.cost);
         metrics.accepted(|| {
@@ -178,7 +180,7 @@ impl<E> Settled<E> {
                 Verdict::Acknowledged(acknowledgement) => acknowledgement,
                 _ => Acknowledgement::default(),
             };
-            confirmation.resolve(Fate::Delivered(acknowledgement));
+            confirmation.resolve(entry, Fate::Delivered(acknowledgement));
         }
         self.left.extend(state.lane);
     }

@@ -14,8 +14,8 @@ pub(crate) struct Confirmation<E>(Box<dyn Confirms<E>>);
 
 /// The receiver of an entry's fate.
 pub(crate) trait Confirms<E>: Send + Sync {
-    /// The entry was delivered or superseded.
-    fn resolve(self: Box<Self>, fate: Fate);
+    /// This entry was delivered or superseded.
+    fn resolve(self: Box<Self>, entry: &E, fate: Fate);
 
     /// Hands the entry back. Returns it if nothing waits for it any more.
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>>;
@@ -26,9 +26,9 @@ impl<E> Confirmation<E> {
         Self(Box::new(confirms))
     }
 
-    /// Tells that the entry was delivered or superseded.
-    pub(crate) fn resolve(self, fate: Fate) {
-        self.0.resolve(fate);
+    /// Tells that this entry was delivered or superseded.
+    pub(crate) fn resolve(self, entry: &E, fate: Fate) {
+        self.0.resolve(entry, fate);
     }
 
     /// Hands the entry back. Returns it if nothing waits for it any more.

@@ -24,7 +24,6 @@ pub(crate) struct Fresh<I: Input> {
     fault: Option<Fault>,
     /// The next entry, already taken from the input.
     next: Option<Incoming<I::Entry>>,
-    next_position: u64,
     /// Sendable entries that were read last, in a chunk that becomes the chunk of the call: usually no entry has to be
     /// moved.
     checked: Chunk<I::Entry>,
@@ -47,7 +46,6 @@ pub(crate) enum Read<E> {
 impl<I: Input> Fresh<I> {
     pub(crate) fn new(input: I) -> Self {
         Self {
-            next_position: input.first_position(),
             input,
             ended: false,
             finished: false,
@@ -72,6 +70,16 @@ impl<I: Input> Fresh<I> {
     /// The panic of the input, if there was one.
     pub(crate) fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
+    }
+
+    /// Why the delivery must not go on, if a handler of its entries has failed.
+    pub(crate) fn stop(&self) -> Option<Fault> {
+        self.input.stop()
+    }
+
+    /// The delivery ends before the input does.
+    pub(crate) fn ends_early(&self) {
+        self.input.ends_early();
     }
 
     /// Whether the input has an entry that is not read yet.
@@ -121,7 +129,7 @@ impl<I: Input> Fresh<I> {
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let incoming = self.next.as_mut()?;
         let entry = &mut incoming.entry;
-        let mut state = EntryState::new(self.next_position, 0);
+        let mut state = EntryState::new(incoming.position, 0);
         state.arrived = Some(incoming.handed_over.unwrap_or(now));
         let checked = guarded("the target's look at an entry", || {
             state.bytes = measure(entry, target, limits)?;
@@ -158,7 +166,6 @@ impl<I: Input> Fresh<I> {
             entry, confirmation, ..
         } = self.next.take()?;
         state.confirmation = confirmation;
-        self.next_position += 1;
         Some(TrackedEntry { entry, state })
     }
 
@@ -273,7 +280,8 @@ impl<I: Input> Fresh<I> {
             }
             self.ended = self.next.is_none();
         }
-        let mut unread = self.tracked(EntryState::new(self.next_position, 0))?;
+        let state = EntryState::new(self.next.as_ref()?.position, 0);
+        let mut unread = self.tracked(state)?;
         if unread.state.confirmation.is_some() {
             // The entry takes memory until the handler has dealt with it.
             let weigh = || match measure(&unread.entry, target, limits) {
@@ -348,12 +356,12 @@ mod tests {
             held in btree_set(0_u64..30, 0..10),
             costs in vec(1_usize..10, 60),
         ) {
-            let mut fresh = Fresh::new(Batch(sizes.iter().copied()));
+            let mut fresh = Fresh::new(Batch::new(sizes.iter().copied()));
             let now = Instant::now();
             let mut released = Vec::new();
             while let Some(read) = fresh.read(&BySize, &LIMITS, true, false, now) {
                 prop_assert!(matches!(read, Read::Checked));
-                if held.contains(&(fresh.next_position - 1)) {
+                if held.contains(&fresh.checked.states.last().unwrap().position) {
                     released.extend(fresh.pop_newest());
                 }
             }

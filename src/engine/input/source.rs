@@ -7,20 +7,25 @@ use futures::Stream;
 use tokio::time::Instant;
 
 use crate::engine::entry::Confirmation;
+use crate::fault::Fault;
 
 /// An entry as the source yields it.
 pub(crate) struct Incoming<E> {
     pub(crate) entry: E,
+    /// Its position in the input of the caller, from 0.
+    pub(crate) position: u64,
     /// The receipt or handler that is told its fate, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
     /// When it was handed over; `None` where that is when it is read.
     pub(crate) handed_over: Option<Instant>,
 }
 
-impl<E> From<E> for Incoming<E> {
-    fn from(entry: E) -> Self {
+impl<E> Incoming<E> {
+    /// An entry that is handed over when it is read, and of whose fate only the report tells.
+    fn new(position: u64, entry: E) -> Self {
         Self {
             entry,
+            position,
             confirmation: None,
             handed_over: None,
         }
@@ -43,19 +48,32 @@ pub(crate) trait Input {
     /// How many entries it has at least, without polling it.
     fn known(&self) -> usize;
 
-    /// The position of its first entry.
-    fn first_position(&self) -> u64 {
-        0
-    }
-
     /// Entries before this position do not linger.
     fn hurried(&self) -> u64 {
         0
     }
+
+    /// Why the delivery must not go on though the input does: a handler of its entries has failed.
+    fn stop(&self) -> Option<Fault> {
+        None
+    }
+
+    /// The delivery ends before the input does.
+    fn ends_early(&self) {}
 }
 
 /// A batch: all of its entries are handed over with the iterator, so each one is delivered or handed back.
-pub(crate) struct Batch<I>(pub(crate) I);
+pub(crate) struct Batch<I> {
+    entries: I,
+    /// The position of the next entry.
+    next: u64,
+}
+
+impl<I> Batch<I> {
+    pub(crate) fn new(entries: I) -> Self {
+        Self { entries, next: 0 }
+    }
+}
 
 impl<I: Iterator> Input for Batch<I> {
     type Entry = I::Item;
@@ -65,11 +83,12 @@ impl<I: Iterator> Input for Batch<I> {
     }
 
     fn unread(&mut self) -> Poll<Option<Incoming<I::Item>>> {
-        Poll::Ready(self.0.next().map(Incoming::from))
+        let next = self.entries.next();
+        Poll::Ready(next.map(|entry| Incoming::new(counted(&mut self.next), entry)))
     }
 
     fn known(&self) -> usize {
-        self.0.size_hint().0
+        self.entries.size_hint().0
     }
 
     /// There is nothing to linger for.
@@ -81,6 +100,8 @@ impl<I: Iterator> Input for Batch<I> {
 /// A stream. Entries that were not read stay in the stream.
 pub(crate) struct Streamed<S, X> {
     stream: Pin<Box<S>>,
+    /// The position of the next entry.
+    next: u64,
     /// The error with which the stream ended, if it did.
     pub(crate) error: Option<X>,
 }
@@ -89,6 +110,7 @@ impl<S, X> Streamed<S, X> {
     pub(crate) fn new(stream: S) -> Self {
         Self {
             stream: Box::pin(stream),
+            next: 0,
             error: None,
         }
     }
@@ -102,7 +124,7 @@ where
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
         self.stream.as_mut().poll_next(context).map(|next| match next? {
-            Ok(entry) => Some(entry.into()),
+            Ok(entry) => Some(Incoming::new(counted(&mut self.next), entry)),
             Err(error) => {
                 self.error = Some(error);
                 None
@@ -113,4 +135,11 @@ where
     fn known(&self) -> usize {
         self.stream.size_hint().0
     }
+}
+
+/// The next position.
+fn counted(next: &mut u64) -> u64 {
+    let position = *next;
+    *next += 1;
+    position
 }

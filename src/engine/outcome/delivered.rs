@@ -69,12 +69,6 @@ impl<E> Delivered<E> {
         self.pace = next.pace;
     }
 
-    /// Adds the causes of the entries that handlers took.
-    pub(crate) fn with_taken(mut self, taken: Causes) -> Self {
-        self.taken = taken;
-        self
-    }
-
     /// Records the result in the [span](delivery_span) of the delivery.
     pub(crate) fn recorded_in(self, span: &Span) -> Self {
         if span.is_disabled() {

@@ -18,6 +18,14 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
+    /// The fault behind it, if there is one.
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        match self {
+            Self::Cancelled | Self::DeadlineReached => None,
+            Self::Stopped(fault) | Self::Outage { fault, .. } => Some(fault),
+        }
+    }
+
     /// The cause for an entry whose last rejection was `last`.
     pub(crate) fn cause(&self, last: Option<Fault>) -> Cause {
         match self {

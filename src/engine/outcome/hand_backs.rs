@@ -2,13 +2,12 @@
 
 use std::future::ready;
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, stream};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -35,13 +34,13 @@ pub(crate) struct HandBacks<E> {
     hurry: CancellationToken,
     /// Entries that are being handed back, and their bytes.
     underway: (usize, usize),
-    /// Entries whose receipt or handler was gone.
+    /// Entries that no receipt or handler has taken.
     unclaimed: Vec<Undelivered<E>>,
 }
 
 /// The result of a task that hands entries back.
 struct HandedBack<E> {
-    /// Entries whose receipt or handler was gone.
+    /// Entries that no receipt or handler has taken.
     unclaimed: Vec<Undelivered<E>>,
     entries: usize,
     bytes: usize,
@@ -123,19 +122,15 @@ impl<E: Send + 'static> HandBacks<E> {
         Some(())
     }
 
-    /// Waits until all entries were handed back; after `patience`, the target may clean up no longer. Returns the entries
-    /// whose receipt or handler was gone.
-    pub(crate) async fn end(&mut self, patience: Duration) -> Vec<Undelivered<E>> {
-        let mut patience = pin!(sleep(patience));
-        loop {
-            tokio::select! {
-                biased;
-                handed_back = self.next() => if handed_back.is_none() {
-                    return std::mem::take(&mut self.unclaimed);
-                },
-                () = &mut patience, if !self.hurry.is_cancelled() => self.hurry.cancel(),
-            }
-        }
+    /// Waits until all entries were handed back. Returns the entries that no receipt or handler has taken.
+    pub(crate) async fn end(&mut self) -> Vec<Undelivered<E>> {
+        while self.next().await.is_some() {}
+        std::mem::take(&mut self.unclaimed)
+    }
+
+    /// To be cancelled when the target may clean up no longer.
+    pub(crate) fn hurry(&self) -> CancellationToken {
+        self.hurry.clone()
     }
 }
 

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::delivered::Delivered;
+use super::ending::Ending;
 use super::hand_backs::{Awaited, HandBacks, clean_up};
 use crate::backoff::{PaceReason, PaceState};
 use crate::engine::calls::Settled;
@@ -141,7 +143,7 @@ impl<E: Send + 'static> Ledger<E> {
         self.progress.figures().superseded.fetch_add(1, Relaxed);
         self.metrics.superseded();
         if let Some(confirmation) = older.state.confirmation {
-            confirmation.resolve(Fate::Superseded);
+            confirmation.resolve(&older.entry, Fate::Superseded);
         }
     }
 
@@ -201,17 +203,22 @@ impl<E: Send + 'static> Ledger<E> {
         T: BatchTarget<Entry = E>,
     {
         self.hand_back_awaited(target, patience);
-        clean_up(&**target, &mut self.undelivered, patience).await;
-        self.undelivered.extend(self.hand_backs.end(patience).await);
+        let cleaning_up = clean_up(&**target, &mut self.undelivered, patience);
+        self.hand_backs.hurry().run_until_cancelled_owned(cleaning_up).await;
+        self.undelivered.extend(self.hand_backs.end().await);
     }
 
-    /// Completes the report. `stopped` is the fault that stopped the delivery, and `finished` tells whether the input was
-    /// read to its end.
+    /// To be cancelled when the target may clean up no longer.
+    pub(crate) fn hurry(&self) -> CancellationToken {
+        self.hand_backs.hurry()
+    }
+
+    /// Completes the report. `finished` tells whether the input was read to its end.
     pub(crate) fn close(
         mut self,
         elapsed: Duration,
         finished: bool,
-        stopped: Option<Fault>,
+        ending: Option<&Ending>,
         pace: Option<(PaceState, PaceReason)>,
     ) -> Delivered<E> {
         let mut undelivered = std::mem::take(&mut self.undelivered);
@@ -226,7 +233,7 @@ impl<E: Send + 'static> Ledger<E> {
             report,
             undelivered,
             taken: Causes::default(),
-            stopped,
+            stopped: ending.and_then(Ending::fault).cloned(),
             pace,
         }
     }

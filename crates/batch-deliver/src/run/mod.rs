@@ -16,6 +16,7 @@ use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, Progress, Report};
 use clap::ValueEnum;
 use tokio::task;
+use tokio_util::task::TaskTracker;
 
 use self::dry_run::Measured;
 use self::simulated::Simulated;
@@ -132,6 +133,7 @@ impl<T: BatchTarget + Clone> Job<T> {
             dead_letter: round.dead_letter,
             handed_back: Mutex::default(),
             stop: stop.clone(),
+            under_way: TaskTracker::new(),
             is_repeated: round.is_repeated,
         });
         let bad_lines = BadLines::new(names, common.keep_going, console.clone());
@@ -150,6 +152,8 @@ impl<T: BatchTarget + Clone> Job<T> {
         drop(ticker);
         console.clear_bar();
 
+        let handed_back = delivered.as_ref().map_or_else(DeliveryError::undelivered, |_| &[]);
+        settling.end(handed_back).await;
         let (report, ended, stopped) = match delivered {
             Ok(report) => (report, None, None),
             Err(error) => parts(error),
@@ -257,11 +261,8 @@ fn settled_by<T: BatchTarget>(delivery: Delivery<T>, settling: &Arc<Settling>) -
     let delivered = Arc::clone(settling);
     let undelivered = Arc::clone(settling);
     delivery
-        .on_delivered(move |position, _| delivered.delivered(position))
-        .on_undelivered(move |entry| {
-            let settling = Arc::clone(&undelivered);
-            async move { settling.undelivered(&entry).await }
-        })
+        .on_delivered(move |position, _, _| delivered.delivered(position))
+        .on_undelivered(move |entry| undelivered.undelivered(entry))
 }
 
 /// The parts of an error: the report, why the inputs were not read to their end, and why the delivery stopped.
