@@ -15,7 +15,7 @@
 //! | [`STALLED`] | warn | the service has neither accepted nor refused anything for 5 s, although calls fail or get no answer; repeated after 10, 20, 40 and 80 s, and then once a minute |
 //! | | info | the service accepts or refuses entries again |
 //! | [`SUMMARY`] | info | a delivery or a [`Producer`](crate::Producer) has ended and handed nothing back |
-//! | | warn | it has ended and handed entries back, or was stopped |
+//! | | warn | it has ended and handed entries back, was stopped, or has left a part of its stream unread |
 //! | [`STOPPED`] | warn | a fault has stopped a producer's delivery; the next entry starts a new one; at most once a minute |
 //! | [`UNCLAIMED`] | warn | a producer has ended with undelivered entries whose receipts were dropped |
 //! | [`LOOKUP`] | warn | a target could not look up what it needs before the first call: a table's key, a queue's attribute |
@@ -40,7 +40,7 @@
 //! | `delivered`, `undelivered`, `superseded`, `calls`, `resubmitted`, `throttled` | number | [`SUMMARY`] | as in the [`Report`](crate::Report) |
 //! | `finished` | true or false | [`SUMMARY`] | whether the input was read to its end, as in the [`Report`](crate::Report) |
 //! | `seconds` | number | [`SUMMARY`] | from the start of the delivery to its end, with a fraction |
-//! | `cause` | text | [`SUMMARY`] (warn) | why the delivery was stopped, or why the first of the entries was handed back; absent if their receipts have it |
+//! | `cause` | text | [`SUMMARY`] (warn) | why the delivery was stopped, why the first of the entries was handed back, or why a part of the stream was not read; absent if receipts have it |
 //! | `advice` | text | [`LOOKUP`] (warn) | what to do |
 //! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | the number of entries concerned |
 //! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, all and by verdict |

@@ -9,7 +9,7 @@ use crate::fault::Fault;
 /// How many causes an error message names; the others are counted.
 const CAUSES_TOLD: usize = 3;
 
-/// Some entries could not be delivered, or the stream of entries failed.
+/// Some entries could not be delivered, or the stream of entries failed or was not read to its end.
 ///
 /// It carries every entry that was not delivered, so that `?` loses none. All ways to deliver return the same error: code
 /// that stores its entries works for a batch, a stream and a producer.
@@ -43,6 +43,8 @@ pub struct DeliveryError<E> {
 /// A separate type, so that the error stays small.
 struct Entries<E> {
     undelivered: Vec<Undelivered<E>>,
+    /// Why the rest of the stream was not read.
+    interruption: Option<Cause>,
     /// The causes of the entries that were taken out, by a handler or by the caller.
     taken: Causes,
 }
@@ -68,8 +70,36 @@ impl<E> DeliveryError<E> {
             report,
             stopped,
             stream_error: None,
-            entries: Box::new(Entries { undelivered, taken }),
+            entries: Box::new(Entries {
+                undelivered,
+                interruption: None,
+                taken,
+            }),
         }
+    }
+
+    /// The rest of the stream was not read, for this reason.
+    pub(crate) fn interrupted_by(mut self, cause: Option<Cause>) -> Self {
+        self.entries.interruption = cause;
+        self
+    }
+
+    /// Why the stream was not read to its end, if the delivery ended before it: it was [cancelled](Cause::Cancelled), the
+    /// [deadline](Cause::DeadlineReached) was reached, or it [stopped](Cause::Stopped). `None` for a batch, whose entries
+    /// are all handed back, and for a stream that has ended or [failed](Self::stream_error).
+    ///
+    /// The unread entries are still in the stream, and [`Report::next_position`] tells where to continue. If nothing was
+    /// handed back, this is the only reason for the error:
+    ///
+    /// ```
+    /// # use aws_batch_delivery::{Cause, DeliveryError};
+    /// /// Whether the load was cancelled, and nothing is missing but what was not read.
+    /// fn is_clean_stop<E>(error: &DeliveryError<E>) -> bool {
+    ///     matches!(error.interruption(), Some(Cause::Cancelled(_))) && error.undelivered().is_empty()
+    /// }
+    /// ```
+    pub fn interruption(&self) -> Option<&Cause> {
+        self.entries.interruption.as_ref()
     }
 
     /// Every entry that was not delivered, in the order of the input.
@@ -151,6 +181,10 @@ impl<E> fmt::Display for DeliveryError<E> {
             }
             f.write_str("; ")?;
         }
+        if let Some(cause) = self.interruption().filter(|_| undelivered == 0) {
+            write!(f, "{cause}")?;
+            return self.report.write_continuation(f);
+        }
         let were = if undelivered == 1 { "was" } else { "were" };
         write!(f, "{undelivered} of {} {were} not delivered", counted(total))?;
         let causes = self.causes();
@@ -172,19 +206,21 @@ impl<E> fmt::Debug for DeliveryError<E> {
         f.debug_struct("DeliveryError")
             .field("report", &self.report)
             .field("causes", &format_args!("{}", self.causes()))
+            .field("interruption", &self.interruption())
             .field("stream_error", &self.stream_error)
             .finish_non_exhaustive()
     }
 }
 
 impl<E> Error for DeliveryError<E> {
-    /// The stream's error, or the cause of the first entry, or what stopped the delivery.
+    /// The stream's error, or the cause of the first entry, or why the stream was not read to its end.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         if let Some(error) = &self.stream_error {
             return Some(&**error);
         }
         let here = self.entries.undelivered.first().map(|undelivered| &undelivered.cause);
-        let cause = here.or_else(|| self.entries.taken.first()).map(|cause| cause as _);
+        let of_entries = here.or_else(|| self.entries.taken.first());
+        let cause = of_entries.or(self.interruption()).map(|cause| cause as _);
         cause.or_else(|| self.stopped.as_ref().map(|fault| fault as _))
     }
 }

@@ -44,9 +44,9 @@ pub struct Report {
     /// From the start of the delivery to its end.
     #[cfg_attr(feature = "serde", serde(rename = "elapsed_seconds", with = "crate::seconds"))]
     pub elapsed: Duration,
-    /// Whether the input was read to its end. Always true for a batch, because its remaining entries are handed back. False
-    /// for a stream that failed or whose delivery ended early, by a cancellation, a deadline or a fault;
-    /// [`next_position`](Self::next_position) then tells where to continue.
+    /// Whether the input was read to its end. Always true for a batch, because its remaining entries are handed back, and
+    /// for every report without an error. False for a stream that failed or whose delivery ended early, by a cancellation,
+    /// a deadline or a fault; [`next_position`](Self::next_position) then tells where to continue.
     pub finished: bool,
 }
 

@@ -149,6 +149,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
             report: delivered.report,
             undelivered,
             taken: Causes::default(),
+            ending: delivered.ending,
             stopped: delivered.stopped,
             pace: delivered.pace,
         }

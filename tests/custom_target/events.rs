@@ -265,7 +265,7 @@ async fn a_delivery_without_an_entry_logs_nothing() {
     cancellation.cancel();
     let delivery = Delivery::new(target).options(no_delay().cancellation(cancellation));
     delivery.deliver([]).await.unwrap();
-    delivery.deliver_stream(stream::pending()).await.unwrap();
+    delivery.deliver_stream(stream::pending()).await.unwrap_err();
     assert_eq!(log.events().len(), 0, "{:?}", log.events());
 }
 

@@ -236,7 +236,9 @@ async fn a_delivery_can_be_cancelled_while_it_waits_for_the_first_entry() {
     let mut delivering = Box::pin(delivery.deliver_stream(stream::pending()));
     assert!(delivering.as_mut().now_or_never().is_none());
     cancellation.cancel();
-    assert_eq!(delivering.await.unwrap().delivered, 0);
+    let error = delivering.await.unwrap_err();
+    assert!(matches!(error.interruption(), Some(Cause::Cancelled(_))), "{error}");
+    assert_eq!(error.report.delivered, 0);
 }
 
 #[tokio::test(start_paused = true)]

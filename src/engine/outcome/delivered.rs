@@ -8,7 +8,7 @@ use crate::backoff::{PaceReason, PaceState};
 use crate::events::{DELIVERY, SUMMARY};
 use crate::fault::{Fault, in_words};
 use crate::guarded::destination;
-use crate::report::{Causes, DeliveryError, Report, Undelivered};
+use crate::report::{Cause, Causes, DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
 
 /// The span of a delivery to this target. The spans of its calls are its children.
@@ -43,6 +43,8 @@ pub(crate) struct Delivered<E> {
     pub(crate) undelivered: Vec<Undelivered<E>>,
     /// The causes of the entries that a handler took.
     pub(crate) taken: Causes,
+    /// Why it has ended before its input, as the cause of an entry that was never sent.
+    pub(crate) ending: Option<Cause>,
     /// The fault that stopped it.
     pub(crate) stopped: Option<Fault>,
     /// The last state of the strategy and its reason, if the strategy tells.
@@ -56,6 +58,7 @@ impl<E> Delivered<E> {
             report,
             undelivered: Vec::new(),
             taken: Causes::default(),
+            ending: None,
             stopped: None,
             pace: None,
         }
@@ -65,6 +68,7 @@ impl<E> Delivered<E> {
     pub(crate) fn add(&mut self, next: Self) {
         self.report.add(&next.report);
         self.undelivered.extend(next.undelivered);
+        self.ending = next.ending;
         self.stopped = next.stopped;
         self.pace = next.pace;
     }
@@ -137,27 +141,33 @@ impl<E> Delivered<E> {
                 )
             };
         }
-        if report.undelivered == 0 && stopped.is_none() {
-            summary!(info, "all entries were delivered", None::<String>);
-        } else {
+        let unread = self.ending.as_ref().filter(|_| !report.finished);
+        if report.undelivered > 0 || stopped.is_some() {
             summary!(warn, "entries were not delivered", stopped.or_else(first));
+        } else if let Some(cause) = unread {
+            summary!(warn, "the input was not read to its end", cause.to_string());
+        } else {
+            summary!(info, "all entries were delivered", None::<String>);
         }
     }
 
     /// # Errors
-    /// When anything was handed back, or the delivery was stopped.
+    /// When anything was handed back or left in the stream, or the delivery was stopped.
     pub(crate) fn into_result(self) -> Result<Report, DeliveryError<E>> {
         let Self {
             report,
             undelivered,
             taken,
+            ending,
             stopped,
             ..
         } = self;
-        if undelivered.is_empty() && taken.first().is_none() && stopped.is_none() {
+        let interruption = ending.filter(|_| !report.finished);
+        if undelivered.is_empty() && taken.first().is_none() && stopped.is_none() && interruption.is_none() {
             return Ok(report);
         }
-        Err(DeliveryError::new(report, undelivered, taken, stopped))
+        let error = DeliveryError::new(report, undelivered, taken, stopped);
+        Err(error.interrupted_by(interruption))
     }
 
     /// Logs the result.

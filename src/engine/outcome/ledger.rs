@@ -233,6 +233,7 @@ impl<E: Send + 'static> Ledger<E> {
             report,
             undelivered,
             taken: Causes::default(),
+            ending: ending.map(|ending| ending.cause(None)),
             stopped: ending.and_then(Ending::fault).cloned(),
             pace,
         }
