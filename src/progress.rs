@@ -1,11 +1,15 @@
 //! Live figures.
 
+mod mark;
+
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::mark::{Mark, Marks};
 use crate::backoff::PaceSnapshot;
 use crate::pace::Gate;
 
@@ -22,7 +26,13 @@ use crate::pace::Gate;
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     figures: Arc<Figures>,
+    /// The settled positions of the delivery that this clone belongs to, if it belongs to one.
+    mark: Option<Arc<Mark>>,
 }
+
+/// The figures of one delivery, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OfDelivery(Progress);
 
 /// The figures at one moment.
 ///
@@ -37,6 +47,63 @@ pub struct Snapshot {
     pub undelivered: u64,
     /// Entries that were dropped because a newer one has the same key.
     pub superseded: u64,
+    /// The position in the input before which nothing is left to do: each entry before it was delivered, superseded, or
+    /// taken by a [handler of undelivered entries](crate::Delivery::on_undelivered) that has finished without an error. It
+    /// only grows.
+    ///
+    /// Store it from time to time, and a load that is killed continues there: no entry is skipped, and those after it that
+    /// were delivered are sent again. An undelivered entry that no handler took is only in the memory of the process until
+    /// the error has it, so the position stays before it, also after the delivery has ended.
+    /// [`Report::next_position`](crate::Report::next_position) is then where to continue, once the entries in the error are
+    /// stored.
+    ///
+    /// `None` before the first delivery, and after several deliveries have shared the figures at the same time: each
+    /// counts its own input. A [`Producer`](crate::Producer) has no such position.
+    ///
+    /// ```
+    /// # use std::{error::Error, fs, path::Path, time::Duration};
+    /// # use aws_batch_delivery::{Delivery, DeliveryOptions, Progress, Undelivered, targets::BatchTarget};
+    /// # use futures::stream;
+    /// # use tokio::time::sleep;
+    /// /// Delivers the lines that earlier runs have not delivered, however they ended.
+    /// async fn load<T>(target: T, lines: Vec<String>, checkpoint: &Path) -> Result<(), Box<dyn Error + Send + Sync>>
+    /// where
+    ///     T: BatchTarget<Entry = String>,
+    /// {
+    ///     let start = fs::read_to_string(checkpoint).map_or(Ok(0), |start| start.parse())?;
+    ///     let progress = Progress::default();
+    ///     let delivery = Delivery::new(target)
+    ///         .options(DeliveryOptions::default().progress(&progress))
+    ///         .on_undelivered(|line| keep(line.cause.to_string(), line.entry.to_string()));
+    ///     let store = || {
+    ///         let until = start + progress.snapshot().settled_until.unwrap_or(0);
+    ///         fs::write(checkpoint, until.to_string())
+    ///     };
+    ///     let every_second = async {
+    ///         loop {
+    ///             sleep(Duration::from_secs(1)).await;
+    ///             if let Err(error) = store() {
+    ///                 break error;
+    ///             }
+    ///         }
+    ///     };
+    ///     let rest = stream::iter(lines.into_iter().skip(start as usize));
+    ///     let delivered = tokio::select! {
+    ///         delivered = delivery.deliver_stream(rest) => delivered,
+    ///         error = every_second => return Err(error.into()),
+    ///     };
+    ///     store()?;
+    ///     delivered?;
+    ///     Ok(())
+    /// }
+    ///
+    /// /// Appends an undelivered line to a file; an error stops the load.
+    /// async fn keep(cause: String, line: String) -> std::io::Result<()> {
+    ///     # unimplemented!("{cause} {line}")
+    ///     // …
+    /// }
+    /// ```
+    pub settled_until: Option<u64>,
     /// Rejected entries that wait to be sent again.
     pub waiting: u64,
     /// Entries in calls that are not answered yet.
@@ -76,6 +143,7 @@ pub(crate) struct Figures {
     pub(crate) throttled: AtomicU64,
     pub(crate) delay_nanos: AtomicU64,
     gate: Mutex<Weak<Gate>>,
+    marks: Marks,
     last_snapshot: Mutex<Option<(Instant, u64)>>,
 }
 
@@ -88,6 +156,7 @@ impl Progress {
             delivered,
             undelivered: figures.undelivered.load(Relaxed),
             superseded: figures.superseded.load(Relaxed),
+            settled_until: figures.marks.settled_until(),
             waiting: figures.waiting.load(Relaxed),
             in_flight: figures.in_flight.load(Relaxed),
             read_ahead: figures.read_ahead.load(Relaxed),
@@ -103,6 +172,33 @@ impl Progress {
 
     pub(crate) fn figures(&self) -> &Figures {
         &self.figures
+    }
+
+    /// A delivery begins that counts its own positions.
+    pub(crate) fn begin(&self) -> OfDelivery {
+        OfDelivery(Self {
+            figures: Arc::clone(&self.figures),
+            mark: Some(self.figures.marks.begin()),
+        })
+    }
+
+    /// The entries at these positions of the delivery's input are settled.
+    pub(crate) fn settle(&self, positions: Range<u64>) {
+        if let Some(mark) = &self.mark {
+            mark.settle(positions);
+        }
+    }
+}
+
+impl OfDelivery {
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.0
+    }
+}
+
+impl Drop for OfDelivery {
+    fn drop(&mut self) {
+        self.0.figures.marks.end();
     }
 }
 

@@ -118,7 +118,8 @@ impl<T: BatchTarget> Delivery<T> {
     /// the [ids](crate::targets::Acknowledgement) of a message; also for each entry that was
     /// [superseded](Fate::Superseded). The position counts the entries of the input from 0.
     ///
-    /// Use it to record how far a load has progressed, or to collect message ids. It is called once for each entry, as
+    /// Use it to collect message ids, or to tell the origin of an entry that it was delivered. How far a load has
+    /// progressed is in [`Snapshot::settled_until`](crate::Snapshot::settled_until). It is called once for each entry, as
     /// soon as the answer is there and before the strategy is told about the call. Several tasks may call it at the same
     /// time, and it must not block. A handler that panics is not called again by this delivery, and [a
     /// warning](crate::events::HANDLER) is logged.
@@ -239,12 +240,13 @@ impl<T: BatchTarget> Delivery<T> {
     /// Entries are read as they are needed, so a stream of any length takes the memory of a few calls; undelivered entries,
     /// however, are kept until the end. A call that is not full leaves when its first entry has waited for the
     /// [`linger`](DeliveryOptions::linger) time. When the delivery ends early, unread entries stay in the stream: deliver
-    /// `&mut stream` to keep them. [`Report::finished`] tells whether there are any, also for `Ok`: a delivery that was
-    /// cancelled after it had delivered everything that it had read returns its report. [`Report::next_position`] tells
-    /// where to continue.
+    /// `&mut stream` to keep them. [`Report::next_position`] tells where to continue; with
+    /// [`Snapshot::settled_until`](crate::Snapshot::settled_until) a load continues even after its process was killed.
     ///
     /// # Errors
-    /// When any entry was not delivered. The error carries all of them, each with its cause.
+    /// When any entry was not delivered, or when the stream was not read to its end because of a cancellation, the deadline
+    /// or a stop. The error carries all entries, each with its cause, and the
+    /// [reason](DeliveryError::interruption) for which the rest was not read, even if all that were read were delivered.
     pub async fn deliver_stream<S>(&self, stream: S) -> Result<Report, DeliveryError<T::Entry>>
     where
         S: Stream<Item = T::Entry>,
@@ -281,7 +283,8 @@ impl<T: BatchTarget> Delivery<T> {
     }
 
     async fn delivered(&self, input: impl Input<Entry = T::Entry>) -> Delivered<T::Entry> {
-        let options = self.options.clone();
+        let progress = self.options.progress.begin();
+        let options = self.options.clone().progress(progress.progress());
         let handling = Handling::of(&self.handlers, &options);
         let options = handling
             .as_ref()

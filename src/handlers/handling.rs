@@ -120,6 +120,7 @@ impl<E> Handling<E> {
             handled = AssertUnwindSafe(handling).catch_unwind() => match handled {
                 Ok(Ok(())) => {
                     self.causes_so_far().add(&undelivered.cause);
+                    self.options.progress.settle(undelivered.position..undelivered.position + 1);
                     return None;
                 }
                 Ok(Err(error)) => self.failed(error),

@@ -180,7 +180,8 @@ impl<T: BatchTarget, V: Send + Sync + 'static> TypedDelivery<T, V> {
     }
 
     async fn delivered(&self, input: impl Input<Entry = V>) -> Delivered<V> {
-        let options = self.options.clone();
+        let progress = self.options.progress.begin();
+        let options = self.options.clone().progress(progress.progress());
         let handling = Handling::of(&self.handlers, &options);
         let options = handling
             .as_ref()

@@ -1,6 +1,7 @@
 //! A target made outside the crate, and how the engine treats its answers.
 
 mod bounds;
+mod checkpoint;
 mod cleaning_up;
 mod concurrent;
 mod events;

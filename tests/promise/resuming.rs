@@ -1,8 +1,9 @@
 //! An interrupted load continues where its report says.
 
+use std::error::Error;
 use std::time::Duration;
 
-use aws_batch_delivery::{Delivery, Report};
+use aws_batch_delivery::{Cause, Delivery, Progress, Report};
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use futures::{StreamExt, stream};
 use proptest::prelude::*;
@@ -26,8 +27,10 @@ async fn interrupted(keys: u64, round_trips: u32, last_write_wins: bool) -> Repo
     let (mut position, mut handed_back) = (0, Vec::<WriteRequest>::new());
     let mut total = Report::default();
     loop {
+        let progress = Progress::default();
         let options = no_delay()
             .concurrency(2)
+            .progress(&progress)
             .deadline(Instant::now() + ROUND_TRIP * round_trips);
         let options = if last_write_wins {
             options.last_write_wins()
@@ -45,10 +48,13 @@ async fn interrupted(keys: u64, round_trips: u32, last_write_wins: bool) -> Repo
         // The entries that were handed back are older, so they go first.
         let again = handed_back.len() as u64;
         let entries = stream::iter(std::mem::take(&mut handed_back)).chain(rest);
+        let mut first_left = None;
         let report = match delivery.deliver_stream(entries).await {
             Ok(report) => report,
             Err(error) => {
                 let report = error.report.clone();
+                assert_eq!(error.interruption().is_some(), !report.finished);
+                first_left = error.undelivered().first().map(|left| left.position);
                 handed_back = error
                     .into_undelivered()
                     .into_iter()
@@ -57,6 +63,8 @@ async fn interrupted(keys: u64, round_trips: u32, last_write_wins: bool) -> Repo
                 report
             }
         };
+        let settled_until = progress.snapshot().settled_until;
+        assert_eq!(settled_until, Some(first_left.unwrap_or(report.next_position())));
         assert!(report.next_position() >= again, "what was handed back is read first");
         assert_eq!(
             report.next_position() - again,
@@ -98,13 +106,14 @@ async fn a_batch_is_finished_however_early_it_ends() {
         let writes = (0..WRITES).map(|number| write(number, 40));
         let error = delivery.deliver(writes).await.unwrap_err();
         assert!(error.report.finished && error.report.undelivered > 0, "{error}");
+        assert!(error.interruption().is_none(), "{error}");
         assert_eq!(error.report.next_position(), WRITES);
         assert!(!error.to_string().contains("position"), "{error}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_report_of_an_interrupted_stream_says_where_to_go_on() {
+async fn a_stream_that_is_not_read_to_its_end_is_an_error_that_says_why_and_where_to_go_on() {
     let (simulator, _table) = with_table();
     let deadline = Instant::now() + Duration::from_secs(1);
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
@@ -112,16 +121,19 @@ async fn a_report_of_an_interrupted_stream_says_where_to_go_on() {
         .key("id");
     // All that was read is delivered when the deadline comes.
     let writes = stream::iter((0..50).map(|number| write(number, 50))).chain(stream::pending());
-    let report = delivery.deliver_stream(writes).await.unwrap();
+    let error = delivery.deliver_stream(writes).await.unwrap_err();
+    let report = &error.report;
     assert_eq!(
         (report.finished, report.next_position(), report.delivered),
         (false, 50, 50)
     );
-    let said = report.to_string();
-    assert!(
-        said.ends_with("; the input was not read to its end, continue at position 50"),
-        "{said}"
-    );
+    assert!(error.undelivered().is_empty());
+    let interruption = error.interruption().unwrap();
+    assert!(matches!(interruption, Cause::DeadlineReached(None)), "{interruption}");
+    let where_to_go_on = "; the input was not read to its end, continue at position 50";
+    assert_eq!(error.to_string(), format!("the deadline was reached{where_to_go_on}"));
+    assert_eq!(error.source().unwrap().to_string(), "the deadline was reached");
+    assert!(report.to_string().ends_with(where_to_go_on), "{report}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! From the answer of a call to the fate of each of its entries.
 
 use std::iter::{repeat, repeat_with};
+use std::ops::Range;
 
 use tokio::time::Instant;
 use tracing::Span;
@@ -19,6 +20,8 @@ pub(crate) struct Settled<E> {
     pub(crate) outcome: Outcome,
     /// The same, weighted by what each entry counts for with the strategy.
     pub(crate) cost: Outcome,
+    /// The positions of the accepted entries, in runs.
+    pub(crate) accepted: Vec<Range<u64>>,
     /// Entries to send again.
     pub(crate) rejected: Vec<(TrackedEntry<E>, Rejection)>,
     /// Entries that cannot be delivered.
@@ -56,6 +59,7 @@ pub(crate) fn settle<E>(
     let mut settled = Settled {
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         cost: Outcome::new(sent_at.into_std(), answered_at.into_std()),
+        accepted: Vec::new(),
         rejected: Vec::new(),
         refused: Vec::new(),
         refused_alone: None,
@@ -181,6 +185,10 @@ impl<E> Settled<E> {
                 _ => Acknowledgement::default(),
             };
             confirmation.resolve(entry, Fate::Delivered(acknowledgement));
+        }
+        match self.accepted.last_mut() {
+            Some(run) if run.end == state.position => run.end += 1,
+            _ => self.accepted.push(state.position..state.position + 1),
         }
         self.left.extend(state.lane);
     }

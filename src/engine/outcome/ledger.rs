@@ -107,6 +107,9 @@ impl<E: Send + 'static> Ledger<E> {
         let (sent, accepted, throttled) = (outcome.sent as u64, outcome.accepted as u64, outcome.throttled as u64);
         self.in_flight -= sent;
         self.report.delivered += accepted;
+        for run in &settled.accepted {
+            self.progress.settle(run.clone());
+        }
         self.report.throttled += throttled;
         let figures = self.progress.figures();
         figures.calls.fetch_add(1, Relaxed);
@@ -142,6 +145,8 @@ impl<E: Send + 'static> Ledger<E> {
         self.report.superseded += 1;
         self.progress.figures().superseded.fetch_add(1, Relaxed);
         self.metrics.superseded();
+        let position = older.state.position;
+        self.progress.settle(position..position + 1);
         if let Some(confirmation) = older.state.confirmation {
             confirmation.resolve(&older.entry, Fate::Superseded);
         }
