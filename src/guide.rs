@@ -117,11 +117,15 @@
 //! ```no_run
 //! # #[cfg(feature = "sqs")]
 //! # mod service {
+//! use std::future::IntoFuture;
 //! use std::time::Duration;
 //!
 //! use aws_batch_delivery::{Delivery, DeliveryOptions, Producer};
 //! use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+//! use axum::Router;
+//! use tokio::net::TcpListener;
 //! use tokio::time::timeout;
+//! use tokio_util::sync::CancellationToken;
 //!
 //! /// At startup. Each handler gets a clone.
 //! fn producer(sqs: aws_sdk_sqs::Client, queue_url: &str) -> Producer<SendMessageBatchRequestEntry> {
@@ -143,11 +147,25 @@
 //!     }
 //! }
 //!
-//! /// At shutdown, when the process is killed 30 s later.
-//! async fn end(producer: Producer<SendMessageBatchRequestEntry>) {
+//! /// Serves until `stop`, a signal, and then for at most 25 s; the process is killed 30 s after the signal.
+//! async fn serve(
+//!     listener: TcpListener,
+//!     service: Router,
+//!     producer: Producer<SendMessageBatchRequestEntry>,
+//!     stop: impl Future<Output = ()>,
+//! ) {
+//!     let stopping = CancellationToken::new();
+//!     let server = axum::serve(listener, service).with_graceful_shutdown(stopping.clone().cancelled_owned());
+//!     let server = tokio::spawn(server.into_future());
+//!     stop.await;
+//!     // The server accepts no more connections, and waits for its handlers.
+//!     stopping.cancel();
+//!     // Meanwhile the producer delivers what it has, or hands it back to the handlers.
 //!     if let Err(error) = producer.close_within(Duration::from_secs(20)).await {
 //!         eprintln!("{error}");
 //!     }
+//!     // A connection whose client sends or reads nothing does not hold up the end.
+//!     let _ = timeout(Duration::from_secs(1), server).await;
 //! }
 //! # }
 //! ```
@@ -159,7 +177,12 @@
 //!   [`buffer`](crate::DeliveryOptions::buffer) of 1,000. The time of an entry does not run while it waits for room in the buffer;
 //!   the `timeout` limits that wait. If it ends before the entry is in the buffer, the entry is not sent. Use
 //!   [`try_send`](crate::Producer::try_send) to get an error at once instead.
-//! - [`close_within`](crate::Producer::close_within) delivers as much as possible in the given time, and hands back the rest.
+//! - **Close the producer beside the server's graceful shutdown, not after it.** The server waits for its handlers, and these
+//!   wait for the producer: the other way round nothing limits the time while the queue accepts nothing.
+//! - [`close_within`](crate::Producer::close_within) delivers as much as possible in the given time, and hands back the rest
+//!   within three [`grace`](crate::DeliveryOptions::grace) periods of 1 s: one for calls in flight, and one each for the target
+//!   to clean up and for a [handler of undelivered entries](crate::Delivery::on_undelivered), if there are any. So each
+//!   request that waits is answered within the time and that, whatever hangs.
 //!   [`close`](crate::Producer::close) is limited only by the time of each entry.
 //! - The [log](crate::events) has a warning after 5 s without an accepted entry.
 //!
@@ -220,8 +243,8 @@
 //!
 //! | example | what it shows |
 //! |---|---|
-//! | `load_with_dead_letters` | loads a file of JSON lines into a table; keeps refused lines; Ctrl-C, and where to continue |
-//! | `web_service` | an axum service whose requests share a producer; the status for each cause; a limited shutdown |
+//! | `load_with_dead_letters` | loads a file of JSON lines into a table; keeps refused lines; continues after Ctrl-C and after a kill |
+//! | `web_service` | an axum service whose requests share a producer; the status for each cause; a limited shutdown, with a test |
 //! | `lambda_handler` | a batch of messages in, `batchItemFailures` out, within the invocation's time |
 //! | `observability` | exports metrics and traces by OpenTelemetry, and metrics for Prometheus; a separate package in the repository |
 //! | `own_strategy` | a strategy: a fixed number of entries a second for all workers together |
