@@ -1,23 +1,27 @@
-//! Loads a file of JSON lines into a table, keeps refused lines, and continues where Ctrl-C stopped it.
+//! Loads a file of JSON lines into a table, keeps refused lines, and continues where Ctrl-C or a kill has ended it.
 //!
-//! Without a file it generates one of 20,000 orders. The table is simulated and accepts 1,000 writes/s; press Ctrl-C and
-//! start it again.
+//! Without a file it generates one of 20,000 orders. The table is simulated and accepts 1,000 writes/s; press Ctrl-C or kill
+//! it, and start it again.
 //!
 //! ```text
 //! cargo run --example load_with_dead_letters -- target/orders.jsonl
 //! ```
 
 use std::fs::{self, File, OpenOptions};
+use std::future::ready;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use std::pin::pin;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
-use aws_batch_delivery::{Delivery, DeliveryOptions, Report};
+use anyhow::{Context, Result, ensure};
+use aws_batch_delivery::{Delivery, DeliveryOptions, Progress, Report, Undelivered};
 use aws_batch_simulator::{Capacity, KeyType, Simulator, TableOptions};
 use aws_sdk_dynamodb::Client;
 use futures::stream;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::time::interval;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Serialize, Deserialize)]
@@ -47,7 +51,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Loads the lines from where the last run ended, and stores where this one ended.
+/// Loads the lines that earlier runs have not loaded, and keeps those that the table refuses.
 async fn load(client: Client, file: &str, cancellation: CancellationToken) -> Result<Report> {
     let (position_file, dead_letters) = (format!("{file}.position"), format!("{file}.dead"));
     let start: u64 = match fs::read_to_string(&position_file) {
@@ -58,37 +62,45 @@ async fn load(client: Client, file: &str, cancellation: CancellationToken) -> Re
     let orders = lines
         .zip(start + 1..)
         .map(|(line, number)| serde_json::from_str::<Order>(&line?).with_context(|| format!("{file}, line {number}")));
+    let letters = OpenOptions::new().create(true).append(true).open(dead_letters)?;
 
+    let progress = Progress::default();
+    let options = DeliveryOptions::default()
+        .cancellation(cancellation)
+        .progress(&progress);
     let table = Delivery::to_dynamo(client, "orders")
-        .options(DeliveryOptions::default().cancellation(cancellation))
-        .put_items();
-    let mut error = match table.try_deliver_stream(stream::iter(orders)).await {
-        Ok(report) => {
-            fs::write(position_file, (start + report.next_position()).to_string())?;
-            return Ok(report);
-        }
-        Err(error) => error,
+        .options(options)
+        .put_items()
+        .on_undelivered(move |undelivered| ready(keep(&letters, start, undelivered)));
+    // Written every second, so that it is there after a kill. Orders after it are sent twice, which does no harm.
+    let store = || {
+        let settled = progress.snapshot().settled_until.unwrap_or(0);
+        fs::write(&position_file, (start + settled).to_string())
     };
-    let (dead, alive): (Vec<_>, Vec<_>) = error
-        .take_undelivered()
-        .into_iter()
-        .partition(|undelivered| undelivered.cause.is_permanent());
-    // The next run starts at the first order that may be delivered later. Writing the orders after it twice does no harm,
-    // and dead letters after it are found again.
-    let position = alive
-        .first()
-        .map_or(error.report.next_position(), |undelivered| undelivered.position);
-    let mut letters = OpenOptions::new().create(true).append(true).open(dead_letters)?;
-    for letter in dead.iter().take_while(|letter| letter.position < position) {
-        let (line, cause) = (start + letter.position + 1, letter.cause.to_string());
-        let letter = json!({"line": line, "cause": cause, "order": letter.entry});
-        writeln!(letters, "{letter}")?;
+    let mut delivering = pin!(table.try_deliver_stream(stream::iter(orders)));
+    let mut every_second = interval(Duration::from_secs(1));
+    let delivered = loop {
+        tokio::select! {
+            delivered = &mut delivering => break delivered,
+            _ = every_second.tick() => store()?,
+        }
+    };
+    store()?;
+    match delivered {
+        // Every undelivered line is in the file of dead letters.
+        Err(error) if error.report.finished && error.undelivered().is_empty() => Ok(error.report),
+        delivered => delivered.context("start it again to continue"),
     }
-    fs::write(position_file, (start + position).to_string())?;
-    if alive.is_empty() && error.report.finished {
-        return Ok(error.report);
-    }
-    Err(error).with_context(|| format!("to be continued at line {}", start + position + 1))
+}
+
+/// Appends a line that the table will never accept to the dead letters. One that may be delivered later ends the load, and the
+/// next run sends it again; so does an error of the file.
+fn keep(mut letters: &File, start: u64, undelivered: &Undelivered<Order>) -> Result<()> {
+    let cause = &undelivered.cause;
+    ensure!(cause.is_permanent(), "{cause}");
+    let (line, order) = (start + undelivered.position + 1, &undelivered.entry);
+    let letter = json!({"line": line, "cause": cause.to_string(), "order": order});
+    Ok(letters.write_all(format!("{letter}\n").as_bytes())?)
 }
 
 /// 20,000 orders, of which every 5,000th has no id.

@@ -61,10 +61,10 @@ pub struct Snapshot {
     /// counts its own input. A [`Producer`](crate::Producer) has no such position.
     ///
     /// ```
-    /// # use std::{error::Error, fs, path::Path, time::Duration};
-    /// # use aws_batch_delivery::{Delivery, DeliveryOptions, Progress, Undelivered, targets::BatchTarget};
+    /// # use std::{error::Error, fs, path::Path, pin::pin, time::Duration};
+    /// # use aws_batch_delivery::{Delivery, DeliveryOptions, Progress, targets::BatchTarget};
     /// # use futures::stream;
-    /// # use tokio::time::sleep;
+    /// # use tokio::time::interval;
     /// /// Delivers the lines that earlier runs have not delivered, however they ended.
     /// async fn load<T>(target: T, lines: Vec<String>, checkpoint: &Path) -> Result<(), Box<dyn Error + Send + Sync>>
     /// where
@@ -72,37 +72,24 @@ pub struct Snapshot {
     /// {
     ///     let start = fs::read_to_string(checkpoint).map_or(Ok(0), |start| start.parse())?;
     ///     let progress = Progress::default();
-    ///     let delivery = Delivery::new(target)
-    ///         .options(DeliveryOptions::default().progress(&progress))
-    ///         .on_undelivered(|line| keep(line.cause.to_string(), line.entry.to_string()));
-    ///     let store = || {
-    ///         let until = start + progress.snapshot().settled_until.unwrap_or(0);
-    ///         fs::write(checkpoint, until.to_string())
-    ///     };
-    ///     let every_second = async {
-    ///         loop {
-    ///             sleep(Duration::from_secs(1)).await;
-    ///             if let Err(error) = store() {
-    ///                 break error;
-    ///             }
+    ///     let delivery = Delivery::new(target).options(DeliveryOptions::default().progress(&progress));
+    ///     let mut delivering = pin!(delivery.deliver_stream(stream::iter(lines.into_iter().skip(start as usize))));
+    ///     let mut every_second = interval(Duration::from_secs(1));
+    ///     loop {
+    ///         let ended = tokio::select! {
+    ///             ended = &mut delivering => Some(ended),
+    ///             _ = every_second.tick() => None,
+    ///         };
+    ///         let settled = progress.snapshot().settled_until.unwrap_or(0);
+    ///         fs::write(checkpoint, (start + settled).to_string())?;
+    ///         if let Some(ended) = ended {
+    ///             return Ok(ended.map(drop)?);
     ///         }
-    ///     };
-    ///     let rest = stream::iter(lines.into_iter().skip(start as usize));
-    ///     let delivered = tokio::select! {
-    ///         delivered = delivery.deliver_stream(rest) => delivered,
-    ///         error = every_second => return Err(error.into()),
-    ///     };
-    ///     store()?;
-    ///     delivered?;
-    ///     Ok(())
-    /// }
-    ///
-    /// /// Appends an undelivered line to a file; an error stops the load.
-    /// async fn keep(cause: String, line: String) -> std::io::Result<()> {
-    ///     # unimplemented!("{cause} {line}")
-    ///     // …
+    ///     }
     /// }
     /// ```
+    ///
+    /// The example `load_with_dead_letters` in the repository adds a handler that keeps what the service refuses.
     pub settled_until: Option<u64>,
     /// Rejected entries that wait to be sent again.
     pub waiting: u64,

@@ -93,7 +93,7 @@ mod tests {
             });
             let runs: Vec<_> = starts.collect();
             let mark = Mark::default();
-            let mut settled = vec![false; 60];
+            let mut settled = [false; 60];
             for number in order {
                 let number = usize::try_from(number).unwrap();
                 mark.settle(runs[number].clone());
