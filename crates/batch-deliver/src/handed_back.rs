@@ -37,7 +37,11 @@ impl HandedBack {
         let words = cause::words(cause);
         let is_full = self.causes.len() == TOLD;
         match self.causes.iter_mut().find(|known| known.words == words) {
-            Some(known) => known.entries += 1,
+            Some(known) => {
+                known.entries += 1;
+                // Entries are settled in no order.
+                known.first = known.first.min(place);
+            }
             None if is_full => self.others += 1,
             None => self.causes.push(Reason {
                 words,
@@ -104,7 +108,7 @@ mod tests {
             .iter()
             .map(|reason| (reason.first.line, reason.entries))
             .collect();
-        assert_eq!((told, others), (vec![(7, 2), (8, 1)], 0));
+        assert_eq!((told, others), (vec![(3, 2), (8, 1)], 0));
         assert_eq!(handed_back.lines(&[], 9), None);
     }
 

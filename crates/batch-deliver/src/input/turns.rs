@@ -12,7 +12,7 @@ use crate::format::{Format, Record, Source};
 const MOST_OPEN: usize = 32;
 
 /// The place of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// The index of the input, from 0.
     pub(crate) input: usize,
