@@ -142,6 +142,7 @@ mod report;
 mod seconds;
 mod sync;
 pub mod targets;
+mod time_limit;
 mod typed;
 
 pub use delivery::Delivery;

@@ -180,6 +180,13 @@ impl DeliveryOptions {
     /// How long one call may take before it counts as failed. Its entries are then sent again, and are marked as possibly
     /// delivered if they are handed back. Default: 30 s.
     ///
+    /// A service that is slower stores the entries of each call and answers too late. So the timeout doubles when calls have
+    /// timed out, up to 16 times its length and no longer than its entries may still be [tried](Self::give_up_after). It
+    /// halves with each answer that comes within half of it.
+    ///
+    /// Time in which the process was frozen (a Lambda function between invocations, a laptop that is closed) does not count:
+    /// calls in flight then have 5 s, or their timeout if that is shorter, for answers that have arrived meanwhile.
+    ///
     /// # Panics
     /// When it is zero.
     #[must_use]

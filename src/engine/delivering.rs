@@ -7,13 +7,14 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::OptionFuture;
 use tokio::task::{consume_budget, yield_now};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tracing::Span;
 
-use super::calls::{Call, CallPool, Settled, Slot, Slots};
+use super::calls::{AttemptTimeout, Call, CallPool, Settled, Slot, Slots};
 use super::entry::{Chunk, TrackedEntry};
 use super::health::{Disputes, Refusals, Ruling, Setup, Watch};
 use super::input::Input;
+use super::later::later;
 use super::outcome::{Delivered, Ending, Ledger};
 use super::preparation::prepare;
 use super::retry::Bisection;
@@ -25,6 +26,7 @@ use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault};
+use crate::time_limit::{GRACE, is_held_up, passed};
 
 /// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.
 const MANY_CALLS: usize = 10;
@@ -70,6 +72,8 @@ struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     refusals: Refusals,
     ledger: Ledger<T::Entry>,
     watch: Watch,
+    /// Until when no entry is given up for its time, after the process was frozen.
+    patient_until: Option<Instant>,
 }
 
 impl<T, I> Delivering<T, I>
@@ -81,15 +85,17 @@ where
         options.progress.figures().begin(&options.gate);
         let destination = destination(&*target);
         let metrics = Metrics::of(&destination, Some(&options.gate));
+        let attempt_timeout = AttemptTimeout::new(options.attempt_timeout, options.patience());
         Self {
             supply: Supply::new(Arc::clone(&target), input, options.clone()),
             slots: Slots::new(options.concurrency),
-            calls: CallPool::new(Arc::clone(&target), options.attempt_timeout, metrics.clone()),
+            calls: CallPool::new(Arc::clone(&target), attempt_timeout, metrics.clone()),
             setup: Setup::new(),
             disputes: Disputes::default(),
             refusals: Refusals::default(),
             ledger: Ledger::new(options.progress.clone(), metrics),
             watch: Watch::new(destination),
+            patient_until: None,
             target,
             options,
         }
@@ -122,6 +128,7 @@ where
             }
             self.supply.update_hot_keys();
             self.supply.backlog.wake(now, &options);
+            self.supply.is_patient = self.is_patient(now);
             self.supply.give_up_expired(now, &mut self.ledger, self.watch.outage());
             let refilled = self.supply.refill(now, &mut self.ledger, self.watch.outage());
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
@@ -145,7 +152,11 @@ where
                 yield_now().await;
             }
             let waiter = self.wanted();
-            let next_event = OptionFuture::from(self.next_event(now).map(sleep_until));
+            let next_event = self.next_event(now);
+            let next_look = (self.ledger.underway() != (0, 0)).then(|| look.deadline());
+            let due = next_event.into_iter().chain(next_look).filter(|due| *due > now).min();
+            let was_held_up = || due.is_some_and(|due| is_held_up(due, Instant::now()));
+            let next_event = OptionFuture::from(next_event.map(sleep_until));
             tokio::select! {
                 biased;
                 () = &mut cancelled => {}
@@ -170,12 +181,28 @@ where
                     self.setup.wake(Instant::now());
                 }
                 Some(()) = next_event => {}
-                () = &mut look, if self.ledger.underway() != (0, 0) => {
+                () = &mut look, if next_look.is_some() => if !was_held_up() {
                     let (in_flight, waiting) = self.ledger.underway();
                     look.as_mut().reset(self.watch.look(&options, in_flight, waiting));
                 }
             }
+            if was_held_up() {
+                self.goes_on(Instant::now());
+                look.as_mut().reset(self.watch.next_look());
+            }
         }
+    }
+
+    /// The process was frozen up to now. That time tells nothing of the service: each entry that waits is tried once more
+    /// before its time counts as used up, and a stall is not longer than before.
+    fn goes_on(&mut self, now: Instant) {
+        self.patient_until = Some(later(now, GRACE));
+        self.watch.goes_on(now);
+    }
+
+    /// Whether the process has just gone on after it was frozen.
+    fn is_patient(&self, now: Instant) -> bool {
+        self.patient_until.is_some_and(|until| now < until)
     }
 
     /// Why the delivery has to end now, if it has to.
@@ -189,7 +216,7 @@ where
         if self.options.deadline.is_some_and(|deadline| deadline <= now) {
             return Some(Ending::DeadlineReached);
         }
-        let outage = self.watch.outage()?;
+        let outage = self.watch.outage().filter(|_| !self.is_patient(now))?;
         (self.outage_ends()? <= now).then(|| Ending::Outage {
             lasted: now - outage.since,
             fault: outage.fault.clone(),
@@ -347,6 +374,7 @@ where
             .chain(self.supply.next_expiry())
             .chain(self.outage_ends())
             .chain(self.supply.lingers_until(now, &self.ledger))
+            .chain(self.patient_until)
             // A slot whose delay is over may still wait for the strategy; that wait has its own deadline.
             .filter(|event| *event > now)
             .min()
@@ -391,7 +419,7 @@ where
 
     /// Waits for the calls in flight, for at most the grace period.
     async fn await_in_flight(&mut self, ending: &Ending) {
-        let mut grace = pin!(sleep(self.options.grace));
+        let mut grace = pin!(passed(self.options.grace));
         while !self.calls.is_empty() {
             tokio::select! {
                 biased;

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
 use futures::future::OptionFuture;
-use tokio::time::{sleep_until, timeout};
+use tokio::time::sleep_until;
 
 use super::health::Watch;
 use super::input::{Fresh, Input};
@@ -13,6 +13,7 @@ use super::outcome::Ending;
 use crate::guarded::{guarded, panicked};
 use crate::options::DeliveryOptions;
 use crate::targets::{BatchTarget, Limits};
+use crate::time_limit::within;
 
 /// Lets the target prepare, if there is anything to deliver, and returns its limits. Returns an error when the delivery
 /// ends before its first call.
@@ -40,7 +41,7 @@ where
         let preparing = AssertUnwindSafe(target.prepare()).catch_unwind();
         let fault = || guarded("the target's `preparation_fault`", || target.preparation_fault()).ok()?;
         // If the preparation timed out, the answer to the first call tells what is wrong.
-        if let Ok(Err(panic)) = timeout(patience, watch.over(options, fault, preparing)).await {
+        if let Some(Err(panic)) = within(patience, watch.over(options, fault, preparing)).await {
             return Err(panicked("the target's `prepare`", &*panic));
         }
         let strategy = &options.gate.strategy;

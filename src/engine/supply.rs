@@ -32,6 +32,8 @@ pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
     gathering: Option<Instant>,
     /// When to look for entries whose time is used up.
     expiries: Expiries,
+    /// Whether no entry is given up for its time, because the process has just gone on after it was frozen.
+    pub(super) is_patient: bool,
     /// Whether the strategy paces single partition keys.
     paces_keys: bool,
     /// The panic of the target outside of a call, if there was one.
@@ -52,6 +54,7 @@ where
             emptied: Vec::new(),
             gathering: None,
             expiries: Expiries::default(),
+            is_patient: false,
             paces_keys: options.gate.strategy.paces_keys(),
             fault: OnceLock::new(),
             options: Arc::new(options),
@@ -119,7 +122,7 @@ where
         let Some((newest, state)) = self.fresh.newest() else {
             return;
         };
-        if state.expiry(&self.options).is_some_and(|expiry| expiry <= now) {
+        if !self.is_patient && state.expiry(&self.options).is_some_and(|expiry| expiry <= now) {
             if let Some(expired) = self.fresh.pop_newest() {
                 give_up(expired, now, ledger, outage);
             }
@@ -303,7 +306,7 @@ where
 
     /// Hands back the entries whose time is used up.
     pub(super) fn give_up_expired(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>, outage: Option<Outage<'_>>) {
-        if !self.expiries.is_due(now) {
+        if self.is_patient || !self.expiries.is_due(now) {
             return;
         }
         let options = Arc::clone(&self.options);

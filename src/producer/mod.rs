@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, OwnedPermit};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::delivers::Delivers;
@@ -29,6 +29,7 @@ use crate::fate::Fate;
 use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
+use crate::time_limit::within;
 
 /// Collects single entries that many tasks send, and delivers them in batches.
 ///
@@ -205,7 +206,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// # Panics
     /// As [`close`](Self::close).
     pub async fn close_within(&self, time: Duration) -> Result<Report, DeliveryError<E>> {
-        if let Ok(closed) = timeout(time, self.close()).await {
+        if let Some(closed) = within(time, self.close()).await {
             return closed;
         }
         self.end.cancel();

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::OnceCell;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use tracing::debug;
 
 use super::{Answer, Fault, Rejection, Verdict};
 use crate::events::LOOKUP;
+use crate::time_limit::within;
 
 /// The most calls of one lookup, unless no call can be made. Such calls are rarely throttled; if the connection fails
 /// several times, the delivery itself reports it better.
@@ -275,14 +276,16 @@ fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
 }
 
 async fn in_time<T>(call: impl Future<Output = Result<T, LookupError>>) -> Result<T, LookupError> {
-    let late = |_| Err(LookupError::Transient(Fault::new("timeout")));
-    timeout(TIMEOUT, call).await.unwrap_or_else(late)
+    let late = || Err(LookupError::Transient(Fault::new("timeout")));
+    within(TIMEOUT, call).await.unwrap_or_else(late)
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
     use std::future::{pending, ready};
+
+    use tokio::time::timeout;
 
     use super::*;
 

@@ -6,6 +6,7 @@ mod cleaning_up;
 mod concurrent;
 mod events;
 mod handler_ends;
+mod frozen;
 mod handlers;
 mod hot_key_model;
 mod hot_keys;

@@ -1,11 +1,13 @@
 //! Calls that end without an answer.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Cause, Delivery, InvalidEntry};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time};
 
@@ -173,4 +175,60 @@ async fn a_retry_is_counted_when_a_call_that_failed_may_have_arrived() {
             && undelivered.attempts == 1
             && undelivered.may_have_been_delivered
     }));
+}
+
+/// Stores each call when it arrives, and answers `delay` later. Counts how often it has stored each entry.
+struct Slow {
+    delay: Duration,
+    stored: Arc<Mutex<HashMap<usize, u32>>>,
+}
+
+impl BatchTarget for Slow {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
+        Ok(1)
+    }
+
+    async fn send(&self, chunk: &[usize]) -> Answer {
+        for entry in chunk {
+            *self.stored.lock().unwrap().entry(*entry).or_default() += 1;
+        }
+        sleep(self.delay).await;
+        accept(chunk)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_slower_than_the_attempt_timeout_stores_each_entry_three_times_at_most() {
+    for seconds in [31, 45, 100, 200] {
+        let stored = Arc::default();
+        let slow = Slow {
+            delay: Duration::from_secs(seconds),
+            stored: Arc::clone(&stored),
+        };
+        let report = Delivery::new(slow).deliver(0..200).await.unwrap();
+        let most = stored.lock().unwrap().values().max().copied();
+        assert!(
+            report.delivered == 200 && most <= Some(3),
+            "{seconds} s: {most:?} times"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_of_a_slow_service_is_tried_no_longer_than_its_time_and_one_attempt() {
+    let patience = Duration::from_secs(100);
+    let slow = Slow {
+        delay: Duration::MAX,
+        stored: Arc::default(),
+    };
+    let started = Instant::now();
+    let delivery = Delivery::new(slow).options(no_delay().give_up_after(patience));
+    assert_eq!(delivery.deliver(0..4).await.unwrap_err().report.undelivered, 4);
+    assert!(started.elapsed() <= patience + Duration::from_secs(30));
 }

@@ -8,6 +8,7 @@ mod connections;
 mod conservation;
 mod doubt;
 mod entries;
+mod frozen;
 mod groups;
 #[path = "../support/key_unknown.rs"]
 mod key_unknown;

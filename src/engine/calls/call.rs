@@ -3,14 +3,14 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 use tracing::{Instrument, Span, debug_span};
 
+use super::attempt_timeout::AttemptTimeout;
 use super::key_counts::KeyCounts;
 use super::settle::{Settled, accepts_all, settle};
 use crate::engine::entry::Chunk;
@@ -20,6 +20,7 @@ use crate::guarded::panicked;
 use crate::metrics::Metrics;
 use crate::pace::Departure;
 use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
+use crate::time_limit::within;
 
 /// One call to make.
 pub(crate) struct Call<E> {
@@ -32,7 +33,7 @@ pub(crate) struct Call<E> {
 /// What all calls of a delivery share.
 pub(crate) struct Caller<T> {
     pub(crate) target: Arc<T>,
-    pub(crate) attempt_timeout: Duration,
+    pub(crate) attempt_timeout: AttemptTimeout,
     /// Cancelled when calls in flight are abandoned.
     pub(crate) abandoned: CancellationToken,
     /// The span of the delivery.
@@ -82,6 +83,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
     let sent_at = departure.sent_at();
     let counts_units = departure.counts_units();
     let mut panic = None;
+    let timeout = attempt_timeout.of_call(&chunk.states, sent_at);
     let (answer, units) = {
         // Pinned in place: the future of an SDK call is several kilobytes large, and each layer around it would copy them.
         let call = pin!(async {
@@ -91,12 +93,15 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
                 (target.send(&chunk.entries).await, None)
             }
         });
-        let call = AssertUnwindSafe(async { timeout(*attempt_timeout, call).await }).catch_unwind();
+        let call = AssertUnwindSafe(within(timeout.limit, call)).catch_unwind();
         tokio::select! {
             biased;
             ended = call => match ended {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => (lost("attempt timeout"), None),
+                Ok(Some(answer)) => answer,
+                Ok(None) => {
+                    attempt_timeout.timed_out(timeout);
+                    (lost("attempt timeout"), None)
+                }
                 Err(payload) => {
                     let fault = panicked("the target's `send`", &*payload).may_have_been_applied();
                     panic = Some(fault.clone());
@@ -106,17 +111,29 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
             () = abandoned.cancelled() => (lost("abandoned"), None),
         }
     };
+    let answered_at = Instant::now();
     if let Some(wait) = answer.named_wait() {
         departure.hold(wait);
     }
+    if is_of_service(&answer) {
+        attempt_timeout.answered(answered_at - sent_at);
+    }
     let has_rejections = !accepts_all(&answer);
     let mut keys = KeyCounts::of(&chunk.states, |()| departure.counts_keys(has_rejections));
-    let mut settled = settle(chunk, answer, sent_at, Instant::now(), metrics);
+    let mut settled = settle(chunk, answer, sent_at, answered_at, metrics);
     settled.bisection = bisection;
     settled.panic = panic;
     keys.settle(&settled);
     departure.answered(&settled.cost, keys.outcomes(), units);
     settled
+}
+
+/// Whether the service has answered, in time or not.
+fn is_of_service(answer: &Answer) -> bool {
+    match answer {
+        Answer::Whole(Verdict::Rejected(rejection, _)) => !rejection.is_unsent() && *rejection != Rejection::Connection,
+        _ => true,
+    }
 }
 
 /// The answer of a call whose outcome is not known.

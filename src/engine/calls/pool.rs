@@ -3,7 +3,6 @@
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -11,6 +10,7 @@ use tokio::task::{JoinError, JoinSet, consume_budget};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use super::attempt_timeout::AttemptTimeout;
 use super::call::{Call, Caller, make};
 use super::queue::{CallQueue, CapacitySignal, Queued};
 use super::settle::Settled;
@@ -37,7 +37,7 @@ pub(crate) struct CallPool<T: BatchTarget> {
 }
 
 impl<T: BatchTarget> CallPool<T> {
-    pub(crate) fn new(target: Arc<T>, attempt_timeout: Duration, metrics: Metrics) -> Self {
+    pub(crate) fn new(target: Arc<T>, attempt_timeout: AttemptTimeout, metrics: Metrics) -> Self {
         let (end, ended) = mpsc::unbounded_channel();
         Self {
             caller: Arc::new(Caller {
@@ -164,6 +164,7 @@ async fn work<T: BatchTarget>(
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::time::Duration;
 
     use tokio::task::yield_now;
 
@@ -224,8 +225,17 @@ mod tests {
         }
     }
 
+    fn pool() -> CallPool<Immediate> {
+        let second = Duration::from_secs(1);
+        CallPool::new(
+            Arc::new(Immediate),
+            AttemptTimeout::new(second, second),
+            Metrics::none(),
+        )
+    }
+
     fn caller() -> Arc<Caller<Immediate>> {
-        Arc::clone(&CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none()).caller)
+        Arc::clone(&pool().caller)
     }
 
     fn counting() -> (Arc<Gate>, Arc<AtomicUsize>) {
@@ -236,7 +246,7 @@ mod tests {
     #[tokio::test]
     async fn calls_that_no_task_has_taken_are_over_when_the_delivery_is_dropped() {
         let (gate, observed) = counting();
-        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none());
+        let mut calls = pool();
         (0..3).for_each(|_| calls.start(call(&gate)));
         // The tasks have not run, and end only when the runtime polls them.
         drop(calls);
@@ -246,7 +256,7 @@ mod tests {
     #[tokio::test]
     async fn a_burst_of_calls_leaves_a_few_idle_tasks_and_none_of_them_outlives_the_delivery() {
         let (gate, observed) = counting();
-        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none());
+        let mut calls = pool();
         let target = Arc::downgrade(&calls.caller.target);
         for (burst, kept) in [(1, 1), (1, 1), (3 * KEPT, KEPT), (2, KEPT)] {
             (0..burst).for_each(|_| calls.start(call(&gate)));
@@ -271,7 +281,7 @@ mod tests {
     #[should_panic(expected = "the runtime shuts down")]
     async fn a_call_that_is_lost_with_its_task_is_not_waited_for() {
         let (gate, _) = counting();
-        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none());
+        let mut calls = pool();
         calls.start(call(&gate));
         calls.tasks.abort_all();
         calls.next().await;
@@ -280,7 +290,7 @@ mod tests {
     #[tokio::test]
     #[should_panic(expected = "a fault of this crate")]
     async fn what_a_task_panics_over_reaches_the_delivery() {
-        let mut calls = CallPool::new(Arc::new(Immediate), Duration::from_secs(1), Metrics::none());
+        let mut calls = pool();
         calls.in_flight = 1;
         calls.tasks.spawn(async { panic!("a fault of this crate") });
         calls.next().await;

@@ -12,6 +12,7 @@ use crate::events::STALLED;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
 use crate::targets::Fault;
+use crate::time_limit::is_held_up;
 
 /// How long nothing may be accepted or refused before a warning is logged. A call usually takes some 10 ms, and the SDK's
 /// timeout for a connection is 3.1 s.
@@ -132,6 +133,11 @@ impl Watch {
         self.logged = false;
     }
 
+    /// The process was frozen up to now: the stall is not longer than at the last look.
+    pub(crate) fn goes_on(&mut self, now: Instant) {
+        self.since = now.checked_sub(self.stalled).unwrap_or(now);
+    }
+
     /// Looks for a stall, and logs it when a warning is due. Returns when to look again.
     pub(crate) fn look(&mut self, options: &DeliveryOptions, in_flight: u64, waiting: u64) -> Instant {
         let now = Instant::now();
@@ -165,9 +171,14 @@ impl Watch {
                     return prepared;
                 }
                 () = sleep_until(self.next_look()) => {
+                    let now = Instant::now();
+                    if is_held_up(self.next_look(), now) {
+                        self.goes_on(now);
+                        continue;
+                    }
                     let fault = fault();
                     let code = fault.as_ref().map_or(NO_ANSWER, Fault::code);
-                    self.log(Instant::now(), options, code, 0, 0);
+                    self.log(now, options, code, 0, 0);
                 }
             }
         }

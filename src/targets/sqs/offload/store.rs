@@ -6,12 +6,12 @@ use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{Builder, Config, FrameworkMetadata};
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
-use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
 use crate::events::CLEANUP;
 use crate::targets::{Fault, Rejection, Verdict, classify::of_upload};
+use crate::time_limit::within;
 
 /// The bucket that the bodies are stored in.
 #[derive(Clone)]
@@ -49,10 +49,10 @@ impl Store {
             .body(ByteStream::from(body.as_bytes().to_vec()))
             .customize()
             .config_override(self.per_call.clone());
-        match timeout(self.patience, call.send()).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(of_upload(error)),
-            Err(_) => Err(Verdict::Rejected(Rejection::Connection, Fault::new("upload timeout"))),
+        match within(self.patience, call.send()).await {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(error)) => Err(of_upload(error)),
+            None => Err(Verdict::Rejected(Rejection::Connection, Fault::new("upload timeout"))),
         }
     }
 
@@ -65,10 +65,10 @@ impl Store {
             .key(self.key(key))
             .customize()
             .config_override(self.per_call.clone());
-        let code = match timeout(self.patience, call.send()).await {
-            Ok(Ok(_)) => return,
-            Ok(Err(error)) => error.code().unwrap_or("no answer").to_owned(),
-            Err(_) => "timeout".to_owned(),
+        let code = match within(self.patience, call.send()).await {
+            Some(Ok(_)) => return,
+            Some(Err(error)) => error.code().unwrap_or("no answer").to_owned(),
+            None => "timeout".to_owned(),
         };
         warn!(
             target: CLEANUP,
