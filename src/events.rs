@@ -17,7 +17,7 @@
 //! | [`SUMMARY`] | info | a delivery or a [`Producer`](crate::Producer) has ended and handed nothing back |
 //! | | warn | it has ended and handed entries back, was stopped, or has left a part of its stream unread |
 //! | [`STOPPED`] | warn | a fault has stopped a producer's delivery; the next entry starts a new one; at most once a minute |
-//! | [`UNCLAIMED`] | warn | a producer has ended with undelivered entries whose receipts were dropped |
+//! | [`UNCLAIMED`] | warn | an entry of a producer was not delivered and its receipt was dropped, at most once a minute; a producer has ended with such entries |
 //! | [`LOOKUP`] | warn | a target could not look up what it needs before the first call: a table's key, a queue's attribute |
 //! | | debug | a lookup is repeated, or the table is missing, which the delivery itself reports |
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
@@ -40,7 +40,7 @@
 //! | `delivered`, `undelivered`, `superseded`, `calls`, `resubmitted`, `throttled` | number | [`SUMMARY`] | as in the [`Report`](crate::Report) |
 //! | `finished` | true or false | [`SUMMARY`] | whether the input was read to its end, as in the [`Report`](crate::Report) |
 //! | `seconds` | number | [`SUMMARY`] | from the start of the delivery to its end, with a fraction |
-//! | `cause` | text | [`SUMMARY`] (warn) | why the delivery was stopped, why the first of the entries was handed back, or why a part of the stream was not read; absent if receipts have it |
+//! | `cause` | text | [`SUMMARY`] (warn), [`UNCLAIMED`] | why the delivery was stopped, why the first of the entries was handed back, or why a part of the stream was not read; absent if receipts have it, and at the end of a producer from [`UNCLAIMED`] |
 //! | `advice` | text | [`LOOKUP`] (warn) | what to do |
 //! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | the number of entries concerned |
 //! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, all and by verdict |

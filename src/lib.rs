@@ -140,6 +140,7 @@ mod progress;
 mod report;
 #[cfg(feature = "serde")]
 mod seconds;
+mod shutdown;
 mod sync;
 pub mod targets;
 mod time_limit;

@@ -177,7 +177,7 @@ impl<E> Delivered<E> {
     /// Adds the causes of the entries that the handlers took, and the fault of a handler that failed.
     pub(crate) fn with_handled(mut self, handling: Option<&Handling<E>>) -> Self {
         if let Some(handling) = handling {
-            self.taken = handling.causes_so_far().clone();
+            self.taken.extend(handling.causes_so_far().clone());
             self.stopped = self.stopped.or_else(|| handling.fault());
         }
         self

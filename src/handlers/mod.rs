@@ -48,6 +48,11 @@ impl<E> Handlers<E> {
         self
     }
 
+    /// Whether a handler takes undelivered entries.
+    pub(crate) fn take_undelivered(&self) -> bool {
+        self.undelivered.is_some()
+    }
+
     fn are_none(&self) -> bool {
         self.delivered.is_none() && self.undelivered.is_none()
     }

@@ -63,9 +63,13 @@ use crate::time_limit::within;
 /// The fate of an entry is known within [1 minute](DeliveryOptions::give_up_after) after it was handed over, and the time of
 /// one attempt, unless the options say otherwise. The [guide](crate::guide#in-a-web-service) shows a producer in a web service.
 ///
+/// An undelivered entry whose receipt was dropped is logged at once, at most one line a minute, and kept for the close; only as
+/// many as the [`buffer`](DeliveryOptions::buffer) holds, 1,000 by default. The others are counted. A [handler of undelivered
+/// entries](crate::Delivery::on_undelivered) gets all of them.
+///
 /// When all clones of a producer are dropped, the entries that it has are still delivered, but failures are reported only
-/// by the receipts and by a warning in the log. So call [`close`](Self::close), or [`close_within`](Self::close_within)
-/// with the available time.
+/// by the receipts and by a warning in the log. When the runtime shuts down, entries whose fate is not known are lost. So call
+/// [`close`](Self::close), or [`close_within`](Self::close_within) with the available time.
 pub struct Producer<E> {
     line: mpsc::Sender<Item<E>>,
     epochs: Arc<Epochs>,
@@ -96,8 +100,9 @@ impl<E: Send + Sync + 'static> Producer<E> {
         let patience = options.patience();
         let (sender, receiver) = mpsc::channel(options.buffer);
         let line = Line::new(receiver);
-        let unclaimed = Unclaimed::default();
         let handling = Handling::of(handlers, &options);
+        let most = (!handlers.take_undelivered()).then_some(options.buffer);
+        let unclaimed = Unclaimed::of(delivers.destination(), most);
         let end_of_all = outcome::deliver(delivers, line, handling, unclaimed.clone(), options);
         Self {
             line: sender,
@@ -180,12 +185,13 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// It waits for each [`send`](Self::send) that waits for room, so these futures must be polled or dropped meanwhile.
     ///
     /// # Errors
-    /// When entries whose receipts were dropped were not delivered: the error carries them. Entries that were handed back
-    /// to their receipts are counted in the report, but cause no error. Also when the handler of undelivered entries has
-    /// failed: the error has the entries that it did not take, and the reason in [`stopped`](DeliveryError::stopped).
+    /// When entries whose receipts were dropped were not delivered: the error carries the first of them, as many as the
+    /// [`buffer`](DeliveryOptions::buffer) holds, and counts all with their causes. Entries that were handed back to their
+    /// receipts are counted in the report, but cause no error. Also when the handler of undelivered entries has failed: the
+    /// error has the entries that it did not take, and the reason in [`stopped`](DeliveryError::stopped).
     ///
     /// # Panics
-    /// When the runtime that the producer was made in was shut down.
+    /// When the runtime that the producer was made in was shut down, and this future is awaited outside of its tasks.
     pub async fn close(&self) -> Result<Report, DeliveryError<E>> {
         // An error means that it is closed already.
         let _ = self.line.send(Item::Close).await;

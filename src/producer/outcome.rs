@@ -1,5 +1,6 @@
 //! The result of a producer's deliveries.
 
+use std::future::pending;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,13 +13,14 @@ use tracing::warn;
 
 use super::delivers::Delivers;
 use super::line::Line;
-use super::unclaimed::Unclaimed;
+use super::unclaimed::{Taken, Unclaimed};
 use crate::engine::Delivered;
 use crate::events::{STOPPED, UNCLAIMED};
 use crate::handlers::{Handled, Handling};
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
+use crate::shutdown;
 
 /// How long the fault that stops every delivery is not logged again.
 const QUIET: Duration = Duration::from_mins(1);
@@ -75,7 +77,10 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
                 .await,
         );
     }
-    unhandled.extend(unclaimed.take());
+    let Taken { kept, others } = unclaimed.take();
+    let forgotten = others.entries();
+    outcome.taken = others;
+    unhandled.extend(kept);
     outcome.undelivered.extend(match &handling {
         Some(handling) => handling.hand_back_all(unhandled).await,
         None => unhandled,
@@ -85,8 +90,8 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
     // Entries that were not read were handed back.
     outcome.report.finished = true;
     outcome.log(&destination);
-    if !outcome.undelivered.is_empty() {
-        let entries = outcome.undelivered.len();
+    let entries = outcome.undelivered.len() as u64 + forgotten;
+    if entries > 0 {
         warn!(target: UNCLAIMED, destination, entries, "entries were not delivered, and no receipt told it");
     }
     outcome
@@ -125,12 +130,16 @@ impl<E> Outcome<E> {
                 Ok(delivered) => delivered,
                 Err(failed) => match failed.try_into_panic() {
                     Ok(panic) => resume_unwind(panic),
+                    // The task that waits is dropped next.
+                    Err(_) if shutdown::is_underway() => pending().await,
                     Err(cancelled) => panic!("the runtime of the producer was shut down: {cancelled}"),
                 },
             },
         };
         *state = State::Ended(delivered.report.clone());
-        delivered.undelivered.extend(self.unclaimed.take());
+        let Taken { kept, others } = self.unclaimed.take();
+        delivered.undelivered.extend(kept);
+        delivered.taken.extend(others);
         delivered.undelivered.sort_by_key(|undelivered| undelivered.position);
         delivered.into_result()
     }

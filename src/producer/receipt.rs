@@ -14,15 +14,17 @@ use super::unclaimed::Unclaimed;
 use crate::engine::{Confirmation, Confirms};
 use crate::fate::Fate;
 use crate::report::Undelivered;
+use crate::shutdown;
 
 /// A future that returns the fate of an entry.
 ///
-/// Dropping it does not cancel the entry. An entry that is not delivered is then kept for
-/// [`Producer::close`](crate::Producer::close), or given to the [handler of undelivered
+/// Dropping it does not cancel the entry. An entry that is not delivered is then logged, and kept for
+/// [`Producer::close`](crate::Producer::close) if it is among the first, or given to the [handler of undelivered
 /// entries](crate::Delivery::on_undelivered): at once, or at the close if its fate was known before the receipt was dropped.
 ///
 /// # Panics
-/// When the runtime that the producer was made in is shut down before the fate is known.
+/// When the runtime that the producer was made in is shut down before the fate is known, and the receipt is awaited outside of
+/// its tasks.
 #[derive(Debug)]
 #[must_use = "an entry whose receipt is dropped is kept until the producer is closed if it is not delivered"]
 pub struct Receipt<E> {
@@ -34,8 +36,12 @@ impl<E> Future for Receipt<E> {
     type Output = Result<Fate, Undelivered<E>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let fate = ready!(Pin::new(&mut self.fate).poll(context));
-        Poll::Ready(fate.unwrap_or_else(|_| panic!("the runtime of the producer was shut down")))
+        match ready!(Pin::new(&mut self.fate).poll(context)) {
+            Ok(fate) => Poll::Ready(fate),
+            // The task that waits is dropped next.
+            Err(_) if shutdown::is_underway() => Poll::Pending,
+            Err(_) => panic!("the runtime of the producer was shut down"),
+        }
     }
 }
 
@@ -52,6 +58,7 @@ impl<E> Drop for Receipt<E> {
 /// The sending end of a [`Receipt`].
 pub(super) struct Promise<E> {
     fate: oneshot::Sender<Result<Fate, Undelivered<E>>>,
+    unclaimed: Unclaimed<E>,
     /// Held until the fate is sent.
     _epoch: Arc<Epoch>,
 }
@@ -62,6 +69,7 @@ impl<E: Send + Sync + 'static> Promise<E> {
         let (sender, fate) = oneshot::channel();
         let promise = Self {
             fate: sender,
+            unclaimed: unclaimed.clone(),
             _epoch: epoch,
         };
         (Confirmation::to(promise), Receipt { fate, unclaimed })
@@ -75,6 +83,6 @@ impl<E: Send + Sync + 'static> Confirms<E> for Promise<E> {
 
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>> {
         let unclaimed = self.fate.send(Err(undelivered)).err().and_then(Result::err);
-        ready(unclaimed).boxed()
+        ready(unclaimed.and_then(|unclaimed| self.unclaimed.offer(unclaimed))).boxed()
     }
 }

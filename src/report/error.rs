@@ -50,14 +50,14 @@ struct Entries<E> {
 }
 
 /// Each cause that reads differently, with the number of its entries, in the order of their first entry.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Causes {
     told: Vec<Told>,
     others: u64,
 }
 
 /// A cause, its text, and the number of its entries.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct Told {
     cause: Cause,
     words: String,
@@ -141,6 +141,24 @@ impl Causes {
             }),
             None => self.others += 1,
         }
+    }
+
+    /// The number of entries.
+    pub(crate) fn entries(&self) -> u64 {
+        self.told.iter().map(|told| told.entries).sum::<u64>() + self.others
+    }
+
+    /// Adds entries with these causes.
+    pub(crate) fn extend(&mut self, more: Self) {
+        for one in more.told {
+            let known = self.told.iter().position(|told| told.words == one.words);
+            match known {
+                Some(known) => self.told[known].entries += one.entries,
+                None if self.told.len() < CAUSES_TOLD => self.told.push(one),
+                None => self.others += one.entries,
+            }
+        }
+        self.others += more.others;
     }
 
     /// The cause of the first entry.

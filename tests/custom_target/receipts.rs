@@ -1,10 +1,14 @@
 //! Receipts that are dropped before they are asked: an undelivered entry is then the producer's again.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use aws_batch_delivery::events::UNCLAIMED;
 use aws_batch_delivery::targets::{Answer, Fault, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryError, Undelivered};
+use tokio::time::sleep;
 
+use crate::log::Log;
 use crate::numbers::{no_delay, numbers};
 
 fn refuse(chunk: &[usize]) -> Answer {
@@ -78,4 +82,57 @@ async fn a_receipt_that_is_dropped_after_the_close_leaves_its_entry_to_the_next_
     let error = producer.close().await.unwrap_err();
     assert_eq!((entries(&error), &error.report), (vec![1], &report));
     assert_eq!(producer.close().await.unwrap(), report);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_whose_receipts_are_dropped_warns_when_entries_are_refused_and_keeps_the_first_of_them() {
+    const BUFFER: usize = 100;
+    let log = Log::start();
+    let (target, _) = numbers(|_, chunk| refuse(chunk));
+    let producer = Delivery::new(target).options(no_delay().buffer(BUFFER)).producer();
+    let seconds = 150;
+    for _ in 0..seconds {
+        for entry in 0..10 {
+            drop(producer.enqueue(entry).await.unwrap());
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    let warnings = log.of(UNCLAIMED);
+    let counted: Vec<_> = warnings.iter().map(|warning| warning.field("entries")).collect();
+    assert_eq!(counted.len(), 3, "{counted:?}");
+    for warning in &warnings {
+        assert_eq!(
+            (warning.field("cause"), warning.field("destination")),
+            ("refused: no", "custom")
+        );
+    }
+    let error = producer.close().await.unwrap_err();
+    assert_eq!(
+        (error.undelivered().len(), error.report.undelivered),
+        (BUFFER, 10 * seconds)
+    );
+    assert_eq!(
+        error.to_string(),
+        "1500 of 1500 entries were not delivered: 1500 × refused: no"
+    );
+    assert_eq!(log.of(UNCLAIMED).last().unwrap().field("entries"), "1500");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_gets_all_entries_whose_receipts_were_dropped() {
+    let (target, _) = numbers(|_, chunk| refuse(chunk));
+    let given = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&given);
+    let delivery = Delivery::new(target)
+        .options(no_delay().buffer(10))
+        .on_undelivered(move |_| {
+            *count.lock().unwrap() += 1;
+            std::future::ready(())
+        });
+    let producer = delivery.producer();
+    for _ in 0..500 {
+        drop(producer.enqueue(1).await.unwrap());
+    }
+    assert_eq!(producer.close().await.unwrap_err().report.undelivered, 500);
+    assert_eq!(*given.lock().unwrap(), 500);
 }

@@ -2,11 +2,13 @@
 
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
-use std::thread;
+use std::{panic, thread};
 
 use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry};
+use tokio::task::yield_now;
 
 use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time};
 
@@ -27,6 +29,27 @@ impl BatchTarget for Silent {
     async fn send(&self, _: &[usize]) -> Answer {
         _ = self.0.send(());
         pending().await
+    }
+}
+
+/// Signals that a call has arrived, and answers when other tasks have had a turn.
+struct Busy(Sender<()>);
+
+impl BatchTarget for Busy {
+    type Entry = usize;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn check(&self, _: &usize) -> Result<usize, InvalidEntry> {
+        Ok(1)
+    }
+
+    async fn send(&self, chunk: &[usize]) -> Answer {
+        _ = self.0.send(());
+        yield_now().await;
+        accept(chunk)
     }
 }
 
@@ -55,4 +78,36 @@ async fn nobody_holds_the_target_when_a_delivery_is_over() {
     delivery.deliver(vec![1; 1_000]).await.unwrap();
     drop(delivery);
     assert_eq!(Arc::strong_count(&calls), 1);
+}
+
+#[test]
+fn nothing_panics_when_the_runtime_ends_before_its_producers() {
+    static PANICS: AtomicUsize = AtomicUsize::new(0);
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if thread::current().name() == Some("of-the-producer") {
+            PANICS.fetch_add(1, Relaxed);
+        }
+        usual(panic);
+    }));
+    for _ in 0..100 {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(4)
+            .thread_name("of-the-producer")
+            .enable_all()
+            .build()
+            .unwrap();
+        let (call, called) = channel();
+        runtime.spawn(async move {
+            let producer = Delivery::new(Busy(call)).options(no_delay()).producer();
+            for _ in 0..8 {
+                let producer = producer.clone();
+                tokio::spawn(async move { while producer.send(1).await.is_ok() {} });
+            }
+            pending::<()>().await;
+        });
+        (0..50).for_each(|_| called.recv().unwrap());
+        drop(runtime);
+    }
+    assert_eq!(PANICS.load(Relaxed), 0);
 }

@@ -1,5 +1,6 @@
 //! The calls in flight.
 
+use std::future::pending;
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use super::call::{Call, Caller, make};
 use super::queue::{CallQueue, CapacitySignal, Queued};
 use super::settle::Settled;
 use crate::metrics::Metrics;
+use crate::shutdown;
 use crate::targets::BatchTarget;
 
 /// How many idle tasks and empty chunks are kept after a burst of calls.
@@ -86,14 +88,17 @@ impl<T: BatchTarget> CallPool<T> {
     /// The result of the next call that ends; `None` if none is in flight. Cancel-safe.
     ///
     /// # Panics
-    /// If the runtime shuts down, or for a bug in this crate: a call catches the panics of the target.
+    /// If the runtime has shut down and the delivery is awaited outside of it, or for a bug in this crate: a call catches the
+    /// panics of the target.
     pub(crate) async fn next(&mut self) -> Option<Settled<T::Entry>> {
         while self.in_flight > 0 {
             tokio::select! {
                 biased;
                 Some(settled) = self.ended.recv() => return Some(self.count_ended(settled)),
                 // A task that was told to end, or that ended together with its call.
-                Some(task) = self.tasks.join_next() => task.unwrap_or_else(lost),
+                Some(task) = self.tasks.join_next() => if let Err(task) = task {
+                    lost(task).await;
+                }
             }
         }
         None
@@ -139,9 +144,13 @@ impl<T: BatchTarget> Drop for CallPool<T> {
 }
 
 /// A task has ended together with its call.
-fn lost(task: JoinError) {
-    let panic = task.try_into_panic();
-    resume_unwind(panic.unwrap_or_else(|_| panic!("the runtime shuts down")))
+async fn lost(task: JoinError) {
+    match task.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        // This delivery is dropped next.
+        Err(_) if shutdown::is_underway() => pending().await,
+        Err(_) => panic!("the runtime shuts down"),
+    }
 }
 
 /// Makes one call after the other.

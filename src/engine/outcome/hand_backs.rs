@@ -1,6 +1,6 @@
 //! Hands back undelivered entries, after the target has cleaned up.
 
-use std::future::ready;
+use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use crate::engine::entry::Confirmation;
 use crate::events::CLEANUP;
 use crate::guarded::destination;
 use crate::report::Undelivered;
+use crate::shutdown;
 use crate::targets::BatchTarget;
 
 /// How many entries of one batch handlers process at once: the default number of calls in flight.
@@ -115,7 +116,7 @@ impl<E: Send + 'static> HandBacks<E> {
     /// Waits until more entries were handed back; `None` when none are being handed back. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<()> {
         let ended = self.tasks.join_next().await?;
-        let handed_back = joined(ended);
+        let handed_back = joined(ended).await;
         self.underway.0 -= handed_back.entries;
         self.underway.1 -= handed_back.bytes;
         self.unclaimed.extend(handed_back.unclaimed);
@@ -153,10 +154,12 @@ pub(crate) async fn clean_up<T: BatchTarget>(
 }
 
 /// The result of a task. The task catches the panics of the target, so a panic that gets through is a bug in this crate.
-fn joined<R>(ended: Result<R, JoinError>) -> R {
+async fn joined<R>(ended: Result<R, JoinError>) -> R {
     match ended.map_err(JoinError::try_into_panic) {
         Ok(result) => result,
         Err(Ok(panic)) => resume_unwind(panic),
-        Err(Err(_)) => unreachable!("no task is aborted while its delivery is polled"),
+        // This delivery is dropped next.
+        Err(Err(_)) if shutdown::is_underway() => pending().await,
+        Err(Err(_)) => panic!("the runtime shuts down"),
     }
 }
