@@ -32,7 +32,8 @@
 //! | field | type | of | |
 //! |---|---|---|---|
 //! | `destination` | text | all but [`ANSWER`], [`HANDLER`], repeated lookups of [`LOOKUP`] (debug), and objects of [`CLEANUP`] | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
-//! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or a description of two or three words if it gave none: `ThrottlingException`, `no connection`, `no answer yet` |
+//! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or a description if it gave none: `ThrottlingException`, `no connection`, `no answer yet`, `not sent: there are no AWS credentials: their provider failed` |
+//! | `explanation` | text | [`STALLED`] (warn), [`STOPPED`] | what the code means, if it concerns credentials or the clock: `the AWS credentials have expired` |
 //! | `seconds` | number | [`STALLED`] | for how long nothing was accepted or refused |
 //! | `in_flight` | number | [`STALLED`] (warn) | entries in calls without an answer |
 //! | `waiting` | number | [`STALLED`] (warn) | rejected entries that wait to be sent again |

@@ -18,7 +18,8 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// What went wrong, in the service's words.
 ///
-/// `Display` shows the code and the [limits](Self::throttled_by) that were exceeded, and `Debug` no more than that. The
+/// `Display` shows the code, what it means if it concerns credentials or the clock, and the [limits](Self::throttled_by) that were
+/// exceeded, and `Debug` no more than that. The
 /// message of the service may quote the entry, so it is only in the source.
 #[derive(Clone)]
 pub struct Fault(Arc<Inner>);
@@ -28,6 +29,7 @@ pub struct Fault(Arc<Inner>);
 struct Inner {
     code: Cow<'static, str>,
     may_have_been_applied: bool,
+    explanation: Option<&'static str>,
     reasons: Vec<ThrottlingReason>,
     named_wait: Option<Duration>,
     source: Option<Arc<dyn Error + Send + Sync>>,
@@ -39,6 +41,7 @@ impl Fault {
         Self(Arc::new(Inner {
             code: code.into(),
             may_have_been_applied: false,
+            explanation: None,
             reasons: Vec::new(),
             named_wait: None,
             source: None,
@@ -57,6 +60,18 @@ impl Fault {
     pub(crate) fn was_not_applied(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = false;
         self
+    }
+
+    /// What the code means for the caller, in words that say what to do.
+    #[cfg(feature = "aws")]
+    pub(crate) fn explained(mut self, explanation: &'static str) -> Self {
+        Arc::make_mut(&mut self.0).explanation = Some(explanation);
+        self
+    }
+
+    /// What the code means for the caller, if that is known.
+    pub(crate) fn explanation(&self) -> Option<&'static str> {
+        self.0.explanation
     }
 
     /// The limits of the service that the call has exceeded, if the service names them. The [report](crate::Report) counts
@@ -118,6 +133,9 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.code)?;
+        if let Some(explanation) = self.0.explanation {
+            write!(f, ": {explanation}")?;
+        }
         if self.0.reasons.is_empty() {
             return Ok(());
         }

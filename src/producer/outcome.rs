@@ -67,8 +67,8 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
         };
         if warned.is_none_or(|warned: Instant| warned.elapsed() >= QUIET) {
             warned = Some(Instant::now());
-            let (destination, code) = (&*destination, fault.code());
-            warn!(target: STOPPED, destination, code, "the delivery stopped: the next entry is a new try");
+            let (destination, code, explanation) = (&*destination, fault.code(), fault.explanation());
+            warn!(target: STOPPED, destination, code, explanation, "the delivery stopped: the next entry is a new try");
         }
         // The reason of the stop may be resolved when the next entry arrives.
         outcome.add(

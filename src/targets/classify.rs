@@ -14,8 +14,9 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
+use super::renewal::Used;
 use super::retry_after::named_wait;
-use super::transmission::{is_skewed, is_unconnected, unsent};
+use super::transmission::{Clock, Signature, is_unconnected, signature, unsent};
 use super::{Answer, Fault, Rejection, Verdict};
 
 /// What a code means.
@@ -98,7 +99,7 @@ const CONFLICTS: &[&str] = &[
 const CONNECTIONS: &[&str] = &["RequestAbortedException", "RequestTimeout", "RequestTimeoutException"];
 
 /// The SDK corrects the reason itself before one of the next calls: it fetches fresh credentials, sets its clock by the
-/// `Date` of the answer (a wrong clock shows as a wrong signature), or resolves the endpoint again.
+/// `Date` of the answer (a wrong clock shows as a wrong signature; with the right time, the secret is wrong), or resolves the endpoint again.
 const SETUPS: &[&str] = &[
     "ExpiredToken",
     "ExpiredTokenException",
@@ -165,6 +166,7 @@ const STOPS: &[&str] = &[
     "EndpointDisabled",
     "IncompleteSignature",
     "IncompleteSignatureException",
+    "InvalidAccessKeyId",
     "InvalidAction",
     "InvalidAddress",
     "InvalidClientTokenId",
@@ -189,6 +191,23 @@ const STOPS: &[&str] = &[
 /// The codes among these that a wrong signing time may cause. The SDK retries them too, in addition to those in [`SETUPS`]:
 /// `CLOCK_SKEW_ERROR_CODES` in `aws-runtime`.
 const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "AuthFailure"];
+
+/// The credentials have expired.
+const EXPIRED: &[&str] = &["ExpiredToken", "ExpiredTokenException"];
+
+/// The service does not know the access key: it was never valid, or it was rotated and deleted. "Common Error Types" of each
+/// service's API reference, and of S3 "Error responses".
+const UNKNOWN_KEYS: &[&str] = &[
+    "InvalidAccessKeyId",
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+];
+
+/// The signature does not match the request: the secret is wrong, or the time.
+const WRONG_SIGNATURES: &[&str] = &["InvalidSignatureException", "SignatureDoesNotMatch"];
+
+/// The request was signed too long ago, or in the future.
+const WRONG_TIMES: &[&str] = &["RequestExpired", "RequestTimeTooSkewed"];
 
 /// The key that encrypts the queue is disabled, deleted or not permitted. The services spell these codes in several ways:
 /// `KMS.DisabledException`, `KmsDisabled`, `KMSDisabledException`.
@@ -281,10 +300,12 @@ fn of_error<E>(error: SdkError<E, HttpResponse>) -> (Meaning, Fault)
 where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,
 {
+    let mut signature = Signature::default();
     let (meaning, doubt, code) = match &error {
         SdkError::ServiceError(answer) => {
+            signature = self::signature(answer.raw());
             let code = answer.err().code();
-            of_service(code, answer.raw().status().as_u16(), is_skewed(answer.raw()))
+            of_service(code, answer.raw().status().as_u16(), &signature)
         }
         SdkError::ConstructionFailure(_) => (
             Meaning::Rejected(Rejection::Unconfigured),
@@ -297,11 +318,14 @@ where
         }
     };
     let wait = wait(&error, meaning);
-    let fault = Fault::new(code).caused_by(error);
-    let fault = match doubt {
-        Doubt::None => fault,
-        Doubt::Applied => fault.may_have_been_applied(),
-    };
+    let explanation = explanation(&code, signature.clock);
+    let mut fault = Fault::new(code).caused_by(error);
+    if let Some(explanation) = explanation {
+        fault = fault.explained(explanation);
+    }
+    if doubt == Doubt::Applied {
+        fault = fault.may_have_been_applied();
+    }
     (meaning, wait.into_iter().fold(fault, Fault::retry_after))
 }
 
@@ -327,7 +351,7 @@ where
         } else {
             Rejection::Unconfigured
         };
-        return (rejection, Doubt::None, "request not sent");
+        return (rejection, Doubt::None, unsent.code);
     }
     if is_unconnected(error) {
         return (Rejection::Setup, Doubt::None, "no connection");
@@ -377,7 +401,7 @@ pub fn classify_entry(code: &str, sender_fault: bool, message: Option<&str>) -> 
 }
 
 /// The meaning of an error answer, by its code or else by its HTTP status, and whether the entries are in doubt.
-fn of_service(code: Option<&str>, status: u16, is_skewed: bool) -> (Meaning, Doubt, Cow<'static, str>) {
+fn of_service(code: Option<&str>, status: u16, signature: &Signature) -> (Meaning, Doubt, Cow<'static, str>) {
     let Some(code) = code.map(short).filter(|code| !code.is_empty()) else {
         let code = match status {
             // Success, with a body that cannot be read.
@@ -398,13 +422,48 @@ fn of_service(code: Option<&str>, status: u16, is_skewed: bool) -> (Meaning, Dou
             (known.unwrap_or_else(|| without_code(status)), Doubt::Applied)
         }
     };
-    let meaning = match meaning {
-        Meaning::Disputed | Meaning::Stop if is_skewed && FORBIDDEN.contains(&code) => {
-            Meaning::Rejected(Rejection::Setup)
+    (of_signature(meaning, code, signature), doubt, code.to_owned().into())
+}
+
+/// The meaning of a refusal that the next call may not meet, because it will have another time or other credentials.
+fn of_signature(meaning: Meaning, code: &str, signature: &Signature) -> Meaning {
+    let setup = Meaning::Rejected(Rejection::Setup);
+    if EXPIRED.contains(&code) {
+        if let Some(used) = &signature.credentials {
+            used.have_expired();
         }
-        meaning => meaning,
-    };
-    (meaning, doubt, code.to_owned().into())
+        return meaning;
+    }
+    let is_forbidden = matches!(meaning, Meaning::Disputed | Meaning::Stop) && FORBIDDEN.contains(&code);
+    if is_forbidden && signature.clock == Clock::Corrected {
+        return setup;
+    }
+    let is_wrong_secret = meaning == setup && WRONG_SIGNATURES.contains(&code) && signature.clock == Clock::Right;
+    if !is_wrong_secret && !(meaning == Meaning::Stop && UNKNOWN_KEYS.contains(&code)) {
+        return meaning;
+    }
+    let may_be_rotated = signature.credentials.as_ref().is_some_and(Used::are_unknown);
+    if may_be_rotated { setup } else { Meaning::Stop }
+}
+
+/// What a code says of the caller, in words that say what to do.
+fn explanation(code: &str, clock: Clock) -> Option<&'static str> {
+    const CLOCK: &str = "the clock of this machine is wrong";
+    if EXPIRED.contains(&code) {
+        return Some("the AWS credentials have expired");
+    }
+    if UNKNOWN_KEYS.contains(&code) {
+        return Some("AWS does not know the access key or its session token: it was deleted or deactivated");
+    }
+    if WRONG_SIGNATURES.contains(&code) {
+        return Some(match clock {
+            Clock::Right => "the secret access key does not belong to the access key",
+            Clock::Corrected | Clock::Wrong => CLOCK,
+            Clock::Unknown => "the secret access key or the clock of this machine is wrong",
+        });
+    }
+    let is_late = WRONG_TIMES.contains(&code) || FORBIDDEN.contains(&code) && clock == Clock::Corrected;
+    is_late.then_some(CLOCK)
 }
 
 fn known(code: &str) -> Option<(Meaning, Doubt)> {

@@ -12,6 +12,7 @@ use tracing::warn;
 
 use super::correlate::{by_place, entry_verdict};
 use super::lookup::{Lookup, LookupError};
+use super::renewal::Changes;
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
 use super::{Acknowledgement, Answer, BatchTarget, Fault, Limits, Verdict, classify};
@@ -42,7 +43,7 @@ const TIME: usize = 14;
 #[derive(Clone)]
 pub struct EventBus {
     client: Client,
-    changes: Builder,
+    changes: Changes<Builder>,
     name: String,
     limits: Limits,
     is_there: Lookup<bool>,

@@ -10,6 +10,7 @@ use aws_sdk_firehose::operation::RequestId;
 use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 
 use super::correlate::{by_place, entry_verdict};
+use super::renewal::Changes;
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
 use super::{Acknowledgement, Answer, BatchTarget, Limits, Rejection, Verdict, classify};
@@ -41,7 +42,7 @@ const THROTTLED: &str = "ServiceUnavailableException";
 #[derive(Clone)]
 pub struct FirehoseStream {
     client: Client,
-    changes: Builder,
+    changes: Changes<Builder>,
     name: String,
     limits: Limits,
 }

@@ -31,6 +31,19 @@ mod limits;
 mod lookup;
 #[cfg(test)]
 mod recording;
+#[cfg(feature = "aws")]
+#[cfg_attr(
+    not(any(
+        feature = "dynamodb",
+        feature = "eventbridge",
+        feature = "firehose",
+        feature = "kinesis",
+        feature = "sns",
+        feature = "sqs"
+    )),
+    expect(dead_code)
+)]
+mod renewal;
 #[cfg(any(
     feature = "dynamodb",
     feature = "sqs",

@@ -14,6 +14,7 @@ use super::deduplication::Deduplication;
 use super::fifo::{FIFO_SUFFIX, check_ids};
 use super::lane::hash_of;
 use super::lookup::LookupError;
+use super::renewal::Changes;
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
 use super::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify, classify_entry};
@@ -39,7 +40,7 @@ pub const MAX_BATCH_BYTES: usize = 256 * 1024;
 #[derive(Clone)]
 pub struct SnsTopic {
     client: Client,
-    changes: Builder,
+    changes: Changes<Builder>,
     arn: String,
     is_fifo: bool,
     limits: Limits,

@@ -30,9 +30,14 @@ use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
 use aws_smithy_types::date_time::Format;
 use aws_smithy_types::endpoint::Endpoint;
 
+use super::renewal::{Renewal, Used};
+
 /// The clock difference from which a signature may be refused. The SDK corrects its clock from the same difference on:
 /// `SKEW_DETECTION_THRESHOLD` in `aws-runtime`.
 const SKEW: Duration = Duration::from_mins(4);
+
+/// A request that could not be made, for any other reason.
+const NOT_SENT: &str = "request not sent";
 
 /// How the SDKs of DynamoDB and SQS sign.
 const SIGNATURE: AuthSchemeId = AuthSchemeId::new("sigv4");
@@ -46,6 +51,8 @@ pub struct Transmission {
     /// Whether the date of the last answer was far from the time of its request's signature, so that the SDK has corrected
     /// its clock.
     skew_known: Arc<AtomicBool>,
+    /// The identity cache of the calls, if it can be renewed.
+    renewal: Option<Renewal>,
 }
 
 /// The request was handed to the HTTP client.
@@ -53,33 +60,71 @@ pub struct Transmission {
 struct Transmitted {
     signed_at: Option<SystemTime>,
     skew_known: bool,
+    credentials: Option<Used>,
 }
 
 impl Storable for Transmitted {
     type Storer = StoreReplace<Self>;
 }
 
-/// The request was signed with a wrong time; the next one will have the right time.
-#[derive(Debug, Clone)]
-struct Skewed;
+/// What the answer tells of the signature of its request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Signature {
+    pub(super) clock: Clock,
+    /// The credentials that it was made with, if they can be renewed.
+    pub(super) credentials: Option<Used>,
+}
+
+/// Whether a request was signed with the right time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// The request or the answer has no time.
+    #[default]
+    Unknown,
+    Right,
+    /// The next request will have the right time.
+    Corrected,
+    /// It was wrong although the SDK had seen an earlier answer.
+    Wrong,
+}
 
 /// A request that was never sent.
 #[derive(Debug)]
 pub(crate) struct Unsent {
     /// Whether another request may succeed without a change of the client's configuration.
     pub(crate) is_passing: bool,
+    /// Why, in words.
+    pub(crate) code: &'static str,
     error: OrchestratorError<context::Error>,
 }
 
 impl fmt::Display for Unsent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the request was not sent")
+        f.write_str("the SDK could not make the request")
     }
 }
 
 impl Error for Unsent {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.error.source()
+    }
+}
+
+impl Transmission {
+    /// An interceptor for calls whose identity cache can be renewed.
+    #[cfg(any(
+        feature = "dynamodb",
+        feature = "eventbridge",
+        feature = "firehose",
+        feature = "kinesis",
+        feature = "sns",
+        feature = "sqs"
+    ))]
+    pub(crate) fn renewing(renewal: Renewal) -> Self {
+        Self {
+            renewal: Some(renewal),
+            ..Self::default()
+        }
     }
 }
 
@@ -98,6 +143,7 @@ impl Intercept for Transmission {
         bag.interceptor_state().store_put(Transmitted {
             signed_at,
             skew_known: self.skew_known.load(Relaxed),
+            credentials: self.renewal.as_ref().map(Renewal::used),
         });
         Ok(())
     }
@@ -112,13 +158,21 @@ impl Intercept for Transmission {
             return Ok(());
         };
         let answered_at = context.response().headers().get("date").and_then(http_date);
-        let Some((signed_at, answered_at)) = transmitted.signed_at.zip(answered_at) else {
-            return Ok(());
+        let clock = match transmitted.signed_at.zip(answered_at) {
+            None => Clock::Unknown,
+            Some((signed_at, answered_at)) => {
+                let is_skewed = distance(signed_at, answered_at) > SKEW;
+                self.skew_known.store(is_skewed, Relaxed);
+                match (is_skewed, transmitted.skew_known) {
+                    (false, _) => Clock::Right,
+                    (true, false) => Clock::Corrected,
+                    (true, true) => Clock::Wrong,
+                }
+            }
         };
-        let is_skewed = distance(signed_at, answered_at) > SKEW;
-        self.skew_known.store(is_skewed, Relaxed);
-        if is_skewed && !transmitted.skew_known {
-            context.response_mut().add_extension(Skewed);
+        if !context.response().status().is_success() {
+            let credentials = transmitted.credentials.clone();
+            context.response_mut().add_extension(Signature { clock, credentials });
         }
         Ok(())
     }
@@ -132,44 +186,70 @@ impl Intercept for Transmission {
         if bag.load::<Transmitted>().is_none()
             && let Some(Err(error)) = context.output_or_error_mut()
         {
-            let is_passing = is_passing(error, components, bag);
+            let (code, is_passing) = reason(error, components, bag);
             let error = replace(error, OrchestratorError::other("moved"));
             if let Some(Err(moved)) = context.output_or_error_mut() {
-                *moved = OrchestratorError::other(Unsent { is_passing, error });
+                *moved = OrchestratorError::other(Unsent {
+                    is_passing,
+                    code,
+                    error,
+                });
             }
         }
         Ok(())
     }
 }
 
-/// Whether a request that could not be made may succeed later, with the same configuration of the client.
+/// Why a request could not be made, in words, and whether another may succeed later with the same configuration of the client.
 ///
 /// Credentials are fetched, and the caller's interceptors may do anything. Endpoint and signature depend on the
 /// configuration alone.
-fn is_passing(error: &OrchestratorError<context::Error>, components: &RuntimeComponents, bag: &ConfigBag) -> bool {
+fn reason(
+    error: &OrchestratorError<context::Error>,
+    components: &RuntimeComponents,
+    bag: &ConfigBag,
+) -> (&'static str, bool) {
     if error.is_interceptor_error() || error.is_timeout_error() {
-        return true;
+        return (NOT_SENT, true);
     }
     if let Some(error) = chain(error).find_map(<dyn Error>::downcast_ref::<CredentialsError>) {
-        return !matches!(
-            error,
-            CredentialsError::CredentialsNotLoaded(_) | CredentialsError::InvalidConfiguration(_)
-        );
+        return match error {
+            CredentialsError::CredentialsNotLoaded(_) => (
+                "not sent: there are no AWS credentials: none of the client's providers has any",
+                false,
+            ),
+            CredentialsError::InvalidConfiguration(_) => (
+                "not sent: there are no AWS credentials: their provider is not configured correctly",
+                false,
+            ),
+            CredentialsError::ProviderTimedOut(_) => (
+                "not sent: there are no AWS credentials: their provider did not answer in time",
+                true,
+            ),
+            _ => ("not sent: there are no AWS credentials: their provider failed", true),
+        };
     }
     let params = bag.load::<EndpointResolverParams>();
     let has_identity = bag.load::<Endpoint>().is_some() || params.is_some_and(has_identity);
     let scheme = components.auth_scheme(SIGNATURE);
     let may_have_identity = scheme.is_some_and(|scheme| scheme.identity_resolver(components).is_some());
-    may_have_identity && !has_identity
+    if may_have_identity || has_identity {
+        (NOT_SENT, !has_identity)
+    } else {
+        (
+            "not sent: there are no AWS credentials: the client has no provider of them",
+            false,
+        )
+    }
 }
 
 fn has_identity(params: &EndpointResolverParams) -> bool {
     params.get_property::<Identity>().is_some()
 }
 
-/// Whether the service may have refused the signature only for its time, which will be right in the next request.
-pub(super) fn is_skewed(answer: &HttpResponse) -> bool {
-    answer.extension::<Skewed>().is_some()
+/// What the answer tells of the signature of its request.
+pub(super) fn signature(answer: &HttpResponse) -> Signature {
+    answer.extension::<Signature>().cloned().unwrap_or_default()
 }
 
 /// The request that was never sent, if the error is about one.

@@ -27,6 +27,7 @@ mod raw;
 mod reading;
 mod resubmission;
 mod resuming;
+mod rotation;
 mod secrecy;
 mod setup;
 mod sharing;

@@ -99,44 +99,54 @@ async fn stopped(config: Builder) -> DeliveryError<WriteRequest> {
 
 #[tokio::test(start_paused = true)]
 async fn a_permanent_failure_stops_a_delivery_at_once() {
+    const NOT_SENT: &str = "request not sent";
     let (simulator, _) = with_table();
     let region = Region::new("eu-central-1");
     let not_loaded = || provide_credentials_fn(|| async { Err(CredentialsError::not_loaded("there are none")) });
     let invalid = || provide_credentials_fn(|| async { Err(CredentialsError::invalid_configuration("a loop")) });
     let config = || config(&simulator);
     let configurations = [
-        ("no region", config().credentials_provider(credentials())),
+        ("no region", NOT_SENT, config().credentials_provider(credentials())),
         (
             "no region, but an endpoint",
+            NOT_SENT,
             config()
                 .credentials_provider(credentials())
                 .endpoint_url("http://localhost:1"),
         ),
-        ("no provider of credentials", config().region(region.clone())),
+        (
+            "no provider of credentials",
+            "not sent: there are no AWS credentials: the client has no provider of them",
+            config().region(region.clone()),
+        ),
         (
             "no credentials",
+            "not sent: there are no AWS credentials: none of the client's providers has any",
             config().region(region.clone()).credentials_provider(not_loaded()),
         ),
         (
             "a provider that is not configured",
+            "not sent: there are no AWS credentials: their provider is not configured correctly",
             config().region(region.clone()).credentials_provider(invalid()),
         ),
         (
             "an endpoint that is no URL",
+            NOT_SENT,
             config()
                 .region(region.clone())
                 .credentials_provider(credentials())
                 .endpoint_url("no URL"),
         ),
     ];
-    for (name, config) in configurations {
+    for (name, code, config) in configurations {
         let error = stopped(config).await;
         assert_eq!(error.undelivered().len(), 1_000, "{name}");
         for undelivered in error.undelivered() {
             let Cause::Stopped(fault) = &undelivered.cause else {
                 panic!("{name}: {:?}", undelivered.cause);
             };
-            assert_eq!(fault.code(), "request not sent", "{name}");
+            assert_eq!(fault.code(), code, "{name}");
+            assert_eq!(undelivered.cause.to_string(), format!("the delivery stopped: {code}"));
             assert!(!undelivered.may_have_been_delivered, "{name}");
         }
     }

@@ -18,13 +18,11 @@ use crate::console::Console;
 /// The prefix of the library's log targets.
 const LIBRARY: &str = "aws_batch_delivery";
 
-/// Codes of calls with credentials that have expired, or that could not be fetched.
-const OF_CREDENTIALS: [&str; 4] = [
-    "ExpiredToken",
-    "ExpiredTokenException",
-    "RequestExpired",
-    "request not sent",
-];
+/// Codes of calls with credentials that have expired.
+const EXPIRED: [&str; 3] = ["ExpiredToken", "ExpiredTokenException", "RequestExpired"];
+
+/// How the code of a call begins whose credentials could not be fetched.
+const NO_CREDENTIALS: &str = "not sent: there are no AWS credentials";
 
 const RENEW: &str = "renew the credentials (for example by aws sso login), and the delivery goes on; those of environment variables \
                      and of a file are read only once: stop with Ctrl-C, and run the command again with new ones";
@@ -55,7 +53,9 @@ struct Advice(Console);
 impl<S: Subscriber> Layer<S> for Advice {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
         event.record(&mut |field: &Field, value: &dyn Debug| {
-            if field.name() == "code" && OF_CREDENTIALS.contains(&format!("{value:?}").trim_matches('"')) {
+            let value = format!("{value:?}");
+            let code = value.trim_matches('"');
+            if field.name() == "code" && (EXPIRED.contains(&code) || code.starts_with(NO_CREDENTIALS)) {
                 self.0.warn(RENEW);
             }
         });

@@ -145,12 +145,12 @@ impl Watch {
             return self.next_look();
         }
         let is_underway = in_flight + waiting > 0 || now - self.answered < PATIENCE;
-        let code = match &self.fault {
-            Some(fault) if is_underway => fault.code().to_owned(),
-            None if in_flight > 0 => NO_ANSWER.to_owned(),
+        let fault = match &self.fault {
+            Some(fault) if is_underway => Some(fault.clone()),
+            None if in_flight > 0 => None,
             _ => return now + PATIENCE,
         };
-        self.log(now, options, &code, in_flight, waiting);
+        self.log(now, options, fault.as_ref(), in_flight, waiting);
         self.next_look()
     }
 
@@ -177,14 +177,13 @@ impl Watch {
                         continue;
                     }
                     let fault = fault();
-                    let code = fault.as_ref().map_or(NO_ANSWER, Fault::code);
-                    self.log(now, options, code, 0, 0);
+                    self.log(now, options, fault.as_ref(), 0, 0);
                 }
             }
         }
     }
 
-    fn log(&mut self, now: Instant, options: &DeliveryOptions, code: &str, in_flight: u64, waiting: u64) {
+    fn log(&mut self, now: Instant, options: &DeliveryOptions, fault: Option<&Fault>, in_flight: u64, waiting: u64) {
         let quiet = self.wait();
         self.stalled = now - self.since;
         if !options.gate.warnings().may_warn(&self.destination, now, quiet) {
@@ -195,7 +194,8 @@ impl Watch {
         warn!(
             target: STALLED,
             destination = self.destination,
-            code,
+            code = fault.map_or(NO_ANSWER, Fault::code),
+            explanation = fault.and_then(Fault::explanation),
             seconds = self.stalled.as_secs(),
             in_flight,
             waiting,

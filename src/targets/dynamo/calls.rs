@@ -15,6 +15,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tracing::field::{Empty, display};
 
 use super::name::short_name;
+use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 
@@ -22,7 +23,7 @@ use crate::targets::single_attempt::single_attempt;
 #[derive(Clone)]
 pub(super) struct Calls {
     client: Client,
-    changes: Builder,
+    changes: Changes<Builder>,
 }
 
 impl Calls {

@@ -20,6 +20,7 @@ use crate::invalid::InvalidEntry;
 use crate::targets::correlate::{by_place, entry_verdict};
 use crate::targets::lane::hash_of;
 use crate::targets::lookup::{Lookup, LookupError};
+use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 use crate::targets::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify};
@@ -71,7 +72,7 @@ const MAX_KEY_LENGTH: usize = 256;
 #[derive(Clone)]
 pub struct KinesisStream {
     client: Client,
-    changes: Builder,
+    changes: Changes<Builder>,
     stream: String,
     limits: Limits,
     is_ordered: bool,

@@ -19,6 +19,7 @@ use aws_sdk_sqs::types::{
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::short_name;
+use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
 
@@ -26,7 +27,7 @@ use crate::targets::single_attempt::single_attempt;
 #[derive(Clone)]
 pub(super) struct Calls {
     client: Client,
-    changes: Builder,
+    changes: Changes<Builder>,
 }
 
 impl Calls {

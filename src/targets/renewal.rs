@@ -1,0 +1,121 @@
+//! Loads the credentials anew after the service has refused them.
+//!
+//! The SDK keeps credentials without an expiry for 15 minutes, also after they were rotated. Its cache cannot be emptied, so the
+//! calls get another one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aws_smithy_runtime_api::client::identity::SharedIdentityCache;
+use tokio::time::Instant;
+
+/// Credentials that were loaded this recently are not loaded again because the service does not know them.
+const FRESH: Duration = Duration::from_mins(1);
+
+/// The changes to a client's configuration for each call. They include another identity cache once the service has refused
+/// the credentials.
+#[derive(Debug, Clone)]
+pub(crate) struct Changes<B> {
+    pub(crate) always: B,
+    pub(crate) renewal: Renewal,
+}
+
+/// The identity cache of the calls. A clone is the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Renewal(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// Makes a cache of the SDK; `None` if the client lacks what such a cache needs.
+    new_cache: Option<fn() -> SharedIdentityCache>,
+    /// `None` for that of the client.
+    cache: Option<SharedIdentityCache>,
+    /// How often it was renewed, and when last.
+    times: u64,
+    last: Option<Instant>,
+}
+
+/// The cache that a call has used.
+#[derive(Debug, Clone)]
+pub(super) struct Used {
+    renewal: Renewal,
+    times: u64,
+}
+
+impl Renewal {
+    pub(crate) fn with(new_cache: Option<fn() -> SharedIdentityCache>) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            new_cache,
+            cache: None,
+            times: 0,
+            last: None,
+        })))
+    }
+
+    /// The cache for the next call; `None` for that of the client.
+    pub(crate) fn cache(&self) -> Option<SharedIdentityCache> {
+        self.state().cache.clone()
+    }
+
+    pub(super) fn used(&self) -> Used {
+        Used {
+            renewal: self.clone(),
+            times: self.state().times,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Used {
+    /// The credentials of the call have expired: the next one loads them anew, however fresh they are.
+    pub(super) fn have_expired(&self) {
+        self.renew(Duration::ZERO);
+    }
+
+    /// The service does not know the credentials of the call. Returns whether the next one has other ones.
+    pub(super) fn are_unknown(&self) -> bool {
+        self.renew(FRESH)
+    }
+
+    /// Renews the cache, unless that was done less than `fresh` ago. Returns whether the next call has another one.
+    fn renew(&self, fresh: Duration) -> bool {
+        let mut state = self.renewal.state();
+        if state.times > self.times {
+            return true;
+        }
+        let is_fresh = state.last.is_some_and(|last| last.elapsed() < fresh);
+        let Some(new_cache) = state.new_cache.filter(|_| !is_fresh) else {
+            return false;
+        };
+        state.cache = Some(new_cache());
+        state.times += 1;
+        state.last = Some(Instant::now());
+        true
+    }
+}
+
+macro_rules! into_builder {
+    ($($feature:literal: $sdk:ident,)*) => {$(
+        #[cfg(feature = $feature)]
+        impl From<Changes<$sdk::config::Builder>> for $sdk::config::Builder {
+            fn from(changes: Changes<Self>) -> Self {
+                match changes.renewal.cache() {
+                    Some(cache) => changes.always.identity_cache(cache),
+                    None => changes.always,
+                }
+            }
+        }
+    )*};
+}
+
+into_builder! {
+    "dynamodb": aws_sdk_dynamodb,
+    "eventbridge": aws_sdk_eventbridge,
+    "firehose": aws_sdk_firehose,
+    "kinesis": aws_sdk_kinesis,
+    "sns": aws_sdk_sns,
+    "sqs": aws_sdk_sqs,
+}
