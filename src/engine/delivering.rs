@@ -85,7 +85,7 @@ where
         options.progress.figures().begin(&options.gate);
         let destination = destination(&*target);
         let metrics = Metrics::of(&destination, Some(&options.gate));
-        let attempt_timeout = AttemptTimeout::new(options.attempt_timeout, options.patience());
+        let attempt_timeout = AttemptTimeout::new(options.clone());
         Self {
             supply: Supply::new(Arc::clone(&target), input, options.clone()),
             slots: Slots::new(options.concurrency),
@@ -487,10 +487,10 @@ async fn time_to_clean_up(options: DeliveryOptions, is_early: bool) {
         if !is_early {
             options.ended().await;
         }
-        sleep(options.grace).await;
+        passed(options.grace).await;
     };
     tokio::select! {
         () = ends => {}
-        () = sleep(options.attempt_timeout), if !is_early => {}
+        () = passed(options.attempt_timeout), if !is_early => {}
     }
 }

@@ -168,7 +168,7 @@ proptest! {
                 move |_, chunk| {
                     if stops && Instant::now() >= ends_at {
                         seen.told_to_end();
-                        return Answer::Stop(Fault::new("gone"));
+                        panic!("gone");
                     }
                     refuse_even(chunk)
                 }

@@ -44,7 +44,7 @@ async fn an_entry_that_may_not_be_tried_for_so_long_is_handed_back() {
     let started = Instant::now();
     let options = no_delay().give_up_after(2 * SECOND);
     let error = Delivery::new(target).options(options).deliver([1]).await.unwrap_err();
-    assert!(matches!(error.undelivered()[0].cause, Cause::TimeUsedUp(_)));
+    assert!(matches!(error.undelivered()[0].cause, Cause::Outage { .. }));
     assert_eq!(started.elapsed(), ROUND_TRIP);
 }
 

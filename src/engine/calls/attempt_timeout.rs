@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::engine::entry::EntryState;
+use crate::options::DeliveryOptions;
 
 /// How often the timeout doubles at most: up to 16 times its length. The timeouts before that take 15 times its length
 /// together, so that with the defaults, 30 s and 15 minutes, the time of an entry is over first.
@@ -17,9 +18,7 @@ const DOUBLINGS: u32 = 4;
 /// stores them once more. So the timeout doubles when calls with it have timed out, and halves with each answer that comes
 /// within half of it.
 pub(crate) struct AttemptTimeout {
-    shortest: Duration,
-    /// How long one entry may be tried.
-    patience: Duration,
+    options: DeliveryOptions,
     doubled: AtomicU32,
 }
 
@@ -31,10 +30,9 @@ pub(crate) struct CallTimeout {
 }
 
 impl AttemptTimeout {
-    pub(crate) fn new(shortest: Duration, patience: Duration) -> Self {
+    pub(crate) fn new(options: DeliveryOptions) -> Self {
         Self {
-            shortest,
-            patience,
+            options,
             doubled: AtomicU32::new(0),
         }
     }
@@ -43,15 +41,16 @@ impl AttemptTimeout {
     /// the entry that was tried longest.
     pub(crate) fn of_call<E>(&self, states: &[EntryState<E>], now: Instant) -> CallTimeout {
         let doubled = self.doubled.load(Relaxed);
+        let shortest = self.options.attempt_timeout;
         if doubled == 0 {
             return CallTimeout {
-                limit: self.shortest,
+                limit: shortest,
                 doubled,
             };
         }
-        let expiries = states.iter().filter_map(|state| state.expiry(self.patience));
+        let expiries = states.iter().filter_map(|state| state.expiry(&self.options));
         let rest = expiries.min().map(|expiry| expiry.saturating_duration_since(now));
-        let most = rest.unwrap_or(self.patience).max(self.shortest);
+        let most = rest.unwrap_or(self.options.patience()).max(shortest);
         CallTimeout {
             limit: self.doubled(doubled).min(most),
             doubled,
@@ -74,7 +73,7 @@ impl AttemptTimeout {
     }
 
     fn doubled(&self, times: u32) -> Duration {
-        self.shortest.saturating_mul(1 << times)
+        self.options.attempt_timeout.saturating_mul(1 << times)
     }
 
     fn change(&self, from: u32, to: u32) {
@@ -90,6 +89,11 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn timeout_of(shortest: Duration, patience: Duration) -> AttemptTimeout {
+        let options = DeliveryOptions::default().attempt_timeout(shortest);
+        AttemptTimeout::new(options.give_up_after(patience))
+    }
+
     fn seconds(timeout: &AttemptTimeout, states: &[EntryState<()>]) -> u64 {
         timeout.of_call(states, Instant::now()).limit.as_secs()
     }
@@ -104,7 +108,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_doubles_up_to_sixteen_times_and_halves_with_answers_in_time() {
-        let timeout = AttemptTimeout::new(30 * SECOND, Duration::MAX);
+        let timeout = timeout_of(30 * SECOND, Duration::MAX);
         let mut grown = Vec::new();
         for _ in 0..6 {
             grown.push(seconds(&timeout, &fresh()));
@@ -123,7 +127,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn calls_that_time_out_together_count_as_one() {
-        let timeout = AttemptTimeout::new(30 * SECOND, Duration::MAX);
+        let timeout = timeout_of(30 * SECOND, Duration::MAX);
         let left = timeout.of_call(&fresh(), Instant::now());
         (0..16).for_each(|_| timeout.timed_out(left));
         assert_eq!(seconds(&timeout, &fresh()), 60);
@@ -131,7 +135,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_grows_only_within_the_time_that_an_entry_has_left() {
-        let timeout = AttemptTimeout::new(30 * SECOND, 60 * SECOND);
+        let timeout = timeout_of(30 * SECOND, 60 * SECOND);
         (0..4).for_each(|_| time_out(&timeout));
         assert_eq!(seconds(&timeout, &fresh()), 60);
         for (tried, left) in [(20_u32, 40), (45, 30), (100, 30)] {

@@ -181,6 +181,7 @@ mod tests {
     use crate::backoff::{BackoffStrategy, Outcome, Pace, Retry, Waiter};
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
     use crate::invalid::InvalidEntry;
+    use crate::options::DeliveryOptions;
     use crate::pace::{Gate, Permit};
     use crate::targets::{Answer, Limits, Verdict};
 
@@ -235,10 +236,9 @@ mod tests {
     }
 
     fn pool() -> CallPool<Immediate> {
-        let second = Duration::from_secs(1);
         CallPool::new(
             Arc::new(Immediate),
-            AttemptTimeout::new(second, second),
+            AttemptTimeout::new(DeliveryOptions::default()),
             Metrics::none(),
         )
     }

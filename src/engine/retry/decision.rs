@@ -9,7 +9,7 @@ use crate::backoff::Outcome;
 use crate::engine::entry::EntryState;
 use crate::engine::later::later;
 use crate::options::DeliveryOptions;
-use crate::targets::Rejection;
+use crate::targets::{Fault, Rejection};
 
 /// What happens to a rejected entry.
 pub(crate) enum Decision {

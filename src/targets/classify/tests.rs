@@ -74,7 +74,6 @@ fn calls_are_judged_by_their_code() {
         (400, "InvalidParameterValue", "refused"),
         (400, "AccessDeniedException", "disputed"),
         (403, "AccessDenied", "disputed"),
-        (400, "LimitExceededException", "disputed"),
         (400, "ResourceNotFoundException", "stop"),
         (400, "AWS.SimpleQueueService.NonExistentQueue", "stop"),
         (400, "QueueDoesNotExist", "stop"),
