@@ -157,7 +157,7 @@ impl<T: BatchTarget> Delivery<T> {
     ///   [`close_within`](crate::Producer::close_within), the handler also gets the rest of the input. All of its work must
     ///   be done within three [`grace`](DeliveryOptions::grace) periods: one for the calls in flight, one for the target to
     ///   clean up, one for the handler. Futures that have not finished by then are dropped, and their entries are in the
-    ///   error with those that the handler did not get. So the handler should not depend on the service that is failing.
+    ///   error with those that the handler did not get; what a dropped future has stored or sent is then in both places.
     ///
     /// The delivery fails when any entry was not delivered, whatever the handler returns: its error has the figures and the
     /// causes, and the entries with which the handler has not finished. With a [producer](Self::producer), the handler gets
