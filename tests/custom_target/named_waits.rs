@@ -1,5 +1,6 @@
 //! A service that says when to ask again.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -36,6 +37,29 @@ async fn no_call_of_the_deliveries_that_share_a_strategy_leaves_before_the_wait_
     assert_eq!((first.unwrap().calls, second.unwrap().calls), (2, 1));
     assert_eq!(started.elapsed(), 3 * SECOND + 2 * ROUND_TRIP);
     assert_eq!(calls.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_calls_in_flight_are_in_vain_when_a_service_closes() {
+    let started = Instant::now();
+    let in_vain = Arc::new(AtomicU64::new(0));
+    let rejections = Arc::clone(&in_vain);
+    let (target, _) = numbers(move |_, chunk| {
+        let opens_in = (4 * SECOND).saturating_sub(started.elapsed());
+        if started.elapsed() < SECOND || opens_in.is_zero() {
+            return accept(chunk);
+        }
+        rejections.fetch_add(1, Relaxed);
+        Answer::Whole(rejected(opens_in))
+    });
+    let entries = (0..20_000).map(|_| 1);
+    let report = Delivery::new(target)
+        .options(no_delay())
+        .deliver(entries)
+        .await
+        .unwrap();
+    assert_eq!(report.delivered, 20_000);
+    assert_eq!(in_vain.load(Relaxed), 16, "the calls that were in flight");
 }
 
 #[tokio::test(start_paused = true)]
