@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::future::{join_all, select};
 use tokio::task::{spawn, yield_now};
-use tokio::time::{Instant, clock};
+use tokio::time::{Instant, clock, sleep};
 
 use super::strategies::{Closed, Limited, Paced};
 use crate::backoff::{Outcome, Waiter};
@@ -162,4 +162,25 @@ pub async fn a_reset_reaches_all_that_wait() {
     yield_now().await;
     gate.reset();
     all(callers).await;
+}
+
+/// The service has named a wait of an hour, and accepts a call that left later: those that wait leave at once.
+pub async fn the_end_of_a_named_wait_reaches_all_that_wait() {
+    let moment = Duration::from_millis(1);
+    let gate = Arc::new(Gate::new(Limited::to(CALLERS + 2)));
+    let leave = || {
+        Permit::at_once(&gate, &Waiter::new(1))
+            .expect("few are in flight")
+            .depart(1)
+    };
+    let rejected = leave();
+    sleep(moment).await;
+    let accepted = leave();
+    rejected.hold(Duration::from_hours(1));
+    drop(rejected);
+    let callers: Vec<_> = (0..CALLERS).map(|_| spawn(call(Arc::clone(&gate)))).collect();
+    yield_now().await;
+    answer(accepted);
+    all(callers).await;
+    assert_eq!(clock::elapsed(), moment, "a wake-up was lost");
 }

@@ -114,6 +114,16 @@ fn a_call_leaves_as_soon_as_the_pace_allows() {
 }
 
 #[test]
+fn the_end_of_a_named_wait_reaches_all_that_wait() {
+    check(
+        Time::WhenIdle,
+        2,
+        executions(),
+        models::the_end_of_a_named_wait_reaches_all_that_wait,
+    );
+}
+
+#[test]
 fn throttled_entries_are_sent_again() {
     check(
         Time::WhenIdle,
