@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -47,6 +48,7 @@ struct Connector {
 
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        show_connection(&request);
         let answered = answer(self.simulator.clone(), request);
         match self.read_timeout {
             None => HttpConnectorFuture::new(answered),
@@ -55,6 +57,15 @@ impl HttpConnector for Connector {
                 answered.unwrap_or_else(|elapsed| Err(ConnectorError::timeout(elapsed.into())))
             }),
         }
+    }
+}
+
+/// The SDK closes the connection of a call that failed for the moment, and logs an error if it finds none.
+fn show_connection(request: &HttpRequest) {
+    if let Some(capture) = request.extension::<CaptureSmithyConnection>() {
+        // Without a socket there is nothing to close.
+        let connection = || ConnectionMetadata::builder().proxied(false).poison_fn(|| ()).build();
+        capture.set_connection_retriever(move || Some(connection()));
     }
 }
 
