@@ -4,9 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+use crate::attribute_path::AttributePath;
+
 /// An entry that the service would refuse, found before anything was sent.
 ///
-/// It names the part, the limit, and the value if that is a size, a count or a number; never the content of the entry.
+/// It names the part, the path of an attribute, the limit, and the value if that is a size, a count or a number; never the content
+/// of the entry. The names of attributes are not content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidEntry {
@@ -66,6 +70,15 @@ pub enum InvalidEntry {
         /// The number of bytes before it.
         position: usize,
     },
+    /// An attribute of the entry, or a part of one, is at fault.
+    #[error("`{path}`: {invalid}")]
+    Attribute {
+        /// Where it is: `address.zip`, `lines[3].price`. A name with other characters than letters, digits and `_-:#/@$` is
+        /// quoted and escaped; names of more than 64 characters and paths of more than 256 are cut.
+        path: String,
+        /// What is wrong with it.
+        invalid: Box<InvalidEntry>,
+    },
     /// A value could not be converted into an entry. The error may quote the value, so it is the source and not part of the
     /// message.
     #[error("{type_name} could not be converted into an entry")]
@@ -76,6 +89,32 @@ pub enum InvalidEntry {
         #[source]
         error: ConversionError,
     },
+}
+
+impl InvalidEntry {
+    /// It is the fault of the attribute with this name, or of something inside of it.
+    #[cfg(any(feature = "dynamodb", feature = "sqs"))]
+    pub(crate) fn of_attribute(self, name: &str) -> Self {
+        self.inside(AttributePath::of_name(name))
+    }
+
+    /// It is the fault of this member of a list or a set, or of something inside of it.
+    #[cfg(feature = "dynamodb")]
+    pub(crate) fn of_member(self, index: usize) -> Self {
+        self.inside(AttributePath::of_index(index))
+    }
+
+    #[cfg(any(feature = "dynamodb", feature = "sqs"))]
+    fn inside(self, outer: AttributePath) -> Self {
+        let (path, invalid) = match self {
+            Self::Attribute { path, invalid } => (outer.with(&path), invalid),
+            invalid => (outer, Box::new(invalid)),
+        };
+        Self::Attribute {
+            path: path.into_text(),
+            invalid,
+        }
+    }
 }
 
 /// Why a value could not be converted into an entry.

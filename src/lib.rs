@@ -116,6 +116,8 @@
 // Tests may unwrap.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+mod attribute_path;
 pub mod backoff;
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -134,8 +134,8 @@ async fn a_write_without_its_key_is_handed_back_unsent() {
     assert_eq!(
         causes,
         [
-            "not sent: the partition key must be a string, by the table's schema",
-            "not sent: the partition key is missing or empty"
+            "not sent: `id`: the partition key must be a string, by the table's schema",
+            "not sent: `id`: the partition key is missing or empty"
         ]
     );
 }

@@ -60,28 +60,30 @@ pub(super) fn key(key: &Attributes) -> Result<(), InvalidEntry> {
             actual: key.len(),
         });
     }
-    for value in key.values() {
-        match value {
-            AttributeValue::S(_) | AttributeValue::B(_) if value_size(value) == 0 => {
-                return Err(InvalidEntry::Missing { part: "key attribute" });
-            }
-            AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::N(_) => {}
-            _ => {
-                return Err(InvalidEntry::Malformed {
-                    part: "key attribute",
-                    rule: "a string, a number or binary",
-                });
-            }
-        }
+    for (name, value) in key {
+        key_value(value).map_err(|invalid| invalid.of_attribute(name))?;
     }
     attributes(key, 1)?;
-    let sizes = || key.values().map(value_size);
-    at_most("key attribute", MAX_PARTITION_KEY_BYTES, sizes().max().unwrap_or(0))?;
     if key.len() == MAX_KEY_ATTRIBUTES {
         // Only the table knows which of the two is the sort key. It is at least as large as the smaller one.
-        at_most("sort key", MAX_SORT_KEY_BYTES, sizes().min().unwrap_or(0))?;
+        let sizes = key.values().map(value_size);
+        at_most("sort key", MAX_SORT_KEY_BYTES, sizes.min().unwrap_or(0))?;
     }
     Ok(())
+}
+
+fn key_value(value: &AttributeValue) -> Result<(), InvalidEntry> {
+    let part = "key attribute";
+    match value {
+        AttributeValue::S(_) | AttributeValue::B(_) if value_size(value) == 0 => Err(InvalidEntry::Missing { part }),
+        AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::N(_) => {
+            at_most(part, MAX_PARTITION_KEY_BYTES, value_size(value))
+        }
+        _ => Err(InvalidEntry::Malformed {
+            part,
+            rule: "a string, a number or binary",
+        }),
+    }
 }
 
 fn at_most(part: &'static str, limit: usize, actual: usize) -> Result<(), InvalidEntry> {
@@ -98,7 +100,8 @@ fn attributes(attributes: &Attributes, level: usize) -> Result<usize, InvalidEnt
             return Err(InvalidEntry::Missing { part: "attribute name" });
         }
         at_most("attribute name", MAX_NAME_BYTES, name.len())?;
-        Ok(size + name.len() + value(attribute, level)?)
+        let of_value = value(attribute, level).map_err(|invalid| invalid.of_attribute(name))?;
+        Ok(size + name.len() + of_value)
     })
 }
 
@@ -126,8 +129,9 @@ fn value(value: &AttributeValue, level: usize) -> Result<usize, InvalidEntry> {
         AttributeValue::Ns(numbers) => set("number set", numbers.iter().map(|number| Number::parse(number)))?,
         AttributeValue::Bs(blobs) => set("binary set", blobs.iter().map(|blob| Ok(blob.as_ref())))?,
         AttributeValue::L(values) => {
-            return values.iter().try_fold(CONTAINER, |size, value| {
-                Ok(size + ELEMENT + self::value(value, level + 1)?)
+            return values.iter().enumerate().try_fold(CONTAINER, |size, (index, value)| {
+                let of_value = self::value(value, level + 1).map_err(|invalid| invalid.of_member(index))?;
+                Ok(size + ELEMENT + of_value)
             });
         }
         AttributeValue::M(map) => return Ok(CONTAINER + ELEMENT * map.len() + attributes(map, level + 1)?),
@@ -149,8 +153,8 @@ fn set<T: Eq + Hash>(
         return Err(InvalidEntry::Missing { part });
     }
     let mut seen = HashSet::with_capacity(members.len());
-    for member in members {
-        if !seen.insert(member?) {
+    for (index, member) in members.enumerate() {
+        if !seen.insert(member.map_err(|invalid| invalid.of_member(index))?) {
             return Err(InvalidEntry::Malformed {
                 part,
                 rule: "free of duplicates",
@@ -193,8 +197,12 @@ mod tests {
         check(request, MAX_ITEM_BYTES).unwrap_err().to_string()
     }
 
+    /// What is wrong with the value, without its path.
     fn refused_value(value: AttributeValue) -> String {
-        refusal(&put([("id", text("1")), ("value", value)]))
+        let refusal = refusal(&put([("id", text("1")), ("value", value)]));
+        let (path, words) = refusal.split_once("`: ").unwrap();
+        assert!(path.starts_with("`value"), "{refusal}");
+        words.to_owned()
     }
 
     fn accepted(value: AttributeValue) -> bool {
@@ -295,7 +303,40 @@ mod tests {
         }
         assert_eq!(
             refusal(&delete([("id", number("x"))])),
-            "the number must be a decimal number"
+            "`id`: the number must be a decimal number"
+        );
+    }
+
+    #[test]
+    fn an_error_names_the_path_of_its_attribute() {
+        let map = |name: &str, value| AttributeValue::M(HashMap::from([(name.to_owned(), value)]));
+        let number_in_a_list = || AttributeValue::L(vec![text("1"), map("price", number("x"))]);
+        for (value, path) in [
+            (map("zip", number("x")), "value.zip"),
+            (number_in_a_list(), "value[1].price"),
+            (map("lines", number_in_a_list()), "value.lines[1].price"),
+            (
+                map("a.b", AttributeValue::Ns(vec!["1".to_owned(), "x".to_owned()])),
+                "value.\"a.b\"[1]",
+            ),
+        ] {
+            assert_eq!(
+                refusal(&put([("id", text("1")), ("value", value)])),
+                format!("`{path}`: the number must be a decimal number")
+            );
+        }
+        assert_eq!(
+            refusal(&put([("value", map("tags", AttributeValue::Ss(Vec::new())))])),
+            "`value.tags`: the string set is missing or empty"
+        );
+        assert_eq!(
+            refusal(&put([("value", map("", text("1")))])),
+            "`value`: the attribute name is missing or empty"
+        );
+        let deep = refusal(&put([("value", maps(40, text("leaf")))]));
+        assert!(
+            deep.starts_with("`value.map.map.") && deep.ends_with("`: there are 41 levels of nesting, the limit is 32"),
+            "{deep}"
         );
     }
 
@@ -350,11 +391,11 @@ mod tests {
         );
         assert_eq!(
             refusal(&delete([("id", text(""))])),
-            "the key attribute is missing or empty"
+            "`id`: the key attribute is missing or empty"
         );
         assert_eq!(
             refusal(&delete([("id", AttributeValue::Bool(true))])),
-            "the key attribute must be a string, a number or binary"
+            "`id`: the key attribute must be a string, a number or binary"
         );
     }
 
@@ -367,7 +408,7 @@ mod tests {
         );
         assert_eq!(
             refusal(&delete([("id", long(2_049))])),
-            "the key attribute has 2049 bytes, the limit is 2048"
+            "`id`: the key attribute has 2049 bytes, the limit is 2048"
         );
         assert_eq!(
             refusal(&delete([("id", long(2_048)), ("at", long(1_025))])),

@@ -136,6 +136,11 @@ impl KeyAttribute {
     }
 
     fn check(&self, part: &'static str, attributes: &Attributes, limit: usize) -> Result<(), InvalidEntry> {
+        let checked = self.check_value(part, attributes, limit);
+        checked.map_err(|invalid| invalid.of_attribute(&self.name))
+    }
+
+    fn check_value(&self, part: &'static str, attributes: &Attributes, limit: usize) -> Result<(), InvalidEntry> {
         let value = self.value(attributes).ok_or(InvalidEntry::Missing { part })?;
         let (type_, actual) = match value {
             AttributeValue::S(text) => (ScalarAttributeType::S, text.len()),
@@ -312,24 +317,27 @@ mod tests {
         assert_eq!(schema.check(&delete([("id", text("a")), ("at", number("1"))])), Ok(()));
         assert_eq!(
             refusal(put([("at", number("1"))])),
-            "the partition key is missing or empty"
+            "`id`: the partition key is missing or empty"
         );
-        assert_eq!(refusal(put([("id", text("a"))])), "the sort key is missing or empty");
+        assert_eq!(
+            refusal(put([("id", text("a"))])),
+            "`at`: the sort key is missing or empty"
+        );
         assert_eq!(
             refusal(put([("id", text("")), ("at", number("1"))])),
-            "the partition key is missing or empty"
+            "`id`: the partition key is missing or empty"
         );
         assert_eq!(
             refusal(put([("id", number("1")), ("at", number("1"))])),
-            "the partition key must be a string, by the table's schema"
+            "`id`: the partition key must be a string, by the table's schema"
         );
         assert_eq!(
             refusal(delete([("id", text("a")), ("at", text("1"))])),
-            "the sort key must be a number, by the table's schema"
+            "`at`: the sort key must be a number, by the table's schema"
         );
         assert_eq!(
             refusal(put([("id", AttributeValue::Null(true)), ("at", number("1"))])),
-            "the partition key must be a string, a number or binary"
+            "`id`: the partition key must be a string, a number or binary"
         );
         assert_eq!(
             refusal(delete([("id", text("a")), ("at", number("1")), ("x", text("1"))])),
@@ -360,11 +368,11 @@ mod tests {
         assert_eq!(by_name().check(&item(2_048, 1_024)), Ok(()));
         assert_eq!(
             by_name().check(&item(2_049, 1)).unwrap_err().to_string(),
-            "the partition key has 2049 bytes, the limit is 2048"
+            "`pk`: the partition key has 2049 bytes, the limit is 2048"
         );
         assert_eq!(
             by_name().check(&item(1, 1_025)).unwrap_err().to_string(),
-            "the sort key has 1025 bytes, the limit is 1024"
+            "`sk`: the sort key has 1025 bytes, the limit is 1024"
         );
     }
 

@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(refusal("orders"), None);
         assert_eq!(
             refusal("customers").as_deref(),
-            Some("the sort key is missing or empty")
+            Some("`at`: the sort key is missing or empty")
         );
         assert_eq!(
             refusal("others").as_deref(),

@@ -58,8 +58,8 @@ fn attributes(message: &SendMessageBatchRequestEntry) -> Result<(), InvalidEntry
         });
     }
     attributes.iter().try_for_each(|(name, value)| {
-        attribute_name(name)?;
-        attribute_value(value)
+        let checked = attribute_name(name).and_then(|()| attribute_value(value));
+        checked.map_err(|invalid| invalid.of_attribute(name))
     })
 }
 

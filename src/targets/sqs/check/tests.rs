@@ -27,7 +27,10 @@ fn lists_of_values_are_reserved() {
     ];
     for list in lists {
         let refused = refusal(message("body").message_attributes("list", list));
-        assert_eq!(refused, "the attribute value must be a single value, not a list");
+        assert_eq!(
+            refused,
+            "`list`: the attribute value must be a single value, not a list"
+        );
     }
 }
 
@@ -82,7 +85,7 @@ fn characters_are_those_of_xml() {
     );
     assert_eq!(
         refusal(message("x").message_attributes("name", text("String", "\u{FFFE}"))),
-        "the attribute value has U+FFFE at byte 0, a character that is not allowed"
+        "`name`: the attribute value has U+FFFE at byte 0, a character that is not allowed"
     );
 }
 
