@@ -18,9 +18,9 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// What went wrong, in the service's words.
 ///
-/// `Display` shows the code, what it means if it concerns credentials or the clock, and the [limits](Self::throttled_by) that were
-/// exceeded, and `Debug` no more than that. The
-/// message of the service may quote the entry, so it is only in the source.
+/// `Display` shows the code, what it means if it concerns credentials or the clock, and the [limits](Self::throttled_by) that
+/// were exceeded; `Debug` shows no more than that. The [message](Self::message) of the service may quote the entry, so it is
+/// only there and in the source.
 #[derive(Clone)]
 pub struct Fault(Arc<Inner>);
 
@@ -30,6 +30,7 @@ struct Inner {
     code: Cow<'static, str>,
     may_have_been_applied: bool,
     explanation: Option<&'static str>,
+    message: Option<String>,
     reasons: Vec<ThrottlingReason>,
     named_wait: Option<Duration>,
     source: Option<Arc<dyn Error + Send + Sync>>,
@@ -42,6 +43,7 @@ impl Fault {
             code: code.into(),
             may_have_been_applied: false,
             explanation: None,
+            message: None,
             reasons: Vec::new(),
             named_wait: None,
             source: None,
@@ -72,6 +74,21 @@ impl Fault {
     /// What the code means for the caller, if that is known.
     pub(crate) fn explanation(&self) -> Option<&'static str> {
         self.0.explanation
+    }
+
+    /// The message of the service, which may quote the entry.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.0).message = Some(message.into());
+        self
+    }
+
+    /// What the service says of the fault, such as why it refused an entry; `None` if it says nothing.
+    ///
+    /// It may quote the entry: keep it out of logs that must not have any content. Nothing else of this crate shows it, except
+    /// the [source](Error::source).
+    pub fn message(&self) -> Option<&str> {
+        self.0.message.as_deref()
     }
 
     /// The limits of the service that the call has exceeded, if the service names them. The [report](crate::Report) counts

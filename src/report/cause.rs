@@ -1,5 +1,7 @@
 //! Why an entry was not delivered.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use crate::fault::Fault;
@@ -7,48 +9,38 @@ use crate::invalid::InvalidEntry;
 
 /// Why an entry was not delivered.
 ///
-/// The source of a cause is the [`Fault`] of the last attempt; the source of the fault is the original error.
-#[derive(Debug, Clone, thiserror::Error)]
+/// `Display` has the [`Fault`] of the last attempt, or what is wrong with the entry, and [`source`](Error::source) the error behind
+/// that. Only after a deadline or a cancellation the fault itself is the source.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Cause {
     /// The service would refuse it; it was not sent.
-    #[error("not sent: {0}")]
-    Invalid(#[source] InvalidEntry),
+    Invalid(InvalidEntry),
     /// The service refused it permanently.
-    #[error("refused: {0}")]
-    Refused(#[source] Fault),
+    Refused(Fault),
     /// It was rejected as often as [`retries`](crate::DeliveryOptions::retries) allows.
-    #[error("retries used up: {0}")]
-    RetriesUsedUp(#[source] Fault),
+    RetriesUsedUp(Fault),
     /// It could not be delivered within [`give_up_after`](crate::DeliveryOptions::give_up_after).
-    #[error("time used up: {0}")]
-    TimeUsedUp(#[source] Fault),
+    TimeUsedUp(Fault),
     /// The service accepted nothing at all for as long as
     /// [`give_up_after`](crate::DeliveryOptions::give_up_after) allows, by whatever cause.
-    #[error("nothing was accepted for {} s: {fault}", lasted.as_secs())]
     Outage {
         /// How long nothing had been accepted when the entry was handed back.
         lasted: Duration,
         /// Why the last attempt of the entry failed, or of another one if it was not sent.
-        #[source]
         fault: Fault,
     },
     /// A call failed for a reason that every later call shares, so the delivery stopped: the table does not exist, the
     /// permission is missing, there is no region or no credentials provider; or the first 1,000 entries were refused, each
     /// in a call of its own, and none was accepted.
-    #[error("the delivery stopped: {0}")]
-    Stopped(#[source] Fault),
+    Stopped(Fault),
     /// The [`deadline`](crate::DeliveryOptions::deadline) came first.
-    #[error("the deadline was reached")]
-    DeadlineReached(#[source] Option<Fault>),
+    DeadlineReached(Option<Fault>),
     /// The delivery was [cancelled](crate::DeliveryOptions::cancellation).
-    #[error("the delivery was cancelled")]
-    Cancelled(#[source] Option<Fault>),
+    Cancelled(Option<Fault>),
     /// The [`Producer`](crate::Producer) takes no more entries.
-    #[error("not sent: the producer is closed")]
     Closed,
     /// The [buffer](crate::DeliveryOptions::buffer) of the [`Producer`](crate::Producer) has no room at the moment.
-    #[error("not sent: the producer's buffer is full")]
     BufferFull,
 }
 
@@ -89,6 +81,38 @@ impl Cause {
             | Self::Stopped(fault) => Some(fault),
             Self::DeadlineReached(fault) | Self::Cancelled(fault) => fault.as_ref(),
             Self::Invalid(_) | Self::Closed | Self::BufferFull => None,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(invalid) => write!(f, "not sent: {invalid}"),
+            Self::Refused(fault) => write!(f, "refused: {fault}"),
+            Self::RetriesUsedUp(fault) => write!(f, "retries used up: {fault}"),
+            Self::TimeUsedUp(fault) => write!(f, "time used up: {fault}"),
+            Self::Outage { lasted, fault } => write!(f, "nothing was accepted for {} s: {fault}", lasted.as_secs()),
+            Self::Stopped(fault) => write!(f, "the delivery stopped: {fault}"),
+            Self::DeadlineReached(_) => f.write_str("the deadline was reached"),
+            Self::Cancelled(_) => f.write_str("the delivery was cancelled"),
+            Self::Closed => f.write_str("not sent: the producer is closed"),
+            Self::BufferFull => f.write_str("not sent: the producer's buffer is full"),
+        }
+    }
+}
+
+impl Error for Cause {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Invalid(invalid) => invalid.source(),
+            Self::Refused(fault)
+            | Self::RetriesUsedUp(fault)
+            | Self::TimeUsedUp(fault)
+            | Self::Outage { fault, .. }
+            | Self::Stopped(fault) => fault.source(),
+            Self::DeadlineReached(fault) | Self::Cancelled(fault) => fault.as_ref().map(|fault| fault as _),
+            Self::Closed | Self::BufferFull => None,
         }
     }
 }

@@ -231,15 +231,18 @@ impl<E> fmt::Debug for DeliveryError<E> {
 }
 
 impl<E> Error for DeliveryError<E> {
-    /// The stream's error, or the cause of the first entry, or why the stream was not read to its end.
+    /// The stream's error, or the error behind the cause of the first entry, behind the reason why the stream was not read to
+    /// its end, or behind the fault that stopped the delivery. The cause or the fault itself is in the message.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         if let Some(error) = &self.stream_error {
             return Some(&**error);
         }
         let here = self.entries.undelivered.first().map(|undelivered| &undelivered.cause);
         let of_entries = here.or_else(|| self.entries.taken.first());
-        let cause = of_entries.or(self.interruption()).map(|cause| cause as _);
-        cause.or_else(|| self.stopped.as_ref().map(|fault| fault as _))
+        match of_entries.or(self.interruption()) {
+            Some(cause) => cause.source(),
+            None => self.stopped.as_ref()?.source(),
+        }
     }
 }
 
@@ -262,7 +265,7 @@ mod tests {
     }
 
     fn refused(code: &'static str) -> Cause {
-        Cause::Refused(Fault::new(code))
+        Cause::Refused(Fault::new(code).caused_by(format!("what is behind {code}")))
     }
 
     fn told(error: &DeliveryError<[u64; 64]>) -> (String, String, Option<String>) {
@@ -288,7 +291,7 @@ mod tests {
             "6 of 11 entries were not delivered: 2 × refused: A; 1 × not sent: the producer is closed; 1 × refused: B; 2 × \
              other causes"
         );
-        assert_eq!(error.source().unwrap().to_string(), "refused: A");
+        assert_eq!(error.source().unwrap().to_string(), "what is behind A");
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl<E> fmt::Display for Undelivered<E> {
 
 impl<E> Error for Undelivered<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.cause)
+        self.cause.source()
     }
 }
 

@@ -319,7 +319,14 @@ where
     };
     let wait = wait(&error, meaning);
     let explanation = explanation(&code, signature.clock);
+    let message = error
+        .as_service_error()
+        .and_then(ProvideErrorMetadata::message)
+        .map(str::to_owned);
     let mut fault = Fault::new(code).caused_by(error);
+    if let Some(message) = message {
+        fault = fault.with_message(message);
+    }
     if let Some(explanation) = explanation {
         fault = fault.explained(explanation);
     }
@@ -371,7 +378,8 @@ where
 ///
 /// A [known](classify) code decides. With any other, the entry is refused if the service says that the sender is at fault
 /// (`SenderFault` of SQS); otherwise it is sent again and is in doubt. For a service that does not tell whose fault it is,
-/// `sender_fault` is false. The message is the source of the fault, because it may quote the entry.
+/// `sender_fault` is false. The message is the [message](Fault::message) and the source of the
+/// fault, because it may quote the entry.
 ///
 /// ```
 /// use aws_batch_delivery::targets::{Rejection, Verdict, classify_entry};
@@ -388,7 +396,7 @@ pub fn classify_entry(code: &str, sender_fault: bool, message: Option<&str>) -> 
     });
     let mut fault = Fault::new(code.to_owned());
     if let Some(message) = message {
-        fault = fault.caused_by(message);
+        fault = fault.caused_by(message).with_message(message);
     }
     if doubt == Doubt::Applied {
         fault = fault.may_have_been_applied();

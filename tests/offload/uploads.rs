@@ -147,7 +147,7 @@ async fn a_missing_bucket_or_permission_concerns_only_what_has_to_go_there() {
                 matches!(&undelivered.cause, Cause::Refused(fault) if fault.code() == code),
                 "{code}"
             );
-            let source = undelivered.cause.source().and_then(Error::source).unwrap();
+            let source = undelivered.cause.source().unwrap();
             assert!(source.is::<SdkError<PutObjectError>>(), "{source:?}");
         }
     }

@@ -23,6 +23,7 @@ mod outages;
 #[path = "../support/paused.rs"]
 mod paused;
 mod permission;
+mod quiet;
 mod raw;
 mod reading;
 mod resubmission;
@@ -31,6 +32,7 @@ mod rotation;
 mod secrecy;
 mod setup;
 mod sharing;
+mod sources;
 mod spans;
 mod splitting;
 mod stalled;

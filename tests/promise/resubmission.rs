@@ -5,6 +5,8 @@ use std::error::Error;
 
 use aws_batch_delivery::{Cause, DeliveryOptions, Progress, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_batch_simulator::{Acknowledgement, Action, Capacity, InjectedFault, Record, Simulator};
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use crate::entries::{delete, message, messages, no_delay, one_at_a_time, put, puts, with_queue, with_table};
@@ -115,7 +117,10 @@ async fn a_missing_permission_stops_the_delivery() {
     for undelivered in error.undelivered() {
         assert!(matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "AccessDeniedException"));
         assert!(
-            undelivered.cause.source().and_then(Error::source).is_some(),
+            undelivered
+                .cause
+                .source()
+                .is_some_and(|source| source.is::<SdkError<BatchWriteItemError>>()),
             "the original error is lost"
         );
     }

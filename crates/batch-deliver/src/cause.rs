@@ -1,15 +1,12 @@
 //! The cause of an undelivered entry as text.
 
-use std::error::Error;
-
 use aws_batch_delivery::Cause;
 
-/// The cause, and the fault behind it unless the text of the cause has it already.
+/// The cause, and the fault of the last attempt before a deadline or a stop.
 pub(crate) fn words(cause: &Cause) -> String {
-    let words = cause.to_string();
-    match cause.source().map(ToString::to_string) {
-        Some(source) if !words.contains(&source) => format!("{words}: {source}"),
-        _ => words,
+    match cause {
+        Cause::DeadlineReached(Some(fault)) | Cause::Cancelled(Some(fault)) => format!("{cause}: {fault}"),
+        _ => cause.to_string(),
     }
 }
 
@@ -21,7 +18,7 @@ mod tests {
 
     #[test]
     fn the_fault_is_named_once() {
-        let fault = || Fault::new("no connection");
+        let fault = || Fault::new("no connection").caused_by("a cable");
         assert_eq!(words(&Cause::DeadlineReached(None)), "the deadline was reached");
         assert_eq!(
             words(&Cause::DeadlineReached(Some(fault()))),
