@@ -20,6 +20,17 @@ pub(crate) struct Changes<B> {
     pub(crate) renewal: Renewal,
 }
 
+/// The renewal of a client's identity cache. A macro, because each SDK has types of its own.
+macro_rules! renewal {
+    ($sdk:ident, $client:expr) => {{
+        // A cache of the SDK needs a timer; a client with a cache of its own may lack one.
+        let has_timer = $client.config().identity_cache().is_none() || $client.config().sleep_impl().is_some();
+        $crate::targets::renewal::Renewal::with(has_timer.then_some(|| $sdk::config::IdentityCache::lazy().build()))
+    }};
+}
+
+pub(crate) use renewal;
+
 /// The identity cache of the calls. A clone is the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Renewal(Arc<Mutex<State>>);
@@ -116,6 +127,7 @@ into_builder! {
     "eventbridge": aws_sdk_eventbridge,
     "firehose": aws_sdk_firehose,
     "kinesis": aws_sdk_kinesis,
+    "s3-offload": aws_sdk_s3,
     "sns": aws_sdk_sns,
     "sqs": aws_sdk_sqs,
 }

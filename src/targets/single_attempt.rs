@@ -6,14 +6,11 @@
 /// would pace the calls a second time. The rest of the retry configuration stays, such as when connections are reused.
 macro_rules! single_attempt {
     ($sdk:ident, $client:expr) => {{
-        use $crate::targets::renewal::{Changes, Renewal};
-        use $sdk::config::IdentityCache;
+        use $crate::targets::renewal::{Changes, renewal};
         use $sdk::config::retry::{RetryConfig, RetryMode};
         let retries = $client.config().retry_config().cloned();
         let retries = retries.unwrap_or_else(RetryConfig::standard);
-        // A cache of the SDK needs a timer; a client with a cache of its own may lack one.
-        let has_timer = $client.config().identity_cache().is_none() || $client.config().sleep_impl().is_some();
-        let renewal = Renewal::with(has_timer.then_some(|| IdentityCache::lazy().build()));
+        let renewal = renewal!($sdk, $client);
         let changes = $sdk::Config::builder()
             .retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1))
             .interceptor($crate::targets::transmission::Transmission::renewing(renewal.clone()));

@@ -1,16 +1,22 @@
 //! Uploads that fail, and messages that are sent again.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use aws_batch_delivery::Cause;
+use aws_batch_delivery::targets::sqs::Offload;
 use aws_batch_simulator::InjectedFault;
+use aws_credential_types::credential_fn::provide_credentials_fn;
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::Credentials;
+use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::operation::put_object::PutObjectError;
 use tokio::time::{Instant, timeout};
 
-use crate::entries::{Services, key, large, message, mixed, mixed_body, one_at_a_time};
+use crate::entries::{Services, THRESHOLD, key, large, message, mixed, mixed_body, one_at_a_time};
 
 fn bodies(count: usize) -> Vec<String> {
     (0..count).map(mixed_body).collect()
@@ -113,6 +119,25 @@ async fn retries_are_counted_for_uploads_too() {
     assert!(matches!(&error.undelivered()[0].cause, Cause::RetriesUsedUp(fault) if fault.code() == "SlowDown"));
     assert_eq!((error.undelivered()[0].attempts, services.bucket.puts()), (4, 4));
     assert_eq!(services.queue.calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_that_s3_refuses_are_loaded_anew() {
+    for code in ["ExpiredToken", "InvalidAccessKeyId"] {
+        let services = Services::new("orders");
+        let loaded = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&loaded);
+        let provider = provide_credentials_fn(move || {
+            count.fetch_add(1, Relaxed);
+            async { Ok(Credentials::new("key", "secret", None, None, "test")) }
+        });
+        let config = services.simulator.s3_client().config().to_builder();
+        let config = config.credentials_provider(provider).retry_config(RetryConfig::disabled());
+        let offload = Offload::to_s3(Client::from_conf(config.build()), "large").threshold(THRESHOLD);
+        services.bucket.script([InjectedFault::error(403, code, false)]);
+        let report = services.delivery(offload).deliver(vec![message(large(0))]).await.unwrap();
+        assert_eq!((report.delivered, loaded.load(Relaxed)), (1, 2), "{code}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,9 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::events::CLEANUP;
-use crate::targets::{Fault, Rejection, Verdict, classify::of_upload};
+use crate::targets::classify::of_upload;
+use crate::targets::renewal::{Changes, renewal};
+use crate::targets::{Fault, Rejection, Transmission, Verdict};
 use crate::time_limit::within;
 
 /// The bucket that the bodies are stored in.
@@ -21,17 +23,17 @@ pub(super) struct Store {
     pub(super) prefix: String,
     /// How long one call may take.
     pub(super) patience: Duration,
-    per_call: Builder,
+    per_call: Changes<Builder>,
 }
 
 impl Store {
     pub(super) fn new(client: Client, bucket: String, patience: Duration) -> Self {
         Self {
+            per_call: per_call(&client),
             client,
             bucket,
             prefix: String::new(),
             patience,
-            per_call: per_call(),
         }
     }
 
@@ -81,11 +83,14 @@ impl Store {
 }
 
 /// The changes to the client's configuration for these calls. Its retries stay on, because uploading an object twice does no
-/// harm.
-fn per_call() -> Builder {
-    match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
-        Ok(crate_name) => Config::builder().framework_metadata(crate_name),
+/// harm. Once S3 has refused the credentials, they are loaded anew.
+fn per_call(client: &Client) -> Changes<Builder> {
+    let renewal = renewal!(aws_sdk_s3, client);
+    let changes = Config::builder().interceptor(Transmission::renewing(renewal.clone()));
+    let always = match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
+        Ok(crate_name) => changes.framework_metadata(crate_name),
         // The user agent is then sent without the name of this crate.
-        Err(_) => Config::builder(),
-    }
+        Err(_) => changes,
+    };
+    Changes { always, renewal }
 }
