@@ -37,7 +37,7 @@
 //! | `seconds` | number | [`STALLED`] | for how long nothing was accepted or refused |
 //! | `in_flight` | number | [`STALLED`] (warn) | entries in calls without an answer |
 //! | `waiting` | number | [`STALLED`] (warn) | rejected entries that wait to be sent again |
-//! | `until` | text | [`STALLED`] (warn) | when the attempts end: `each entry was tried for 900 s`, `the deadline in 42 s` |
+//! | `until` | text | [`STALLED`] (warn) | when the attempts end: `nothing was accepted for 900 s`, `the deadline in 42 s` |
 //! | `delivered`, `undelivered`, `superseded`, `calls`, `resubmitted`, `throttled` | number | [`SUMMARY`] | as in the [`Report`](crate::Report) |
 //! | `finished` | true or false | [`SUMMARY`] | whether the input was read to its end, as in the [`Report`](crate::Report) |
 //! | `seconds` | number | [`SUMMARY`] | from the start of the delivery to its end, with a fraction |

@@ -137,13 +137,11 @@
 //!
 //! /// In a handler. Returns the status of the response.
 //! async fn send(producer: Producer<SendMessageBatchRequestEntry>, entry: SendMessageBatchRequestEntry) -> u16 {
-//!     match timeout(Duration::from_secs(15), producer.send(entry)).await {
-//!         Ok(Ok(_)) => 202,
+//!     match producer.send(entry).await {
+//!         Ok(_) => 202,
 //!         // The entry is handed back.
-//!         Ok(Err(undelivered)) if undelivered.cause.is_permanent() => 400,
-//!         Ok(Err(_)) => 503,
-//!         // Not known yet: it may still be delivered.
-//!         Err(_) => 504,
+//!         Err(undelivered) if undelivered.cause.is_permanent() => 400,
+//!         Err(_) => 503,
 //!     }
 //! }
 //!
@@ -171,12 +169,12 @@
 //! ```
 //!
 //! - [`give_up_after`](crate::DeliveryOptions::give_up_after) is 1 minute for a producer and 15 minutes for a batch or a
-//!   stream. The time begins with the first attempt. An attempt may take 30 s by default, so a shorter time needs a shorter
-//!   [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout).
+//!   stream. In a producer the time of an entry begins when it is handed over. An attempt that has begun may end, which takes up to
+//!   30 s by default, so a shorter time needs a shorter [`attempt_timeout`](crate::DeliveryOptions::attempt_timeout). Here a
+//!   client waits for 13 s at most, however many others wait.
 //! - When the service accepts nothing, entries accumulate: first in the calls, then in the
-//!   [`buffer`](crate::DeliveryOptions::buffer) of 1,000. The time of an entry does not run while it waits for room in the buffer;
-//!   the `timeout` limits that wait. If it ends before the entry is in the buffer, the entry is not sent. Use
-//!   [`try_send`](crate::Producer::try_send) to get an error at once instead.
+//!   [`buffer`](crate::DeliveryOptions::buffer) of 1,000. When that is full, senders wait for room, and an entry that finds none in
+//!   its time is handed back. Use [`try_send`](crate::Producer::try_send) to get an error at once instead.
 //! - **Close the producer beside the server's graceful shutdown, not after it.** The server waits for its handlers, and these
 //!   wait for the producer: the other way round nothing limits the time while the queue accepts nothing.
 //! - [`close_within`](crate::Producer::close_within) delivers as much as possible in the given time, and hands back the rest

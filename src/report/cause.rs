@@ -30,8 +30,8 @@ pub enum Cause {
         /// Why the last attempt of the entry failed, or of another one if it was not sent.
         fault: Fault,
     },
-    /// A call failed for a reason that every later call shares, so the delivery stopped: the table does not exist, the
-    /// permission is missing, there is no region or no credentials provider; or the first 1,000 entries were refused, each
+    /// A call failed for a reason that every later call shares, and nothing was delivered before, so the delivery stopped: the
+    /// table does not exist, the permission is missing, there is no region or no credentials provider; or the first 1,000 entries were refused, each
     /// in a call of its own, and none was accepted.
     Stopped(Fault),
     /// The [`deadline`](crate::DeliveryOptions::deadline) came first.

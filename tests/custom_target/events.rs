@@ -88,7 +88,7 @@ async fn a_service_that_is_not_reached_is_warned_of_ever_more_rarely_down_to_onc
     );
     assert_eq!(
         first.field("until"),
-        "each entry was tried for 900 s, or the deadline in 295 s"
+        "nothing was accepted for 900 s, or the deadline in 295 s"
     );
     assert_eq!((first.field("waiting"), first.field("in_flight")), ("64", "0"));
 

@@ -132,10 +132,16 @@ async fn credentials_that_s3_refuses_are_loaded_anew() {
             async { Ok(Credentials::new("key", "secret", None, None, "test")) }
         });
         let config = services.simulator.s3_client().config().to_builder();
-        let config = config.credentials_provider(provider).retry_config(RetryConfig::disabled());
+        let config = config
+            .credentials_provider(provider)
+            .retry_config(RetryConfig::disabled());
         let offload = Offload::to_s3(Client::from_conf(config.build()), "large").threshold(THRESHOLD);
         services.bucket.script([InjectedFault::error(403, code, false)]);
-        let report = services.delivery(offload).deliver(vec![message(large(0))]).await.unwrap();
+        let report = services
+            .delivery(offload)
+            .deliver(vec![message(large(0))])
+            .await
+            .unwrap();
         assert_eq!((report.delivered, loaded.load(Relaxed)), (1, 2), "{code}");
     }
 }

@@ -214,7 +214,14 @@ fn until(options: &DeliveryOptions, now: Instant) -> String {
         options
             .retries
             .map(|retries| format!("each entry was sent again {retries} times")),
-        (patience < Duration::MAX).then(|| format!("each entry was tried for {} s", patience.as_secs())),
+        (patience < Duration::MAX).then(|| {
+            let seconds = patience.as_secs();
+            if options.counts_from_hand_over {
+                format!("each entry was handed over {seconds} s ago")
+            } else {
+                format!("nothing was accepted for {seconds} s")
+            }
+        }),
         options
             .deadline
             .map(|deadline| format!("the deadline in {} s", (deadline - now).as_secs())),

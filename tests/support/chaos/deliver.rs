@@ -79,6 +79,7 @@ impl Run {
         T: BatchTarget<Entry: Wire>,
     {
         let token = CancellationToken::new();
+        let started = Instant::now();
         let options = options(&self.mix).progress(&self.progress);
         let delivery = delivery.options(options.cancellation(token.clone()));
         let canceller = tokio::spawn({
@@ -106,6 +107,9 @@ impl Run {
             }
         }
         canceller.abort();
+        if let Some(limit) = self.mix.limit_of_delivery() {
+            self.ledger.waited(started, limit);
+        }
     }
 
     async fn batch<T>(&self, delivery: &Delivery<T>, entries: &[Entry])

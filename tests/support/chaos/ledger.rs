@@ -1,8 +1,10 @@
 //! The fate of each entry, as reported by the delivery.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use aws_batch_delivery::{DeliveryError, Report, Undelivered};
+use tokio::time::Instant;
 
 use super::load::{Load, Wire};
 
@@ -32,6 +34,8 @@ pub(crate) struct Contents {
     /// How many entries no report names, because a newer one writes the same key.
     pub(crate) superseded: u64,
     pub(crate) complaints: Vec<String>,
+    /// How much longer than documented a sender or a delivery has waited at most.
+    pub(crate) overdue: Duration,
 }
 
 impl Ledger {
@@ -40,6 +44,7 @@ impl Ledger {
             fates: vec![Fate::Kept; entries],
             superseded: 0,
             complaints: Vec::new(),
+            overdue: Duration::ZERO,
         })))
     }
 
@@ -57,6 +62,12 @@ impl Ledger {
 
     pub(crate) fn complain(&self, complaint: String) {
         self.change(|contents| contents.complaints.push(complaint));
+    }
+
+    /// A sender or a delivery has waited since `started`, for which the documentation names a limit.
+    pub(crate) fn waited(&self, started: Instant, limit: Duration) {
+        let overdue = started.elapsed().saturating_sub(limit);
+        self.change(|contents| contents.overdue = contents.overdue.max(overdue));
     }
 
     /// An entry was handed back. It must be equal to the one that was handed over.

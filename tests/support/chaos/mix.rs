@@ -139,6 +139,32 @@ impl Mix {
     }
 }
 
+/// The grace period by default.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long an entry of a producer may be tried by default.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+impl Mix {
+    /// How long the fate of an entry of a producer may take, as documented.
+    pub(crate) fn limit_of_sender(&self) -> Duration {
+        let patience = match self.cut {
+            Some(Cut::GiveUp(time)) => time,
+            _ => PATIENCE,
+        };
+        patience + self.attempt_timeout
+    }
+
+    /// How long a delivery may take from its start, if that is documented: a deadline, and the grace for calls and for the
+    /// target to clean up.
+    pub(crate) fn limit_of_delivery(&self) -> Option<Duration> {
+        match self.cut {
+            Some(Cut::Deadline(time)) => Some(time + 2 * GRACE),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Mix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

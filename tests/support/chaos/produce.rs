@@ -6,6 +6,7 @@ use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::{Delivery, Producer};
 use futures::future::join_all;
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
 
 use super::deliver::Run;
 use super::ledger::Fate;
@@ -48,7 +49,9 @@ impl Run {
 
     async fn send<E: Wire>(&self, producer: &Producer<E>, entries: &[Entry], waiting: Waiting) {
         let mut receipts = Vec::new();
+        let limit = self.mix.limit_of_sender();
         for entry in entries {
+            let started = Instant::now();
             let sent = E::of(entry, self.load.service);
             self.ledger.set(entry.number, Fate::Untold);
             if waiting == Waiting::Each {
@@ -56,17 +59,21 @@ impl Run {
                     Ok(_) => self.ledger.set(entry.number, Fate::Delivered),
                     Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
                 }
+                self.ledger.waited(started, limit);
                 continue;
             }
             match producer.enqueue(sent).await {
-                Ok(receipt) if waiting == Waiting::All => receipts.push((entry.number, receipt)),
+                Ok(receipt) if waiting == Waiting::All => receipts.push((entry.number, started, receipt)),
                 Ok(_) => self.ledger.set(entry.number, Fate::Unnamed),
                 Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
             }
         }
-        let fates = receipts.into_iter().map(async |(number, receipt)| match receipt.await {
-            Ok(_) => self.ledger.set(number, Fate::Delivered),
-            Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
+        let fates = receipts.into_iter().map(async |(number, started, receipt)| {
+            match receipt.await {
+                Ok(_) => self.ledger.set(number, Fate::Delivered),
+                Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
+            }
+            self.ledger.waited(started, limit);
         });
         join_all(fates).await;
     }
