@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use crate::engine::calls::Settled;
 use crate::engine::entry::EntryState;
+use crate::engine::retry::Bisection;
 use crate::targets::Fault;
 
 /// Single entries of this many calls that were refused in a row, and nothing was accepted in between: then the reason is one that
@@ -52,7 +53,7 @@ impl Disputes {
             self.accepted_at = self.accepted_at.max(Some(sent_at));
         }
         let state = &settled.disputed.as_ref()?.state;
-        let origin = settled.bisection.as_ref().map_or(state.position, |part| part.origin());
+        let origin = settled.bisection.as_ref().map_or(state.position, Bisection::origin);
         Some(self.rule(state, origin, sent_at, now))
     }
 
