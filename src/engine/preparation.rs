@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 
 use futures::FutureExt;
 use futures::future::OptionFuture;
@@ -41,7 +42,7 @@ where
         let preparing = AssertUnwindSafe(target.prepare()).catch_unwind();
         let fault = || guarded("the target's `preparation_fault`", || target.preparation_fault()).ok()?;
         // If the preparation timed out, the answer to the first call tells what is wrong.
-        if let Some(Err(panic)) = within(patience, watch.over(options, fault, preparing)).await {
+        if let Some(Err(panic)) = within(patience, pin!(watch.over(options, fault, preparing))).await {
             return Err(panicked("the target's `prepare`", &*panic));
         }
         let strategy = &options.gate.strategy;

@@ -8,6 +8,7 @@ mod receipt;
 mod unclaimed;
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -212,7 +213,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// # Panics
     /// As [`close`](Self::close).
     pub async fn close_within(&self, time: Duration) -> Result<Report, DeliveryError<E>> {
-        if let Some(closed) = within(time, self.close()).await {
+        if let Some(closed) = within(time, pin!(self.close())).await {
             return closed;
         }
         self.end.cancel();

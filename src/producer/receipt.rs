@@ -40,7 +40,7 @@ impl<E> Future for Receipt<E> {
             Ok(fate) => Poll::Ready(fate),
             // The task that waits is dropped next.
             Err(_) if shutdown::is_underway() => Poll::Pending,
-            Err(_) => panic!("the runtime of the producer was shut down"),
+            Err(closed) => panic!("the runtime of the producer was shut down: {closed}"),
         }
     }
 }

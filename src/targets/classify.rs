@@ -99,7 +99,8 @@ const CONFLICTS: &[&str] = &[
 const CONNECTIONS: &[&str] = &["RequestAbortedException", "RequestTimeout", "RequestTimeoutException"];
 
 /// The SDK corrects the reason itself before one of the next calls: it fetches fresh credentials, sets its clock by the
-/// `Date` of the answer (a wrong clock shows as a wrong signature; with the right time, the secret is wrong), or resolves the endpoint again.
+/// `Date` of the answer (a wrong clock shows as a wrong signature; with the right time, the secret is wrong), or resolves the
+/// endpoint again.
 const SETUPS: &[&str] = &[
     "ExpiredToken",
     "ExpiredTokenException",
@@ -447,11 +448,12 @@ fn of_signature(meaning: Meaning, code: &str, signature: &Signature) -> Meaning 
         return setup;
     }
     let is_wrong_secret = meaning == setup && WRONG_SIGNATURES.contains(&code) && signature.clock == Clock::Right;
-    if !is_wrong_secret && !(meaning == Meaning::Stop && UNKNOWN_KEYS.contains(&code)) {
-        return meaning;
+    let is_unknown_key = meaning == Meaning::Stop && UNKNOWN_KEYS.contains(&code);
+    if is_wrong_secret || is_unknown_key {
+        let may_be_rotated = signature.credentials.as_ref().is_some_and(Used::are_unknown);
+        return if may_be_rotated { setup } else { Meaning::Stop };
     }
-    let may_be_rotated = signature.credentials.as_ref().is_some_and(Used::are_unknown);
-    if may_be_rotated { setup } else { Meaning::Stop }
+    meaning
 }
 
 /// What a code says of the caller, in words that say what to do.

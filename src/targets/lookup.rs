@@ -1,6 +1,7 @@
 //! What a target asks its service once: the key of a table, the attributes of a queue.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -277,7 +278,7 @@ fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
 
 async fn in_time<T>(call: impl Future<Output = Result<T, LookupError>>) -> Result<T, LookupError> {
     let late = || Err(LookupError::Transient(Fault::new("timeout")));
-    within(TIMEOUT, call).await.unwrap_or_else(late)
+    within(TIMEOUT, pin!(call)).await.unwrap_or_else(late)
 }
 
 #[cfg(test)]

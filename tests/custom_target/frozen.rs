@@ -147,8 +147,8 @@ async fn the_grace_of_an_end_is_not_used_up_in_a_freeze() {
             .filter(|one| one.may_have_been_delivered)
             .count();
         assert_eq!(
-            (in_doubt, error.report.delivered as usize),
-            (0, stored.lock().unwrap().len()),
+            (in_doubt, error.report.delivered),
+            (0, stored.lock().unwrap().len() as u64),
             "{seconds} s"
         );
     }

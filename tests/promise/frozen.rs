@@ -21,7 +21,7 @@ async fn load(freeze: Duration, at: Duration) -> (Duration, u64) {
     sleep(at).await;
     advance(freeze).await;
     let report = delivering.await.unwrap().unwrap();
-    (started.elapsed() - freeze, report.throttled)
+    (started.elapsed().saturating_sub(freeze), report.throttled)
 }
 
 #[tokio::test(start_paused = true)]

@@ -120,7 +120,7 @@ async fn a_missing_permission_stops_the_delivery() {
             undelivered
                 .cause
                 .source()
-                .is_some_and(|source| source.is::<SdkError<BatchWriteItemError>>()),
+                .is_some_and(<dyn Error>::is::<SdkError<BatchWriteItemError>>),
             "the original error is lost"
         );
     }

@@ -131,7 +131,7 @@ async fn credentials_that_expired_are_waited_for_until_the_provider_has_others()
     let delivery = Delivery::to_dynamo(service.client(), "orders").options(no_delay());
     assert_eq!(delivery.deliver(puts(100)).await.unwrap().delivered, 100);
     let provider = service.key.clone();
-    let away = Duration::from_secs(60);
+    let away = Duration::from_mins(1);
     let expired = Service {
         key: Arc::new(Mutex::new("newer")),
         ..service.clone()

@@ -149,7 +149,7 @@ async fn lost(task: JoinError) {
         Ok(panic) => resume_unwind(panic),
         // This delivery is dropped next.
         Err(_) if shutdown::is_underway() => pending().await,
-        Err(_) => panic!("the runtime shuts down"),
+        Err(cancelled) => panic!("the runtime shuts down: {cancelled}"),
     }
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, stream};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -17,6 +16,7 @@ use crate::guarded::destination;
 use crate::report::Undelivered;
 use crate::shutdown;
 use crate::targets::BatchTarget;
+use crate::time_limit::{passed, within};
 
 /// How many entries of one batch handlers process at once: the default number of calls in flight.
 const HANDLED_AT_ONCE: usize = 16;
@@ -145,10 +145,10 @@ pub(crate) async fn clean_up<T: BatchTarget>(
         return;
     }
     let taking = AssertUnwindSafe(target.clean_up(undelivered)).catch_unwind();
-    let failure = match timeout(patience, taking).await {
-        Ok(Ok(())) => return,
-        Ok(Err(_)) => "the target panicked while it cleaned up after undelivered entries",
-        Err(_) => "the target had no time left to clean up after undelivered entries",
+    let failure = match within(patience, pin!(taking)).await {
+        Some(Ok(())) => return,
+        Some(Err(_)) => "the target panicked while it cleaned up after undelivered entries",
+        None => "the target had no time left to clean up after undelivered entries",
     };
     warn!(target: CLEANUP, destination = destination(target), "{failure}");
 }
@@ -160,6 +160,6 @@ async fn joined<R>(ended: Result<R, JoinError>) -> R {
         Err(Ok(panic)) => resume_unwind(panic),
         // This delivery is dropped next.
         Err(Err(_)) if shutdown::is_underway() => pending().await,
-        Err(Err(_)) => panic!("the runtime shuts down"),
+        Err(Err(cancelled)) => panic!("the runtime shuts down: {cancelled}"),
     }
 }

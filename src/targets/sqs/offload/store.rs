@@ -1,5 +1,6 @@
 //! The calls to S3.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
@@ -51,7 +52,7 @@ impl Store {
             .body(ByteStream::from(body.as_bytes().to_vec()))
             .customize()
             .config_override(self.per_call.clone());
-        match within(self.patience, call.send()).await {
+        match within(self.patience, pin!(call.send())).await {
             Some(Ok(_)) => Ok(()),
             Some(Err(error)) => Err(of_upload(error)),
             None => Err(Verdict::Rejected(Rejection::Connection, Fault::new("upload timeout"))),
@@ -67,7 +68,7 @@ impl Store {
             .key(self.key(key))
             .customize()
             .config_override(self.per_call.clone());
-        let code = match within(self.patience, call.send()).await {
+        let code = match within(self.patience, pin!(call.send())).await {
             Some(Ok(_)) => return,
             Some(Err(error)) => error.code().unwrap_or("no answer").to_owned(),
             None => "timeout".to_owned(),
