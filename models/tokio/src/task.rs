@@ -12,6 +12,15 @@ pub use shuttle::future::yield_now;
 /// One poll has no limit.
 pub async fn consume_budget() {}
 
+/// The runtime of the model does not shut down, so that its tasks need no ids.
+pub fn try_id() -> Option<u64> {
+    None
+}
+
+pub fn unconstrained<F: Future>(future: F) -> F {
+    future
+}
+
 #[derive(Debug)]
 pub struct JoinError;
 
