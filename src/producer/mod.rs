@@ -136,7 +136,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// the entry is handed back.
     pub async fn enqueue(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
         let handed_over = Instant::now();
-        match within(self.patience, self.line.clone().reserve_owned()).await {
+        match within(self.patience, pin!(self.line.clone().reserve_owned())).await {
             Some(Ok(room)) => Ok(self.put(room, entry, handed_over)),
             Some(Err(_)) => Err(Undelivered::unsent(entry, 0, Cause::Closed)),
             None => Err(Undelivered::unsent(entry, 0, Cause::BufferFull)),

@@ -132,7 +132,7 @@ mod tests {
             Cause::RetriesUsedUp(fault()),
             Cause::TimeUsedUp(fault()),
             Cause::Outage {
-                lasted: Duration::from_secs(900),
+                lasted: Duration::from_mins(15),
                 fault: fault(),
             },
             Cause::Stopped(fault()),

@@ -67,10 +67,9 @@ impl BatchTarget for Wait {
             Self::Silent => pending().await,
             Self::Setup => rejected(Rejection::Setup),
             Self::Failing => rejected(Rejection::Transient),
-            Self::Throttled | Self::Lane => Answer::Whole(throttle()),
             Self::HotKey => Answer::Each(vec![throttle(); chunk.len()]),
             Self::Bisection if chunk.len() > 1 => Answer::Whole(Verdict::Refused(Fault::new("refused"))),
-            Self::Bisection => Answer::Whole(throttle()),
+            Self::Throttled | Self::Lane | Self::Bisection => Answer::Whole(throttle()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::guarded::destination;
 use crate::report::Undelivered;
 use crate::shutdown;
 use crate::targets::BatchTarget;
-use crate::time_limit::{passed, within};
+use crate::time_limit::within;
 
 /// How many entries of one batch handlers process at once: the default number of calls in flight.
 const HANDLED_AT_ONCE: usize = 16;
