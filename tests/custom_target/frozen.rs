@@ -167,3 +167,17 @@ async fn closing_within_a_time_delivers_what_a_freeze_left_no_time_for() {
     let (report, ()) = tokio::join!(closing, freeze(&stored, 10, Duration::from_secs(33)));
     assert_eq!((report.unwrap().delivered, twice(&stored)), (100, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn entries_that_lingered_through_a_freeze_leave_together() {
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
+    let options = no_delay().linger(Duration::from_secs(1));
+    let producer = Delivery::new(target).options(options).producer();
+    let receipts = [producer.enqueue(1).await.unwrap(), producer.enqueue(2).await.unwrap()];
+    sleep(Duration::from_millis(500)).await;
+    advance(Duration::from_secs(33)).await;
+    for receipt in receipts {
+        receipt.await.unwrap();
+    }
+    assert_eq!(*calls.lock().unwrap(), [[1, 2]]);
+}
