@@ -16,7 +16,7 @@ use super::health::{Disputes, Refusals, Ruling, Setup, Watch};
 use super::input::Input;
 use super::later::later;
 use super::outcome::{Delivered, Ending, Ledger};
-use super::preparation::prepare;
+use super::preparation::{Again, prepare};
 use super::retry::Bisection;
 use super::supply::Supply;
 use crate::backoff::Waiter;
@@ -65,6 +65,7 @@ struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     target: Arc<T>,
     options: DeliveryOptions,
     supply: Supply<T, I>,
+    preparation: Again<T>,
     slots: Slots,
     calls: CallPool<T>,
     setup: Setup,
@@ -88,6 +89,7 @@ where
         let attempt_timeout = AttemptTimeout::new(options.clone());
         Self {
             supply: Supply::new(Arc::clone(&target), input, options.clone()),
+            preparation: Again::new(Arc::clone(&target)),
             slots: Slots::new(options.concurrency),
             calls: CallPool::new(Arc::clone(&target), attempt_timeout, metrics.clone()),
             setup: Setup::new(),
@@ -103,8 +105,20 @@ where
 
     /// Lets the target prepare. Returns why the delivery ends before its first call, if it does.
     async fn prepare(&mut self) -> Option<Ending> {
-        let prepared = prepare(&*self.target, &mut self.supply.fresh, &self.options, &mut self.watch);
-        prepared.await.map(|limits| self.supply.limits = limits).err()
+        let prepared = prepare(
+            &self.target,
+            &mut self.supply.fresh,
+            &mut self.ledger,
+            &self.options,
+            &mut self.watch,
+        )
+        .await;
+        prepared
+            .map(|prepared| {
+                self.supply.limits = prepared.limits;
+                self.watch.has_failed_since(prepared.failing_since);
+            })
+            .err()
     }
 
     /// Whether every entry is settled.
@@ -181,6 +195,10 @@ where
                     self.setup.wake(Instant::now());
                 }
                 Some(()) = next_event => {}
+                limits = self.preparation.prepared() => match limits {
+                    Ok(limits) => self.supply.limits = limits,
+                    Err(panic) => return Some(Ending::Stopped(panic)),
+                },
                 () = &mut look, if next_look.is_some() => if !was_held_up() {
                     let (in_flight, waiting) = self.ledger.underway();
                     look.as_mut().reset(self.watch.look(&options, in_flight, waiting));
@@ -227,17 +245,26 @@ where
     /// producer each entry has a limit of its own.
     fn outage_ends(&self) -> Option<Instant> {
         let since = self.watch.outage()?.since;
-        let has_entries = self.ledger.underway() != (0, 0);
-        let is_limited = has_entries && !self.options.counts_from_hand_over;
+        // Calls in flight end by themselves.
+        let (_, waiting) = self.ledger.underway();
+        let is_limited = waiting > 0 && !self.options.counts_from_hand_over;
         is_limited.then(|| since.checked_add(self.options.patience()))?
+    }
+
+    /// Whether there is nothing to send, except entries that were refused alone.
+    fn has_nothing_else(&self) -> bool {
+        self.supply.fresh.len() == 0 && self.supply.backlog.is_quiet()
     }
 
     /// When only entries are left that were refused alone, they are sent again. Returns why the delivery has to end if
     /// nothing was accepted before.
     fn ask_disputed(&mut self, now: Instant) -> Option<Ending> {
-        let is_idle = self.calls.is_empty() && self.supply.fresh.len() == 0;
-        let fault = self.supply.backlog.only_disputed().filter(|_| is_idle)?;
-        if self.ledger.delivered() == 0 && self.disputes.stops(fault, now) {
+        if !self.calls.is_empty() || !self.has_nothing_else() {
+            return None;
+        }
+        let fault = self.supply.backlog.disputed()?;
+        let is_all = self.supply.fresh.has_ended();
+        if self.ledger.delivered() == 0 && self.disputes.stops(fault, is_all, now) {
             return Some(Ending::Stopped(fault.clone()));
         }
         self.supply.backlog.bisections_mut().ask_again(now);
@@ -334,8 +361,10 @@ where
         self.book(&settled);
         let delivered = self.ledger.delivered();
         let unavailable = self.setup.answered(&settled, now, delivered);
-        let ruling = self.disputes.answered(&settled, now);
-        let is_of_all = |fault: &&Fault| ruling == Some(Ruling::OfAll) && self.disputes.stops(fault, now);
+        let (were_of_all, is_all) = (self.disputes.are_of_all(), self.calls.is_empty());
+        let is_only = is_all && self.has_nothing_else();
+        let ruling = self.disputes.answered(&settled, is_only, now);
+        let is_of_all = |fault: &&Fault| ruling == Some(Ruling::OfAll) && self.disputes.stops(fault, is_all, now);
         let of_all = settled.fault().filter(is_of_all);
         let stop = None
             .or_else(|| settled.panic.clone())
@@ -347,8 +376,13 @@ where
             self.hand_back(settled, &ending);
             return Some(ending);
         }
+        let sent_at = settled.outcome.sent_at.into();
         if ruling == Some(Ruling::OfAll) {
-            self.setup.refused(settled.outcome.sent_at.into(), now);
+            self.setup.refused(sent_at, now);
+        }
+        if settled.outcome.accepted > 0 {
+            let bisections = self.supply.backlog.bisections_mut();
+            bisections.accepted(sent_at, were_of_all, now);
         }
         let delay = self
             .supply
@@ -435,11 +469,7 @@ where
     /// Hands back everything that a call did not deliver, after the delivery was told to end.
     fn hand_back(&mut self, settled: Settled<T::Entry>, ending: &Ending) {
         for (entry, fault) in settled.refused {
-            let cause = match &settled.stop {
-                Some(stop) => Cause::Stopped(stop.clone()),
-                None => Cause::Refused(fault),
-            };
-            self.ledger.hand_back(entry, cause);
+            self.ledger.hand_back(entry, Cause::Refused(fault));
         }
         let refused = settled.refused_chunk.into_iter().flat_map(Chunk::into_tracked);
         let rejected = settled.rejected.into_iter().map(|(entry, _)| entry);

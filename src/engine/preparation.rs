@@ -1,62 +1,196 @@
-//! What happens before the first call.
+//! What happens before the first call, and again while the target does not know everything.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::OptionFuture;
-use tokio::time::sleep_until;
+use futures::future::{BoxFuture, OptionFuture};
+use tokio::time::{Instant, sleep_until};
 
 use super::health::Watch;
 use super::input::{Fresh, Input};
-use super::outcome::Ending;
+use super::later::later;
+use super::outcome::{Ending, Ledger};
 use crate::guarded::{guarded, panicked};
 use crate::options::DeliveryOptions;
-use crate::targets::{BatchTarget, Limits};
-use crate::time_limit::within;
+use crate::report::Cause;
+use crate::targets::{BatchTarget, Fault, Limits};
+use crate::time_limit::{passed, within};
 
-/// Lets the target prepare, if there is anything to deliver, and returns its limits. Returns an error when the delivery
-/// ends before its first call.
+/// While the target does not know everything, it prepares again this long after the last time.
+const AGAIN: Duration = Duration::from_secs(30);
+
+/// What the preparation has found out.
+pub(super) struct Prepared {
+    pub(super) limits: Limits,
+    /// Since when the preparation has failed, if its first attempt was not successful.
+    pub(super) failing_since: Option<Instant>,
+}
+
+/// Lets the target prepare, if there is anything to deliver. Returns an error when the delivery ends before its first call.
+///
+/// If the preparation takes longer than the delivery may try, a batch or a stream ends, but its first attempt may take as long as
+/// that of a call. Entries of a producer whose time is used up are handed back, and the preparation goes on for the others.
 pub(super) async fn prepare<T, I>(
-    target: &T,
+    target: &Arc<T>,
     fresh: &mut Fresh<I>,
+    ledger: &mut Ledger<T::Entry>,
     options: &DeliveryOptions,
     watch: &mut Watch,
-) -> Result<Limits, Ending>
+) -> Result<Prepared, Ending>
 where
     T: BatchTarget,
     I: Input<Entry = T::Entry>,
 {
     let deadline = OptionFuture::from(options.deadline.map(sleep_until));
-    // The preparation may take as long as an attempt, even when entries may be tried for less.
-    let patience = options.patience().max(options.attempt_timeout);
     let preparation = async {
-        while !fresh.has_next() {
-            if fresh.has_ended() {
-                return Ok(Limits::new(0, 0));
+        if !has_entry(fresh).await {
+            return Ok(Prepared {
+                limits: Limits::new(0, 0),
+                failing_since: None,
+            });
+        }
+        let begun = Instant::now();
+        let fault = || fault_of(&**target);
+        let late = || fault().unwrap_or_else(|| Fault::new("the preparation was not answered"));
+        let failed_before = fault().is_some();
+        let mut failing_since = None;
+        let mut preparing = pin!(watch.over(options, fault, AssertUnwindSafe(target.prepare()).catch_unwind()));
+        let mut preparing = poll_fn(|context| {
+            let polled = preparing.poll_unpin(context);
+            if polled.is_pending() && !failed_before && failing_since.is_none() && fault().is_some() {
+                failing_since = Some(Instant::now());
             }
-            poll_fn(|context| fresh.poll_news(context)).await;
-        }
-        let limits = guarded("the target's `limits`", || target.limits())?;
-        let preparing = AssertUnwindSafe(target.prepare()).catch_unwind();
-        let fault = || guarded("the target's `preparation_fault`", || target.preparation_fault()).ok()?;
-        // If the preparation timed out, the answer to the first call tells what is wrong.
-        if let Some(Err(panic)) = within(patience, pin!(watch.over(options, fault, preparing))).await {
-            return Err(panicked("the target's `prepare`", &*panic));
-        }
+            polled
+        });
+        let prepared = if options.counts_from_hand_over {
+            let mut expired = pin!(hand_back_expired(target, fresh, ledger, options, begun, &late));
+            tokio::select! {
+                biased;
+                prepared = &mut preparing => prepared,
+                () = &mut expired => return Err(Ending::Outage { lasted: begun.elapsed(), fault: late() }),
+            }
+        } else {
+            let mut prepared = within(options.patience(), Pin::new(&mut preparing)).await;
+            if prepared.is_none() && (failed_before || fault().is_none()) {
+                let first_attempt = later(begun, options.attempt_timeout);
+                let rest = first_attempt.saturating_duration_since(Instant::now());
+                prepared = within(rest, Pin::new(&mut preparing)).await;
+            }
+            let Some(prepared) = prepared else {
+                return Err(Ending::Outage {
+                    lasted: begun.elapsed(),
+                    fault: late(),
+                });
+            };
+            prepared
+        };
+        prepared.map_err(|panic| Ending::Stopped(panicked("the target's `prepare`", &*panic)))?;
         let strategy = &options.gate.strategy;
         if strategy.counts_units()
-            && let Some(units) = guarded("the target's `throughput`", || target.throughput())?
+            && let Some(units) =
+                guarded("the target's `throughput`", || target.throughput()).map_err(Ending::Stopped)?
         {
             strategy.expect_throughput(units);
         }
-        Ok(limits)
+        let limits = limits_of(&**target).map_err(Ending::Stopped)?;
+        Ok(Prepared { limits, failing_since })
     };
     tokio::select! {
         biased;
         () = options.cancellation.cancelled() => Err(Ending::Cancelled),
         Some(()) = deadline => Err(Ending::DeadlineReached),
-        prepared = preparation => prepared.map_err(Ending::Stopped),
+        prepared = preparation => prepared,
     }
+}
+
+/// Waits for an entry. Returns whether there is one: the input may end without any.
+async fn has_entry<I: Input>(fresh: &mut Fresh<I>) -> bool {
+    while !fresh.has_next() {
+        if fresh.has_ended() {
+            return false;
+        }
+        poll_fn(|context| fresh.poll_news(context)).await;
+    }
+    true
+}
+
+/// Hands back entries of a producer whose time is used up, until the input has ended and none is left.
+async fn hand_back_expired<T, I>(
+    target: &Arc<T>,
+    fresh: &mut Fresh<I>,
+    ledger: &mut Ledger<T::Entry>,
+    options: &DeliveryOptions,
+    begun: Instant,
+    fault: &impl Fn() -> Fault,
+) where
+    T: BatchTarget,
+    I: Input<Entry = T::Entry>,
+{
+    while has_entry(fresh).await {
+        let handed_over = fresh.next_handed_over().unwrap_or(begun);
+        let expiry = later(handed_over, options.patience());
+        passed(expiry.saturating_duration_since(Instant::now())).await;
+        let (now, fault) = (Instant::now(), fault());
+        while let Some(expired) = fresh.pop_expired(now, options.patience()) {
+            let cause = Cause::Outage {
+                lasted: now - begun,
+                fault: fault.clone(),
+            };
+            ledger.hand_back(expired, cause);
+        }
+        ledger.hand_back_awaited(target, options.attempt_timeout);
+        while ledger.handing_back().0 > 0 && ledger.next_handed_back().now_or_never().flatten().is_some() {}
+    }
+}
+
+/// Lets the target of a running delivery prepare again, as long as it does not know everything.
+pub(super) struct Again<T> {
+    target: Arc<T>,
+    next: Instant,
+    preparing: Option<BoxFuture<'static, Result<(), Fault>>>,
+}
+
+impl<T: BatchTarget> Again<T> {
+    pub(super) fn new(target: Arc<T>) -> Self {
+        Self {
+            target,
+            next: later(Instant::now(), AGAIN),
+            preparing: None,
+        }
+    }
+
+    /// Ready when the target has prepared again, with its limits; never when it knows everything. Cancel-safe.
+    ///
+    /// An error is a panic of the target.
+    pub(super) async fn prepared(&mut self) -> Result<Limits, Fault> {
+        if fault_of(&*self.target).is_none() && self.preparing.is_none() {
+            return pending().await;
+        }
+        sleep_until(self.next).await;
+        let target = &self.target;
+        let preparing = self.preparing.get_or_insert_with(|| {
+            let target = Arc::clone(target);
+            let preparing = async move { target.prepare().await };
+            let caught = AssertUnwindSafe(preparing).catch_unwind();
+            caught
+                .map(|prepared| prepared.map_err(|panic| panicked("the target's `prepare`", &*panic)))
+                .boxed()
+        });
+        let prepared = preparing.await;
+        self.preparing = None;
+        self.next = later(Instant::now(), AGAIN);
+        prepared.and_then(|()| limits_of(&*self.target))
+    }
+}
+
+fn fault_of<T: BatchTarget>(target: &T) -> Option<Fault> {
+    guarded("the target's `preparation_fault`", || target.preparation_fault()).ok()?
+}
+
+fn limits_of<T: BatchTarget>(target: &T) -> Result<Limits, Fault> {
+    guarded("the target's `limits`", || target.limits())
 }

@@ -82,6 +82,7 @@ where
             && self.backlog.len() + handed_back < self.options.read_ahead
             && self.backlog.bytes().saturating_add(their_bytes) < self.options.read_ahead_bytes
             && self.fault.get().is_none()
+            && !self.backlog.lanes().is_learning()
     }
 
     /// How many entries were read and are in no call, and their bytes.
@@ -119,6 +120,8 @@ where
 
     /// An entry was read: it becomes sendable, or is held in its lane.
     fn line_up(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>, outage: Option<Outage<'_>>) {
+        let lanes = self.backlog.lanes_mut();
+        self.fresh.change_newest_lane(|lane| lanes.lane_now(lane));
         let Some((newest, state)) = self.fresh.newest() else {
             return;
         };
@@ -192,7 +195,8 @@ where
         ledger: &mut Ledger<T::Entry>,
         outage: Option<Outage<'_>>,
     ) -> Duration {
-        if !settled.left.is_empty() && !settled.rejected.is_empty() {
+        // Of those whose lanes are not known, the service finds two of one lane before it accepts any of a call.
+        if settled.left.iter().any(|lane| lane.is_known()) && !settled.rejected.is_empty() {
             self.backlog.lanes_mut().stop_sharing();
         }
         if self.emptied.len() < KEPT {
@@ -208,10 +212,6 @@ where
         if let Some(entry) = settled.disputed.take() {
             let bisection = settled.bisection.take();
             settled.bisection = self.settle_disputed(entry, bisection, ruling, now, ledger);
-        }
-        if settled.outcome.accepted > 0 {
-            let sent_at = settled.outcome.sent_at.into();
-            self.backlog.bisections_mut().accepted(sent_at);
         }
         let options = Arc::clone(&self.options);
         let mut retries = Retries::of_call(&options, now);

@@ -91,6 +91,13 @@ impl Fault {
         self.0.message.as_deref()
     }
 
+    /// The same fault, with the name of the lookup that failed in its code.
+    pub(crate) fn of_lookup(mut self, operation: &str) -> Self {
+        let inner = Arc::make_mut(&mut self.0);
+        inner.code = format!("{operation}: {}", inner.code).into();
+        self
+    }
+
     /// The limits of the service that the call has exceeded, if the service names them. The [report](crate::Report) counts
     /// them.
     #[must_use]

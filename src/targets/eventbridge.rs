@@ -8,10 +8,10 @@ use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::config::Builder;
 use aws_sdk_eventbridge::operation::RequestId;
 use aws_sdk_eventbridge::types::{PutEventsRequestEntry, PutEventsResultEntry};
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::correlate::{by_place, entry_verdict};
-use super::lookup::{Lookup, LookupError};
+use super::lookup::{Advice, Lookup, LookupError};
 use super::renewal::Changes;
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
@@ -31,9 +31,9 @@ const TIME: usize = 14;
 
 /// An event bus to put events on.
 ///
-/// `PutEvents` reports success for a bus that does not exist, and drops the events. So one `DescribeEventBus` call before
-/// the first event checks that the bus exists; if it does not, the delivery stops and hands all events back. If that call
-/// is not permitted, a warning is logged and the events are put.
+/// `PutEvents` reports success for a bus that does not exist, and drops the events. So `DescribeEventBus` checks before the
+/// first event that the bus exists, and is called until it is answered; if there is no such bus, the delivery stops and
+/// hands all events back. If that call is not permitted, a warning is logged and the events are put.
 ///
 /// EventBridge keeps no order. The [`message_id`](Acknowledgement::message_id) of an accepted event is its `EventId`. Which
 /// events failed is read from the answer for each event, never from `FailedEntryCount`. An event that names another bus
@@ -46,7 +46,7 @@ pub struct EventBus {
     changes: Changes<Builder>,
     name: String,
     limits: Limits,
-    is_there: Lookup<bool>,
+    is_there: Lookup<()>,
 }
 
 impl EventBus {
@@ -63,7 +63,7 @@ impl EventBus {
             client,
             name: name.into(),
             limits: Limits::new(MAX_EVENTS, MAX_BATCH_BYTES),
-            is_there: Lookup::default(),
+            is_there: Lookup::by("DescribeEventBus"),
         }
     }
 
@@ -80,15 +80,17 @@ impl EventBus {
         name.map_or(&*self.name, |(_, name)| name)
     }
 
-    async fn describe(&self) -> Result<bool, LookupError> {
+    async fn describe(&self) -> Result<(), LookupError> {
         let call = self.client.describe_event_bus().name(&self.name).customize();
-        match call.config_override(self.changes.clone()).send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match classify(error) {
-                Answer::Stop(fault) if fault.code() == "ResourceNotFoundException" => Ok(false),
-                answer => Err(answer.into()),
-            },
-        }
+        let described = call.config_override(self.changes.clone()).send().await;
+        described.map_err(classify)?;
+        Ok(())
+    }
+
+    /// Why events must not be put now: the bus does not exist, or it is not known whether it does.
+    fn forbids(&self) -> Option<Fault> {
+        let is_unknown = self.is_there.get().is_none() && !self.is_there.is_denied();
+        self.is_there.last_fault().filter(|_| is_unknown)
     }
 }
 
@@ -107,6 +109,10 @@ impl BatchTarget for EventBus {
         let Err(fault) = self.is_there.ask(|| self.describe()).await else {
             return;
         };
+        if LookupError::advice(&fault) == Advice::Wait {
+            // The delivery stops with this fault.
+            return debug!(target: LOOKUP, destination = &*self.name(), code = fault.code(), "no such event bus");
+        }
         warn!(
             target: LOOKUP,
             destination = &*self.name(),
@@ -117,7 +123,7 @@ impl BatchTarget for EventBus {
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.is_there.failing()
+        self.is_there.missing()
     }
 
     fn check(&self, event: &PutEventsRequestEntry) -> Result<usize, InvalidEntry> {
@@ -141,8 +147,8 @@ impl BatchTarget for EventBus {
     }
 
     async fn send(&self, events: &[PutEventsRequestEntry]) -> Answer {
-        if self.is_there.get() == Some(&false) {
-            return Answer::Stop(Fault::new("ResourceNotFoundException"));
+        if let Some(fault) = self.forbids() {
+            return Answer::Stop(fault);
         }
         let events = events.iter().cloned().map(|mut event| {
             event.event_bus_name.get_or_insert_with(|| self.name.clone());

@@ -41,33 +41,39 @@ impl Lane {
         Self::new(group, Kind::Ordered)
     }
 
-    /// The lane of the entry is not known. The entry passes others freely until a call is refused as a whole.
+    /// The lane of the entry is not known, and it may be that of any other entry. So at most one *call* with such entries is in
+    /// flight, in the order of the input; entries without a lane do not wait.
     ///
-    /// Such a call may have been refused because two of its entries have the same lane. From then on its entries are sent
-    /// one after the other, each after the fate of the one before it is known. Entries without a lane do not wait.
+    /// For services that refuse a call in which two entries have the same lane, such as DynamoDB, or that accept the entries of a
+    /// call in the order sent. A refused call is halved until the two are apart. As soon as the lanes of later entries are known,
+    /// these wait once until the last of the unknown ones is settled, and then pass each other as their lanes allow.
     pub fn unknown() -> Self {
-        Self {
-            hash: 0,
-            kind: Kind::Unknown,
-        }
+        Self::new("", Kind::Unknown)
     }
 
     fn new(key: &(impl Hash + ?Sized), kind: Kind) -> Self {
-        // The two kinds use different seeds, so that a key of one kind never meets a key of the other.
-        let seed = if kind == Kind::Ordered { !*SEED } else { *SEED };
+        // The kinds use different seeds, so that a key of one kind never meets a key of another.
+        let seed = match kind {
+            Kind::Exclusive => *SEED,
+            Kind::Ordered => !*SEED,
+            Kind::Unknown => SEED.rotate_left(32),
+        };
         Self {
             hash: folded(seed, key),
             kind,
         }
     }
 
-    /// The hash, if the lane is known.
-    pub(crate) fn hash(self) -> Option<u64> {
-        (self.kind != Kind::Unknown).then_some(self.hash)
+    pub(crate) fn hash(self) -> u64 {
+        self.hash
+    }
+
+    pub(crate) fn is_known(self) -> bool {
+        self.kind != Kind::Unknown
     }
 
     pub(crate) fn shares_calls(self) -> bool {
-        self.kind == Kind::Ordered
+        self.kind != Kind::Exclusive
     }
 }
 
@@ -144,8 +150,13 @@ mod tests {
     #[test]
     fn a_lane_that_is_not_known_is_no_lane_that_is() {
         assert_eq!(Lane::unknown(), Lane::unknown());
-        assert_eq!((Lane::unknown().hash(), Lane::unknown().shares_calls()), (None, false));
-        assert_ne!(Lane::unknown(), Lane::exclusive(""));
+        assert!(Lane::unknown().shares_calls() && !Lane::unknown().is_known());
+        let known = [Lane::exclusive(""), Lane::ordered("")];
+        assert!(
+            known
+                .into_iter()
+                .all(|lane| lane.is_known() && lane.hash() != Lane::unknown().hash())
+        );
     }
 
     #[test]
@@ -158,10 +169,8 @@ mod tests {
 
     #[test]
     fn a_million_keys_have_a_million_lanes() {
-        let numbers: HashSet<u64> = (0..500_000_u64)
-            .filter_map(|key| Lane::exclusive(&key).hash())
-            .collect();
-        let texts = (0..500_000_u64).filter_map(|key| Lane::exclusive(&format!("order-{key}")).hash());
+        let numbers: HashSet<u64> = (0..500_000_u64).map(|key| Lane::exclusive(&key).hash()).collect();
+        let texts = (0..500_000_u64).map(|key| Lane::exclusive(&format!("order-{key}")).hash());
         assert_eq!(numbers.len() + texts.collect::<HashSet<_>>().len(), 1_000_000);
     }
 
@@ -169,7 +178,7 @@ mod tests {
     fn every_bit_of_a_lane_is_used_evenly() {
         for bit in 0..64 {
             let set = (0..10_000_u64)
-                .filter(|key| Lane::exclusive(key).hash().is_some_and(|hash| hash >> bit & 1 == 1))
+                .filter(|key| Lane::exclusive(key).hash() >> bit & 1 == 1)
                 .count();
             assert!((4_500..5_500).contains(&set), "bit {bit} is set in {set} of 10,000");
         }

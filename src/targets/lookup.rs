@@ -14,25 +14,32 @@ use super::{Answer, Fault, Rejection, Verdict};
 use crate::events::LOOKUP;
 use crate::time_limit::within;
 
-/// The most calls of one lookup, unless no call can be made. Such calls are rarely throttled; if the connection fails
-/// several times, the delivery itself reports it better.
-const TRIES: u32 = 4;
-
-/// The delay after the first call, doubled after each further one: 0.7 s in all.
+/// The longest delay after the first failed call. It doubles with each further one.
 const DELAY: Duration = Duration::from_millis(100);
 
-/// The longest delay while no call can be made.
+/// The longest delay between two calls. Some services limit such calls to a few a second for a whole account; an outage is
+/// noticed to be over within seconds.
 const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
 /// How long one call may take. It usually takes some 10 ms.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// After a failed lookup the service is not asked again for this long. Otherwise every delivery that waits for the answer
-/// would ask, one after the other.
+/// How long a delivery waits for an answer that it can do without.
+const UP_FRONT: Duration = Duration::from_secs(2);
+
+/// After a failed call for something that a delivery can do without, the service is not asked again for this long.
 const QUIET: Duration = Duration::from_secs(30);
 
+/// After a call that was denied, or whose operation is not known, the service is not asked again for this long.
+const DENIED: Duration = Duration::from_mins(5);
+
 /// A client that may write need not have the permission to describe.
-const FORBIDDEN: &[&str] = &["AccessDenied", "AccessDeniedException", "NotAuthorized"];
+const FORBIDDEN: &[&str] = &[
+    "AccessDenied",
+    "AccessDeniedException",
+    "AuthorizationError",
+    "NotAuthorized",
+];
 
 /// Other implementations of the protocol may not know the operation.
 const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "UnsupportedOperation"];
@@ -56,11 +63,11 @@ const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "Unsupp
 ///
 ///     async fn prepare(&self) {
 ///         // Without the answer the service itself refuses what is too large.
-///         let _ = self.largest_record.ask(describe_topic).await;
+///         let _ = self.largest_record.ask_once(describe_topic).await;
 ///     }
 ///
 ///     fn preparation_fault(&self) -> Option<Fault> {
-///         self.largest_record.failing()
+///         self.largest_record.missing()
 ///     }
 ///
 ///     fn check(&self, record: &String) -> Result<usize, InvalidEntry> {
@@ -86,18 +93,28 @@ const UNKNOWN: &[&str] = &["InvalidAction", "UnknownOperationException", "Unsupp
 /// ```
 ///
 /// # How often it asks
-/// Each call may take 5 s. After a transient failure it is called up to 4 times, 0.1, 0.2 and 0.4 s apart, and then not
-/// again for 30 s. While no call can be made at all, it is called until that is over, at most 3 s apart. [`LookupError`]
-/// distinguishes the cases.
+/// [`ask`](Self::ask) is for what a delivery needs: it calls until there is an answer, with delays of up to 0.1 s at first
+/// and up to 3 s in the end, drawn at random so that processes that fail together do not ask together. The delivery limits
+/// it by [`give_up_after`](crate::DeliveryOptions::give_up_after). [`ask_once`](Self::ask_once) is for what a delivery can do
+/// without: it calls once, waits for 2 s, and does not call again for 30 s. A call may take 5 s. [`LookupError`] distinguishes
+/// the failures; after one that is [final](LookupError::Never), neither calls for 5 minutes.
+///
+/// While something is [missing](Self::missing), a running delivery calls `prepare` again every 30 s.
 pub struct Lookup<T>(Arc<State<T>>);
 
 struct State<T> {
-    /// The answer of the service. The inner `None`: asking is pointless.
-    answer: OnceCell<Option<T>>,
-    /// When a lookup failed last, and why.
-    last_failure: Mutex<Option<(Instant, Fault)>>,
-    /// Why the last call failed, while more calls follow.
-    failing: Mutex<Option<Fault>>,
+    operation: Option<&'static str>,
+    answer: OnceCell<T>,
+    missing: Mutex<Option<Missing>>,
+}
+
+/// Why there is no answer.
+struct Missing {
+    fault: Fault,
+    /// The service is not asked again before this moment.
+    until: Option<Instant>,
+    /// Whether asking is pointless until then.
+    is_final: bool,
 }
 
 /// Why a call of a [`Lookup`] brought no answer, which decides whether another one follows. An [`Answer`] is converted into
@@ -106,13 +123,12 @@ struct State<T> {
 #[error(transparent)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// The call could not be made at the moment, and no other could: it is repeated until that is over.
-    Unsent(Fault),
-    /// It is repeated after a short delay, a few times.
+    /// It is repeated until there is an answer: the service is throttled or fails, or cannot be reached.
     Transient(Fault),
-    /// The next delivery asks again.
+    /// It is not repeated now: the resource does not exist, for example, and the first call of the delivery fails as well.
     NotNow(Fault),
-    /// Asking again is pointless: a permission is missing, for example.
+    /// Asking is pointless: the permission is missing, or the service does not know the operation. The delivery goes on
+    /// without the answer.
     Never(Fault),
 }
 
@@ -128,92 +144,149 @@ pub(crate) enum Advice {
 }
 
 impl<T> Lookup<T> {
-    /// The answer is given, so the service is not asked.
-    pub fn given(answer: T) -> Self {
-        Self::new(OnceCell::new_with(Some(Some(answer))))
+    /// Asks by this operation, such as `DescribeTable`. The faults of the lookup name it.
+    pub fn by(operation: &'static str) -> Self {
+        Self::new(Some(operation), OnceCell::new())
     }
 
-    fn new(answer: OnceCell<Option<T>>) -> Self {
+    /// The answer is given, so the service is not asked.
+    pub fn given(answer: T) -> Self {
+        Self::new(None, OnceCell::new_with(Some(answer)))
+    }
+
+    fn new(operation: Option<&'static str>, answer: OnceCell<T>) -> Self {
         Self(Arc::new(State {
+            operation,
             answer,
-            last_failure: Mutex::default(),
-            failing: Mutex::default(),
+            missing: Mutex::default(),
         }))
     }
 
     /// The answer, if it is known.
     pub fn get(&self) -> Option<&T> {
-        self.0.answer.get()?.as_ref()
+        self.0.answer.get()
     }
 
-    /// Makes this call, unless the answer is known. `None` if it is known that [asking is pointless](LookupError::Never).
+    /// Makes this call until there is an answer, unless it is known. `None` if [asking is pointless](LookupError::Never) and
+    /// an earlier call has returned why.
     ///
-    /// Calls at the same time share one answer or failure. Cancel-safe.
+    /// Calls at the same time share one answer. Cancel-safe.
     ///
     /// # Errors
-    /// Why there is no answer, if a lookup has just failed.
+    /// Why asking does not help now.
     pub async fn ask<F>(&self, call: impl Fn() -> F) -> Result<Option<&T>, Fault>
     where
         F: Future<Output = Result<T, LookupError>>,
     {
-        let mut never = None;
-        let found_useless = &mut never;
-        let state = &*self.0;
-        let asking = state.answer.get_or_try_init(|| async move {
-            if let Some(fault) = state.quiet() {
-                return Err(fault);
-            }
-            *lock(&state.failing) = None;
-            match state.ask_repeatedly(call).await {
-                Ok(answer) => Ok(Some(answer)),
-                Err(LookupError::Never(fault)) => {
-                    *found_useless = Some(fault);
-                    Ok(None)
-                }
-                Err(LookupError::NotNow(fault)) => Err(fault),
-                Err(LookupError::Unsent(fault) | LookupError::Transient(fault)) => {
-                    *lock(&state.last_failure) = Some((Instant::now(), fault.clone()));
-                    Err(fault)
-                }
-            }
-        });
-        let answer = asking.await?;
-        never.map_or_else(|| Ok(answer.as_ref()), Err)
+        self.answered(self.0.ask_repeatedly(call)).await
     }
 
-    /// Why the last call failed, while more calls follow. For
-    /// [`BatchTarget::preparation_fault`](super::BatchTarget::preparation_fault).
-    pub fn failing(&self) -> Option<Fault> {
-        lock(&self.0.failing).clone()
+    /// Makes this call once, unless the answer is known or the last failure was a moment ago. `None` in the latter case.
+    ///
+    /// Calls at the same time share one answer. Cancel-safe.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn ask_once<F>(&self, call: impl FnOnce() -> F) -> Result<Option<&T>, Fault>
+    where
+        F: Future<Output = Result<T, LookupError>>,
+    {
+        let once = self.answered(async { in_time(UP_FRONT, call()).await });
+        // Another delivery may be asking for longer.
+        let late = || Err(Fault::new(LATE));
+        within(UP_FRONT, pin!(once)).await.unwrap_or_else(late)
+    }
+
+    async fn answered(&self, ask: impl Future<Output = Result<T, LookupError>>) -> Result<Option<&T>, Fault> {
+        let state = &*self.0;
+        let asking = state.answer.get_or_try_init(|| async {
+            if state.is_quiet() {
+                return Err(None);
+            }
+            match ask.await {
+                Ok(answer) => {
+                    *state.missing() = None;
+                    Ok(answer)
+                }
+                Err(error) => Err(Some(state.fails(error))),
+            }
+        });
+        match asking.await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(None) => Ok(None),
+            Err(Some(fault)) => Err(fault),
+        }
+    }
+
+    /// Why there is no answer yet, with the name of the operation: `DescribeTable: ThrottlingException`. `None` if there is an
+    /// answer, or if no call has failed. For [`BatchTarget::preparation_fault`](super::BatchTarget::preparation_fault).
+    pub fn missing(&self) -> Option<Fault> {
+        let fault = self.last_fault()?;
+        Some(match self.0.operation {
+            Some(operation) => fault.of_lookup(operation),
+            None => fault,
+        })
+    }
+
+    /// Why there is no answer yet, in the service's words alone.
+    pub(crate) fn last_fault(&self) -> Option<Fault> {
+        self.0.missing().as_ref().map(|missing| missing.fault.clone())
+    }
+
+    /// Whether the service has been asked, and asking again is [pointless](LookupError::Never).
+    pub fn is_denied(&self) -> bool {
+        self.0.missing().as_ref().is_some_and(|missing| missing.is_final)
     }
 }
 
 impl<T> State<T> {
-    /// Why the last lookup failed, if that was recently.
-    fn quiet(&self) -> Option<Fault> {
-        let last_failure = lock(&self.last_failure);
-        let (at, fault) = last_failure.as_ref()?;
-        (at.elapsed() < QUIET).then(|| fault.clone())
+    fn missing(&self) -> MutexGuard<'_, Option<Missing>> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks a few times, or until calls can be made again: meanwhile nothing could be delivered either, and entries that
-    /// are delivered without the answer may lose their order.
+    /// Whether the service is not to be asked at the moment.
+    fn is_quiet(&self) -> bool {
+        let until = self.missing().as_ref().and_then(|missing| missing.until);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// A lookup has failed. Returns why.
+    fn fails(&self, error: LookupError) -> Fault {
+        let (fault, quiet) = match error {
+            LookupError::Transient(fault) => (fault, Some(QUIET)),
+            LookupError::NotNow(fault) => (fault, None),
+            LookupError::Never(fault) => {
+                self.misses(fault.clone(), Some(DENIED), true);
+                return fault;
+            }
+        };
+        self.misses(fault.clone(), quiet, false);
+        fault
+    }
+
+    fn misses(&self, fault: Fault, quiet: Option<Duration>, is_final: bool) {
+        *self.missing() = Some(Missing {
+            fault,
+            until: quiet.map(|quiet| Instant::now() + quiet),
+            is_final,
+        });
+    }
+
+    /// Asks until there is an answer, or until asking does not help.
     async fn ask_repeatedly<F>(&self, call: impl Fn() -> F) -> Result<T, LookupError>
     where
         F: Future<Output = Result<T, LookupError>>,
     {
-        let mut tries = 1..TRIES;
-        let mut delay = DELAY;
+        let mut longest = DELAY;
         loop {
-            let fault = match in_time(call()).await {
-                Err(LookupError::Unsent(fault)) => fault,
-                Err(LookupError::Transient(fault)) if tries.next().is_some() => fault,
+            let fault = match in_time(TIMEOUT, call()).await {
+                Err(LookupError::Transient(fault)) => fault,
                 settled => return settled,
             };
             debug!(target: LOOKUP, code = fault.code(), "the lookup failed and is repeated");
-            *lock(&self.failing) = Some(fault);
-            sleep(delay).await;
-            delay = (2 * delay).min(LONGEST_DELAY);
+            self.misses(fault, None, false);
+            sleep(longest.mul_f64(rand::random())).await;
+            longest = (2 * longest).min(LONGEST_DELAY);
         }
     }
 }
@@ -221,7 +294,7 @@ impl<T> State<T> {
 impl<T> Default for Lookup<T> {
     /// The answer is not known.
     fn default() -> Self {
-        Self::new(OnceCell::new())
+        Self::new(None, OnceCell::new())
     }
 }
 
@@ -254,16 +327,23 @@ impl From<Answer> for LookupError {
     /// What a failed call means for the next one.
     fn from(answer: Answer) -> Self {
         match answer {
-            // A missing resource may be created later, and credentials may be corrected.
-            Answer::Disputed(fault) | Answer::Stop(fault) if Self::advice(&fault) == Advice::Wait => {
-                Self::NotNow(fault)
-            }
-            Answer::Disputed(fault) | Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) => {
+            Answer::Stop(fault) | Answer::Whole(Verdict::Refused(fault)) if Self::advice(&fault) != Advice::Wait => {
                 Self::Never(fault)
             }
-            Answer::Whole(Verdict::Rejected(Rejection::Unconfigured, fault)) => Self::NotNow(fault),
-            // An ambiguous answer is not from the service itself; its sender may not know the operation.
-            Answer::Whole(Verdict::Rejected(Rejection::Setup, fault)) if !fault.is_ambiguous() => Self::Unsent(fault),
+            // Without a code it is not the service that refuses: a proxy, or a page of HTML.
+            Answer::Whole(Verdict::Refused(fault)) if fault.is_ambiguous() => Self::Transient(fault),
+            // A limit of calls a second, not a number of resources: describing creates none.
+            Answer::Whole(Verdict::Refused(fault)) if fault.code() == "LimitExceededException" => {
+                Self::Transient(fault)
+            }
+            // A missing resource may be created later, and credentials may be corrected.
+            Answer::Disputed(fault) if Self::advice(&fault) != Advice::Wait => Self::Never(fault),
+            Answer::Disputed(fault) if fault.is_ambiguous() => Self::Transient(fault),
+            Answer::Disputed(fault)
+            | Answer::Stop(fault)
+            | Answer::Whole(Verdict::Refused(fault) | Verdict::Rejected(Rejection::Unconfigured, fault)) => {
+                Self::NotNow(fault)
+            }
             Answer::Whole(Verdict::Rejected(_, fault)) => Self::Transient(fault),
             Answer::Whole(Verdict::Accepted | Verdict::Acknowledged(_)) | Answer::Each(_) => {
                 Self::NotNow(Fault::new("no answer"))
@@ -272,84 +352,131 @@ impl From<Answer> for LookupError {
     }
 }
 
-fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The code of a call without an answer in time.
+const LATE: &str = "timeout";
 
-async fn in_time<T>(call: impl Future<Output = Result<T, LookupError>>) -> Result<T, LookupError> {
-    let late = || Err(LookupError::Transient(Fault::new("timeout")));
-    within(TIMEOUT, pin!(call)).await.unwrap_or_else(late)
+async fn in_time<T>(limit: Duration, call: impl Future<Output = Result<T, LookupError>>) -> Result<T, LookupError> {
+    let late = || Err(LookupError::Transient(Fault::new(LATE)));
+    within(limit, pin!(call)).await.unwrap_or_else(late)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::future::{pending, ready};
 
+    use futures::future::join_all;
     use tokio::time::timeout;
 
     use super::*;
 
-    /// Asks twice, and returns the number of calls of each lookup.
-    async fn calls(error: impl Fn() -> LookupError) -> [u32; 2] {
+    fn fault() -> Fault {
+        Fault::new("fault")
+    }
+
+    /// Asks once after the other, with these pauses in seconds, and returns the number of calls of each lookup.
+    async fn calls<const N: usize>(once: bool, error: fn(Fault) -> LookupError, pauses: [u64; N]) -> [u32; N] {
         let lookup = Lookup::<()>::default();
         let calls = Cell::new(0);
         let call = || {
             calls.set(calls.get() + 1);
-            ready(Err(error()))
+            ready(Err(error(fault())))
         };
-        assert!(lookup.ask(call).await.is_err());
-        let first = calls.replace(0);
-        let _ = lookup.ask(call).await;
-        assert!(lookup.get().is_none());
-        [first, calls.get()]
+        let mut made = [0; N];
+        for (made, pause) in made.iter_mut().zip(pauses) {
+            sleep(Duration::from_secs(pause)).await;
+            let asked = if once {
+                lookup.ask_once(call).await
+            } else {
+                lookup.ask(call).await
+            };
+            *made = calls.replace(0);
+            assert_eq!(asked.is_err(), *made > 0);
+            assert!(lookup.get().is_none() && lookup.missing().is_some());
+        }
+        made
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_error_decides_how_often_the_service_is_asked() {
-        let fault = || Fault::new("fault");
-        assert_eq!(calls(|| LookupError::Transient(fault())).await, [TRIES, 0]);
-        assert_eq!(calls(|| LookupError::NotNow(fault())).await, [1, 1]);
-        assert_eq!(calls(|| LookupError::Never(fault())).await, [1, 0]);
+    async fn the_error_decides_when_the_service_is_asked_again() {
+        for once in [false, true] {
+            assert_eq!(calls(once, LookupError::NotNow, [0, 0, 0]).await, [1, 1, 1]);
+            assert_eq!(calls(once, LookupError::Never, [0, 0, 299, 1]).await, [1, 0, 0, 1]);
+        }
+        assert_eq!(calls(true, LookupError::Transient, [0, 0, 29, 1]).await, [1, 0, 0, 1]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_service_is_asked_for_as_long_as_no_call_can_be_made() {
-        let lookup = Lookup::default();
-        let outage = Duration::from_mins(1);
-        let started = Instant::now();
+    async fn the_service_is_asked_until_there_is_an_answer() {
+        let lookup = Lookup::by("Describe");
+        let outage = Duration::from_mins(10);
+        let (started, calls) = (Instant::now(), Cell::new(0_u32));
         let call = || {
+            calls.set(calls.get() + 1);
             let is_over = started.elapsed() >= outage;
-            let unsent = || LookupError::Unsent(Fault::new("request not sent"));
-            ready(if is_over { Ok(7) } else { Err(unsent()) })
+            ready(if is_over {
+                Ok(7)
+            } else {
+                Err(LookupError::Transient(fault()))
+            })
         };
+        assert!(timeout(outage / 2, lookup.ask(call)).await.is_err());
+        assert_eq!(lookup.missing().unwrap().code(), "Describe: fault");
         assert!(lookup.ask(call).await.is_ok());
         assert!(started.elapsed() <= outage + LONGEST_DELAY);
-        assert_eq!(lookup.get(), Some(&7));
+        assert_eq!((lookup.get(), lookup.missing().is_none()), (Some(&7), true));
+        // One in 1.5 s.
+        assert!((300..600).contains(&calls.get()), "{} calls", calls.get());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn while_a_lookup_is_repeated_the_last_failure_is_known() {
-        let lookup = Lookup::<()>::default();
-        let unsent = || ready(Err(LookupError::Unsent(Fault::new("no connection"))));
-        let asking = timeout(Duration::from_secs(1), lookup.ask(unsent));
-        assert!(lookup.failing().is_none());
-        asking.await.unwrap_err();
-        assert_eq!(lookup.failing().unwrap().code(), "no connection");
-        // The next lookup starts again.
-        assert!(lookup.ask(|| ready(Ok(()))).await.is_ok());
-        assert!(lookup.failing().is_none());
+    async fn processes_that_are_throttled_together_do_not_ask_together() {
+        /// Calls that the service takes in a second, as those of a whole account.
+        const RATE: usize = 10;
+        let (started, calls) = (Instant::now(), RefCell::new(Vec::new()));
+        let answered = Cell::new(0);
+        let call = || {
+            let now = started.elapsed();
+            calls.borrow_mut().push(now);
+            let is_taken = now.as_secs_f64() * 10.0 + 1.0 >= f64::from(answered.get());
+            if is_taken {
+                answered.set(answered.get() + 1);
+            }
+            ready(if is_taken {
+                Ok(())
+            } else {
+                Err(LookupError::Transient(fault()))
+            })
+        };
+        let lookups: Vec<Lookup<()>> = (0..50).map(|_| Lookup::default()).collect();
+        assert!(
+            join_all(lookups.iter().map(|lookup| lookup.ask(call)))
+                .await
+                .iter()
+                .all(Result::is_ok)
+        );
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+        let calls = calls.into_inner();
+        let after = calls.iter().filter(|at| **at > Duration::from_millis(400));
+        let mut by_moment = std::collections::HashMap::<u128, usize>::new();
+        after.for_each(|at| *by_moment.entry(at.as_millis() / 10).or_default() += 1);
+        let most = by_moment.into_values().max();
+        assert!(most <= Some(RATE), "{most:?} calls within 10 ms");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn concurrent_failing_lookups_wait_no_longer_than_one() {
+    async fn what_a_delivery_can_do_without_is_waited_for_no_longer_than_a_moment() {
         let lookup = Lookup::<()>::default();
         let started = Instant::now();
-        let all = futures::future::join_all((0..64).map(|_| lookup.ask(pending))).await;
-        assert!(all.iter().all(Result::is_err));
-        assert!(started.elapsed() < TIMEOUT * (TRIES + 1));
-        sleep(QUIET).await;
-        assert!(lookup.ask(|| ready(Ok(()))).await.is_ok());
+        let all = join_all((0..64).map(|_| lookup.ask_once(pending))).await;
+        assert!(all.iter().any(Result::is_err));
+        assert_eq!(started.elapsed(), UP_FRONT);
+        // Another one asks for as long as it takes.
+        let asking = lookup.ask(pending);
+        let (asked, once) = tokio::join!(timeout(TIMEOUT, asking), lookup.ask_once(pending));
+        assert!(asked.is_err() || asked.unwrap().is_ok());
+        assert!(once.is_err() || once.unwrap().is_none());
+        assert!(started.elapsed() <= UP_FRONT + TIMEOUT);
     }
 
     #[tokio::test(start_paused = true)]
@@ -357,15 +484,16 @@ mod tests {
         let lookup = Lookup::default();
         assert!(lookup.ask(|| ready(Ok(7))).await.is_ok());
         assert!(lookup.ask(|| ready(Ok(8))).await.is_ok());
+        assert!(lookup.ask_once(|| ready(Ok(9))).await.is_ok());
         assert_eq!(lookup.get(), Some(&7));
         assert_eq!(Lookup::given(9).get(), Some(&9));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_without_an_end_is_given_up() {
+    async fn a_call_without_an_end_is_repeated() {
         let lookup = Lookup::<()>::default();
-        let fault = lookup.ask(pending).await;
-        assert_eq!(fault.unwrap_err().code(), "timeout");
+        assert!(timeout(2 * TIMEOUT, lookup.ask(pending)).await.is_err());
+        assert_eq!(lookup.missing().unwrap().code(), LATE);
     }
 
     #[test]
@@ -384,8 +512,23 @@ mod tests {
     #[test]
     fn a_failed_call_says_whether_to_ask_again() {
         let fault = |code: &'static str| Fault::new(code);
-        let throttled = Answer::Whole(Verdict::Rejected(Rejection::Throttled, fault("Throttling")));
-        assert!(matches!(LookupError::from(throttled), LookupError::Transient(_)));
+        for rejection in [
+            Rejection::Throttled,
+            Rejection::Transient,
+            Rejection::Connection,
+            Rejection::Setup,
+            Rejection::Unanswered,
+        ] {
+            for fault in [fault("code"), fault("code").may_have_been_applied()] {
+                let rejected = Answer::Whole(Verdict::Rejected(rejection, fault));
+                assert!(matches!(LookupError::from(rejected), LookupError::Transient(_)));
+            }
+        }
+        let refused = |fault| LookupError::from(Answer::Whole(Verdict::Refused(fault)));
+        let of_a_proxy = fault("HTTP 400").may_have_been_applied();
+        assert!(matches!(refused(of_a_proxy), LookupError::Transient(_)));
+        assert!(matches!(refused(fault("ValidationException")), LookupError::NotNow(_)));
+        assert!(matches!(refused(fault("UnsupportedOperation")), LookupError::Never(_)));
         assert!(matches!(
             LookupError::from(Answer::Stop(fault("AccessDenied"))),
             LookupError::Never(_)

@@ -15,7 +15,7 @@ mod classify;
 ))]
 mod correlate;
 #[cfg(any(feature = "sqs", feature = "sns"))]
-mod deduplication;
+mod described;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
 #[cfg(feature = "eventbridge")]

@@ -10,7 +10,7 @@ use aws_sdk_sns::operation::RequestId;
 use aws_sdk_sns::types::{BatchResultErrorEntry, PublishBatchRequestEntry, PublishBatchResultEntry};
 
 use super::correlate::{by_id, wire_id};
-use super::deduplication::Deduplication;
+use super::described::{Attributes, Described};
 use super::fifo::{FIFO_SUFFIX, check_ids};
 use super::lane::hash_of;
 use super::lookup::LookupError;
@@ -24,7 +24,7 @@ use crate::invalid::InvalidEntry;
 pub const MAX_MESSAGES: usize = 10;
 
 /// Bytes of the messages of a call together, as [`message_size`] counts them, and of a single one: 256 KiB. From the API
-/// reference of `PublishBatch`; a topic may accept up to 1 MiB.
+/// reference of `PublishBatch`; the `MaximumMessageSize` of a topic may be from 1 KiB to 1 MiB.
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
 
 /// An SNS topic to publish to.
@@ -45,7 +45,7 @@ pub struct SnsTopic {
     is_fifo: bool,
     limits: Limits,
     strict_order: bool,
-    deduplication: Deduplication,
+    described: Described,
 }
 
 impl SnsTopic {
@@ -58,25 +58,27 @@ impl SnsTopic {
     /// | bytes of a call, and of a message | [`MAX_BATCH_BYTES`], 262,144 |
     pub fn new(client: Client, topic_arn: impl Into<String>) -> Self {
         let arn = topic_arn.into();
+        let is_fifo = arn.ends_with(FIFO_SUFFIX);
         Self {
             changes: single_attempt!(aws_sdk_sns, client),
             client,
-            is_fifo: arn.ends_with(FIFO_SUFFIX),
+            is_fifo,
             arn,
             limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES),
             strict_order: false,
-            deduplication: Deduplication::new(),
+            described: Described::by("GetTopicAttributes", is_fifo),
         }
     }
 
     /// Whether the FIFO topic derives deduplication ids from the messages, so that it need not be asked.
     ///
     /// If it does not, a message without an id gets one and keeps it, so a message that is sent again within the five minutes
-    /// for which SNS remembers an id is published once. One `GetTopicAttributes` call asks the topic, for all clones and
-    /// before the first message. If that call is not permitted, messages are sent as they are.
+    /// for which SNS remembers an id is published once. `GetTopicAttributes` asks the topic, for all clones and before the
+    /// first message, until it answers; what that takes counts against
+    /// [`give_up_after`](crate::DeliveryOptions::give_up_after). If the call is not permitted, messages are sent as they are.
     #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
-        self.deduplication = self.deduplication.by_content(by_content);
+        self.described.set_by_content(by_content);
         self
     }
 
@@ -88,10 +90,11 @@ impl SnsTopic {
         self
     }
 
-    /// Other limits, for topics that accept larger messages and for endpoints with other ones.
+    /// Other limits, for endpoints with lower or higher ones. The topic is not asked for its `MaximumMessageSize` then.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self.described.set_limits();
         self
     }
 
@@ -104,17 +107,15 @@ impl SnsTopic {
         message.message_group_id().filter(|_| self.is_fifo)
     }
 
-    async fn is_deduplicated_by_content(&self) -> Result<bool, LookupError> {
+    async fn attributes(&self) -> Result<Attributes, LookupError> {
         let call = self.client.get_topic_attributes().topic_arn(&self.arn).customize();
         let output = call
             .config_override(self.changes.clone())
             .send()
             .await
             .map_err(classify)?;
-        let value = output
-            .attributes()
-            .and_then(|attributes| attributes.get("ContentBasedDeduplication"));
-        Ok(value.is_some_and(|value| value == "true"))
+        let attributes = output.attributes();
+        Ok(Attributes::read(|name| attributes?.get(name)))
     }
 }
 
@@ -126,20 +127,20 @@ impl BatchTarget for SnsTopic {
     }
 
     fn limits(&self) -> Limits {
-        self.limits
-    }
-
-    async fn prepare(&self) {
-        if self.is_fifo {
-            let ask = || self.is_deduplicated_by_content();
-            self.deduplication
-                .ask(ask, &self.name(), "sns:GetTopicAttributes")
-                .await;
+        match self.described.largest_message() {
+            // It limits the messages of a call together, too.
+            Some(largest) => Limits::new(self.limits.entries, largest),
+            None => self.limits,
         }
     }
 
+    async fn prepare(&self) {
+        let ask = || self.attributes();
+        self.described.ask(ask, &self.name(), "sns:GetTopicAttributes").await;
+    }
+
     fn preparation_fault(&self) -> Option<Fault> {
-        self.deduplication.failing()
+        self.described.missing()
     }
 
     fn check(&self, message: &PublishBatchRequestEntry) -> Result<usize, InvalidEntry> {
@@ -147,7 +148,8 @@ impl BatchTarget for SnsTopic {
             return Err(InvalidEntry::Missing { part: "message" });
         }
         let actual = message_size(message);
-        let limit = self.limits.entry_bytes.min(self.limits.bytes);
+        let limits = BatchTarget::limits(self);
+        let limit = limits.entry_bytes.min(limits.bytes);
         if actual > limit {
             let part = "message";
             return Err(InvalidEntry::TooLarge { part, limit, actual });
@@ -158,9 +160,7 @@ impl BatchTarget for SnsTopic {
     }
 
     fn complete(&self, message: &mut PublishBatchRequestEntry) {
-        if self.is_fifo {
-            self.deduplication.complete(&mut message.message_deduplication_id);
-        }
+        self.described.complete(&mut message.message_deduplication_id);
     }
 
     fn lane(&self, message: &PublishBatchRequestEntry) -> Option<Lane> {
@@ -177,6 +177,13 @@ impl BatchTarget for SnsTopic {
     }
 
     async fn send(&self, messages: &[PublishBatchRequestEntry]) -> Answer {
+        if let Some(fault) = self.described.forbids_without_id()
+            && messages
+                .iter()
+                .any(|message| message.message_deduplication_id.is_none())
+        {
+            return Answer::Stop(fault);
+        }
         let sent = messages.len();
         let span = request_span!(
             "SNS",

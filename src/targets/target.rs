@@ -75,7 +75,7 @@ pub trait BatchTarget: Send + Sync + 'static {
 
     // Required.
 
-    /// The limits of one call. Called once for each delivery, before [`prepare`](Self::prepare).
+    /// The limits of one call. Called after each [`prepare`](Self::prepare).
     fn limits(&self) -> Limits;
 
     /// Checks one entry before anything is sent, and measures it. Called once for each entry, after it was read.
@@ -125,13 +125,16 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// [`Lookup`](super::Lookup) asks for it once. Default: nothing.
     ///
     /// Awaited once for each delivery, and only if there is an entry. Deliveries that start at the same time call it at the
-    /// same time. If it fails, the delivery continues without the information: the answer to the first call tells when the
-    /// service cannot be used.
+    /// same time. It returns when the delivery can begin: what entries need is known, or cannot be known. When it takes longer
+    /// than an entry [may be tried](crate::DeliveryOptions::give_up_after), and its first attempt longer than that of a call,
+    /// everything is handed back with the [fault](Self::preparation_fault) in [`Cause::TimeUsedUp`](crate::Cause::TimeUsedUp).
+    ///
+    /// While there is still a [fault](Self::preparation_fault), it is called again every 30 s, while the delivery goes on.
     fn prepare(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// Why the last call of [`prepare`](Self::prepare) failed, while it continues to try. The warning that nothing is
+    /// Why something that [`prepare`](Self::prepare) asks for is not known: the last call failed. The warning that nothing is
     /// accepted [names it](crate::events::STALLED). Default: `None`, which the warning reports as a call without an answer.
     fn preparation_fault(&self) -> Option<Fault> {
         None

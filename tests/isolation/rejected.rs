@@ -102,7 +102,7 @@ async fn where_the_lanes_are_not_known_nothing_passes_a_throttled_entry_of_its_c
         .deliver(0..100)
         .await
         .unwrap_err();
-    // The entries before it in its half were accepted; other calls are not affected.
-    let expected: Vec<usize> = [3].into_iter().chain(13..25).collect();
+    // The entries before it in its half were accepted; all later ones may have its lane.
+    let expected: Vec<usize> = [3].into_iter().chain(13..100).collect();
     assert_eq!(handed_back(&error), expected);
 }

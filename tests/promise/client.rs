@@ -157,14 +157,15 @@ async fn deliver_puts(client: &aws_sdk_dynamodb::Client, concurrency: usize) {
 async fn deliver_messages(client: &aws_sdk_sqs::Client, concurrency: usize) {
     let options = no_delay().concurrency(concurrency);
     let delivery = Delivery::to_sqs(client.clone(), QUEUE).options(options);
-    assert_eq!(delivery.deliver(messages(40)).await.unwrap().delivered, 40);
+    // The first of four calls asks the queue for its largest message.
+    assert_eq!(delivery.deliver(messages(30)).await.unwrap().delivered, 30);
 }
 
 fn assert_configured(service: &Service) {
     let sent = service.sent.lock().unwrap();
     assert_eq!(sent.len(), 4);
-    let first = sent[0].of_the_client();
-    assert!(sent.iter().all(|call| call.of_the_client() == first), "{sent:#?}");
+    let first = sent[1].of_the_client();
+    assert!(sent[1..].iter().all(|call| call.of_the_client() == first), "{sent:#?}");
     let signed_for = sent[0].header("authorization");
     assert!(
         signed_for.contains("Credential=key/20260921/eu-central-1/"),

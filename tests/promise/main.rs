@@ -14,8 +14,11 @@ mod groups;
 mod key_unknown;
 #[path = "../support/log.rs"]
 mod log;
+mod lookups;
 mod mocks;
 mod named_waits;
+#[path = "../support/odd.rs"]
+mod odd;
 #[path = "../support/options.rs"]
 mod options;
 mod order;

@@ -132,7 +132,7 @@ async fn a_stream_that_is_not_read_to_its_end_is_an_error_that_says_why_and_wher
     assert!(matches!(interruption, Cause::DeadlineReached(None)), "{interruption}");
     let where_to_go_on = "; the input was not read to its end, continue at position 50";
     assert_eq!(error.to_string(), format!("the deadline was reached{where_to_go_on}"));
-    assert_eq!(error.source().unwrap().to_string(), "the deadline was reached");
+    assert!(error.source().is_none());
     assert!(report.to_string().ends_with(where_to_go_on), "{report}");
 }
 

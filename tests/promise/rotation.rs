@@ -153,7 +153,7 @@ async fn credentials_that_expired_are_waited_for_until_the_provider_has_others()
     let first = &log.of(STALLED)[0];
     assert_eq!(
         (first.field("seconds"), first.field("code")),
-        ("5", "ExpiredTokenException")
+        ("5", "DescribeTable: ExpiredTokenException")
     );
     assert_eq!(first.field("explanation"), "the AWS credentials have expired");
 }

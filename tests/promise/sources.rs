@@ -118,7 +118,7 @@ async fn no_error_says_what_its_source_says() {
         );
         assert_eq!(chain.matches("the cable").count(), usize::from(has_fault), "{chain}");
     }
-    for error in [LookupError::Never(fault()), LookupError::Unsent(fault())] {
+    for error in [LookupError::Never(fault()), LookupError::Transient(fault())] {
         assert_says_nothing_twice(&error);
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn settle<E>(
         }
         Answer::Disputed(fault) => {
             for entry in chunk.into_tracked() {
-                settled.dispute(entry, sent_at, fault.clone());
+                settled.dispute(entry, sent_at, answered_at, fault.clone());
             }
         }
         Answer::Whole(verdict) if verdict.is_accepted() => settled.accept_all(chunk, repeat(verdict), metrics),
@@ -149,7 +149,7 @@ impl<E> Settled<E> {
     }
 
     /// The call with this entry alone was refused, perhaps because of the entry.
-    fn dispute(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, fault: Fault) {
+    fn dispute(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, answered_at: Instant, fault: Fault) {
         self.count_fresh(&entry.state, false);
         self.count(Outcome::with_refused, entry.state.cost);
         // What leaves the entry in doubt is sent again only as often as the options allow.
@@ -158,7 +158,7 @@ impl<E> Settled<E> {
         } else {
             entry.state.failed(sent_at, fault)
         };
-        history.disputed_since.get_or_insert(sent_at);
+        history.disputed_since.get_or_insert(answered_at);
         self.disputed = Some(entry);
     }
 

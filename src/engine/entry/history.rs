@@ -18,7 +18,7 @@ pub(crate) struct History {
     pub(crate) retry: Retry,
     /// Others of its lane waited behind it when it was rejected last.
     pub(crate) is_followed: bool,
-    /// When it was first sent alone and refused without a word on whether because of this entry.
+    /// When it was first refused alone, without a word on whether because of this entry.
     pub(crate) disputed_since: Option<Instant>,
     /// Whether an answer left open if the service has it.
     pub(crate) ambiguous: bool,

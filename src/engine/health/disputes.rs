@@ -13,7 +13,8 @@ use crate::targets::Fault;
 /// all calls share. Two may be neighbours that are at fault both, at the border between two calls.
 const SEVERAL: usize = 3;
 
-/// How long an entry is sent again while it is refused and no other entry is there to compare it with. Errors that all calls
+/// How long an entry is sent again while it is refused and no other entry is there to compare it with. Refusals that lie further
+/// apart have no common reason. Errors that all calls
 /// share for some moments come from restarts and configuration changes of what lies between, which take seconds.
 const LASTS: Duration = Duration::from_secs(5);
 
@@ -23,9 +24,9 @@ const LASTS: Duration = Duration::from_secs(5);
 /// state of the service or of the caller: nothing is accepted, whatever is sent.
 #[derive(Debug, Default)]
 pub(crate) struct Disputes {
-    /// The calls whose entries were refused alone since an entry was accepted, at most [`SEVERAL`] of them.
-    origins: Vec<u64>,
-    /// When the first of these entries was refused.
+    /// The calls whose entries were refused alone since an entry was accepted, each with the last time, within [`LASTS`].
+    origins: Vec<(u64, Instant)>,
+    /// When an entry was refused alone first since an entry was accepted.
     since: Option<Instant>,
     /// When the newest of the calls left of which something was accepted.
     accepted_at: Option<Instant>,
@@ -44,8 +45,8 @@ pub(crate) enum Ruling {
 
 impl Disputes {
     /// Evaluates the answer of a call. Returns what is known of its entry, if the entry was refused alone and the answer
-    /// leaves open why.
-    pub(crate) fn answered<E>(&mut self, settled: &Settled<E>, now: Instant) -> Option<Ruling> {
+    /// leaves open why. `is_only` tells whether there is nothing else to send.
+    pub(crate) fn answered<E>(&mut self, settled: &Settled<E>, is_only: bool, now: Instant) -> Option<Ruling> {
         let sent_at = Instant::from_std(settled.outcome.sent_at);
         if settled.outcome.accepted > 0 {
             self.origins.clear();
@@ -54,32 +55,45 @@ impl Disputes {
         }
         let state = &settled.disputed.as_ref()?.state;
         let origin = settled.bisection.as_ref().map_or(state.position, Bisection::origin);
-        Some(self.rule(state, origin, sent_at, now))
+        Some(self.rule(state, origin, sent_at, is_only, now))
+    }
+
+    /// Whether all calls are refused, judging by the last ones.
+    pub(crate) fn are_of_all(&self) -> bool {
+        self.origins.len() >= SEVERAL
     }
 
     /// Whether a delivery that has delivered nothing stops for this reason, which is not known to be that of single entries.
+    /// `is_all` tells whether there is nothing else that could be accepted.
     ///
     /// The service's own code does not change within seconds. An answer that leaves entries in doubt is not from the service,
     /// but from something in between, and may be that of a restart.
-    pub(crate) fn stops(&self, fault: &Fault, now: Instant) -> bool {
-        !fault.is_ambiguous() || self.since.is_some_and(|since| now - since >= LASTS)
+    pub(crate) fn stops(&self, fault: &Fault, is_all: bool, now: Instant) -> bool {
+        let has_lasted = self.since.is_some_and(|since| now - since >= LASTS);
+        has_lasted || (is_all && !fault.is_ambiguous())
     }
 
     /// An entry of the call `origin` was refused alone, in a call that left at `sent_at`.
-    fn rule<E>(&mut self, state: &EntryState<E>, origin: u64, sent_at: Instant, now: Instant) -> Ruling {
+    fn rule<E>(&mut self, state: &EntryState<E>, origin: u64, sent_at: Instant, is_only: bool, now: Instant) -> Ruling {
         let history = state.history.as_ref();
-        let since = history.and_then(|history| history.disputed_since).unwrap_or(sent_at);
-        if self.accepted_at > Some(since) {
+        let since = history.and_then(|history| history.disputed_since).unwrap_or(now);
+        let fault = history.and_then(|history| history.fault.as_ref());
+        // Something in between may refuse an entry several times by chance: one of two proxies, for example.
+        let is_of_service = fault.is_some_and(|fault| !fault.is_ambiguous());
+        let has_lasted = now - since >= LASTS;
+        let is_again = since < sent_at;
+        if is_again && self.accepted_at > Some(since) && (is_of_service || has_lasted) {
             return Ruling::OfEntry;
         }
         self.since.get_or_insert(now);
-        if since == sent_at && self.origins.len() < SEVERAL && !self.origins.contains(&origin) {
-            self.origins.push(origin);
-        }
-        if self.origins.len() >= SEVERAL {
-            Ruling::OfAll
-        } else if self.accepted_at.is_some() && now - since >= LASTS {
+        self.origins.retain(|(other, at)| *other != origin && now - *at < LASTS);
+        self.origins.push((origin, now));
+        let is_comparable = self.are_of_all() && !is_only;
+        if is_again && has_lasted && is_of_service && self.accepted_at.is_some() && !is_comparable {
+            self.origins.pop();
             Ruling::OfEntry
+        } else if self.are_of_all() {
+            Ruling::OfAll
         } else {
             Ruling::Open
         }
@@ -92,10 +106,12 @@ mod tests {
 
     const MOMENT: Duration = Duration::from_millis(10);
 
+    /// The entry is refused in a call that leaves at this moment.
     fn refused(disputes: &mut Disputes, state: &mut EntryState<()>, origin: u64, sent_at: Instant) -> Ruling {
+        let answered_at = sent_at + MOMENT;
         let history = state.failed(sent_at, Fault::new("AccessDeniedException"));
-        history.disputed_since.get_or_insert(sent_at);
-        disputes.rule(state, origin, sent_at, sent_at + MOMENT)
+        history.disputed_since.get_or_insert(answered_at);
+        disputes.rule(state, origin, sent_at, false, answered_at)
     }
 
     #[test]
@@ -103,8 +119,9 @@ mod tests {
         let start = Instant::now();
         let mut disputes = Disputes::default();
         let mut state = EntryState::new(0, 1);
-        disputes.accepted_at = Some(start);
-        assert_eq!(refused(&mut disputes, &mut state, 0, start + MOMENT), Ruling::Open);
+        // Accepted beside it, in a call that left later.
+        disputes.accepted_at = Some(start + MOMENT / 2);
+        assert_eq!(refused(&mut disputes, &mut state, 0, start), Ruling::Open);
         assert_eq!(refused(&mut disputes, &mut state, 0, start + 2 * MOMENT), Ruling::Open);
         disputes.accepted_at = Some(start + 3 * MOMENT);
         assert_eq!(
@@ -127,6 +144,20 @@ mod tests {
         ] {
             let mut state = EntryState::new(position, 1);
             assert_eq!(refused(&mut disputes, &mut state, origin, start), ruling, "{position}");
+        }
+    }
+
+    #[test]
+    fn refusals_of_several_calls_that_lie_far_apart_do_not_add_up() {
+        let start = Instant::now();
+        let mut disputes = Disputes::default();
+        for number in 0..10_u32 {
+            let mut state = EntryState::new(u64::from(number), 1);
+            let sent_at = start + number * LASTS;
+            assert_eq!(
+                refused(&mut disputes, &mut state, u64::from(number), sent_at),
+                Ruling::Open
+            );
         }
     }
 

@@ -54,29 +54,28 @@ impl Setup {
         let sent_at = settled.outcome.sent_at.into();
         match settled.first_rejection() {
             Some((Rejection::Unconfigured, fault)) if delivered == 0 => return Some(fault.clone()),
-            Some((rejection, _)) if rejection.is_unsent() => self.failed(sent_at, now, true),
+            Some((rejection, _)) if rejection.is_unsent() => self.failed(sent_at, now),
             // A call without an answer may not have been made at all; the next probe has to tell.
-            Some((Rejection::Connection, _)) if self.most() == 1 => self.failed(sent_at, now, true),
+            Some((Rejection::Connection, _)) if self.most() == 1 => self.failed(sent_at, now),
             Some((Rejection::Connection, _)) => {}
             _ => self.made(sent_at),
         }
         None
     }
 
-    /// A call that left at `sent_at` was refused for a reason that all calls share.
+    /// A call that left at `sent_at` was made, and refused for a reason that all calls share.
     ///
-    /// The delay does not grow: each probe carries another entry, and if a long run of entries is at fault after all, the
-    /// probes have to come to its end.
+    /// The delay does not grow, because each probe [was made](Self::made): it carries another entry, and if a long run of
+    /// entries is at fault after all, the probes have to come to its end.
     pub(crate) fn refused(&mut self, sent_at: Instant, now: Instant) {
-        self.failed(sent_at, now, false);
+        self.failed(sent_at, now);
     }
 
-    /// A call that left at `sent_at` could not be made. `grows` tells whether the next probe waits for longer than the last
-    /// one.
+    /// A call that left at `sent_at` could not be made.
     ///
     /// Calls in flight fail together. Calls that left before the outage was known are no probes, and calls that left before
     /// a successful one are outdated.
-    fn failed(&mut self, sent_at: Instant, now: Instant, grows: bool) {
+    fn failed(&mut self, sent_at: Instant, now: Instant) {
         if self.outage.is_none() && self.made_at.is_some_and(|made_at| made_at > sent_at) {
             return;
         }
@@ -88,9 +87,7 @@ impl Setup {
         let is_first = outage.since == now && outage.next_probe.is_none();
         if is_first || sent_at > outage.since {
             let delay = self.delays.delay(outage.delay);
-            if grows {
-                outage.delay = outage.delay.after(delay);
-            }
+            outage.delay = outage.delay.after(delay);
             outage.next_probe = Some(later(now, delay));
         }
     }
@@ -150,7 +147,7 @@ mod tests {
         let start = Instant::now();
         let mut setup = Setup::new();
         assert_eq!((setup.may_leave(start), setup.most()), (true, usize::MAX));
-        (0..16).for_each(|_| setup.failed(start, start, true));
+        (0..16).for_each(|_| setup.failed(start, start));
         assert!(!setup.may_leave(start));
         assert_eq!(setup.most(), 1);
         let probe = setup.next_probe().unwrap();
@@ -167,14 +164,14 @@ mod tests {
         let start = Instant::now();
         let mut setup = Setup::new();
         let mut now = start;
-        setup.failed(now, now, true);
+        setup.failed(now, now);
         let mut longest = Duration::ZERO;
         for _ in 0..100 {
             let probe = setup.next_probe().unwrap();
             longest = longest.max(probe - now);
             setup.leaves();
             now = probe + MOMENT;
-            setup.failed(probe, now, true);
+            setup.failed(probe, now);
         }
         assert!((LONGEST_DELAY / 2..=LONGEST_DELAY).contains(&longest), "{longest:?}");
     }
@@ -183,9 +180,9 @@ mod tests {
     fn calls_from_before_the_outage_neither_end_nor_prolong_it() {
         let start = Instant::now();
         let mut setup = Setup::new();
-        setup.failed(start, start + MOMENT, true);
+        setup.failed(start, start + MOMENT);
         let probe = setup.next_probe();
-        setup.failed(start, start + 2 * MOMENT, true);
+        setup.failed(start, start + 2 * MOMENT);
         setup.made(start);
         assert_eq!(setup.next_probe(), probe);
         // It left when the outage was noticed.
@@ -198,9 +195,9 @@ mod tests {
         let start = Instant::now();
         let mut setup = Setup::new();
         setup.made(start + MOMENT);
-        setup.failed(start, start + 2 * MOMENT, true);
+        setup.failed(start, start + 2 * MOMENT);
         assert!(setup.may_leave(start + 2 * MOMENT));
-        setup.failed(start + MOMENT, start + 2 * MOMENT, true);
+        setup.failed(start + MOMENT, start + 2 * MOMENT);
         assert!(!setup.may_leave(start + 2 * MOMENT));
     }
 
@@ -250,7 +247,7 @@ mod tests {
     fn a_reset_lets_a_probe_leave_at_once_unless_one_is_in_flight() {
         let start = Instant::now();
         let mut setup = Setup::new();
-        setup.failed(start, start, true);
+        setup.failed(start, start);
         assert!(!setup.may_leave(start));
         setup.wake(start);
         assert!(setup.may_leave(start));

@@ -32,6 +32,8 @@ pub(crate) struct Watch {
     destination: String,
     /// When progress was made last, or when there were first entries to make progress with.
     since: Instant,
+    /// Since when the preparation had failed, until progress was made.
+    unprepared_since: Option<Instant>,
     /// When the last call was answered.
     answered: Instant,
     /// Why a call has failed since the last progress.
@@ -67,6 +69,7 @@ impl Watch {
         Self {
             destination,
             since: now,
+            unprepared_since: None,
             answered: now,
             fault: None,
             stalled: Duration::ZERO,
@@ -91,11 +94,16 @@ impl Watch {
 
     /// Since when nothing is accepted, and why the last call failed; `None` while entries are accepted, or none is tried.
     pub(crate) fn outage(&self) -> Option<Outage<'_>> {
-        let fault = self.fault.as_ref()?;
+        let since = self.unprepared_since.map_or(self.since, |since| since.min(self.since));
         Some(Outage {
-            since: self.since,
-            fault,
+            since,
+            fault: self.fault.as_ref()?,
         })
+    }
+
+    /// The preparation has failed since this moment, if it has: that is a part of the outage if calls fail as well.
+    pub(crate) fn has_failed_since(&mut self, since: Option<Instant>) {
+        self.unprepared_since = since;
     }
 
     /// A call leaves, while `in_flight` entries are in flight and `waiting` wait.
@@ -115,6 +123,7 @@ impl Watch {
             self.fault = settled.fault().cloned();
             return;
         }
+        self.unprepared_since = None;
         if self.logged {
             info!(
                 target: STALLED,

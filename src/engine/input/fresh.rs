@@ -87,6 +87,20 @@ impl<I: Input> Fresh<I> {
         self.next.is_some()
     }
 
+    /// When the entry that is not read yet was handed over, if it was sent to a producer.
+    pub(crate) fn next_handed_over(&self) -> Option<Instant> {
+        self.next.as_ref()?.handed_over
+    }
+
+    /// Reads the next entry, to be handed back without a check, if its time since its hand-over is used up.
+    pub(crate) fn pop_expired(&mut self, now: Instant, patience: Duration) -> Option<TrackedEntry<I::Entry>> {
+        let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
+        let next = self.next.as_ref()?;
+        let expiry = next.handed_over?.checked_add(patience)?;
+        let state = EntryState::new(next.position, 0);
+        (expiry <= now).then(|| self.tracked(state))?
+    }
+
     /// How many more entries the input is known to have, without polling it; they may not be available yet.
     pub(crate) fn known(&self) -> usize {
         if self.ended {
@@ -172,6 +186,14 @@ impl<I: Input> Fresh<I> {
     /// The entry that [`read`](Self::read) has just returned as checked, and its state.
     pub(crate) fn newest(&self) -> Option<(&I::Entry, &EntryState<I::Entry>)> {
         self.checked.entries.last().zip(self.checked.states.last())
+    }
+
+    /// Changes the lane of the entry that was read last, if it has one.
+    pub(crate) fn change_newest_lane(&mut self, change: impl FnOnce(Lane) -> Lane) {
+        let newest = self.checked.states.last_mut();
+        if let Some(lane) = newest.and_then(|state| state.lane.as_mut()) {
+            *lane = change(*lane);
+        }
     }
 
     /// Removes the entry that was read last, because it is not sendable yet.

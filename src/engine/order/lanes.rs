@@ -29,6 +29,8 @@ pub(crate) struct Lanes<E> {
     joinable: usize,
     /// For how many more calls entries of one lane do not share a call.
     unshared_calls: u32,
+    /// Whether an entry whose lane is known waits behind those whose lanes are not.
+    is_learning: bool,
 }
 
 /// The state of one lane.
@@ -48,7 +50,23 @@ impl<E> Lanes<E> {
             bytes: 0,
             joinable: 0,
             unshared_calls: 0,
+            is_learning: false,
         }
+    }
+
+    /// Whether no more entries should be read, until those whose lanes are not known are settled: those that come next have
+    /// lanes that are known, and could pass them.
+    pub(crate) fn is_learning(&self) -> bool {
+        self.is_learning
+    }
+
+    /// The lane that a new entry enters: while entries are there whose lanes are not known, it waits behind them.
+    pub(crate) fn lane_now(&mut self, lane: Lane) -> Lane {
+        if lane.is_known() && self.occupied.contains_key(&Lane::unknown().hash()) {
+            self.is_learning = true;
+            return Lane::unknown();
+        }
+        lane
     }
 
     /// How many entries are held.
@@ -74,10 +92,10 @@ impl<E> Lanes<E> {
     /// An entry was read. If its lane is free, the entry occupies it and stays where it is; otherwise `take` moves it here
     /// and it is held.
     pub(crate) fn enter(&mut self, lane: Option<Lane>, take: impl FnOnce() -> Option<TrackedEntry<E>>) {
-        let Some((lane, hash)) = lane.and_then(|lane| Some((lane, lane.hash()?))) else {
+        let Some(lane) = lane else {
             return;
         };
-        match self.occupied.entry(hash) {
+        match self.occupied.entry(lane.hash()) {
             Entry::Vacant(free) => {
                 free.insert(LaneState {
                     out: 1,
@@ -103,7 +121,7 @@ impl<E> Lanes<E> {
         if self.held == 0 {
             return 0;
         }
-        let state = lane.and_then(Lane::hash).and_then(|hash| self.occupied.get(&hash));
+        let state = lane.map(Lane::hash).and_then(|hash| self.occupied.get(&hash));
         state.map_or(0, |state| state.held.len())
     }
 
@@ -116,7 +134,7 @@ impl<E> Lanes<E> {
         lane: Option<Lane>,
         supersedes: impl Fn(&E, &E) -> bool,
     ) -> Vec<TrackedEntry<E>> {
-        let hash = lane.and_then(Lane::hash);
+        let hash = lane.map(Lane::hash);
         let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
         let Some(state) = state.filter(|state| state.held.len() > 0) else {
             return Vec::new();
@@ -135,7 +153,7 @@ impl<E> Lanes<E> {
         if self.held == 0 {
             return false;
         }
-        let hash = older.state.lane.and_then(Lane::hash);
+        let hash = older.state.lane.map(Lane::hash);
         let state = hash.and_then(|hash| self.occupied.get(&hash));
         state.is_some_and(|state| state.held.iter().any(|newer| supersedes(&newer.entry, &older.entry)))
     }
@@ -154,7 +172,7 @@ impl<E> Lanes<E> {
 
     /// The state of the lane, if it shares calls.
     fn shared(&mut self, lane: Option<Lane>) -> Option<&mut LaneState<E>> {
-        let hash = lane.filter(|lane| lane.shares_calls())?.hash()?;
+        let hash = lane.filter(|lane| lane.shares_calls())?.hash();
         self.occupied.get_mut(&hash)
     }
 
@@ -162,13 +180,10 @@ impl<E> Lanes<E> {
     pub(crate) fn join(&mut self, chunk: &mut Chunk<E>, mut fits: impl FnMut(&TrackedEntry<E>) -> bool) {
         let shared = self.unshared_calls == 0;
         for place in 0..chunk.len() {
-            let Some(hash) = chunk.states[place]
-                .lane
-                .filter(|lane| lane.shares_calls())
-                .and_then(Lane::hash)
-            else {
+            let Some(lane) = chunk.states[place].lane.filter(|lane| lane.shares_calls()) else {
                 continue;
             };
+            let hash = lane.hash();
             let Some(state) = self.occupied.get_mut(&hash).filter(|state| state.is_open) else {
                 continue;
             };
@@ -189,7 +204,7 @@ impl<E> Lanes<E> {
     /// Called for the last entry of a call first, so that the first one stays out and the others are held behind it in
     /// order.
     pub(crate) fn put_back(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
-        let hash = entry.state.lane.and_then(Lane::hash);
+        let hash = entry.state.lane.map(Lane::hash);
         let state = hash.and_then(|hash| self.occupied.get_mut(&hash));
         match state.filter(|state| state.out > 1) {
             None => Some(entry),
@@ -205,7 +220,7 @@ impl<E> Lanes<E> {
 
     /// The fate of an entry that was out is known. If none is out any more, the next held one is released and returned.
     pub(crate) fn leave(&mut self, lane: Lane) -> Option<TrackedEntry<E>> {
-        let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()?) else {
+        let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()) else {
             return None;
         };
         let state = occupied.get_mut();
@@ -218,6 +233,7 @@ impl<E> Lanes<E> {
         }
         let Some(next) = state.held.pop_front_if(|_| true) else {
             occupied.remove();
+            self.is_learning &= lane.is_known();
             return None;
         };
         state.out = 1;
@@ -251,7 +267,7 @@ impl<E> Lanes<E> {
 
     /// Removes all held entries and forgets those that are out.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
-        (self.held, self.bytes, self.joinable) = (0, 0, 0);
+        (self.held, self.bytes, self.joinable, self.is_learning) = (0, 0, 0, false);
         std::mem::take(&mut self.occupied)
             .into_values()
             .flat_map(|state| state.held.take_all())
@@ -324,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_without_a_lane_that_is_known_is_never_held() {
+    fn an_entry_without_a_lane_is_never_held() {
         let mut lanes = Lanes::new();
         for position in 0..2 {
             let free = TrackedEntry {
@@ -332,10 +348,26 @@ mod tests {
                 state: EntryState::new(position, 10),
             };
             assert!(enter(&mut lanes, free).is_some());
-            assert!(enter(&mut lanes, entry(Lane::unknown(), position)).is_some());
-            assert!(lanes.leave(Lane::unknown()).is_none());
         }
         assert!(lanes.occupied.is_empty());
+    }
+
+    #[test]
+    fn an_entry_whose_lane_is_known_waits_until_those_of_unknown_lanes_are_settled() {
+        let (unknown, known) = (Lane::unknown(), Lane::exclusive("a"));
+        let mut lanes = Lanes::new();
+        assert_eq!(lanes.lane_now(known), known);
+        let mut call = chunk((0..3).filter_map(|position| enter(&mut lanes, entry(unknown, position))));
+        assert_eq!((lanes.lane_now(unknown), lanes.is_learning()), (unknown, false));
+        assert_eq!((lanes.lane_now(known), lanes.is_learning()), (unknown, true));
+        assert!(enter(&mut lanes, entry(unknown, 3)).is_none());
+        lanes.join(&mut call, |next| next.state.position < 3);
+        assert_eq!(positions(call.into_tracked()), [0, 1, 2]);
+        assert!((0..2).all(|_| lanes.leave(unknown).is_none()));
+        assert_eq!(positions(lanes.leave(unknown)), [3]);
+        assert!(lanes.is_learning());
+        assert!(lanes.leave(unknown).is_none());
+        assert_eq!((lanes.lane_now(known), lanes.is_learning()), (known, false));
     }
 
     #[test]

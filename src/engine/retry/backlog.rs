@@ -174,10 +174,14 @@ impl<E> Backlog<E> {
         self.bisections.put(bisection, None);
     }
 
-    /// The fault of an entry that was refused alone, if nothing else waits.
-    pub(crate) fn only_disputed(&self) -> Option<&Fault> {
-        let is_only = self.retry_queue.len() + self.key_lines.len() == 0;
-        self.bisections.only_disputed().filter(|_| is_only)
+    /// Whether nothing waits that may be sent, except entries that were refused alone.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.retry_queue.len() + self.key_lines.len() == 0 && self.bisections.are_all_disputed()
+    }
+
+    /// The fault of an entry that was refused alone, if one waits.
+    pub(crate) fn disputed(&self) -> Option<&Fault> {
+        self.bisections.first_disputed()
     }
 
     /// Makes the entries ready whose delay is over, unless the strategy adds an extra delay. No entry waits beyond its
@@ -224,6 +228,7 @@ impl<E> Backlog<E> {
         let events = [
             self.retry_queue.next_wake(),
             self.bisections.next_wake(),
+            self.bisections.next_asked(now),
             self.key_lines.next_due(now),
         ];
         events.into_iter().flatten()

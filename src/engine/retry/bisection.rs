@@ -112,6 +112,21 @@ impl<E> Bisection<E> {
         self.next_state()?.history.as_ref()?.disputed_since
     }
 
+    /// Whether its next entry was refused by the service itself.
+    fn is_of_service(&self) -> bool {
+        let history = self.next_state().and_then(|state| state.history.as_ref());
+        let fault = history.and_then(|history| history.fault.as_ref());
+        fault.is_none_or(|fault| !fault.is_ambiguous())
+    }
+
+    /// That its next entry was refused tells nothing of it.
+    fn forget_dispute(&mut self) {
+        let next = self.open.last_mut().and_then(|chunk| chunk.states.first_mut());
+        if let Some(history) = next.and_then(|state| state.history.as_mut()) {
+            history.disputed_since = None;
+        }
+    }
+
     pub(crate) fn into_entries(self) -> impl Iterator<Item = TrackedEntry<E>> {
         self.open.into_iter().flat_map(Chunk::into_tracked)
     }
@@ -178,23 +193,42 @@ impl<E> Bisections<E> {
             .push((now + (now - since).clamp(shortest, longest), bisection));
     }
 
-    /// An entry of a call that left at `sent_at` was accepted: those that were refused alone before are sent again.
-    pub(crate) fn accepted(&mut self, sent_at: Instant) {
-        let is_older = |bisection: &Bisection<E>| bisection.disputed_since().is_none_or(|since| since < sent_at);
-        let older = self.disputed.extract_if(.., |(_, bisection)| is_older(bisection));
-        self.ready.extend(older.map(|(_, bisection)| bisection));
+    /// An entry of a call that left at `sent_at` was accepted: those that were refused alone before are sent again. What is not
+    /// the service's own answer has its delay as well, so that it is not asked for at every acceptance.
+    ///
+    /// If all calls were refused before (`of_all`), and not by the service, that tells nothing of the entries.
+    pub(crate) fn accepted(&mut self, sent_at: Instant, of_all: bool, now: Instant) {
+        let goes = |until: Instant, bisection: &Bisection<E>| {
+            let is_older = bisection.disputed_since().is_none_or(|since| since < sent_at);
+            is_older && (until <= now || bisection.is_of_service())
+        };
+        let older = self
+            .disputed
+            .extract_if(.., |(until, bisection)| goes(*until, bisection));
+        self.ready.extend(older.map(|(_, mut bisection)| {
+            if of_all && !bisection.is_of_service() {
+                bisection.forget_dispute();
+            }
+            bisection
+        }));
     }
 
-    /// Sends entries again that were refused alone, when their delay is over.
+    /// Sends one of the entries again that were refused alone, if its delay is over. Others may be accepted meanwhile.
     pub(crate) fn ask_again(&mut self, now: Instant) {
-        let due = self.disputed.extract_if(.., |(until, _)| *until <= now);
-        self.ready.extend(due.map(|(_, bisection)| bisection));
+        if let Some(due) = self.disputed.iter().position(|(until, _)| *until <= now) {
+            let (_, bisection) = self.disputed.remove(due);
+            self.ready.push_back(bisection);
+        }
     }
 
-    /// The fault of the first entry that was refused alone, if no other bisection waits.
-    pub(crate) fn only_disputed(&self) -> Option<&Fault> {
-        let is_only = self.waiting.is_empty() && self.ready.is_empty();
-        let (_, bisection) = self.disputed.first().filter(|_| is_only)?;
+    /// Whether no other bisection waits.
+    pub(crate) fn are_all_disputed(&self) -> bool {
+        self.waiting.is_empty() && self.ready.is_empty()
+    }
+
+    /// The fault of the first entry that was refused alone, if there is one.
+    pub(crate) fn first_disputed(&self) -> Option<&Fault> {
+        let (_, bisection) = self.disputed.first()?;
         bisection.next_state()?.history.as_ref()?.fault.as_ref()
     }
 
@@ -219,8 +253,13 @@ impl<E> Bisections<E> {
 
     /// When the next delay is over.
     pub(crate) fn next_wake(&self) -> Option<Instant> {
-        let waiting = self.waiting.iter().chain(&self.disputed);
-        waiting.map(|(until, _)| *until).min()
+        self.waiting.iter().map(|(until, _)| *until).min()
+    }
+
+    /// When an entry that was refused alone may be sent again.
+    pub(crate) fn next_asked(&self, now: Instant) -> Option<Instant> {
+        let asked = self.disputed.iter().map(|(until, _)| *until);
+        asked.filter(|until| *until > now).min()
     }
 
     /// How many entries the next chunk has; `None` when no bisection is ready.
@@ -254,6 +293,10 @@ impl<E> Bisections<E> {
         self.ready.retain(|bisection| !bisection.is_empty());
         self.waiting.retain(|(_, bisection)| !bisection.is_empty());
         self.disputed.retain(|(_, bisection)| !bisection.is_empty());
+        // Entries that waited behind one that has expired were not refused themselves.
+        let is_free = |bisection: &Bisection<E>| bisection.disputed_since().is_none();
+        let free = self.disputed.extract_if(.., |(_, bisection)| is_free(bisection));
+        self.ready.extend(free.map(|(_, bisection)| bisection));
         self.len -= taken.len();
         let bytes = taken.iter().map(|entry| entry.state.weight).sum();
         self.bytes = self.bytes.saturating_sub(bytes);

@@ -24,6 +24,11 @@ impl Description {
     }
 }
 
+/// What a table is asked for.
+pub(super) fn lookup() -> Lookup<Description> {
+    Lookup::by("DescribeTable")
+}
+
 /// Asks the service for the table's key, unless it is known.
 pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table: &str, destination: &str) {
     let Err(fault) = description.ask(|| describe(calls, table)).await else {
@@ -37,14 +42,14 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
     let advice = match LookupError::advice(&fault) {
         Advice::Permit => "allow dynamodb:DescribeTable, or give the key by `key` or `key_with_sort`",
         Advice::DoWithout => "give the key by `key` or `key_with_sort`",
-        Advice::Wait => "the next delivery asks again; give the key by `key` or `key_with_sort` to avoid the call",
+        Advice::Wait => "it is asked again later; give the key by `key` or `key_with_sort` to avoid the call",
     };
     warn!(
         target: LOOKUP,
         destination,
         code,
         advice,
-        "DescribeTable failed: without the table's key, writes of one key may pass each other"
+        "DescribeTable failed: without the table's key, one call at a time is made to keep the order"
     );
 }
 
@@ -133,14 +138,5 @@ mod tests {
         assert_eq!(recorder.requests(), 1);
         table.prepare().await;
         assert_eq!(recorder.requests(), 2);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn after_a_transient_failure_the_service_is_asked_a_few_times_and_then_not_for_a_while() {
-        let (table, recorder) = prepared(500, "").await;
-        assert_eq!(recorder.requests(), 4);
-        tokio::time::sleep(std::time::Duration::from_secs(30)).await;
-        table.prepare().await;
-        assert_eq!(recorder.requests(), 8);
     }
 }

@@ -73,7 +73,7 @@ impl DynamoTable {
             calls,
             table: table.into(),
             limits: Limits::new(MAX_REQUESTS, MAX_BODY_BYTES).with_entry_bytes(MAX_ITEM_BYTES),
-            description: Lookup::default(),
+            description: describe::lookup(),
         }
     }
 
@@ -165,7 +165,7 @@ impl BatchTarget for DynamoTable {
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.description.failing()
+        self.description.missing()
     }
 
     fn check(&self, entry: &WriteRequest) -> Result<usize, InvalidEntry> {

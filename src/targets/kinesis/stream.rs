@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::pin::pin;
-use std::time::Duration;
 
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::config::Builder;
@@ -11,7 +10,6 @@ use aws_sdk_kinesis::operation::RequestId;
 use aws_sdk_kinesis::types::{
     PutRecordsRequestEntry, PutRecordsResultEntry, RecordDistributionStrategy, StreamDescriptionSummary,
 };
-use tokio::time::timeout;
 use tracing::debug;
 
 use super::shards::{Shards, hash_key};
@@ -44,10 +42,6 @@ const NO_ORDER: &str = "the stream ignores partition keys";
 /// What can be done then. From the API reference of `UpdateStreamRecordDistributionStrategy`.
 const UPDATE: &str =
     "its RecordDistributionStrategy is AUTO: change it to USER_PARTITION_KEY, or deliver without `ordered`";
-
-/// How long a delivery waits to learn whether the stream distributes records itself, which it can do without. A call takes
-/// some 10 ms; an account may make 20 of them a second, so several processes that start together are throttled for a moment.
-const DESCRIPTION: Duration = Duration::from_secs(2);
 
 /// Characters of a partition key. From the API reference of `PutRecords`.
 const MAX_KEY_LENGTH: usize = 256;
@@ -97,8 +91,8 @@ impl KinesisStream {
             stream: stream.into(),
             limits: Limits::new(MAX_RECORDS, MAX_BATCH_BYTES).with_entry_bytes(MAX_RECORD_BYTES),
             is_ordered: false,
-            shards: Lookup::default(),
-            spreads: Lookup::default(),
+            shards: Lookup::by("ListShards"),
+            spreads: Lookup::by("DescribeStreamSummary"),
         }
     }
 
@@ -199,22 +193,19 @@ impl BatchTarget for KinesisStream {
     }
 
     async fn prepare(&self) {
-        if let Err(fault) = self.shards.ask(|| self.list_shards()).await {
+        if let Err(fault) = self.shards.ask_once(|| self.list_shards()).await {
             // Each partition key then has its own pace, which is nearly as good.
             debug!(target: LOOKUP, destination = &*self.name(), code = fault.code(), "the shards are not known");
         }
-        let description = timeout(DESCRIPTION, self.spreads.ask(|| self.describe())).await;
-        let code = match &description {
-            Ok(Ok(_)) => return,
-            Ok(Err(fault)) => fault.code(),
-            Err(_) => "timeout",
-        };
-        // Then the throttles of its shards may count for the wrong keys.
-        debug!(target: LOOKUP, destination = &*self.name(), code, "it is not known whether keys determine the shards");
+        if let Err(fault) = self.spreads.ask_once(|| self.describe()).await {
+            // Then the throttles of its shards may count for the wrong keys.
+            let code = fault.code();
+            debug!(target: LOOKUP, destination = &*self.name(), code, "it is not known whether keys determine the shards");
+        }
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.shards.failing().or_else(|| self.spreads.failing())
+        self.shards.missing().or_else(|| self.spreads.missing())
     }
 
     fn check(&self, record: &PutRecordsRequestEntry) -> Result<usize, InvalidEntry> {

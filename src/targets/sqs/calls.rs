@@ -110,11 +110,11 @@ impl Calls {
         in_span(request, &span, RequestId::request_id).await
     }
 
-    /// Asks for one attribute of the queue.
-    pub(super) async fn attribute(
+    /// Asks for the attributes of the queue that matter to a message.
+    pub(super) async fn attributes(
         &self,
         queue_url: &str,
-        name: QueueAttributeName,
+        is_fifo: bool,
     ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
         let span = request_span!(
             "SQS",
@@ -127,7 +127,13 @@ impl Calls {
             .client
             .get_queue_attributes()
             .queue_url(queue_url)
-            .attribute_names(name);
+            .attribute_names(QueueAttributeName::MaximumMessageSize);
+        // A standard queue does not know this one, and refuses the call.
+        let call = if is_fifo {
+            call.attribute_names(QueueAttributeName::ContentBasedDeduplication)
+        } else {
+            call
+        };
         let request = pin!(call.customize().config_override(self.changes.clone()).send());
         in_span(request, &span, RequestId::request_id).await
     }

@@ -58,7 +58,8 @@ async fn with_content_based_deduplication_messages_stay_without_an_id() {
     let given = fifo(&recorder).content_based_deduplication(true);
     given.prepare().await;
     assert_eq!(completed(&given), None);
-    assert_eq!(recorder.requests(), 1);
+    // It is asked for its largest message alone.
+    assert_eq!(recorder.requests(), 2);
 }
 
 #[tokio::test]
@@ -72,7 +73,7 @@ async fn messages_stay_as_they_are_if_the_lookup_is_forbidden() {
 }
 
 #[tokio::test]
-async fn a_standard_queue_is_not_asked() {
+async fn a_standard_queue_is_asked_for_its_largest_message_alone() {
     let recorder = Recorder::answering(200, "{}");
     let queue = SqsQueue::new(
         client(&recorder),
@@ -80,5 +81,5 @@ async fn a_standard_queue_is_not_asked() {
     );
     queue.prepare().await;
     assert_eq!(completed(&queue), None);
-    assert_eq!(recorder.requests(), 0);
+    assert_eq!(recorder.requests(), 1);
 }

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use aws_sdk_sqs::Client;
-use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
+use aws_sdk_sqs::types::{SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
 
 use super::calls::Calls;
 use super::failed;
 use super::{check, encoding};
 use crate::invalid::InvalidEntry;
 use crate::targets::correlate::{by_id, wire_id};
-use crate::targets::deduplication::Deduplication;
+use crate::targets::described::{Attributes, Described};
 use crate::targets::fifo::FIFO_SUFFIX;
 use crate::targets::lookup::LookupError;
 use crate::targets::{Acknowledgement, Answer, Limits, Verdict, classify};
@@ -21,7 +21,7 @@ pub(super) struct PlainQueue {
     calls: Calls,
     pub(super) url: String,
     pub(super) fifo: bool,
-    pub(super) deduplication: Deduplication,
+    pub(super) described: Described,
     /// Whether bodies with characters that SQS does not accept are sent as base64.
     pub(super) encodes: bool,
     pub(super) limits: Limits,
@@ -32,8 +32,8 @@ impl PlainQueue {
         Self {
             calls: Calls::new(client),
             fifo: url.ends_with(FIFO_SUFFIX),
+            described: Described::by("GetQueueAttributes", url.ends_with(FIFO_SUFFIX)),
             url,
-            deduplication: Deduplication::new(),
             encodes: false,
             limits,
         }
@@ -41,17 +41,14 @@ impl PlainQueue {
 
     /// Asks the queue what must be known before the first message.
     pub(super) async fn prepare(&self, destination: &str) {
-        if self.fifo {
-            let ask = || self.is_deduplicated_by_content();
-            self.deduplication.ask(ask, destination, "sqs:GetQueueAttributes").await;
-        }
+        let ask = || self.attributes();
+        self.described.ask(ask, destination, "sqs:GetQueueAttributes").await;
     }
 
-    async fn is_deduplicated_by_content(&self) -> Result<bool, LookupError> {
-        let name = QueueAttributeName::ContentBasedDeduplication;
-        let output = self.calls.attribute(&self.url, name.clone()).await.map_err(classify)?;
-        let value = output.attributes().and_then(|attributes| attributes.get(&name));
-        Ok(value.is_some_and(|value| value == "true"))
+    async fn attributes(&self) -> Result<Attributes, LookupError> {
+        let output = self.calls.attributes(&self.url, self.fifo).await.map_err(classify)?;
+        let attributes = output.attributes();
+        Ok(Attributes::read(|name| attributes?.get(&name.into())))
     }
 
     /// Checks a message, and returns its size.
@@ -61,9 +58,7 @@ impl PlainQueue {
 
     /// Gives a message of a FIFO queue a deduplication id if it needs one.
     pub(super) fn complete(&self, entry: &mut SendMessageBatchRequestEntry) {
-        if self.fifo {
-            self.deduplication.complete(&mut entry.message_deduplication_id);
-        }
+        self.described.complete(&mut entry.message_deduplication_id);
     }
 
     /// The message that is sent, encoded if necessary.
@@ -77,7 +72,10 @@ impl PlainQueue {
 
     /// The limit for the bytes of one message. A message larger than a whole call could never be sent.
     pub(super) fn message_bytes(&self) -> usize {
-        self.limits.entry_bytes.min(self.limits.bytes)
+        let limit = self.limits.entry_bytes.min(self.limits.bytes);
+        self.described
+            .largest_message()
+            .map_or(limit, |largest| largest.min(limit))
     }
 
     /// Makes one call with these messages, each under an id of this call.
@@ -91,6 +89,13 @@ impl PlainQueue {
             message
         });
         let messages: Vec<_> = messages.collect();
+        if let Some(fault) = self.described.forbids_without_id()
+            && messages
+                .iter()
+                .any(|message| message.message_deduplication_id.is_none())
+        {
+            return Answer::Stop(fault);
+        }
         let sent = messages.len();
         match self.calls.send(&self.url, messages).await {
             Ok(output) => by_id(

@@ -78,13 +78,14 @@ impl SqsQueue {
     /// Whether the FIFO queue derives deduplication ids from the bodies, so that it need not be asked.
     ///
     /// If it does not, a message without an id gets one and keeps it, also when it is handed back. A message that the delivery
-    /// or the caller sends again within the five minutes for which SQS remembers an id is therefore in the queue once. One
-    /// `GetQueueAttributes` call asks the queue, for all clones and before the first message. If that call is not permitted,
-    /// messages are sent as they are: a queue that requires ids then refuses every call with a message that has none, and the
-    /// delivery stops when the first 1,000 messages were all refused.
+    /// or the caller sends again within the five minutes for which SQS remembers an id is therefore in the queue once.
+    /// `GetQueueAttributes` asks the queue, for all clones and before the first message, until it answers; what that takes
+    /// counts against [`give_up_after`](crate::DeliveryOptions::give_up_after). If the call is not permitted, messages are sent
+    /// as they are: a queue that requires ids then refuses every call with a message that has none, and the delivery stops
+    /// when the first 1,000 messages were all refused.
     #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
-        self.queue.deduplication = self.queue.deduplication.by_content(by_content);
+        self.queue.described.set_by_content(by_content);
         self
     }
 
@@ -120,10 +121,11 @@ impl SqsQueue {
         self
     }
 
-    /// Other limits, for a queue with a smaller `MaximumMessageSize` and for endpoints with other ones.
+    /// Other limits, for endpoints with lower or higher ones. The queue is not asked for its `MaximumMessageSize` then.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.queue.limits = limits;
+        self.queue.described.set_limits();
         self
     }
 }
@@ -136,7 +138,7 @@ impl BatchTarget for SqsQueue {
     }
 
     fn limits(&self) -> Limits {
-        self.queue.limits
+        self.queue.limits.with_entry_bytes(self.queue.message_bytes())
     }
 
     async fn prepare(&self) {
@@ -144,7 +146,7 @@ impl BatchTarget for SqsQueue {
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.queue.deduplication.failing()
+        self.queue.described.missing()
     }
 
     fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {

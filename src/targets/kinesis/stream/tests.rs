@@ -7,6 +7,8 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 
+use std::time::Duration;
+
 use super::*;
 use crate::targets::recording::Recorder;
 
@@ -201,6 +203,6 @@ async fn a_delivery_does_not_wait_for_a_summary_that_does_not_come() {
     let stream = KinesisStream::new(client(Listing), "orders");
     let started = tokio::time::Instant::now();
     stream.prepare().await;
-    assert_eq!(started.elapsed(), DESCRIPTION);
+    assert_eq!(started.elapsed(), Duration::from_secs(2));
     assert!(stream.throughput().is_some() && !stream.spreads());
 }

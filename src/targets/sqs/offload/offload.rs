@@ -163,7 +163,7 @@ impl Offload {
     /// Marks an entry with the key of its object if it is offloaded.
     pub(in crate::targets::sqs) fn complete(&self, queue: &PlainQueue, entry: &mut SendMessageBatchRequestEntry) {
         let key = self.takes(queue, entry).then(Uuid::new_v4);
-        if key.is_some() && queue.fifo && queue.deduplication.is_by_content() {
+        if key.is_some() && queue.fifo && queue.described.is_by_content() == Some(true) {
             let body = &entry.message_body;
             entry
                 .message_deduplication_id

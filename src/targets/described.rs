@@ -1,0 +1,145 @@
+//! What a queue or topic tells of itself, and the deduplication ids that follow from it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use tracing::{debug, warn};
+
+use super::Fault;
+use super::lookup::{Advice, Lookup, LookupError};
+use crate::events::LOOKUP;
+
+/// The name of the attribute that tells whether ids are derived from the bodies, at a queue and at a topic.
+pub(super) const BY_CONTENT: &str = "ContentBasedDeduplication";
+
+/// The name of the attribute with the largest size of a message, at a queue and at a topic.
+pub(super) const LARGEST_MESSAGE: &str = "MaximumMessageSize";
+
+/// The attributes of a queue or topic.
+#[derive(Debug)]
+pub(super) struct Attributes {
+    by_content: bool,
+    largest_message: Option<usize>,
+}
+
+impl Attributes {
+    /// Reads them from the answer of the service.
+    pub(super) fn read<'a>(value: impl Fn(&str) -> Option<&'a String>) -> Self {
+        let largest = value(LARGEST_MESSAGE).and_then(|bytes| bytes.parse().ok());
+        Self {
+            by_content: value(BY_CONTENT).is_some_and(|value| value == "true"),
+            largest_message: largest.filter(|bytes| *bytes > 0),
+        }
+    }
+}
+
+/// What is known of a queue or topic.
+///
+/// If it is FIFO and does not derive deduplication ids from the bodies, each message that has no id gets one. The id is drawn
+/// once for a message and kept, so that the service recognizes a message that is sent again after a lost answer, while two
+/// messages with the same content remain two.
+#[derive(Clone)]
+pub(super) struct Described {
+    attributes: Lookup<Attributes>,
+    is_fifo: bool,
+    /// What the caller has set.
+    by_content: Option<bool>,
+    /// Whether the caller has set the limits.
+    has_limits: bool,
+    /// Distinguishes the messages of this target from those of any other process.
+    prefix: u128,
+    next: Arc<AtomicU64>,
+}
+
+impl Described {
+    /// Nothing is known yet; this operation asks.
+    pub(super) fn by(operation: &'static str, is_fifo: bool) -> Self {
+        Self {
+            attributes: Lookup::by(operation),
+            is_fifo,
+            by_content: None,
+            has_limits: false,
+            prefix: rand::random(),
+            next: Arc::default(),
+        }
+    }
+
+    /// The caller says whether the service derives the ids from the bodies.
+    pub(super) fn set_by_content(&mut self, by_content: bool) {
+        self.by_content = Some(by_content);
+    }
+
+    /// The caller has set the limits.
+    pub(super) fn set_limits(&mut self) {
+        self.has_limits = true;
+    }
+
+    /// Asks the service by this call, unless everything is known. `permission` is what the call needs.
+    ///
+    /// A FIFO queue or topic is asked until it answers, because without an id a message may be refused. The size of a message
+    /// is asked for once: the service itself refuses what is too large.
+    pub(super) async fn ask<F>(&self, call: impl Fn() -> F, destination: &str, permission: &'static str)
+    where
+        F: Future<Output = Result<Attributes, LookupError>>,
+    {
+        if !self.needs_ids() {
+            if !self.has_limits
+                && let Err(fault) = self.attributes.ask_once(call).await
+            {
+                debug!(target: LOOKUP, destination, code = fault.code(), "the size of a message is not known");
+            }
+            return;
+        }
+        let Err(fault) = self.attributes.ask(call).await else {
+            return;
+        };
+        let advice = match LookupError::advice(&fault) {
+            Advice::Permit => format!("allow {permission}, or set `content_based_deduplication`"),
+            Advice::DoWithout => "set `content_based_deduplication`".to_owned(),
+            Advice::Wait => "it is asked again later; set `content_based_deduplication` to avoid the call".to_owned(),
+        };
+        warn!(
+            target: LOOKUP,
+            destination,
+            code = fault.code(),
+            advice,
+            "it is not known whether messages are deduplicated by content: those without an id may be refused"
+        );
+    }
+
+    /// Whether the service must be asked if it derives the ids.
+    fn needs_ids(&self) -> bool {
+        self.is_fifo && self.by_content.is_none()
+    }
+
+    /// Why the service has not told yet what it was asked.
+    pub(super) fn missing(&self) -> Option<Fault> {
+        self.attributes.missing()
+    }
+
+    /// Why messages without an id must not be sent now: it is not known whether they need one, and the service is asked
+    /// again.
+    pub(super) fn forbids_without_id(&self) -> Option<Fault> {
+        let is_unknown = self.needs_ids() && self.attributes.get().is_none() && !self.attributes.is_denied();
+        self.attributes.last_fault().filter(|_| is_unknown)
+    }
+
+    /// The largest size of a message in bytes, if the service has told it and the caller has set no limits.
+    pub(super) fn largest_message(&self) -> Option<usize> {
+        self.attributes.get().filter(|_| !self.has_limits)?.largest_message
+    }
+
+    /// Whether the service derives the ids from the bodies, if that is known.
+    pub(super) fn is_by_content(&self) -> Option<bool> {
+        let described = || self.attributes.get().map(|attributes| attributes.by_content);
+        self.by_content.or_else(described)
+    }
+
+    /// Gives a message an id if it needs one.
+    pub(super) fn complete(&self, id: &mut Option<String>) {
+        if self.is_fifo && self.is_by_content() == Some(false) && id.is_none() {
+            let number = self.next.fetch_add(1, Relaxed);
+            *id = Some(format!("{:032x}-{number}", self.prefix));
+        }
+    }
+}
