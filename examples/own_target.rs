@@ -95,7 +95,7 @@ impl BatchTarget for Deletions {
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.url.failing()
+        self.url.missing()
     }
 }
 

@@ -79,6 +79,19 @@ pub enum InvalidEntry {
         /// What is wrong with it.
         invalid: Box<InvalidEntry>,
     },
+    /// An attribute of an item is the key of an index, and has another type or is empty. An item without the attribute is not
+    /// in the index.
+    #[error("the index `{index}` needs `{attribute}` as {needs}, the item has {has}")]
+    IndexKey {
+        /// The name of the index.
+        index: String,
+        /// The name of the attribute, as in [`Attribute`](Self::Attribute).
+        attribute: String,
+        /// The type that the index needs: `S`, `N` or `B`.
+        needs: String,
+        /// The type that the item has, or that the value is empty.
+        has: &'static str,
+    },
     /// A value could not be converted into an entry. The error may quote the value, so it is the source and not part of the
     /// message.
     #[error("{type_name} could not be converted into an entry")]

@@ -10,6 +10,7 @@ mod doubt;
 mod entries;
 mod frozen;
 mod groups;
+mod index_keys;
 #[path = "../support/key_unknown.rs"]
 mod key_unknown;
 #[path = "../support/log.rs"]

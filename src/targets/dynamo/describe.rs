@@ -3,6 +3,7 @@
 use tracing::{debug, warn};
 
 use super::calls::Calls;
+use super::index_keys::IndexKeys;
 use super::key::KeySchema;
 use super::throughput;
 use crate::events::LOOKUP;
@@ -13,6 +14,7 @@ use crate::targets::{Fault, classify};
 #[derive(Debug)]
 pub(super) struct Description {
     pub(super) key: KeySchema,
+    pub(super) index_keys: IndexKeys,
     /// Write units a second, as far as the service told.
     pub(super) throughput: Option<f64>,
 }
@@ -20,7 +22,11 @@ pub(super) struct Description {
 impl Description {
     /// The caller gave the key, and the service is not asked.
     pub(super) fn given(key: KeySchema) -> Lookup<Self> {
-        Lookup::given(Self { key, throughput: None })
+        Lookup::given(Self {
+            key,
+            index_keys: IndexKeys::default(),
+            throughput: None,
+        })
     }
 }
 
@@ -58,6 +64,7 @@ async fn describe(calls: &Calls, table: &str) -> Result<Description, LookupError
     let description = output.table().and_then(|table| {
         Some(Description {
             key: KeySchema::described(table)?,
+            index_keys: IndexKeys::described(table),
             throughput: throughput::described(table),
         })
     });

@@ -6,6 +6,7 @@ mod check;
 mod correlate;
 mod describe;
 mod equality;
+mod index_keys;
 mod key;
 mod key_read;
 mod memory;

@@ -104,8 +104,9 @@ impl DynamoTable {
     /// Checks a write, and measures how many bytes it takes in a call that has room for `limit` bytes.
     pub(super) fn measure(&self, entry: &WriteRequest, limit: usize) -> Result<usize, InvalidEntry> {
         check::check(entry, self.limits.entry_bytes)?;
-        if let Some(key) = self.key_schema() {
-            key.check(entry)?;
+        if let Some(description) = self.description.get() {
+            description.key.check(entry)?;
+            description.index_keys.check(entry)?;
         }
         let actual = body::taken(entry, limit, self.limits.entries);
         if actual > limit {
