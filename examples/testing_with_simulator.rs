@@ -118,7 +118,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("time used up: ProvisionedThroughputExceededException"),
+                .contains("nothing was accepted: ProvisionedThroughputExceededException"),
             "{error}"
         );
     }

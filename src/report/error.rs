@@ -130,7 +130,11 @@ impl<E> DeliveryError<E> {
 impl Causes {
     /// Counts an entry with this cause.
     pub(crate) fn add(&mut self, cause: &Cause) {
-        let words = cause.to_string();
+        // How long nothing had been accepted differs from entry to entry.
+        let words = match cause {
+            Cause::Outage { fault, .. } => format!("nothing was accepted: {fault}"),
+            cause => cause.to_string(),
+        };
         let known = self.told.iter().position(|told| told.words == words);
         match known {
             Some(known) => self.told[known].entries += 1,

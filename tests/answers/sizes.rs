@@ -113,7 +113,10 @@ pub(crate) fn of_messages(data: &[u8]) {
     check(delivered(&delivery, messages), fitting, fits);
     for body in service.requests() {
         let request: Value = serde_json::from_slice(&body).expect("the SDK writes JSON");
-        let entries = request["Entries"].as_array().cloned().unwrap_or_default();
+        // The first call asks the queue for its largest message.
+        let Some(entries) = request["Entries"].as_array() else {
+            continue;
+        };
         assert!((1..=MESSAGES).contains(&entries.len()), "{} messages", entries.len());
         let bytes: usize = entries.iter().map(sent_bytes).sum();
         assert!(bytes <= ALL_MESSAGES, "the messages of a call have {bytes} bytes");

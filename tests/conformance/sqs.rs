@@ -73,7 +73,8 @@ impl Fixture for Messages {
 
     fn target(&self, service: Service, limits: Option<Limits>) -> SqsQueue {
         let client = client("MessageBody", THROTTLES[0], move |numbers| service.call(numbers));
-        let queue = SqsQueue::new(client, URL);
+        // With limits of the caller's the queue is not asked for its own.
+        let queue = SqsQueue::new(client, URL).limits(Limits::new(10, 1_048_576));
         limits.into_iter().fold(queue, SqsQueue::limits)
     }
 
