@@ -43,12 +43,13 @@ where
     let started = Instant::now();
     // Boxed because it is several kilobytes large, and every future that contains it would be as large.
     let mut delivery = Box::new(Delivering::new(target, input, options));
-    let ending = match delivery.prepare().await {
+    // Boxed, because it happens once and takes more memory than the loop.
+    let ending = match Box::pin(delivery.prepare()).await {
         None if delivery.is_done() => None,
         None => delivery.run().await,
         early => early,
     };
-    let ending = delivery.end(ending).await;
+    let ending = Box::pin(delivery.end(ending)).await;
     let Delivering {
         options,
         supply,

@@ -111,7 +111,7 @@ async fn a_producer_asks_again_and_keeps_the_order_when_it_learns_the_key() {
     let odd = Odd::new(
         simulator.http_client(),
         "DescribeTable",
-        failing_for(Duration::from_secs(60), denied),
+        failing_for(Duration::from_mins(1), denied),
     );
     let client = through!(aws_sdk_dynamodb, simulator.dynamo_client(), odd.clone());
     let producer = Delivery::to_dynamo(client, "orders").options(no_delay()).producer();
