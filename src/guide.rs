@@ -231,7 +231,7 @@
 //! ```
 //!
 //! The rule for `BatchWriteItem` must set `unprocessed_items` to an empty map, as DynamoDB does. A delivery to a FIFO queue calls
-//! `GetQueueAttributes` unless `content_based_deduplication` is set. When a mock panics, the delivery
+//! `GetQueueAttributes` unless `limits` are set, and for a FIFO queue `content_based_deduplication`. When a mock panics, the delivery
 //! [stops](crate::Cause::Stopped): the cause names the method of the target, such as `prepare`, and its source has the message of the
 //! panic.
 //!

@@ -358,14 +358,20 @@ where
         (ready + joinable).min(most)
     }
 
-    /// What the entries of the next chunk count for with a strategy that counts units, without the held ones that may join
-    /// it; `None` when entries are counted.
+    /// What the entries of the next chunk count for with a strategy that counts units, without the held ones of known lanes
+    /// that may join it; `None` when entries are counted.
     pub(super) fn next_cost(&self) -> Option<usize> {
         if self.backlog.next_of_bisection().is_some() || !self.options.gate.strategy.counts_units() {
             return None;
         }
         let most = self.limits.entries.max(1);
-        let next = self.backlog.ready_states().chain(self.fresh.states()).take(most);
+        let joinable = self.backlog.lanes().joinable_of_unknown().map(|entry| &entry.state);
+        let next = self
+            .backlog
+            .ready_states()
+            .chain(self.fresh.states())
+            .chain(joinable)
+            .take(most);
         Some(next.map(|state| state.cost).sum::<usize>() + self.backlog.ready_by_key(most))
     }
 

@@ -5,66 +5,24 @@ use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dyna
 use aws_batch_simulator::{InjectedFault, Record, Simulator};
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
-};
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_types::body::SdkBody;
 use tracing::Level;
 
 use crate::entries::{ROUND_TRIP, delete, no_delay, put, put_with, with_queue, with_table};
 use crate::log::Log;
+use crate::odd::{Does, Odd, through};
 
-/// The service, with one operation denied.
-#[derive(Debug, Clone)]
-struct Denying {
-    operation: &'static str,
-    client: SharedHttpClient,
-}
-
-impl HttpClient for Denying {
-    fn http_connector(&self, settings: &HttpConnectorSettings, parts: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(DenyingConnector {
-            operation: self.operation,
-            connector: self.client.http_connector(settings, parts),
-        })
-    }
-}
-
-#[derive(Debug)]
-struct DenyingConnector {
-    operation: &'static str,
-    connector: SharedHttpConnector,
-}
-
-impl HttpConnector for DenyingConnector {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        if !target.ends_with(self.operation) {
-            return self.connector.call(request);
-        }
-        let denied = SdkBody::from(r#"{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}"#);
-        HttpConnectorFuture::ready(Ok(HttpResponse::new(400.try_into().unwrap(), denied)))
-    }
+fn denied(_: usize) -> Does {
+    Does::Fails(400, "AccessDeniedException")
 }
 
 fn without_describe_table(simulator: &Simulator) -> aws_sdk_dynamodb::Client {
-    let denying = Denying {
-        operation: ".DescribeTable",
-        client: simulator.http_client(),
-    };
-    let config = simulator.dynamo_client().config().to_builder().http_client(denying);
-    aws_sdk_dynamodb::Client::from_conf(config.build())
+    let odd = Odd::new(simulator.http_client(), "DescribeTable", denied);
+    through!(aws_sdk_dynamodb, simulator.dynamo_client(), odd)
 }
 
 fn without_queue_attributes(simulator: &Simulator) -> aws_sdk_sqs::Client {
-    let denying = Denying {
-        operation: ".GetQueueAttributes",
-        client: simulator.http_client(),
-    };
-    let config = simulator.sqs_client().config().to_builder().http_client(denying);
-    aws_sdk_sqs::Client::from_conf(config.build())
+    let odd = Odd::new(simulator.http_client(), "GetQueueAttributes", denied);
+    through!(aws_sdk_sqs, simulator.sqs_client(), odd)
 }
 
 /// Twenty writes of other keys, and four of `a`, all of which one call has room for.
@@ -135,6 +93,23 @@ async fn duplicates_that_the_service_finds_do_not_pass_one_that_is_throttled() {
         assert_eq!(versions.collect::<Vec<_>>(), expected);
         assert_eq!(table.len(), 20);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_key_one_call_at_a_time_is_made_and_it_is_full() {
+    let (simulator, table) = with_table();
+    let client = without_describe_table(&simulator);
+    let report = deliver_batch_to_dynamo(
+        &client,
+        "orders",
+        crate::entries::puts(2_000),
+        &DeliveryOptions::default(),
+    )
+    .await
+    .unwrap();
+    assert_eq!((report.delivered, table.len()), (2_000, 2_000));
+    assert!(report.calls <= 82, "{} calls", report.calls);
+    assert_eq!(simulator.most_calls_in_flight(), 1);
 }
 
 /// A message with or without an id of its own.

@@ -84,6 +84,15 @@ impl<E> Lanes<E> {
         if self.unshared_calls > 0 { 0 } else { self.joinable }
     }
 
+    /// The held entries without a known lane that may leave with the next call, in their order.
+    pub(crate) fn joinable_of_unknown(&self) -> impl Iterator<Item = &TrackedEntry<E>> {
+        let state = self.occupied.get(&Lane::unknown().hash());
+        state
+            .into_iter()
+            .filter(|state| state.is_open)
+            .flat_map(|state| state.held.iter())
+    }
+
     /// A call was accepted in part: for some calls, no entries of one lane share a call.
     pub(crate) fn stop_sharing(&mut self) {
         self.unshared_calls = UNSHARED_CALLS;

@@ -33,10 +33,11 @@ const WRITE_UNIT: usize = 1024;
 /// A DynamoDB table to write to.
 ///
 /// Writes of one primary key arrive in the order of the input: at most one of them is in flight. This requires the key of
-/// the table. One `DescribeTable` call gets it, for all clones and before the first write, unless it is given by
-/// [`key`](Self::key) or [`key_with_sort`](Self::key_with_sort). If it is neither given nor permitted to be read, a warning
-/// is logged, and two writes of one key are kept in order only when the service refuses to take both in one call; in
-/// different calls, any of them may arrive last.
+/// the table. `DescribeTable` gets it, for all clones and before the first write, unless it is given by [`key`](Self::key)
+/// or [`key_with_sort`](Self::key_with_sort). The call is repeated until it is answered; what that takes counts against
+/// [`give_up_after`](crate::DeliveryOptions::give_up_after). If it is not permitted, a warning is logged, and one call at a
+/// time is made, so that no write passes another: 25 writes for each round trip, at 10 ms 2,500 a second instead of 33,000.
+/// The key is asked for again every 5 minutes.
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies,
 /// such as its endpoint, credentials and timeouts. In a call without retries the SDK waits 6.2 s for a credentials
