@@ -311,11 +311,13 @@ where
     /// Delivers the next chunk in the next free slot.
     fn send(&mut self, permit: Permit) {
         let most = permit.entries().min(self.most());
-        let (chunk, bisection) = match self.supply.backlog.bisections_mut().next(most) {
+        let bytes = self.supply.call_limits().bytes;
+        let (chunk, bisection) = match self.supply.backlog.bisections_mut().next(most, bytes) {
             Some((chunk, bisection)) => (chunk, Some(bisection)),
             None => (self.supply.pack(most, &mut self.ledger), None),
         };
         if chunk.len() > 0 {
+            self.supply.sizes.leaves(chunk.bytes);
             let departure = permit.depart(chunk.cost);
             let (in_flight, waiting) = self.ledger.underway();
             self.watch.call_leaves(departure.sent_at(), in_flight, waiting);

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::calls::{KEPT, Settled};
 use super::entry::{Chunk, EntryState, Space, TrackedEntry};
-use super::health::{Outage, Ruling};
+use super::health::{Outage, Ruling, SizeLimit};
 use super::input::{Fresh, Input, Read};
 use super::outcome::Ledger;
 use super::retry::{Backlog, Bisection, Decision, Expiries, Retries, Search};
@@ -24,6 +24,7 @@ pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
     target: Arc<T>,
     options: Arc<DeliveryOptions>,
     pub(super) limits: Limits,
+    pub(super) sizes: SizeLimit,
     pub(super) fresh: Fresh<I>,
     pub(super) backlog: Backlog<T::Entry>,
     /// Chunks whose entries were all delivered; their memory is used again.
@@ -49,6 +50,7 @@ where
         Self {
             target,
             limits: Limits::new(0, 0),
+            sizes: SizeLimit::default(),
             fresh: Fresh::new(input),
             backlog: Backlog::new(&options.gate),
             emptied: Vec::new(),
@@ -78,11 +80,16 @@ where
         let (handed_back, their_bytes) = ledger.handing_back();
         !self.fresh.has_ended()
             && self.fresh.len() < wanted
-            && self.fresh.bytes() < self.limits.bytes
+            && self.fresh.bytes() < self.call_limits().bytes
             && self.backlog.len() + handed_back < self.options.read_ahead
             && self.backlog.bytes().saturating_add(their_bytes) < self.options.read_ahead_bytes
             && self.fault.get().is_none()
             && !self.backlog.lanes().is_learning()
+    }
+
+    /// The limits of the next call, as far as they are known from the target and from the calls before it.
+    pub(super) fn call_limits(&self) -> Limits {
+        self.sizes.within(self.limits)
     }
 
     /// How many entries were read and are in no call, and their bytes.
@@ -195,6 +202,8 @@ where
         ledger: &mut Ledger<T::Entry>,
         outage: Option<Outage<'_>>,
     ) -> Duration {
+        let is_accepted = settled.outcome.accepted > 0;
+        self.sizes.answered(settled.bytes, is_accepted, settled.is_too_large());
         // Of those whose lanes are not known, the service finds two of one lane before it accepts any of a call.
         if settled.left.iter().any(|lane| lane.is_known()) && !settled.rejected.is_empty() {
             self.backlog.lanes_mut().stop_sharing();
@@ -384,7 +393,7 @@ where
         let expected = cost.min(self.sendable());
         let mut chunk = self.emptied.pop().unwrap_or_else(|| Chunk::with_capacity(expected));
         loop {
-            let mut space = Space::left_in(&chunk, &self.limits, cost);
+            let mut space = Space::left_in(&chunk, &self.call_limits(), cost);
             self.backlog.fill(&mut chunk, &mut space);
             self.fresh.fill(&mut chunk, &mut space);
             self.backlog.join(&mut chunk, &mut space);

@@ -31,6 +31,7 @@ struct Inner {
     may_have_been_applied: bool,
     explanation: Option<&'static str>,
     message: Option<String>,
+    is_too_large: bool,
     reasons: Vec<ThrottlingReason>,
     named_wait: Option<Duration>,
     source: Option<Arc<dyn Error + Send + Sync>>,
@@ -44,6 +45,7 @@ impl Fault {
             may_have_been_applied: false,
             explanation: None,
             message: None,
+            is_too_large: false,
             reasons: Vec::new(),
             named_wait: None,
             source: None,
@@ -89,6 +91,14 @@ impl Fault {
     /// the [source](Error::source).
     pub fn message(&self) -> Option<&str> {
         self.0.message.as_deref()
+    }
+
+    /// The whole call was refused for the size of its entries together. If it had several, later calls of the delivery are
+    /// smaller.
+    #[must_use]
+    pub fn for_the_size_of_the_call(mut self) -> Self {
+        Arc::make_mut(&mut self.0).is_too_large = true;
+        self
     }
 
     /// The same fault, with the name of the lookup that failed in its code.
@@ -146,6 +156,11 @@ impl Fault {
     /// How long the service should not be asked again, if it [said so](Self::retry_after); at most one minute.
     pub fn named_wait(&self) -> Option<Duration> {
         self.0.named_wait
+    }
+
+    /// Whether the call was [refused for its size](Self::for_the_size_of_the_call).
+    pub fn is_for_the_size_of_the_call(&self) -> bool {
+        self.0.is_too_large
     }
 
     /// Whether the service may have applied the entry.

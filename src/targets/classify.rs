@@ -149,6 +149,9 @@ const REFUSALS: &[&str] = &[
     "ValidationException",
 ];
 
+/// The codes among these that refuse the size of the whole call.
+const TOO_LARGE: &[&str] = &["BatchRequestTooLong", "RequestEntityTooLarge"];
+
 /// Refused for some of the entries, or for all calls: a policy may deny single keys (`dynamodb:LeadingKeys`) or attributes.
 const DISPUTES: &[&str] = &[
     "AccessDenied",
@@ -324,7 +327,12 @@ where
         .as_service_error()
         .and_then(ProvideErrorMetadata::message)
         .map(str::to_owned);
+    let status = error.raw_response().map(|answer| answer.status().as_u16());
+    let is_too_large = status == Some(413) || TOO_LARGE.contains(&&*code);
     let mut fault = Fault::new(code).caused_by(error);
+    if is_too_large {
+        fault = fault.for_the_size_of_the_call();
+    }
     if let Some(message) = message {
         fault = fault.with_message(message);
     }

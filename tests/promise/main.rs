@@ -36,6 +36,7 @@ mod rotation;
 mod secrecy;
 mod setup;
 mod sharing;
+mod sizes;
 mod sources;
 mod spans;
 mod splitting;

@@ -18,6 +18,8 @@ use crate::targets::{Acknowledgement, Answer, Lane, Rejection, Verdict};
 pub(crate) struct Settled<E> {
     /// The result in numbers of entries.
     pub(crate) outcome: Outcome,
+    /// The bytes of the call, as its entries were measured.
+    pub(crate) bytes: usize,
     /// The same, weighted by what each entry counts for with the strategy.
     pub(crate) cost: Outcome,
     /// The positions of the accepted entries, in runs.
@@ -57,6 +59,7 @@ pub(crate) fn settle<E>(
     // If one entry has a lane, usually all have one.
     let has_lanes = chunk.states.first().is_some_and(|state| state.lane.is_some());
     let mut settled = Settled {
+        bytes: chunk.bytes,
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         cost: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         accepted: Vec::new(),
@@ -247,6 +250,11 @@ impl<E> Settled<E> {
             span.record("error.type", fault.code());
             span.record("otel.status_code", "ERROR");
         }
+    }
+
+    /// Whether the whole call was refused for its size, and had several entries.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.refused_chunk.is_some() && self.fault().is_some_and(Fault::is_for_the_size_of_the_call)
     }
 
     /// Why nothing of the call was accepted, if nothing was.

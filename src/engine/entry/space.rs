@@ -9,7 +9,7 @@ pub(crate) struct Space {
     entries: usize,
     bytes: usize,
     cost: usize,
-    /// The first entry is packed whatever it costs.
+    /// The first entry is packed whatever its cost and size: alone it keeps the limits of the target.
     is_first: bool,
 }
 
@@ -26,12 +26,12 @@ impl Space {
 
     /// Takes the space for an entry, if there is enough.
     pub(crate) fn take<E>(&mut self, state: &EntryState<E>) -> bool {
-        let is_paid = self.is_first || state.cost <= self.cost;
-        if self.entries == 0 || state.bytes > self.bytes || !is_paid {
+        let fits = self.is_first || state.cost <= self.cost && state.bytes <= self.bytes;
+        if self.entries == 0 || !fits {
             return false;
         }
         self.entries -= 1;
-        self.bytes -= state.bytes;
+        self.bytes = self.bytes.saturating_sub(state.bytes);
         self.cost = self.cost.saturating_sub(state.cost);
         self.is_first = false;
         true
@@ -81,12 +81,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_entry_fits_whatever_it_costs_but_not_whatever_its_size() {
+    fn the_first_entry_fits_whatever_its_cost_and_its_size() {
         let space = || Space::left_in(&chunk([]), &Limits::new(4, 100), 40);
         assert_eq!(space().take_all(&[state(1, 500), state(1, 1)]), 1);
         assert_eq!(space().take_all(&[state(1, 40), state(1, 1)]), 1);
         assert_eq!(space().take_all(&[state(1, 30), state(1, 10), state(1, 1)]), 2);
-        assert!(!space().take(&state(101, 1)));
+        assert_eq!(space().take_all(&[state(101, 1), state(1, 1)]), 1);
     }
 
     #[test]

@@ -69,9 +69,14 @@ impl<E> Bisection<E> {
         }
     }
 
-    /// The next chunk, of at most `count` entries.
-    fn next(&mut self, count: usize) -> Option<Chunk<E>> {
+    /// The next chunk, of at most `count` entries and, unless it is one, at most `bytes`.
+    fn next(&mut self, count: usize, bytes: usize) -> Option<Chunk<E>> {
         let mut chunk = self.open.pop()?;
+        let sizes = chunk.states.iter().scan(0_usize, |sum, state| {
+            *sum = sum.saturating_add(state.bytes);
+            Some(*sum)
+        });
+        let count = sizes.take_while(|sum| *sum <= bytes).count().max(1).min(count);
         if chunk.len() > count {
             self.open.push(chunk.split_off(count));
         }
@@ -267,12 +272,12 @@ impl<E> Bisections<E> {
         Some(self.ready.front()?.open.last()?.len())
     }
 
-    /// The next chunk, with at most `count` entries, and its bisection.
-    pub(crate) fn next(&mut self, count: usize) -> Option<(Chunk<E>, Bisection<E>)> {
+    /// The next chunk, with at most `count` entries and `bytes`, and its bisection.
+    pub(crate) fn next(&mut self, count: usize, bytes: usize) -> Option<(Chunk<E>, Bisection<E>)> {
         let mut bisection = self.ready.pop_front()?;
         self.len -= bisection.len();
         self.bytes = self.bytes.saturating_sub(bisection.bytes());
-        let chunk = bisection.next(count)?;
+        let chunk = bisection.next(count, bytes)?;
         Some((chunk, bisection))
     }
 

@@ -322,3 +322,24 @@ fn no_code_has_two_meanings() {
     codes.dedup();
     assert_eq!(codes.len(), all);
 }
+
+#[test]
+fn a_refusal_says_whether_it_is_for_the_size_of_the_call() {
+    for (status, code, is_for_its_size) in [
+        (400, Some("AWS.SimpleQueueService.BatchRequestTooLong"), true),
+        (413, Some("RequestEntityTooLarge"), true),
+        (413, Some("SerializationException"), true),
+        (413, None, true),
+        (400, Some("ValidationException"), false),
+        (400, None, false),
+    ] {
+        let Answer::Whole(Verdict::Refused(fault)) = answered(status, code) else {
+            panic!("{code:?}");
+        };
+        assert_eq!(
+            fault.is_for_the_size_of_the_call(),
+            is_for_its_size,
+            "{status} {code:?}"
+        );
+    }
+}

@@ -50,7 +50,10 @@ fn named_topic(simulator: &Inner, body: &Value) -> Result<Topic, Refusal> {
 
 fn attributes(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
     let topic = named_topic(simulator, body)?;
-    let mut attributes = vec![("TopicArn", topic.arn())];
+    let mut attributes = vec![
+        ("TopicArn", topic.arn()),
+        ("MaximumMessageSize", topic.options().largest_message.to_string()),
+    ];
     if topic.is_fifo() {
         let by_content = topic.options().deduplicates_by_content;
         attributes.push(("FifoTopic", "true".to_owned()));

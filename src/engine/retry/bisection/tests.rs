@@ -28,7 +28,7 @@ fn refused(positions: std::ops::Range<u64>) -> Bisection<u64> {
 }
 
 fn sent(bisections: &mut Bisections<u64>, count: usize) -> (Vec<u64>, Bisection<u64>) {
-    let (chunk, bisection) = bisections.next(count).unwrap();
+    let (chunk, bisection) = bisections.next(count, usize::MAX).unwrap();
     (chunk.entries, bisection)
 }
 
@@ -46,7 +46,7 @@ fn halves_are_sent_one_after_the_other_and_the_first_is_the_larger_one() {
         (bisections.len(), bisections.bytes(), bisections.next_len()),
         (0, 0, None)
     );
-    assert!(bisections.len() == 0 && bisections.next(10).is_none());
+    assert!(bisections.len() == 0 && bisections.next(10, usize::MAX).is_none());
     bisections.put(rest, None);
     assert_eq!((bisections.len(), bisections.bytes()), (2, 9));
     // No more than may leave.
@@ -98,7 +98,7 @@ fn to_wake_all_starts_the_retries_of_all_from_one() {
     let mut bisections = Bisections::new();
     bisections.put(bisection, Some(now + Duration::from_secs(9)));
     bisections.wake_all();
-    let (chunk, _) = bisections.next(1).unwrap();
+    let (chunk, _) = bisections.next(1, usize::MAX).unwrap();
     assert_eq!(chunk.states[0].retry().number, 1);
 }
 
@@ -139,4 +139,16 @@ fn only_entries_of_its_lane_wait_behind_an_entry() {
     let behind = bisection.take_behind(&first);
     let positions = |bisection: Bisection<u64>| bisection.into_entries().map(|entry| entry.entry).collect::<Vec<_>>();
     assert_eq!((positions(behind), positions(bisection)), (vec![1], vec![2, 3]));
+}
+
+#[test]
+fn a_part_keeps_a_limit_of_bytes_that_was_learned_meanwhile_unless_it_is_one_entry() {
+    let mut bisections = Bisections::new();
+    bisections.put(refused(0..10), None);
+    // The first half has 1 + 2 + 3 + 4 + 5 bytes.
+    for (bytes, expected) in [(6, vec![0, 1, 2]), (4, vec![3]), (1, vec![4])] {
+        let (chunk, rest) = bisections.next(10, bytes).unwrap();
+        assert_eq!(chunk.entries, expected);
+        bisections.put(rest, None);
+    }
 }
