@@ -333,7 +333,7 @@ fn a_refusal_says_whether_it_is_for_the_size_of_the_call() {
         (400, Some("ValidationException"), false),
         (400, None, false),
     ] {
-        let Answer::Whole(Verdict::Refused(fault)) = answered(status, code) else {
+        let (Answer::Whole(Verdict::Refused(fault)) | Answer::Disputed(fault)) = answered(status, code) else {
             panic!("{code:?}");
         };
         assert_eq!(
