@@ -14,9 +14,12 @@ use crate::{Delivery, DeliveryOptions, Producer};
 
 const SENDERS: u32 = 3;
 
+/// Its entries have no limit of time, because timers may run out at any moment.
 fn producer(target: &Slow, options: DeliveryOptions) -> Producer<u32> {
     let options = options.backoff(Limited::to(2));
-    Delivery::new(target.clone()).options(options).producer()
+    Delivery::new(target.clone())
+        .options(options.give_up_after(Duration::MAX))
+        .producer()
 }
 
 /// Options with one place in the queue.
