@@ -2,7 +2,7 @@
 
 use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
 use aws_batch_delivery::targets::Limits;
-use aws_batch_delivery::targets::sns::SnsTopic;
+use aws_batch_delivery::targets::sns::{MAX_BATCH_BYTES, MAX_MESSAGES, SnsTopic};
 use aws_sdk_sns::Client;
 use aws_sdk_sns::types::PublishBatchRequestEntry;
 
@@ -70,8 +70,9 @@ impl Fixture for Messages {
     type Target = SnsTopic;
 
     fn target(&self, service: Service, limits: Option<Limits>) -> SnsTopic {
-        let topic = SnsTopic::new(client(THROTTLES[0], move |numbers| service.call(numbers)), ARN);
-        limits.into_iter().fold(topic, SnsTopic::limits)
+        // With limits that are given, the service is not asked for any.
+        let limits = limits.unwrap_or(Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES));
+        SnsTopic::new(client(THROTTLES[0], move |numbers| service.call(numbers)), ARN).limits(limits)
     }
 
     fn entry(&self, number: usize, bytes: usize) -> PublishBatchRequestEntry {
