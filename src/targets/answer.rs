@@ -16,9 +16,9 @@ pub enum Answer {
     /// The call was refused, and the answer does not tell whether because of its entries or for a reason that all calls share
     /// at the moment: a permission may be missing for one key or for the table, and an unknown code may come from a proxy.
     ///
-    /// The call is repeated in parts, as a refused one. An entry that is refused alone is refused for good only if others
-    /// are accepted beside it. If calls without any connection are refused, the delivery waits until one is accepted; one
-    /// that has delivered nothing stops.
+    /// The call is repeated in parts, as a refused one. An entry that is refused alone is handed back if it is refused again
+    /// after another was accepted, or for 5 s without others to compare it with. If entries of three calls are refused and
+    /// none is accepted in between, the delivery waits until one is accepted; one that has delivered nothing stops.
     Disputed(Fault),
     /// The call failed for a reason that every later call shares: the table does not exist, the credentials are not known.
     /// The delivery stops if it has delivered nothing. Otherwise its configuration was right, so it waits until a call is

@@ -26,7 +26,7 @@ const NO_ANSWER: &str = "no answer yet";
 
 /// Notices that a delivery makes no progress, and logs it.
 ///
-/// Progress is a final answer for an entry: accepted or refused. A delivery without progress is stalled when its calls fail
+/// Progress is a final answer for an entry: accepted, or refused without a doubt whose fault it is. A delivery without progress is stalled when its calls fail
 /// or get no answer; not when it waits for its input or for the strategy.
 pub(crate) struct Watch {
     destination: String,
