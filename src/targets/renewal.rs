@@ -21,6 +21,14 @@ pub(crate) struct Changes<B> {
 }
 
 /// The renewal of a client's identity cache. A macro, because each SDK has types of its own.
+#[cfg(any(
+    feature = "dynamodb",
+    feature = "sqs",
+    feature = "kinesis",
+    feature = "firehose",
+    feature = "sns",
+    feature = "eventbridge"
+))]
 macro_rules! renewal {
     ($sdk:ident, $client:expr) => {{
         // A cache of the SDK needs a timer; a client with a cache of its own may lack one.
@@ -29,6 +37,14 @@ macro_rules! renewal {
     }};
 }
 
+#[cfg(any(
+    feature = "dynamodb",
+    feature = "sqs",
+    feature = "kinesis",
+    feature = "firehose",
+    feature = "sns",
+    feature = "eventbridge"
+))]
 pub(crate) use renewal;
 
 /// The identity cache of the calls. A clone is the same.
