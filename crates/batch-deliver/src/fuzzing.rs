@@ -103,10 +103,7 @@ fn read<E>(format: &impl Format<E>, input: impl Read + Send + 'static) -> Record
     };
     loop {
         match source.next(true) {
-            Ok(Some(reading)) => {
-                let record = reading.record.map(|record| record.map(|record| record.entry));
-                records.push((reading.line, record));
-            }
+            Ok(Some(reading)) => records.push((reading.line, reading.entry)),
             Ok(None) => return (records, None),
             Err(error) => return (records, Some(error.to_string())),
         }

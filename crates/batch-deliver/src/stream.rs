@@ -88,14 +88,14 @@ pub(crate) fn entries<E: Send + 'static>(
                 Ok(taken) => taken,
                 Err(error) => return Poll::Ready(Some(Err(Ended::Unreadable(error.into())))),
             };
-            match taken.record {
-                Ok(record) => {
+            match taken.entry {
+                Ok(entry) => {
                     window.enter(Origin {
                         number: taken.number,
                         place: taken.place,
-                        text: record.text,
+                        text: taken.text,
                     });
-                    return Poll::Ready(Some(Ok(record.entry)));
+                    return Poll::Ready(Some(Ok(entry)));
                 }
                 Err(flaw) => {
                     if let Err(ended) = bad_lines.tell(taken.place, &flaw) {

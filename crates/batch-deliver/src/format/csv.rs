@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::json::Json;
 use super::typed::to_json;
-use super::{Reading, Record, Source};
+use super::{Reading, Source};
 use crate::console::Console;
 use crate::flaw::Flaw;
 use crate::input::{LONGEST_LINE, STANDARD_INPUT};
@@ -222,7 +222,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn record(&mut self) -> Result<Record<WriteRequest>, Flaw> {
+    /// The write of this row, and the text that dead letters repeat.
+    fn entry(&mut self) -> Result<(WriteRequest, Option<Box<[u8]>>), Flaw> {
         if swallows_the_rest(&self.row) {
             return Err(Flaw::new(UNCLOSED));
         }
@@ -244,8 +245,7 @@ impl Rows {
         }
         let text = self.keeps_text.then(|| json!({ "Item": to_json(&item) }).to_string());
         let entry = self.writes.of(item)?;
-        let text = text.map(|text| text.into_bytes().into());
-        Ok(Record { entry, text })
+        Ok((entry, text.map(|text| text.into_bytes().into())))
     }
 }
 
@@ -283,8 +283,18 @@ impl Source<WriteRequest> for Rows {
             return Ok(None);
         }
         let line = self.row.position().map_or(0, csv::Position::line);
-        let record = is_wanted.then(|| self.record());
-        Ok(Some(Reading { line, record }))
+        if !is_wanted {
+            return Ok(Some(Reading::skipped(line)));
+        }
+        let (entry, text) = match self.entry() {
+            Ok((entry, text)) => (Ok(entry), text),
+            Err(flaw) => (Err(flaw), None),
+        };
+        Ok(Some(Reading {
+            line,
+            text,
+            entry: Some(entry),
+        }))
     }
 
     /// Whether the reader has the next row is not known, but a file never blocks for long.
@@ -315,8 +325,8 @@ mod tests {
         let text = std::io::Cursor::new(text.as_bytes().to_vec());
         let mut rows = items(types).open(Box::new(text), "a.csv", b',')?;
         let mut read = Vec::new();
-        while let Some(Reading { line, record }) = rows.next(true)? {
-            let item = record.unwrap().map(|record| record.entry.put_request.unwrap().item);
+        while let Some(Reading { line, entry, .. }) = rows.next(true)? {
+            let item = entry.unwrap().map(|entry| entry.put_request.unwrap().item);
             read.push((line, item.map_err(|flaw| flaw.to_string())));
         }
         Ok(read)
@@ -375,13 +385,8 @@ mod tests {
     fn cells_of_tsv_have_no_quotes() {
         let text = std::io::Cursor::new(b"year\ttitle\n1\t\"Heroes\" by Bowie\n".to_vec());
         let mut rows = items("").open(Box::new(text), "a.tsv", b'\t').unwrap();
-        let read = rows.next(true).unwrap().unwrap().record.unwrap();
-        let item = read
-            .unwrap_or_else(|flaw| panic!("{flaw}"))
-            .entry
-            .put_request
-            .unwrap()
-            .item;
+        let read = rows.next(true).unwrap().unwrap().entry.unwrap();
+        let item = read.unwrap_or_else(|flaw| panic!("{flaw}")).put_request.unwrap().item;
         assert_eq!(item["title"], AttributeValue::S("\"Heroes\" by Bowie".to_owned()));
     }
 

@@ -19,15 +19,20 @@ use crate::input::Lines;
 pub(crate) struct Reading<E> {
     /// Its line, from 1; the first one if it has several.
     pub(crate) line: u64,
-    /// `None` if it was skipped.
-    pub(crate) record: Option<Result<Record<E>, Flaw>>,
+    /// The text that it is read from, if dead letters are to repeat it.
+    pub(crate) text: Option<Box<[u8]>>,
+    /// The entry, or what is wrong with it; `None` if it was skipped.
+    pub(crate) entry: Option<Result<E, Flaw>>,
 }
 
-/// An entry, and the text that it was read from.
-pub(crate) struct Record<E> {
-    pub(crate) entry: E,
-    /// The text in the input, if dead letters are to repeat it.
-    pub(crate) text: Option<Box<[u8]>>,
+impl<E> Reading<E> {
+    fn skipped(line: u64) -> Self {
+        Self {
+            line,
+            text: None,
+            entry: None,
+        }
+    }
 }
 
 /// The records of one input.
@@ -82,14 +87,15 @@ impl<E, P: Parse<E>> Source<E> for OnePerLine<P> {
         let Some(line) = self.lines.next()? else {
             return Ok(None);
         };
-        let record = is_wanted.then(|| {
-            let text = line.text?;
-            let entry = self.parse.parse(text)?;
-            let text = self.keeps_text.then(|| text.into());
-            Ok(Record { entry, text })
-        });
-        let line = line.number;
-        Ok(Some(Reading { line, record }))
+        if !is_wanted {
+            return Ok(Some(Reading::skipped(line.number)));
+        }
+        let text = line.text.as_ref().ok().filter(|_| self.keeps_text);
+        Ok(Some(Reading {
+            line: line.number,
+            text: text.map(|text| Box::from(*text)),
+            entry: Some(line.text.and_then(|text| self.parse.parse(text))),
+        }))
     }
 
     fn is_ready(&self) -> bool {

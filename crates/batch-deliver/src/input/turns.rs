@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Input, ReadBytes, Settled};
 use crate::flaw::Flaw;
-use crate::format::{Format, Record, Source};
+use crate::format::{Format, Source};
 
 /// The most inputs that are open at the same time: file descriptors are limited, and each input has a buffer.
 const MOST_OPEN: usize = 32;
@@ -25,7 +25,9 @@ pub(crate) struct Taken<E> {
     /// Its number among the records of all inputs, in the order in which they are read, from 0.
     pub(crate) number: u64,
     pub(crate) place: Place,
-    pub(crate) record: Result<Record<E>, Flaw>,
+    /// The text that it is read from, if dead letters are to repeat it.
+    pub(crate) text: Option<Box<[u8]>>,
+    pub(crate) entry: Result<E, Flaw>,
 }
 
 /// An input that cannot be read to its end.
@@ -124,8 +126,13 @@ impl<E> Turns<E> {
             let number = self.number;
             self.turn += 1;
             self.number += 1;
-            if let Some(record) = reading.record {
-                return Ok(Some(Taken { number, place, record }));
+            if let Some(entry) = reading.entry {
+                return Ok(Some(Taken {
+                    number,
+                    place,
+                    text: reading.text,
+                    entry,
+                }));
             }
         }
     }
@@ -200,12 +207,7 @@ pub(super) mod tests {
     }
 
     fn all(mut turns: Turns<String>) -> Vec<(u64, String)> {
-        let next = || {
-            turns
-                .next()
-                .unwrap()
-                .map(|taken| (taken.number, taken.record.unwrap().entry))
-        };
+        let next = || turns.next().unwrap().map(|taken| (taken.number, taken.entry.unwrap()));
         std::iter::from_fn(next).collect()
     }
 
