@@ -98,9 +98,9 @@ pub(crate) struct Common {
     #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/prefix, or -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Read one record of each input in turn, or input by input
-    #[arg(long, value_enum, default_value_t = Order::Turns)]
-    pub(crate) order: Order,
+    /// Read input by input, or one record of each in turn [default: file; turns for deletes]
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<Order>,
     /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Asked>,
@@ -143,10 +143,10 @@ pub(crate) enum QueueFormat {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
-    // One record of each input in turn.
-    Turns,
-    // One input after the other.
+    // One input after the other, so that what is named later wins.
     File,
+    // One record of each input in turn, which distributes sorted inputs over the partitions of a table.
+    Turns,
 }
 
 #[cfg(test)]

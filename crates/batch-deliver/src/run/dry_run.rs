@@ -3,9 +3,8 @@
 use aws_batch_delivery::targets::BatchTarget;
 use serde_json::json;
 
+use super::Job;
 use super::summary::Outcome;
-use super::{Job, turns};
-use crate::arguments::Common;
 use crate::console::{counted, grouped, size};
 use crate::failure::Failure;
 use crate::input::{Input, Settled};
@@ -32,19 +31,19 @@ struct Sums {
     flaws: u64,
 }
 
-impl<T: BatchTarget> Job<T> {
+impl<T: BatchTarget + Clone> Job<T> {
     /// Checks every line against the key and the limits, as a delivery would.
-    pub(super) fn dry_run(self, common: &Common, inputs: Vec<Input>) -> Result<Outcome, Failure> {
+    pub(super) fn dry_run(&self, inputs: Vec<Input>) -> Result<Outcome, Failure> {
         let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        let mut turns = turns(common, inputs, self.format, Settled::default());
+        let mut turns = self.turns(inputs, Settled::default());
         let read_bytes = turns.read_bytes().stored;
         self.console.show_bar(total);
         let mut sums = Sums::default();
         while let Some(taken) = turns.next().map_err(|error| Failure::Failed(error.to_string()))? {
-            let checked = taken.record.map_err(|flaw| flaw.to_string()).and_then(|record| {
-                let checked = self.target.check(&record.entry);
-                checked.map(|_| record.entry).map_err(|invalid| invalid.to_string())
+            let checked = taken.entry.map_err(|flaw| flaw.to_string()).and_then(|entry| {
+                let checked = self.target.check(&entry);
+                checked.map(|_| entry).map_err(|invalid| invalid.to_string())
             });
             match checked {
                 Ok(entry) => sums.add(&(self.measure)(&entry)),

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome, Settings, name};
-use crate::arguments::{TableFormat, ToTable};
+use crate::arguments::{Order, TableFormat, ToTable};
 use crate::connect;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -53,6 +53,11 @@ pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<Dynamo
         destination: arguments.table.clone(),
         settings,
         simulated,
+        // Deletes have the same result in any order.
+        order: arguments
+            .common
+            .order
+            .unwrap_or(if deletes { Order::Turns } else { Order::File }),
         console,
     })
 }

@@ -66,6 +66,7 @@ pub(crate) struct Job<T: BatchTarget> {
     /// The settings that identify the delivery, in addition to the command and the inputs.
     settings: Settings,
     simulated: Option<Arc<Simulated>>,
+    order: Order,
     pub(crate) console: Console,
 }
 
@@ -87,7 +88,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         let inputs = Input::named(&common.inputs, &common.service).await?;
         let inputs = self.shard(common, inputs)?;
         if common.dry_run {
-            return task::block_in_place(|| self.dry_run(common, inputs));
+            return task::block_in_place(|| self.dry_run(inputs));
         }
         let options = common.delivering.options()?;
         common.keeping.check(&common.inputs, &inputs)?;
@@ -125,7 +126,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         let console = self.console.clone();
         let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        let (receiver, read) = input::read(turns(common, inputs, Arc::clone(&self.format), settled));
+        let (receiver, read) = input::read(self.turns(inputs, settled));
         let settling = Arc::new(Settling {
             window: Window::default(),
             names: Arc::clone(&names),
@@ -173,6 +174,15 @@ impl<T: BatchTarget + Clone> Job<T> {
         }
     }
 
+    /// The records of the inputs that are not settled, in the order of this job.
+    fn turns(&self, inputs: Vec<Input>, settled: Settled) -> Turns<T::Entry> {
+        let turns = Turns::new(inputs, Arc::clone(&self.format), settled);
+        match self.order {
+            Order::File => turns.one_by_one(),
+            Order::Turns => turns,
+        }
+    }
+
     /// The part of the inputs that this process reads.
     fn shard(&self, common: &Common, inputs: Vec<Input>) -> Result<Vec<Input>, Failure> {
         let Some(shard) = Shard::wanted(common.shard, |name| env::var(name).ok())? else {
@@ -208,7 +218,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         let settings = self.settings.iter().cloned().chain([
             ("command", self.command.to_owned()),
             ("destination", self.destination.clone()),
-            ("--order", name(&common.order)),
+            ("--order", name(&self.order)),
         ]);
         let identity = Identity::new(settings, inputs, in_flight + Journal::unwritten(location))?;
         let open = || State::open(location, identity, claim, &common.service, &self.console);
@@ -233,15 +243,6 @@ fn name(value: &impl ValueEnum) -> String {
     value
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
-/// The records of the inputs, in the requested order.
-fn turns<E>(common: &Common, inputs: Vec<Input>, format: Arc<dyn Format<E>>, settled: Settled) -> Turns<E> {
-    let turns = Turns::new(inputs, format, settled);
-    match common.order {
-        Order::Turns => turns,
-        Order::File => turns.one_by_one(),
-    }
 }
 
 /// The place of dead letters, if one is requested.

@@ -13,7 +13,7 @@ use aws_config::SdkConfig;
 use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome, Settings, name};
-use crate::arguments::{Common, Destination, Events, QueueFormat, ToPut};
+use crate::arguments::{Common, Destination, Events, Order, QueueFormat, ToPut};
 use crate::connect;
 use crate::failure::Failure;
 use crate::format::Parse;
@@ -209,6 +209,7 @@ where
             destination: self.destination,
             settings,
             simulated,
+            order: common.order.unwrap_or(Order::File),
             console: common.telling.console(),
         };
         job.run(common).await

@@ -10,7 +10,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome, name};
-use crate::arguments::{QueueFormat, ToQueue};
+use crate::arguments::{Order, QueueFormat, ToQueue};
 use crate::connect;
 use crate::failure::Failure;
 use crate::format::messages::Messages;
@@ -61,6 +61,7 @@ pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
         destination: arguments.queue.clone(),
         settings,
         simulated,
+        order: arguments.common.order.unwrap_or(Order::File),
         console: arguments.common.telling.console(),
     })
 }

@@ -18,9 +18,7 @@ use tokio::time::Instant;
 use self::activity::Activity;
 use self::answer::{Answer, CHECKPOINT};
 use self::name::name_of;
-use crate::arguments::{
-    Common, Keeping, Location, Order, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork,
-};
+use crate::arguments::{Common, Keeping, Location, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork};
 use crate::connect;
 use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
@@ -37,7 +35,7 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let unfit = |what: &str| Failure::WrongUse(format!("--format {what}"));
     let common = Common {
         inputs: Vec::new(),
-        order: Order::Turns,
+        order: None,
         shard: None,
         keep_going: arguments.keep_going,
         dry_run: false,

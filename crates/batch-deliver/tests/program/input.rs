@@ -165,12 +165,12 @@ fn gzip(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn inputs_are_read_in_turn_or_file_by_file() {
+fn inputs_are_read_file_by_file_or_in_turn() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..5));
     folder.write("b.jsonl", "oops\n");
-    folder.load("a.jsonl b.jsonl").expect(1, "1 delivered");
-    folder.load("--order file a.jsonl b.jsonl").expect(1, "5 delivered");
+    folder.load("a.jsonl b.jsonl").expect(1, "5 delivered");
+    folder.load("--order turns a.jsonl b.jsonl").expect(1, "1 delivered");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod activity;
 #[cfg(feature = "s3")]
 mod bucket;
+mod cases;
 mod dead_letters;
 #[cfg(any(feature = "s3", all(unix, feature = "distributed")))]
 mod http;

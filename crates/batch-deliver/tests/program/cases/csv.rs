@@ -1,0 +1,1 @@
+//! Rows of CSV and TSV.

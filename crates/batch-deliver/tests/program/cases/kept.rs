@@ -1,0 +1,1 @@
+//! What could not be read or delivered, and is kept.

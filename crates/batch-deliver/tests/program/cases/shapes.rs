@@ -1,0 +1,1 @@
+//! Items and messages in the shapes of other programs, and compressed files.
