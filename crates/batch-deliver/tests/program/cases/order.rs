@@ -1,8 +1,13 @@
 //! Several inputs with the same keys.
 
+use std::time::Instant;
+
+use aws_batch_simulator::{Capacity, KeyType, TableOptions};
 use serde_json::json;
 
 use super::{load, run};
+use crate::program::Folder;
+use crate::served::Served;
 
 #[test]
 fn what_is_named_later_wins() {
@@ -24,4 +29,38 @@ fn deletes_take_turns_because_their_order_changes_nothing() {
     // The flaw is the fourth line in turn, so that both lines of the first file are before it.
     run("delete", &files, "a.jsonl b.jsonl").said(1, "3 delivered");
     run("delete", &files, "--order file b.jsonl a.jsonl").said(1, "1 delivered");
+}
+
+/// How long eight inputs of one partition key each take, in turns and one after the other, on a table of eight partitions. For
+/// `README.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture inputs_of_one_key`
+#[test]
+#[ignore = "takes 8 min, and prints figures"]
+fn inputs_of_one_key_each_take_longer_one_after_the_other() {
+    const PARTITIONS: u32 = 8;
+    const RATE: u32 = 8_000;
+    for items in [3_000, 30_000] {
+        let folder = Folder::new();
+        for key in 0..PARTITIONS {
+            let lines: String = (0..items)
+                .map(|id| format!("{{\"key\":{key},\"id\":{id}}}\n"))
+                .collect();
+            folder.write(&format!("{key}.jsonl"), lines);
+        }
+        for order in ["turns", "file"] {
+            let table = TableOptions::key("key", KeyType::N).sort_key("id", KeyType::N);
+            let table = table.capacity(Capacity::per_second(f64::from(RATE))).partitions(8);
+            let served = Served::with_table(table, 1.0);
+            let begun = Instant::now();
+            let run = folder.run(&format!(
+                "load --table items --order {order} {} *.jsonl",
+                served.arguments()
+            ));
+            let least = f64::from(items * PARTITIONS / RATE);
+            let took = begun.elapsed().as_secs_f64() / least;
+            println!(
+                "{items} items a key, --order {order}: {took:.2} of the least possible time; {}",
+                run.stderr
+            );
+        }
+    }
 }
