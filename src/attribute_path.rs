@@ -25,6 +25,7 @@ impl AttributePath {
         Self(format!("{:?}", cut(name, LONGEST_NAME)))
     }
 
+    #[cfg(any(test, feature = "dynamodb"))]
     pub(crate) fn of_index(index: usize) -> Self {
         Self(format!("[{index}]"))
     }
