@@ -1,6 +1,6 @@
 //! Entries that wait by partition key.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -17,8 +17,10 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 pub(crate) struct KeyLines<E> {
     lines: HashMap<u64, Line<E>>,
     /// The keys of the hot lines. There may be as many lines as entries, and each call looks only at these few.
-    hot: HashSet<u64>,
-    /// One key for each entry in a line that is not hot, in no order.
+    ///
+    /// Nothing depends on the order of `lines`, which differs in each process.
+    hot: Vec<u64>,
+    /// One key for each entry in a line that is not hot.
     draws: Vec<u64>,
     drawn: f64,
     /// Since when the entries that are drawn have lingered.
@@ -69,7 +71,7 @@ impl<E> KeyLines<E> {
     pub(crate) fn new() -> Self {
         Self {
             lines: HashMap::new(),
-            hot: HashSet::new(),
+            hot: Vec::new(),
             draws: Vec::new(),
             drawn: 0.0,
             since: None,
@@ -98,7 +100,9 @@ impl<E> KeyLines<E> {
         });
         line.push(entry);
         if line.is_hot {
-            self.hot.insert(key);
+            if line.len() == 1 {
+                self.hot.push(key);
+            }
         } else {
             self.draws.push(key);
             self.since.get_or_insert_with(Instant::now);
@@ -123,7 +127,7 @@ impl<E> KeyLines<E> {
         let Some(line) = self.lines.get(&key) else { return };
         if line.len() == 0 {
             self.lines.remove(&key);
-            self.hot.remove(&key);
+            self.hot.retain(|hot| *hot != key);
         }
     }
 
@@ -141,13 +145,18 @@ impl<E> KeyLines<E> {
         }
     }
 
-    /// Lists the keys of the hot lines, and those of the entries that are drawn.
+    /// Lists the keys of the hot lines, and those of the entries that are drawn, in the order of their first entries.
     fn sort_keys(&mut self) {
-        let hot = self.lines.iter().filter(|(_, line)| line.is_hot);
-        self.hot = hot.map(|(key, _)| *key).collect();
+        self.hot.clear();
         self.draws.clear();
-        for (key, line) in self.lines.iter().filter(|(_, line)| !line.is_hot) {
-            self.draws.extend(std::iter::repeat_n(*key, line.len()));
+        let mut lines: Vec<_> = self.lines.iter().collect();
+        lines.sort_unstable_by_key(|(_, line)| line.next().map(|entry| entry.state.position));
+        for (key, line) in lines {
+            if line.is_hot {
+                self.hot.push(*key);
+            } else {
+                self.draws.extend(std::iter::repeat_n(*key, line.len()));
+            }
         }
     }
 
@@ -278,6 +287,7 @@ impl<E> KeyLines<E> {
             self.bytes = self.bytes.saturating_sub(bytes);
             self.lines.retain(|_, line| line.len() > 0);
             self.sort_keys();
+            expired.sort_unstable_by_key(|entry| entry.state.position);
         }
         expired
     }
@@ -288,7 +298,9 @@ impl<E> KeyLines<E> {
         let entries = lines
             .into_values()
             .flat_map(|line| line.rejected.into_values().chain(line.fresh));
-        entries.collect()
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_unstable_by_key(|entry| entry.state.position);
+        entries
     }
 }
 
