@@ -52,17 +52,26 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Refuses an item with an attribute of the index's key that has another type.
+    /// Refuses an item with an attribute of the index's key that has another type, or is empty.
     pub(super) fn check(&self, item: &Map<String, Value>) -> Result<(), Refusal> {
         for (name, expected) in self.schema.attributes() {
             let Some(value) = item.get(name) else { continue };
-            if let Some((actual, _)) = value.as_object().and_then(|value| value.iter().next())
-                && actual != expected.tag()
-            {
+            let Some((actual, content)) = value.as_object().and_then(|value| value.iter().next()) else {
+                continue;
+            };
+            if actual != expected.tag() {
                 return Err(invalid(format!(
                     "One or more parameter values were invalid: Type mismatch for Index Key {name} Expected: {} Actual: \
                      {actual} IndexName: {}",
                     expected.tag(),
+                    self.name
+                )));
+            }
+            if content == "" {
+                let what = if actual == "B" { "binary" } else { "string" };
+                return Err(invalid(format!(
+                    "One or more parameter values are not valid. A value specified for a secondary index key is not supported. \
+                     The AttributeValue for a key attribute cannot contain an empty {what} value. IndexName: {}, IndexKey: {name}",
                     self.name
                 )));
             }
