@@ -34,7 +34,7 @@ pub(crate) struct Reason {
 impl HandedBack {
     /// The entry at this place was not delivered. `is_kept`: it is in a journal or among the dead letters.
     pub(crate) fn add(&mut self, place: Place, cause: &Cause, is_kept: bool) {
-        let words = cause::words(cause);
+        let words = cause::printed(cause);
         let is_full = self.causes.len() == TOLD;
         match self.causes.iter_mut().find(|known| known.words == words) {
             Some(known) => {

@@ -267,7 +267,7 @@ mod tests {
         let causes = fs::read_to_string(folder.path().join("dead.causes.jsonl")).unwrap();
         let cause: serde_json::Value = serde_json::from_str(&causes).unwrap();
         let expected = json!({
-            "cause": "not sent: the producer is closed", "attempts": 2, "may_have_been_delivered": true,
+            "cause": "not sent: the producer is closed", "code": null, "message": null, "attempts": 2, "may_have_been_delivered": true,
             "file": "a.jsonl", "line": 7,
         });
         assert_eq!(cause, expected);

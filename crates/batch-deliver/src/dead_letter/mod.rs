@@ -7,6 +7,7 @@ mod objects;
 use std::io;
 
 use aws_batch_delivery::Cause;
+use aws_batch_delivery::targets::Fault;
 use serde_json::json;
 
 use self::files::LetterFiles;
@@ -97,8 +98,11 @@ impl DeadLetter {
 impl Letter<'_> {
     /// Everything but the entry itself, as a line of JSON.
     fn cause_line(&self) -> String {
+        let fault = cause::fault(self.cause);
         let cause = json!({
             "cause": cause::words(self.cause),
+            "code": fault.map(Fault::code),
+            "message": fault.and_then(Fault::message),
             "attempts": self.attempts,
             "may_have_been_delivered": self.may_have_been_delivered,
             "file": self.file,

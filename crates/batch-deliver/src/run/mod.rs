@@ -22,6 +22,7 @@ use self::dry_run::Measured;
 use self::simulated::Simulated;
 pub(crate) use self::summary::{Outcome, Summary};
 use crate::arguments::{Arguments, Command, Common, Location, Order};
+use crate::cause;
 use crate::console::{Console, grouped};
 use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
@@ -269,6 +270,6 @@ fn settled_by<T: BatchTarget>(delivery: Delivery<T>, settling: &Arc<Settling>) -
 /// The parts of an error: the report, why the inputs were not read to their end, and why the delivery stopped.
 fn parts<E>(error: DeliveryError<E>) -> (Report, Option<Ended>, Option<String>) {
     let ended = error.stream_error.and_then(|error| error.downcast::<Ended>().ok());
-    let stopped = error.stopped.map(|fault| fault.to_string());
+    let stopped = error.stopped.map(|fault| cause::printed_fault(&fault));
     (error.report, ended.map(|ended| *ended), stopped)
 }
