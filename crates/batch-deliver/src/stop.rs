@@ -1,10 +1,15 @@
 //! Stops the program on a signal.
 
+#[cfg(target_os = "linux")]
+use std::fs;
+use std::future::pending;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use tokio::signal;
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind};
 use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
@@ -20,15 +25,21 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// The first Ctrl-C, or a request to terminate, ends the delivery cleanly; the second one ends the program with exit code 1.
+    /// The first Ctrl-C, request to terminate, or end of the connection ends the delivery cleanly; a second Ctrl-C or request ends
+    /// the program with exit code 1.
     pub(crate) fn on_interrupt(&self, console: Console) {
         let stop = self.clone();
+        let mut signals = Signals::listen();
         tokio::spawn(async move {
-            interrupt().await;
+            tokio::select! {
+                () = signals.interrupt.received() => {}
+                () = signals.hang_up.received() => {}
+            }
             stop.was_interrupted.store(true, Relaxed);
             stop.token.cancel();
             console.tell("stopping: waiting for the calls in flight (Ctrl-C again ends at once)");
-            interrupt().await;
+            // A connection that ends may say so more than once.
+            signals.interrupt.received().await;
             console.clear_bar();
             process::exit(1);
         });
@@ -48,19 +59,82 @@ impl Stop {
     }
 }
 
-async fn interrupt() {
+/// The signals that stop the program.
+struct Signals {
+    interrupt: Interrupt,
+    hang_up: HangUp,
+}
+
+/// Ctrl-C, or a request to terminate.
+struct Interrupt {
     #[cfg(unix)]
-    {
-        use signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+    terminate: Option<Signal>,
+}
+
+/// The end of the connection or terminal from which the program was started.
+struct HangUp {
+    #[cfg(unix)]
+    signal: Option<Signal>,
+}
+
+impl Signals {
+    fn listen() -> Self {
+        Self {
+            interrupt: Interrupt {
+                #[cfg(unix)]
+                terminate: signal::unix::signal(SignalKind::terminate()).ok(),
+            },
+            hang_up: HangUp {
+                #[cfg(unix)]
+                signal: (!is_hang_up_ignored())
+                    .then(|| signal::unix::signal(SignalKind::hangup()).ok())
+                    .flatten(),
+            },
+        }
+    }
+}
+
+impl Interrupt {
+    /// If signals cannot be received, this never returns.
+    async fn received(&mut self) {
+        #[cfg(unix)]
+        if let Some(terminate) = &mut self.terminate {
             tokio::select! {
                 _ = terminate.recv() => return,
                 Ok(()) = signal::ctrl_c() => return,
             }
         }
+        if signal::ctrl_c().await.is_err() {
+            pending::<()>().await;
+        }
     }
-    if signal::ctrl_c().await.is_err() {
-        // If signals cannot be received, this never returns.
-        std::future::pending::<()>().await;
+}
+
+impl HangUp {
+    async fn received(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal {
+            signal.recv().await;
+            return;
+        }
+        pending::<()>().await;
     }
+}
+
+/// Whether the program was started with the end of the connection ignored, as by `nohup`, or may have been: a handler would end
+/// that.
+#[cfg(target_os = "linux")]
+fn is_hang_up_ignored() -> bool {
+    // The first bit is the first signal, which is SIGHUP.
+    let ignored = fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    });
+    ignored.is_none_or(|mask| mask & 1 == 1)
+}
+
+/// Other systems do not tell it without unsafe code.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_hang_up_ignored() -> bool {
+    true
 }
