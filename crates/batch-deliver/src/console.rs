@@ -7,6 +7,8 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
+use crate::escaped::escaped;
+
 /// Characters of the bar, on a wide terminal and on a narrow one.
 const BAR: usize = 20;
 const SHORT_BAR: usize = 5;
@@ -92,21 +94,19 @@ impl Console {
         }
     }
 
-    /// Prints a line, unless the program is quiet.
+    /// Prints one line, unless the program is quiet.
     pub(crate) fn tell(&self, words: &str) {
         if !self.is_quiet {
             self.warn(words);
         }
     }
 
-    /// Prints a line, even if the program is quiet.
+    /// Prints one line, even if the program is quiet.
     pub(crate) fn warn(&self, words: &str) {
-        let write = || writeln!(stderr(), "{words}");
-        // A closed standard error cannot be reported anywhere.
-        let _ = match &self.bar {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        };
+        match &self.bar {
+            Some(bar) => bar.suspend(|| print(words)),
+            None => print(words),
+        }
     }
 
     /// Prints an event as JSON, with `--json`.
@@ -118,6 +118,13 @@ impl Console {
         writeln!(output, "{event}")?;
         output.flush()
     }
+}
+
+/// Prints one line. Everything that the program says on the standard error goes through here, so that no name and no answer of a
+/// service is obeyed by the terminal.
+pub(crate) fn print(words: &str) {
+    // A standard error that is closed or full cannot be reported anywhere.
+    let _ = writeln!(stderr(), "{}", escaped(words));
 }
 
 /// Characters of the bar on a terminal with this many columns.

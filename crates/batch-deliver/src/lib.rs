@@ -19,6 +19,7 @@ mod cause;
 mod connect;
 mod console;
 mod dead_letter;
+mod escaped;
 mod failure;
 mod flaw;
 mod format;
@@ -58,7 +59,7 @@ pub async fn run(arguments: Arguments) -> ExitCode {
         Ok(Outcome::Undelivered) => ExitCode::from(1),
         Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(failure) => {
-            eprintln!("error: {failure}");
+            console::print(&format!("error: {failure}"));
             ExitCode::from(match failure {
                 Failure::Failed(_) => 1,
                 Failure::WrongUse(_) => 2,

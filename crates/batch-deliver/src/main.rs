@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use batch_deliver::Arguments;
-use clap::Parser;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    batch_deliver::run(Arguments::parse()).await
+    batch_deliver::run(Arguments::of_command_line()).await
 }

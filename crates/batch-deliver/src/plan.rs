@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task;
 
 use crate::arguments::{Cutting, TableFormat, ToPlan};
-use crate::console::{grouped, size};
+use crate::console::{self, grouped, size};
 use crate::failure::Failure;
 use crate::input::{Input, Part};
 use crate::run::Outcome;
@@ -42,12 +42,12 @@ pub(crate) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
     let sized = sized.collect::<Result<Vec<_>, Failure>>()?;
     let shards = interleaved(&sized);
     let bytes = sized.iter().map(|(_, bytes, _)| bytes).sum();
-    eprintln!(
+    console::print(&format!(
         "{} shards of {} inputs with {}",
         grouped(shards.len() as u64),
         grouped(sized.len() as u64),
         size(bytes)
-    );
+    ));
     write(&shards, arguments.lines).map_err(|error| Failure::Failed(format!("the plan cannot be written: {error}")))?;
     Ok(Outcome::Delivered)
 }

@@ -13,6 +13,10 @@ mod telling;
 #[cfg(feature = "distributed")]
 mod working;
 
+use std::env;
+use std::ffi::OsStr;
+use std::process;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::delivering::Delivering;
@@ -28,6 +32,8 @@ pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 #[cfg(feature = "distributed")]
 pub(crate) use self::working::{ShardFormat, ToWork};
+use crate::console;
+use crate::escaped::escaped;
 use crate::shard::Asked;
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
@@ -38,6 +44,28 @@ const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 us
 pub struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Arguments {
+    /// The arguments of the program. If they are wrong, or ask for help, it prints that and ends the program.
+    pub fn of_command_line() -> Self {
+        Self::try_parse().unwrap_or_else(|error| Self::end(&error))
+    }
+
+    /// Errors quote arguments, which may have characters that a terminal obeys. So the error is that of the escaped arguments.
+    fn end(error: &clap::Error) -> ! {
+        if error.use_stderr() {
+            let escape = |argument: &OsStr| escaped(&argument.to_string_lossy()).into_owned();
+            let arguments = env::args_os().map(|argument| escape(&argument));
+            if let Err(error) = Self::try_parse_from(arguments) {
+                error.exit();
+            }
+            // Only such a character was wrong.
+            console::print(error.to_string().trim_end());
+            process::exit(error.exit_code());
+        }
+        error.exit()
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -64,6 +64,9 @@ impl<T: BatchTarget + Clone> Job<T> {
         }
         self.console.clear_bar();
         self.console.tell(&sums.words(self.unit));
+        if sums.flaws > 0 {
+            self.console.tell(&counted(sums.flaws, "bad line"));
+        }
         let event = json!({
             "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
             "largest": sums.largest, "bad_lines": sums.flaws,
@@ -88,16 +91,12 @@ impl Sums {
     }
 
     fn words(&self, unit: &str) -> String {
-        let words = format!(
+        format!(
             "{}: {}, the largest {}, {} {unit}; nothing was sent",
             counted(self.entries, "good line"),
             size(self.bytes),
             size(self.largest as u64),
             grouped(self.units),
-        );
-        match self.flaws {
-            0 => words,
-            flaws => format!("{words}\n{}", counted(flaws, "bad line")),
-        }
+        )
     }
 }

@@ -49,6 +49,9 @@ impl Summary {
     /// Prints the summary.
     pub(super) fn tell(&self, console: &Console) -> Result<Outcome, Failure> {
         console.tell(&self.figures());
+        for words in self.throttled() {
+            console.tell(&words);
+        }
         if let Some(simulated) = &self.simulated {
             console.tell(&simulated.compare(self.report.delivered));
         }
@@ -111,14 +114,15 @@ impl Summary {
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
         let counts = counts.map(|(_, words)| format!(", {words}"));
-        let throttled = report.throttled_by.iter().map(|throttled| {
-            format!(
-                "\nthrottled by {}: {}",
-                throttled.reason,
-                counted(throttled.calls, "call")
-            )
-        });
-        std::iter::once(first).chain(counts).chain(throttled).collect()
+        std::iter::once(first).chain(counts).collect()
+    }
+
+    /// The limits that were exceeded.
+    pub(crate) fn throttled(&self) -> impl Iterator<Item = String> {
+        self.report.throttled_by.iter().map(|throttled| {
+            let calls = counted(throttled.calls, "call");
+            format!("throttled by {}: {calls}", throttled.reason)
+        })
     }
 
     /// The causes of undelivered entries, each with its first entry.

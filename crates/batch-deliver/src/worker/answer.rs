@@ -76,7 +76,7 @@ impl Answer {
         }
         match &summary.ended {
             Some(ended) => Self::failed("Unreadable", ended.to_string()),
-            None => Self::failed("Undelivered", summary.undelivered().join("\n")),
+            None => Self::failed("Undelivered", summary.undelivered().join("; ")),
         }
     }
 

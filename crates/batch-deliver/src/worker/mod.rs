@@ -223,7 +223,9 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
             is_repeated: true,
         };
         let summary = self.job.deliver(self.common, round, journal, settled).await;
-        self.job.console.tell(&format!("{name}: {}", summary.figures()));
+        for words in std::iter::once(summary.figures()).chain(summary.throttled()) {
+            self.job.console.tell(&format!("{name}: {words}"));
+        }
         Ok(Answer::of(shard, settled_before, &summary))
     }
 
