@@ -69,7 +69,7 @@ mod tests {
                 .flat_map(|character| if is_unsafe(character) { character.escape_default().collect() } else { vec![character] })
                 .collect();
             let printed = escaped(&text);
-            prop_assert!(!printed.chars().any(|character| character.is_control()));
+            prop_assert!(!printed.chars().any(char::is_control));
             prop_assert_eq!(printed, expected);
         }
     }

@@ -49,7 +49,14 @@ impl HandedBack {
                 entries: 1,
             }),
         }
-        if !is_kept && self.runs < RUNS {
+        if !is_kept {
+            self.only_in_the_input(place);
+        }
+    }
+
+    /// The line at this place is neither in a journal nor among the dead letters.
+    pub(crate) fn only_in_the_input(&mut self, place: Place) {
+        if self.runs < RUNS {
             let lines = self.lines.entry(place.input).or_default();
             let before = lines.runs().count();
             lines.add(place.line, place.line);

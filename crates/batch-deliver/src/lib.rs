@@ -9,12 +9,13 @@
 //! |---|---|---|
 //! | input | the named inputs are found, opened, unpacked, and read in turn, in a thread of its own | `input/` |
 //! | format | a line or a row becomes an item, a message, a record or an event, or has a flaw | `format/`, `flaw`, `key`, `write` |
-//! | stream | the entries in the order of reading; the window has the places of those in delivery | `stream`, `window` |
+//! | stream | the entries in the order of reading, without bad lines; the window has the places of those in delivery | `stream`, `bad_lines`, `window` |
 //! | settling | an entry that was delivered or handed back is removed from the window | `settling` |
 //! | journal | settled records are written, for the next run | `journal/` |
-//! | dead letters, summary | undelivered entries are written, and the result is printed | `dead_letter/`, `handed_back`, `run/` |
+//! | dead letters, summary | undelivered entries and bad lines are written, and the result is printed | `dead_letter/`, `handed_back`, `run/` |
 
 mod arguments;
+mod bad_lines;
 mod cause;
 mod connect;
 mod console;

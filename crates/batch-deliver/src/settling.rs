@@ -1,12 +1,15 @@
 //! Settles each entry that was delivered or handed back.
 
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_batch_delivery::{Cause, Undelivered};
+use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-use crate::dead_letter::{DeadLetter, Letter};
+use crate::bad_lines::BadLine;
+use crate::dead_letter::{DeadLetter, HandedOver, Letter};
 use crate::handed_back::HandedBack;
 use crate::journal::Journal;
 use crate::stop::Stop;
@@ -21,7 +24,7 @@ pub(crate) struct Settling {
     pub(crate) dead_letter: Option<DeadLetter>,
     pub(crate) handed_back: Mutex<HandedBack>,
     pub(crate) stop: Stop,
-    /// Undelivered entries that are being settled.
+    /// Undelivered entries and bad lines that are being settled.
     pub(crate) under_way: TaskTracker,
     /// Whether another run delivers everything again if this one does not finish.
     pub(crate) is_repeated: bool,
@@ -70,6 +73,21 @@ impl Settling {
         }
     }
 
+    /// Keeps a line that could not be read. Returns when it is handed over, so that lines stay in their order and few of them are
+    /// in memory. Without a place for it, the next run reads it again.
+    ///
+    /// It is settled in a task, because an interrupted delivery does not wait for its stream.
+    pub(crate) async fn bad_line(self: &Arc<Self>, bad_line: BadLine) {
+        if self.dead_letter.is_none() {
+            return;
+        }
+        let (handed_over, is_handed_over) = oneshot::channel();
+        let settling = Arc::clone(self);
+        self.under_way
+            .spawn(async move { settling.settle_bad_line(bad_line, handed_over).await });
+        let _ = is_handed_over.await;
+    }
+
     /// Settles the entries that the delivery has handed back, and waits for all that are being settled.
     pub(crate) async fn end<E>(self: &Arc<Self>, handed_back: &[Undelivered<E>]) {
         for undelivered in handed_back {
@@ -109,17 +127,38 @@ impl Settling {
             self.settle(origin);
             return false;
         };
-        let letter = Letter {
-            text,
-            file: &self.names[origin.place.input],
-            line: origin.place.line,
-            cause: &lost.cause,
-            attempts: lost.attempts,
-            may_have_been_delivered: lost.may_have_been_delivered,
+        let place = (&*self.names[origin.place.input], origin.place.line);
+        let letter = Letter::of_entry(text, place, &lost.cause, lost.attempts, lost.may_have_been_delivered);
+        self.stored(origin, dead_letter.write(&letter).await).await
+    }
+
+    /// Writes a bad line. One that is too long to be kept is not settled.
+    async fn settle_bad_line(&self, bad_line: BadLine, handed_over: oneshot::Sender<()>) {
+        let Some(dead_letter) = &self.dead_letter else { return };
+        let BadLine { origin, header, flaw } = bad_line;
+        let place = (&*self.names[origin.place.input], origin.place.line);
+        let letter = Letter::of_bad_line(header.as_deref(), origin.text.as_deref(), place, &flaw);
+        let written = dead_letter.write_bad_line(&letter).await;
+        let _ = handed_over.send(());
+        if origin.text.is_none() {
+            if let Ok(handed_over) = written {
+                let _ = handed_over.stored().await;
+            }
+        } else if !self.stored(&origin, written).await {
+            let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
+            handed_back.only_in_the_input(origin.place);
+        }
+    }
+
+    /// Settles what was handed over when it is stored. If that fails, the delivery stops. Returns whether it is kept.
+    async fn stored(&self, origin: &Origin, written: io::Result<HandedOver>) -> bool {
+        let stored = match written {
+            Ok(handed_over) => handed_over.stored().await,
+            Err(error) => Err(error),
         };
-        if dead_letter.write(&letter).await.is_err() {
+        if stored.is_err() {
             self.stop.token.cancel();
-            // It is not settled in the journal, so the next run sends it.
+            // It is not settled in the journal, so the next run reads it.
             return self.journal.is_some();
         }
         self.settle(origin);

@@ -25,6 +25,9 @@ pub(crate) struct Keeping {
 /// The suffix of the file of causes, after the name of the file of dead letters.
 const CAUSES: &str = ".causes.jsonl";
 
+/// The suffix of the file of bad lines, after the name of the file of dead letters.
+const BAD: &str = ".bad";
+
 /// The suffix of a new journal, which replaces the old one.
 const NEW: &str = ".new";
 
@@ -36,6 +39,9 @@ impl Keeping {
         if let Some(Location::File(path)) = &self.dead_letter {
             files.push((path.clone(), "the file of dead letters"));
             files.push((with(path, CAUSES), "the file of causes"));
+            let bad = with(path, BAD);
+            files.push((with(&bad, CAUSES), "the file of reasons"));
+            files.push((bad, "the file of bad lines"));
         }
         if let Some(Location::File(path)) = &self.resume {
             files.push((path.clone(), "the journal"));
@@ -166,6 +172,7 @@ mod tests {
                 "x.causes.jsonl",
                 "x.causes.jsonl is the file of causes and the journal",
             ),
+            ("x", "x.bad", "x.bad is the file of bad lines and the journal"),
         ] {
             let told = told(dead_letter, resume);
             assert!(told.contains(words), "{told}");

@@ -5,6 +5,9 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::Value;
+
+use super::bad_lines::Content;
 use super::{Letter, Written};
 use crate::failure::Failure;
 
@@ -41,19 +44,44 @@ impl LetterFiles {
                 })
             })
         };
-        let mut entries = open(path)?;
-        let mut causes = open(Path::new(&causes))?;
-        causes
-            .take_back_the_one_without(&mut entries)
-            .map_err(|error| Failure::WrongUse(format!("--dead-letter {} cannot be read: {error}", path.display())))?;
         Ok(Self {
             path: path.to_owned(),
             files: Mutex::new(Files {
-                entries,
-                causes,
+                entries: open(path)?,
+                causes: open(Path::new(&causes))?,
                 written: 0,
                 error: None,
             }),
+        })
+    }
+
+    /// The files with as many causes as entries, each of which is one line: a load that was killed between two writes leaves a
+    /// cause too many.
+    pub(super) fn with_a_cause_for_each(self) -> Result<Self, Failure> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let Files { entries, causes, .. } = &mut *files;
+        let taken_back = causes.take_back_the_one_without(entries);
+        drop(files);
+        taken_back.map_err(|error| {
+            Failure::WrongUse(format!("--dead-letter {} cannot be read: {error}", self.path.display()))
+        })?;
+        Ok(self)
+    }
+
+    /// What stands in the file, by its first line and the first cause of a line in it.
+    pub(super) fn content(&self) -> io::Result<Content> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(first) = files.entries.first(|line| Some(line.to_vec()))? else {
+            return Ok(Content::Nothing);
+        };
+        let has_header = files.causes.first(|line| {
+            let cause: Value = serde_json::from_slice(line).ok()?;
+            (cause["kept"] == true).then(|| cause["has_header"] == true)
+        });
+        Ok(match has_header? {
+            Some(true) => Content::Rows(first),
+            Some(false) => Content::Lines,
+            None => Content::Other,
         })
     }
 
@@ -69,14 +97,18 @@ impl LetterFiles {
             return Err(error.kind().into());
         }
         // A cause without its entry does no harm; an entry without its cause would shift the causes of all others.
-        let written = files.causes.write(letter.cause_line().as_bytes());
+        let written = files.causes.write(letter.cause.as_bytes());
         let written = written.and_then(|()| {
-            let written = files.entries.write(letter.text);
+            let Some(text) = letter.text else { return Ok(()) };
+            let written = match letter.header {
+                Some(header) if files.entries.length == 0 => files.entries.write(&[header, b"\n", text].concat()),
+                _ => files.entries.write(text),
+            };
             written.inspect_err(|_| files.causes.take_back())
         });
         match written {
             Ok(()) => {
-                files.written += 1;
+                files.written += u64::from(letter.text.is_some());
                 Ok(())
             }
             Err(error) => {
@@ -194,6 +226,20 @@ impl Appended {
         }
     }
 
+    /// What this finds in the first line in which it finds something.
+    fn first<T>(&mut self, found: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
+        if !self.file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        self.file.rewind()?;
+        for line in BufReader::new(&self.file).split(b'\n') {
+            if let Some(found) = found(&line?) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     fn remove_if_made_for_nothing(&self) {
         if self.is_new && self.length == 0 {
             let _ = fs::remove_file(&self.path);
@@ -209,14 +255,7 @@ mod tests {
     use super::*;
 
     fn letter<'a>(text: &'a [u8], cause: &'a Cause) -> Letter<'a> {
-        Letter {
-            text,
-            file: "a.jsonl",
-            line: 7,
-            cause,
-            attempts: 2,
-            may_have_been_delivered: true,
-        }
+        Letter::of_entry(text, ("a.jsonl", 7), cause, 2, true)
     }
 
     #[test]
@@ -249,7 +288,7 @@ mod tests {
         let (path, causes) = (folder.path().join("dead"), folder.path().join("dead.causes.jsonl"));
         fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
         fs::write(&causes, "first\nsecond\nthird\n").unwrap();
-        let dead = LetterFiles::open(&path).unwrap();
+        let dead = LetterFiles::open(&path).unwrap().with_a_cause_for_each().unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
         dead.write(&letter(b"{\"id\": 2}", &Cause::Closed)).unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), 3);

@@ -1,9 +1,9 @@
-//! Dead letters in S3. An object cannot be appended to, so they are put in pieces, each an object of its own.
+//! Letters in S3. An object cannot be appended to, so they are put in pieces, each an object of its own.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use aws_sdk_s3::Client;
@@ -12,9 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Letter, Written};
-use crate::arguments::Service;
 use crate::connect;
-use crate::failure::Failure;
 
 /// Bytes of a piece after which it is put.
 const LARGE: usize = 5 << 20;
@@ -34,15 +32,26 @@ pub(crate) struct LetterObjects {
 
 /// A letter that waits for its piece to be put.
 struct Waiting {
-    entry: Vec<u8>,
+    header: Option<Vec<u8>>,
+    text: Option<Vec<u8>>,
     cause: String,
     kept: oneshot::Sender<()>,
 }
 
+/// A letter whose piece is being put.
+pub(crate) struct Storing(oneshot::Receiver<()>);
+
+impl Storing {
+    /// Returns when the letter's piece is put.
+    pub(super) async fn stored(self) -> io::Result<()> {
+        let not_put = |_| io::Error::other("the dead letters cannot be written");
+        self.0.await.map_err(not_put)
+    }
+}
+
 impl LetterObjects {
     /// Pieces below a prefix. Their names have the start time of the delivery, so that no other delivery uses them.
-    pub(super) async fn open(bucket: &str, prefix: &str, service: &Service) -> Result<Self, Failure> {
-        let client = connect::buckets(service).await?;
+    pub(super) fn open(client: Client, bucket: &str, prefix: &str) -> Self {
         let folder = match prefix.trim_end_matches('/') {
             "" => String::new(),
             folder => format!("{folder}/"),
@@ -52,7 +61,7 @@ impl LetterObjects {
         let name = format!("{begun}-{:016x}", RandomState::new().hash_one(0));
         let written = Arc::new(Mutex::new(Written {
             letters: 0,
-            place: format!("s3://{bucket}/{folder}{name}-*.jsonl"),
+            place: format!("s3://{bucket}/{folder}{name}-*"),
             causes: format!("s3://{bucket}/{folder}causes/"),
             error: None,
         }));
@@ -66,31 +75,25 @@ impl LetterObjects {
             written: Arc::clone(&written),
         };
         tokio::spawn(pieces.put_all(receiver));
-        Ok(Self { sender, written })
+        Self { sender, written }
     }
 
-    /// Returns when the letter's piece is put.
-    pub(super) async fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
+    /// Hands a letter over for the next piece. Waits if many are waiting.
+    pub(super) async fn write(&self, letter: &Letter<'_>) -> Storing {
         let (kept, is_kept) = oneshot::channel();
         let waiting = Waiting {
-            entry: letter.text.to_owned(),
-            cause: letter.cause_line(),
+            header: letter.header.map(<[u8]>::to_vec),
+            text: letter.text.map(<[u8]>::to_vec),
+            cause: letter.cause.clone(),
             kept,
         };
-        let not_put = |_| io::Error::other("the dead letters cannot be written");
         // The receiver is gone after an earlier error.
         let _ = self.sender.send(waiting).await;
-        is_kept.await.map_err(not_put)
+        Storing(is_kept)
     }
 
     pub(super) fn close(&self) -> Written {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        Written {
-            letters: written.letters,
-            place: written.place.clone(),
-            causes: written.causes.clone(),
-            error: written.error.clone(),
-        }
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -107,36 +110,46 @@ struct Pieces {
 impl Pieces {
     /// Puts letters until the channel is closed. After an error, letters are dropped, which reports the error to their senders.
     async fn put_all(mut self, mut receiver: mpsc::Receiver<Waiting>) {
-        while let Some(first) = receiver.recv().await {
-            let piece = piece(first, &mut receiver).await;
-            let put = self.put(&piece).await;
-            let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = put {
-                written.error = Some(error);
+        let mut first = receiver.recv().await;
+        while let Some(letter) = first {
+            let (piece, next) = piece(letter, &mut receiver).await;
+            if let Err(error) = self.put(&piece).await {
+                self.written().error = Some(error);
                 return;
             }
-            written.letters += piece.len() as u64;
+            self.written().letters += piece.iter().filter(|letter| letter.text.is_some()).count() as u64;
             for letter in piece {
                 // The delivery may have been dropped and no longer waits.
                 let _ = letter.kept.send(());
             }
+            first = match next {
+                Some(next) => Some(next),
+                None => receiver.recv().await,
+            };
         }
+    }
+
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts the causes first, because causes without their letters do no harm.
     async fn put(&mut self, piece: &[Waiting]) -> Result<(), String> {
         self.put += 1;
-        let (mut causes, mut entries) = (Vec::new(), Vec::new());
-        for letter in piece {
-            causes.extend_from_slice(letter.cause.as_bytes());
-            causes.push(b'\n');
-            entries.extend_from_slice(&letter.entry);
-            entries.push(b'\n');
-        }
+        let header = piece.iter().find_map(|letter| letter.header.as_ref());
+        let texts = header
+            .into_iter()
+            .chain(piece.iter().filter_map(|letter| letter.text.as_ref()));
+        let texts = lines(texts.map(Vec::as_slice));
+        let causes = lines(piece.iter().map(|letter| letter.cause.as_bytes()));
         let (folder, name, number) = (&self.folder, &self.name, self.put);
         self.put_object(format!("{folder}causes/{name}-{number:06}.jsonl"), causes)
             .await?;
-        self.put_object(format!("{folder}{name}-{number:06}.jsonl"), entries)
+        if piece.iter().all(|letter| letter.text.is_none()) {
+            return Ok(());
+        }
+        let kind = if header.is_some() { "csv" } else { "jsonl" };
+        self.put_object(format!("{folder}{name}-{number:06}.{kind}"), texts)
             .await
     }
 
@@ -147,16 +160,31 @@ impl Pieces {
     }
 }
 
-/// Collects letters for a short time, up to the size of a piece.
-async fn piece(first: Waiting, receiver: &mut mpsc::Receiver<Waiting>) -> Vec<Waiting> {
+/// Each text with a line end.
+fn lines<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for text in texts {
+        lines.extend_from_slice(text);
+        lines.push(b'\n');
+    }
+    lines
+}
+
+/// Collects letters below the same header for a short time, up to the size of a piece. Also returns the first one of the next piece
+/// if its header is another one.
+async fn piece(first: Waiting, receiver: &mut mpsc::Receiver<Waiting>) -> (Vec<Waiting>, Option<Waiting>) {
     let until = Instant::now() + LINGER;
-    let mut bytes = first.entry.len();
+    let size = |letter: &Waiting| letter.text.as_ref().map_or(0, Vec::len) + letter.cause.len();
+    let mut bytes = size(&first);
     let mut piece = vec![first];
     while bytes < LARGE
         && let Ok(Some(next)) = timeout_at(until, receiver.recv()).await
     {
-        bytes += next.entry.len();
+        if next.header != piece[0].header {
+            return (piece, Some(next));
+        }
+        bytes += size(&next);
         piece.push(next);
     }
-    piece
+    (piece, None)
 }

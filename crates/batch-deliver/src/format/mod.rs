@@ -42,6 +42,11 @@ pub(crate) trait Source<E>: Send {
 
     /// Whether the next record can be read without waiting for the input.
     fn is_ready(&self) -> bool;
+
+    /// The header without which a record cannot be read, as it is in the input.
+    fn header(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// Opens the records of inputs.

@@ -27,6 +27,8 @@ pub(crate) struct Taken<E> {
     pub(crate) place: Place,
     /// The text that it is read from, if dead letters are to repeat it.
     pub(crate) text: Option<Box<[u8]>>,
+    /// The header that dead letters need to repeat it, if it is a row with a flaw.
+    pub(crate) header: Option<Box<[u8]>>,
     pub(crate) entry: Result<E, Flaw>,
 }
 
@@ -127,7 +129,10 @@ impl<E> Turns<E> {
             self.turn += 1;
             self.number += 1;
             if let Some(entry) = reading.entry {
+                let is_kept = entry.is_err() && reading.text.is_some();
+                let header = if is_kept { open.source.header() } else { None };
                 return Ok(Some(Taken {
+                    header: header.map(Box::from),
                     number,
                     place,
                     text: reading.text,

@@ -22,6 +22,7 @@ use self::dry_run::Measured;
 use self::simulated::Simulated;
 pub(crate) use self::summary::{Outcome, Summary};
 use crate::arguments::{Arguments, Command, Common, Location, Order};
+use crate::bad_lines::BadLines;
 use crate::cause;
 use crate::console::{Console, grouped};
 use crate::dead_letter::DeadLetter;
@@ -35,7 +36,7 @@ use crate::progress::{Ticker, Watched};
 use crate::settling::Settling;
 use crate::shard::Shard;
 use crate::stop::Stop;
-use crate::stream::{BadLines, Ended, entries};
+use crate::stream::{Ended, entries};
 use crate::window::Window;
 #[cfg(feature = "distributed")]
 use crate::worker;
@@ -130,7 +131,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         let (receiver, read) = input::read(self.turns(inputs, settled));
         let settling = Arc::new(Settling {
             window: Window::default(),
-            names: Arc::clone(&names),
+            names,
             journal,
             dead_letter: round.dead_letter,
             handed_back: Mutex::default(),
@@ -138,7 +139,7 @@ impl<T: BatchTarget + Clone> Job<T> {
             under_way: TaskTracker::new(),
             is_repeated: round.is_repeated,
         });
-        let bad_lines = BadLines::new(names, common.keep_going, console.clone());
+        let bad_lines = BadLines::new(Arc::clone(&settling), common.keep_going, console.clone());
         let progress = Progress::default();
         let watched = Watched {
             progress: progress.clone(),

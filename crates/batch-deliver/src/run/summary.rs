@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use super::simulated::Simulated;
 use crate::arguments::Location;
+use crate::bad_lines::BadLines;
 use crate::console::{Console, counted, grouped, rate, time};
-use crate::dead_letter::Written;
+use crate::dead_letter::{DeadLetter, Written};
 use crate::failure::Failure;
 use crate::handed_back::{HandedBack, Reason};
 use crate::input::STANDARD_INPUT;
 use crate::settling::Settling;
-use crate::stream::{BadLines, Ended};
+use crate::stream::Ended;
 
 /// The most ranges of undelivered lines that are printed.
 const RUNS_TOLD: usize = 20;
@@ -79,8 +80,8 @@ impl Summary {
 
     fn outcome(&self) -> Outcome {
         let is_whole = self.report.finished && self.report.undelivered == 0 && self.bad_lines.count() == 0;
-        let dead_letter = self.settling.dead_letter.as_ref();
-        let is_kept = self.journal_error.is_none() && dead_letter.is_none_or(|letters| letters.close().error.is_none());
+        let (entries, bad_lines) = self.written();
+        let is_kept = self.journal_error.is_none() && entries.error.is_none() && bad_lines.error.is_none();
         match (is_whole, is_kept, self.settling.stop.was_interrupted()) {
             (true, true, _) => Outcome::Delivered,
             (false, true, true) => Outcome::Interrupted,
@@ -144,26 +145,56 @@ impl Summary {
     }
 
     fn dead_letters(&self) -> Vec<String> {
-        let Some(dead_letter) = &self.settling.dead_letter else {
-            return Vec::new();
-        };
+        let (entries, bad_lines) = self.written();
+        let mut words = Vec::new();
+        let Written {
+            letters, place, causes, ..
+        } = &entries;
+        if *letters > 0 {
+            let letters = counted(*letters, "dead letter");
+            words.push(format!("{letters} in {place}, with causes in {causes}"));
+        }
+        words.extend(self.bad_lines(&bad_lines));
+        let failed = [entries, bad_lines].into_iter();
+        words.extend(failed.filter_map(|Written { place, error, .. }| {
+            let error = error?;
+            Some(format!(
+                "{place} can no longer be written, so the delivery was stopped: {error}"
+            ))
+        }));
+        words
+    }
+
+    /// Where the bad lines are kept, and how they are loaded.
+    fn bad_lines(&self, written: &Written) -> Vec<String> {
         let Written {
             letters,
             place,
             causes,
             error,
-        } = dead_letter.close();
+        } = written;
         let mut words = Vec::new();
-        if letters > 0 {
-            let letters = counted(letters, "dead letter");
-            words.push(format!("{letters} in {place}, with causes in {causes}"));
-        }
-        if let Some(error) = error {
+        if *letters > 0 {
+            let lines = counted(*letters, "bad line");
             words.push(format!(
-                "{place} can no longer be written, so the delivery was stopped: {error}"
+                "{lines} in {place}, with reasons in {causes}: correct them there, and load them with the same options"
             ));
         }
+        let others = self.bad_lines.count().saturating_sub(*letters);
+        if others > 0 && error.is_none() && self.settling.dead_letter.is_some() {
+            let lines = counted(others, "bad line");
+            words.push(format!("{lines} too long to be kept, with reasons in {causes}"));
+        }
         words
+    }
+
+    /// What was written of entries and of bad lines.
+    pub(crate) fn written(&self) -> (Written, Written) {
+        self.settling
+            .dead_letter
+            .as_ref()
+            .map(DeadLetter::close)
+            .unwrap_or_default()
     }
 
     /// What is left undone, and how to continue.

@@ -39,11 +39,8 @@ impl Answer {
     /// The answer after a delivery of the shard, of which `settled` lines were settled before.
     pub(super) fn of(shard: &Planned, settled: u64, summary: &Summary) -> Self {
         let report = &summary.report;
-        let dead_letters = summary.settling.dead_letter.as_ref().map(|dead_letter| {
-            let written = dead_letter.close();
-            (written.letters, written.error)
-        });
-        let (buried, error) = dead_letters.unwrap_or_default();
+        let (entries, bad_lines) = summary.written();
+        let (buried, error) = (entries.letters, entries.error.or(bad_lines.error));
         if report.finished && summary.ended.is_none() && report.undelivered == buried {
             return Self::Delivered(json!({
                 "input": shard.input,

@@ -297,3 +297,26 @@ fn four_workers_share_what_a_table_takes() {
         seconds / least
     );
 }
+
+#[test]
+fn a_bad_line_of_a_shard_is_kept_beside_its_dead_letters() {
+    let folder = Folder::new();
+    let lines = items(0..2) + "oops\n" + &items(3..5);
+    folder.write("a.jsonl", &lines);
+    let whole = || shard("a.jsonl", 0, lines.len());
+    let activity = Activity::new([whole(), whole()]);
+    let arguments = "--dead-letters dead --checkpoints checkpoints";
+    let worker = start(&folder, &activity, 1_000_000, arguments);
+    assert_eq!(activity.answer(), failure("Unreadable"));
+    // The next attempt goes on after the line, which is kept.
+    let (_, counts) = activity.answer();
+    assert_eq!(
+        (&counts["delivered"], &counts["settled_before"]),
+        (&2.into(), &3.into())
+    );
+    terminate(worker).expect(130, "2 delivered");
+    assert_eq!(
+        folder.read(&format!("dead/a.jsonl@0-{}.jsonl.bad", lines.len())),
+        "oops\n"
+    );
+}

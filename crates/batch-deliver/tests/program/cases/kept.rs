@@ -3,7 +3,9 @@
 use aws_batch_simulator::{IndexOptions, KeyType, TableOptions};
 use serde_json::Value;
 
-use crate::program::Folder;
+#[cfg(feature = "s3")]
+use crate::bucket::Bucket;
+use crate::program::{Folder, items};
 use crate::served::Served;
 
 /// The lines of a file, each as JSON.
@@ -36,4 +38,128 @@ fn the_service_says_why_it_refused_an_entry() {
         .report();
     assert_eq!(report["causes"].as_array().unwrap().len(), 2);
     assert!(report["causes"].to_string().contains("IndexKey: email"), "{report}");
+}
+
+#[test]
+fn bad_lines_are_kept_as_they_are_with_their_reasons_and_can_be_corrected_and_loaded() {
+    let folder = Folder::new();
+    let served = Served::with_table(TableOptions::key("id", KeyType::S), 1e6);
+    let bad = ["{\"id\":\"1\",}", "  oops \u{7}", "{\"name\":\"no key\"}"];
+    folder.write(
+        "a.jsonl",
+        format!(
+            "{{\"id\":\"0\"}}\r\n{}\r\n{}\n\n{{\"id\":\"2\"}}\n{}",
+            bad[0], bad[1], bad[2]
+        ),
+    );
+    let load = format!("load --table items {}", served.arguments());
+    folder
+        .run(&format!("{load} --dead-letter dead --keep-going 3 a.jsonl"))
+        .expect(1, "2 delivered")
+        .expect(1, "3 bad lines in dead.bad, with reasons in dead.bad.causes.jsonl: correct them there, and load them with the same options");
+    assert_eq!(folder.read("dead.bad"), bad.map(|line| format!("{line}\n")).concat());
+    assert!(!folder.path("dead").exists());
+    let causes = lines(&folder, "dead.bad.causes.jsonl");
+    let places: Vec<_> = causes.iter().map(|cause| cause["line"].as_u64()).collect();
+    assert_eq!(places, [Some(2), Some(3), Some(6)]);
+    assert!(causes.iter().all(|cause| cause["file"] == "a.jsonl"));
+    assert!(causes[0]["column"].is_u64() && causes[0]["reason"].as_str().unwrap().contains("this is not JSON"));
+    assert!(causes[2]["reason"].as_str().unwrap().contains("id"), "{causes:?}");
+
+    folder
+        .run(&format!("{load} --dead-letter dead dead.bad"))
+        .expect(2, "dead.bad is an input and the file of bad lines");
+    folder.write("dead.bad", "{\"id\":\"1\"}\n{\"id\":\"3\"}\n{\"id\":\"4\"}\n");
+    folder.run(&format!("{load} dead.bad")).expect(0, "3 delivered");
+    assert_eq!(served.table.items().len(), 5);
+}
+
+#[test]
+fn a_bad_line_that_is_kept_is_settled_and_one_that_is_not_is_met_again() {
+    let folder = Folder::new();
+    folder.write(
+        "a.jsonl",
+        items(0..3) + "oops\n" + &items(4..7) + "oops again\n" + &items(8..9),
+    );
+    let load = "--dead-letter dead --resume state a.jsonl";
+    folder
+        .load(load)
+        .expect(1, "3 delivered")
+        .expect(1, "1 bad line in dead.bad");
+    folder
+        .load(load)
+        .expect(1, "4 lines are settled by earlier runs")
+        .expect(1, "3 delivered");
+    folder
+        .load(load)
+        .expect(0, "8 lines are settled by earlier runs")
+        .expect(0, "1 delivered");
+    assert_eq!(folder.read("dead.bad"), "oops\noops again\n");
+    folder.load("--resume other a.jsonl").expect(1, "3 delivered");
+    folder
+        .load("--resume other a.jsonl")
+        .expect(1, "a.jsonl:4: ")
+        .expect(1, "0 delivered");
+}
+
+#[test]
+fn a_line_that_is_too_long_to_be_kept_is_named_and_met_again() {
+    let folder = Folder::new();
+    folder.write(
+        "a.jsonl",
+        format!("{}{{\"id\":\"{}\"}}\n{}", items(0..1), "x".repeat(9 << 20), items(2..3)),
+    );
+    let load = "--dead-letter dead --keep-going 1 --resume state a.jsonl";
+    for delivered in ["2 delivered", "0 delivered"] {
+        folder.load(load).expect(1, delivered).expect(
+            1,
+            "1 bad line too long to be kept, with reasons in dead.bad.causes.jsonl",
+        );
+    }
+    assert!(!folder.path("dead.bad").exists());
+    let causes = lines(&folder, "dead.bad.causes.jsonl");
+    assert_eq!((&causes[0]["line"], &causes[0]["kept"]), (&2.into(), &false.into()));
+}
+
+#[test]
+fn messages_that_could_not_be_read_are_kept_as_well() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"body\":\"a\"}\n{\"text\":\"b\"}\n");
+    folder
+        .run("send --simulate 1000 --queue q --format json --keep-going 1 --dead-letter dead a.jsonl")
+        .expect(1, "1 delivered")
+        .expect(1, "1 bad line in dead.bad");
+    assert_eq!(folder.read("dead.bad"), "{\"text\":\"b\"}\n");
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn bad_lines_in_a_bucket_are_objects_below_bad() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    folder.write("a.jsonl", items(0..3) + "oops\n" + &items(4..7) + "oops again\n");
+    let load = format!(
+        "{} --dead-letter s3://b/dead/ --keep-going 2 a.jsonl",
+        bucket.arguments()
+    );
+    folder
+        .load(&load)
+        .expect(1, "6 delivered")
+        .expect(1, "2 bad lines in s3://b/dead/bad/");
+    let objects = bucket.objects("dead/bad/2");
+    assert_eq!(
+        objects.iter().map(|(_, text)| text.as_str()).collect::<String>(),
+        "oops\noops again\n"
+    );
+    let causes: String = bucket
+        .objects("dead/bad/causes/")
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(causes.lines().count(), 2);
+    assert_eq!(bucket.objects("dead/2"), []);
+    folder
+        .load(&load.replace("s3://b/", "s3://other/"))
+        .expect(1, "AccessDenied: not yours")
+        .expect(1, "not delivered, and only in the input: a.jsonl: 4");
 }
