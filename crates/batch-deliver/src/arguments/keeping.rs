@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use glob::{MatchOptions, Pattern};
 
 use super::Location;
 use crate::failure::Failure;
-use crate::input::{Input, SCHEME};
+use crate::input::{Input, names};
 
 const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
 
@@ -28,13 +27,19 @@ const CAUSES: &str = ".causes.jsonl";
 /// The suffix of the file of bad lines, after the name of the file of dead letters.
 const BAD: &str = ".bad";
 
+/// Objects as they are put below the prefix of dead letters.
+const LETTERS: [&str; 2] = [
+    "20261126T000000Z-0123456789abcdef-000001.jsonl",
+    "causes/20261126T000000Z-0123456789abcdef-000001.jsonl",
+];
+
 /// The suffix of a new journal, which replaces the old one.
 const NEW: &str = ".new";
 
 impl Keeping {
     /// Checks that no file is both read and written, or written for two purposes.
     pub(crate) fn check(&self, named: &[String], inputs: &[Input]) -> Result<(), Failure> {
-        self.check_objects(named, inputs)?;
+        self.check_objects(named)?;
         let mut files: Vec<(PathBuf, &str)> = Vec::new();
         if let Some(Location::File(path)) = &self.dead_letter {
             files.push((path.clone(), "the file of dead letters"));
@@ -65,17 +70,27 @@ impl Keeping {
         Ok(())
     }
 
+    /// The objects that are written, with their option and its value.
+    fn objects(&self) -> Vec<(&'static str, &Location, Vec<String>)> {
+        let mut objects = Vec::new();
+        if let Some(location @ Location::Object { .. }) = &self.resume {
+            objects.push(("--resume", location, vec![location.to_string()]));
+        }
+        if let Some(location @ Location::Object { .. }) = &self.dead_letter {
+            let folder = location.to_string();
+            let names = LETTERS.map(|name| format!("{}/{name}", folder.trim_end_matches('/')));
+            objects.push(("--dead-letter", location, names.to_vec()));
+        }
+        objects
+    }
+
     /// Checks that no object that is written is an input of the next run.
-    fn check_objects(&self, named: &[String], inputs: &[Input]) -> Result<(), Failure> {
-        let kept = [(&self.resume, "--resume"), (&self.dead_letter, "--dead-letter")];
-        for (location, option) in kept {
-            let Some(location @ Location::Object { .. }) = location else {
-                continue;
-            };
-            let name = location.to_string();
-            if let Some(argument) = named.iter().find(|argument| lists(argument, &name, inputs)) {
+    fn check_objects(&self, named: &[String]) -> Result<(), Failure> {
+        for (option, location, objects) in self.objects() {
+            let is_written = |argument: &&String| objects.iter().any(|object| names(argument, object));
+            if let Some(argument) = named.iter().find(is_written) {
                 return Err(Failure::WrongUse(format!(
-                    "{option} {name} is among the inputs that {argument} names: name another place"
+                    "{option} {location} is among the inputs that {argument} names: name another place"
                 )));
             }
         }
@@ -90,23 +105,6 @@ impl Keeping {
         }
         Ok(())
     }
-}
-
-/// Whether the argument names the object.
-fn lists(argument: &str, name: &str, inputs: &[Input]) -> bool {
-    if !argument.starts_with(SCHEME) {
-        return false;
-    }
-    if argument.contains(['*', '?', '[']) {
-        let in_a_folder = MatchOptions {
-            require_literal_separator: true,
-            ..MatchOptions::default()
-        };
-        return Pattern::new(argument).is_ok_and(|pattern| pattern.matches_with(name, in_a_folder));
-    }
-    // A single object, or all with this prefix.
-    let is_one = inputs.iter().any(|input| input.name == argument);
-    name == argument || !is_one && name.starts_with(argument)
 }
 
 fn with(path: &Path, behind: &str) -> PathBuf {
@@ -191,6 +189,7 @@ mod tests {
         };
         assert_eq!(told("s3://b/in/", "s3://b/dead/", "s3://b/state"), "");
         assert_eq!(told("s3://b/in/*.jsonl", "s3://b/in/dead/", "s3://b/in/state"), "");
+        assert_eq!(told("s3://b/in", "s3://b/in/dead/", "s3://b/in.state"), "");
         for (input, dead_letter, resume, words) in [
             (
                 "s3://b/in/",
@@ -205,10 +204,22 @@ mod tests {
                 "--resume s3://b/in/state is among the inputs",
             ),
             (
-                "s3://b",
+                "s3://b/",
                 "s3://b/dead/",
                 "state",
-                "--dead-letter s3://b/dead/ is among the inputs that s3://b names",
+                "--dead-letter s3://b/dead/ is among the inputs that s3://b/ names",
+            ),
+            (
+                "s3://b/dead/*.jsonl",
+                "s3://b/dead",
+                "state",
+                "--dead-letter s3://b/dead is among the inputs that s3://b/dead/*.jsonl names",
+            ),
+            (
+                "s3://b/dead/causes/",
+                "s3://b/dead/",
+                "state",
+                "--dead-letter s3://b/dead/ is among the inputs",
             ),
             ("a", "s3://b/dead/", "s3://b/dead/state", "is among the dead letters"),
         ] {

@@ -14,6 +14,9 @@ pub(super) const SUMMARY: &str = "manifest-summary.json";
 /// The folder of the data files.
 pub(super) const DATA: &str = "data";
 
+/// The most exports of a folder that are told.
+const TOLD: usize = 3;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Summary {
@@ -51,6 +54,39 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> 
         if path.exists() { Ok(path) } else { Err(missing()) }
     });
     files.collect::<Result<_, _>>().map(Some)
+}
+
+/// The exports in a folder that is not an export itself, and what to do. `None` if there are none.
+pub(super) fn below(folder: &Path) -> Option<String> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    };
+    // An export is in `AWSDynamoDB`, which may be in a folder for the bucket.
+    let children = entries(folder);
+    let grandchildren = children.iter().flat_map(|child| entries(child));
+    let mut found: Vec<String> = children
+        .iter()
+        .cloned()
+        .chain(grandchildren)
+        .filter(|folder| folder.join(FILES).exists())
+        .map(|folder| folder.display().to_string())
+        .collect();
+    found.sort_unstable();
+    (!found.is_empty()).then(|| above(&found))
+}
+
+/// What is said of the folder above these exports. It is not loaded, because a later export would be added to it.
+pub(super) fn above(exports: &[String]) -> String {
+    if let [one] = exports {
+        return format!("is the folder above an export: name the export, {one}");
+    }
+    let told: Vec<&str> = exports.iter().take(TOLD).map(String::as_str).collect();
+    format!(
+        "is the folder above {} exports: name one, such as {}",
+        exports.len(),
+        told.join(", ")
+    )
 }
 
 /// Whether the items of an export can be read.

@@ -1,11 +1,15 @@
 //! The inputs: which ones the arguments name, how they are read, and in which order.
 
+#[cfg(feature = "s3")]
+mod bucket;
 mod compression;
 mod export;
 mod lines;
 mod named;
+mod near;
 #[cfg(feature = "s3")]
 mod object;
+mod object_name;
 mod part;
 mod read_bytes;
 mod reader;
@@ -13,7 +17,8 @@ mod settled;
 mod turns;
 
 pub(crate) use self::lines::{BYTE_ORDER_MARK, LONGEST_LINE, Lines};
-pub(crate) use self::named::{Input, SCHEME, STANDARD_INPUT, Storage};
+pub(crate) use self::named::{Input, STANDARD_INPUT, Storage};
+pub(crate) use self::object_name::{SCHEME, names};
 pub(crate) use self::part::Part;
 pub(crate) use self::read_bytes::ReadBytes;
 pub(crate) use self::reader::{Counts, Received, read};

@@ -2,21 +2,20 @@
 
 use super::compression::{is_compressed, unpacked};
 use super::export;
+use super::near;
 #[cfg(feature = "s3")]
 use super::object::Object;
+use super::object_name::{SCHEME, WILDCARDS};
 use super::part::{Cut, Part};
 use super::read_bytes::ReadBytes;
 use crate::arguments::Service;
 use crate::failure::Failure;
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Seek, SeekFrom, stdin};
+use std::io::{self, ErrorKind, IsTerminal, Read, Seek, SeekFrom, stdin};
 use std::path::{Path, PathBuf};
 
 /// The name of the standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
-
-/// The prefix of the name of an S3 object.
-pub(crate) const SCHEME: &str = "s3://";
 
 /// First bytes of an input from which its format is detected.
 const START: u64 = 4 << 10;
@@ -68,15 +67,33 @@ impl Input {
 
     #[cfg(feature = "s3")]
     async fn objects(name: &str, service: &Service) -> Result<Vec<Self>, Failure> {
-        super::object::named(name, service).await
+        super::bucket::named(name, service).await
     }
 
     #[cfg(not(feature = "s3"))]
     #[expect(clippy::unused_async, reason = "with the feature it waits")]
     async fn objects(name: &str, _: &Service) -> Result<Vec<Self>, Failure> {
-        let words =
-            format!("{SCHEME}{name} cannot be read: this program was built without S3: install it with --features s3");
-        Err(Failure::WrongUse(words))
+        Err(without_s3(name))
+    }
+
+    /// The file or object with exactly this name, as a plan has it.
+    #[cfg(feature = "distributed")]
+    pub(crate) async fn exactly(name: &str, service: &Service) -> Result<Self, Failure> {
+        match name.strip_prefix(SCHEME) {
+            Some(object) => Self::object(object, service).await,
+            None => Self::file(Path::new(name)).map_err(Failure::WrongUse),
+        }
+    }
+
+    #[cfg(all(feature = "distributed", feature = "s3"))]
+    async fn object(name: &str, service: &Service) -> Result<Self, Failure> {
+        super::bucket::exactly(name, service).await
+    }
+
+    #[cfg(all(feature = "distributed", not(feature = "s3")))]
+    #[expect(clippy::unused_async, reason = "with the feature it waits")]
+    async fn object(name: &str, _: &Service) -> Result<Self, Failure> {
+        Err(without_s3(name))
     }
 
     fn local(argument: &str) -> Result<Vec<Self>, String> {
@@ -84,7 +101,7 @@ impl Input {
         if argument == STANDARD_INPUT {
             return Ok(vec![Self::standard()]);
         }
-        if !path.exists() && argument.contains(['*', '?', '[']) {
+        if !path.exists() && argument.contains(WILDCARDS) {
             return Self::matching(argument);
         }
         match export::data_files(path)? {
@@ -120,8 +137,17 @@ impl Input {
 
     pub(crate) fn file(path: &Path) -> Result<Self, String> {
         let name = path.display().to_string();
-        let metadata = fs::metadata(path).map_err(|error| format!("{name} cannot be read: {error}"))?;
+        let metadata = fs::metadata(path).map_err(|error| {
+            let near = match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => near::words(&near::of_path(path)),
+                _ => String::new(),
+            };
+            format!("{name} cannot be read: {error}{near}")
+        })?;
         if metadata.is_dir() {
+            if let Some(told) = export::below(path) {
+                return Err(format!("{name} {told}"));
+            }
             return Err(format!(
                 "{name} is a folder, but not an export with {}: name the files in it, such as '{name}/*.jsonl'",
                 export::FILES
@@ -192,6 +218,13 @@ impl Input {
         };
         Ok(Box::new(counters.unpacked.of(content)))
     }
+}
+
+#[cfg(not(feature = "s3"))]
+fn without_s3(name: &str) -> Failure {
+    let words =
+        format!("{SCHEME}{name} cannot be read: this program was built without S3: install it with --features s3");
+    Failure::WrongUse(words)
 }
 
 #[cfg(test)]

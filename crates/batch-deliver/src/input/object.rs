@@ -1,17 +1,15 @@
-//! Objects of S3.
+//! Reads objects of S3.
 
 use std::io::{self, Read};
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::primitives::AggregatedBytes;
-use glob::{MatchOptions, Pattern};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use super::export;
-use super::named::{Input, SCHEME, Storage};
-use crate::arguments::Service;
+use super::named::{Input, Storage};
+use super::object_name::SCHEME;
 use crate::connect;
 use crate::failure::Failure;
 
@@ -27,24 +25,14 @@ const TIMES: u32 = 4;
 /// The delay before the second attempt, doubled for each further one.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 
-/// A star does not match a slash, as with files.
-const IN_A_FOLDER: MatchOptions = MatchOptions {
-    case_sensitive: true,
-    require_literal_separator: true,
-    require_literal_leading_dot: false,
-};
-
-/// Characters that turn a key into a pattern.
-const WILDCARDS: [char; 3] = ['*', '?', '['];
-
 /// One object.
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
     client: Client,
     runtime: Handle,
     bucket: String,
-    key: String,
-    bytes: u64,
+    pub(super) key: String,
+    pub(super) bytes: u64,
     /// Identifies the content.
     pub(crate) etag: String,
 }
@@ -57,115 +45,37 @@ impl PartialEq for Object {
 
 impl Eq for Object {}
 
-/// The objects that `bucket/key` names: one object, those of a prefix or pattern, or the data files of an export.
-pub(super) async fn named(name: &str, service: &Service) -> Result<Vec<Input>, Failure> {
-    let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
-    let client = connect::buckets(service).await?;
-    let objects = Bucket { client, name: bucket }.named(key).await?;
-    if objects.is_empty() {
-        return Err(Failure::WrongUse(format!("there is no object {SCHEME}{name}")));
-    }
-    Ok(objects.into_iter().map(Object::input).collect())
-}
-
-struct Bucket<'a> {
-    client: Client,
-    name: &'a str,
-}
-
-impl Bucket<'_> {
-    async fn named(&self, key: &str) -> Result<Vec<Object>, Failure> {
-        let fixed = key.split(WILDCARDS).next().unwrap_or_default();
-        let listed = self.listed(fixed).await?;
-        if let Some(exact) = listed.iter().find(|object| object.key == key) {
-            return Ok(vec![exact.clone()]);
-        }
-        if fixed != key {
-            let pattern = Pattern::new(key)
-                .map_err(|error| Failure::WrongUse(format!("{key} is not a valid pattern: {error}")))?;
-            return Ok(listed
-                .into_iter()
-                .filter(|object| pattern.matches_with(&object.key, IN_A_FOLDER))
-                .collect());
-        }
-        let folder = match key.trim_end_matches('/') {
-            "" => String::new(),
-            folder => format!("{folder}/"),
-        };
-        match listed
-            .iter()
-            .find(|object| object.key == format!("{folder}{}", export::FILES))
-        {
-            Some(list) => self.exported(&folder, list, &listed).await,
-            None => Ok(listed),
-        }
-    }
-
-    /// All objects with this prefix, except those that only mark a folder.
-    async fn listed(&self, prefix: &str) -> Result<Vec<Object>, Failure> {
-        let list = self.client.list_objects_v2().bucket(self.name).prefix(prefix);
-        let mut pages = list.into_paginator().send();
-        let mut objects = Vec::new();
-        while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| {
-                let words = connect::words(&error);
-                Failure::Failed(format!("{SCHEME}{}/{prefix} cannot be listed: {words}", self.name))
-            })?;
-            for object in page.contents() {
-                let (Some(key), Some(bytes)) = (object.key(), object.size()) else {
-                    continue;
-                };
-                let bytes = u64::try_from(bytes).unwrap_or_default();
-                if bytes > 0 {
-                    objects.push(Object {
-                        client: self.client.clone(),
-                        runtime: Handle::current(),
-                        bucket: self.name.to_owned(),
-                        key: key.to_owned(),
-                        bytes,
-                        etag: object.e_tag().unwrap_or_default().to_owned(),
-                    });
-                }
-            }
-        }
-        Ok(objects)
-    }
-
-    /// The data files of the export that this object lists.
-    async fn exported(&self, folder: &str, list: &Object, listed: &[Object]) -> Result<Vec<Object>, Failure> {
-        let failed = |words: String| Failure::WrongUse(format!("{SCHEME}{}/{folder} {words}", self.name));
-        let of_key = |key: &str| listed.iter().find(|object| object.key == key);
-        if let Some(summary) = of_key(&format!("{folder}{}", export::SUMMARY)) {
-            let summary = self.text(summary).await?;
-            export::check(&summary).map_err(failed)?;
-        }
-        let names =
-            export::names(&self.text(list).await?).ok_or_else(|| failed("has no list of data files".to_owned()))?;
-        let files = names.iter().map(|name| {
-            let key = format!("{folder}{}/{name}", export::DATA);
-            of_key(&key)
-                .cloned()
-                .ok_or_else(|| failed(format!("has no {key}: copy the whole export")))
-        });
-        files.collect()
-    }
-
-    async fn text(&self, object: &Object) -> Result<String, Failure> {
-        let unreadable =
-            |words: String| Failure::Failed(format!("{SCHEME}{}/{} cannot be read: {words}", self.name, object.key));
-        let bytes = object.part(0, object.bytes).await.map_err(unreadable)?;
-        String::from_utf8(bytes).map_err(|_| unreadable("this is not UTF-8 text".to_owned()))
-    }
-}
-
 impl Object {
-    fn input(self) -> Input {
+    /// An object as it is listed.
+    pub(super) fn new(client: &Client, bucket: &str, key: &str, bytes: u64, etag: &str) -> Self {
+        Self {
+            client: client.clone(),
+            runtime: Handle::current(),
+            bucket: bucket.to_owned(),
+            key: key.to_owned(),
+            bytes,
+            etag: etag.to_owned(),
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{SCHEME}{}/{}", self.bucket, self.key)
+    }
+
+    pub(super) fn input(self) -> Input {
         Input {
-            name: format!("{SCHEME}{}/{}", self.bucket, self.key),
+            name: self.name(),
             bytes: Some(self.bytes),
             part: None,
             storage: Storage::Object(self),
         }
+    }
+
+    /// All of it, as text.
+    pub(super) async fn text(&self) -> Result<String, Failure> {
+        let unreadable = |words: String| Failure::Failed(format!("{} cannot be read: {words}", self.name()));
+        let bytes = self.part(0, self.bytes).await.map_err(unreadable)?;
+        String::from_utf8(bytes).map_err(|_| unreadable("this is not UTF-8 text".to_owned()))
     }
 
     /// The first bytes. Blocks.
@@ -186,6 +96,10 @@ impl Object {
 
     /// This many bytes from a position. It is an error if the object has changed since it was listed.
     async fn part(&self, from: u64, bytes: u64) -> Result<Vec<u8>, String> {
+        if self.bytes == 0 {
+            // S3 has no range of an empty object.
+            return Ok(Vec::new());
+        }
         let mut delay = FIRST_DELAY;
         for _ in 1..TIMES {
             match self.body(from, bytes).await {

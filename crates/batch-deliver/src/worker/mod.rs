@@ -233,11 +233,8 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
     async fn input(&self, shard: &Planned) -> Result<Input, Answer> {
         let unreadable = |words: String| Answer::failed("Unreadable", words);
         let name = &shard.input;
-        let named = Input::named(std::slice::from_ref(name), &self.common.service).await;
-        let mut named = named.map_err(|failure| unreadable(failure.to_string()))?;
-        let (Some(input), None) = (named.pop(), named.pop()) else {
-            return Err(unreadable(format!("{name} is more than one input")));
-        };
+        let input = Input::exactly(name, &self.common.service).await;
+        let input = input.map_err(|failure| unreadable(failure.to_string()))?;
         let bytes = input.bytes.unwrap_or_default();
         if (shard.part.begin, shard.part.end) == (0, bytes) {
             return Ok(input);

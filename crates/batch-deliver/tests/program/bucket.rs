@@ -1,6 +1,6 @@
 //! A bucket over HTTP: lists of objects, and ranges of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
@@ -64,7 +64,7 @@ fn answer(request: &Request, objects: &Objects) -> Response {
     let Some(key) = path.strip_prefix("/b/") else {
         return refusal(403, "AccessDenied", "not yours");
     };
-    let key = key.replace("%40", "@");
+    let key = decoded(key);
     let tag = objects.get(&key).map(|content| etag(content));
     let is_met = match (request.header("if-match"), request.header("if-none-match")) {
         (Some(wanted), _) => tag.as_deref() == Some(wanted),
@@ -87,6 +87,8 @@ fn answer(request: &Request, objects: &Objects) -> Response {
             (Some(content), Some(tag)) => {
                 let headers = format!("etag: {tag}\r\n");
                 match request.header("range") {
+                    // As S3 does.
+                    Some(_) if content.is_empty() => refusal(416, "InvalidRange", "not satisfiable"),
                     Some(asked) => Response(206, headers, range(content, asked).to_vec()),
                     None => Response(200, headers, content.clone()),
                 }
@@ -101,22 +103,44 @@ fn refusal(status: u16, code: &str, message: &str) -> Response {
     Response(status, String::new(), error.into_bytes())
 }
 
+/// The objects with a prefix, up to their next delimiter if there is one, in the order of their keys.
 fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
-    let prefix = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("prefix="))
-        .unwrap_or_default();
-    let prefix = prefix.replace("%2F", "/");
-    let listed = objects.iter().filter(|(key, _)| key.starts_with(&prefix));
-    let contents = listed.map(|(key, content)| {
+    let parameter = |name: &str| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let value = pairs.find(|(found, _)| *found == name).map(|(_, value)| decoded(value));
+        value.unwrap_or_default()
+    };
+    let (prefix, delimiter) = (parameter("prefix"), parameter("delimiter"));
+    let mut contents = String::new();
+    let mut folders = BTreeSet::new();
+    for (key, content) in objects.iter().filter(|(key, _)| key.starts_with(&prefix)) {
+        let rest = &key[prefix.len()..];
+        if let (false, Some(end)) = (delimiter.is_empty(), rest.find(&delimiter)) {
+            folders.insert(format!("{prefix}{}", &rest[..end + delimiter.len()]));
+            continue;
+        }
         let is_unsteady = content == UNSTEADY.as_bytes();
         let (size, etag) = (
             content.len(),
             if is_unsteady { "old".to_owned() } else { etag(content) },
         );
-        format!("<Contents><Key>{key}</Key><Size>{size}</Size><ETag>{etag}</ETag></Contents>")
-    });
-    format!("<ListBucketResult>{}</ListBucketResult>", contents.collect::<String>())
+        contents += &format!("<Contents><Key>{key}</Key><Size>{size}</Size><ETag>{etag}</ETag></Contents>");
+    }
+    for folder in folders {
+        contents += &format!("<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>");
+    }
+    format!("<ListBucketResult>{contents}</ListBucketResult>")
+}
+
+/// Without its percent signs.
+fn decoded(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(&part[..2], 16).unwrap());
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).unwrap()
 }
 
 fn etag(content: &[u8]) -> String {

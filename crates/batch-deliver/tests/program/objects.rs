@@ -16,7 +16,7 @@ fn load(folder: &Folder, bucket: &Bucket, inputs: &str) -> Run {
 }
 
 #[test]
-fn an_object_a_prefix_a_pattern_and_an_export_are_inputs() {
+fn an_object_a_folder_a_pattern_and_an_export_are_inputs() {
     let folder = Folder::new();
     let bucket = Bucket::new();
     bucket.put("in/a", items(0..10));
