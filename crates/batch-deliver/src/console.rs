@@ -82,6 +82,7 @@ impl Console {
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.progress_chars("━╸─"));
         }
+        bar.reset();
         if let Some(total) = total {
             bar.set_length(total);
         }

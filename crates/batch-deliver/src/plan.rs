@@ -9,7 +9,7 @@ use crate::arguments::{Cutting, TableFormat, ToPlan};
 use crate::console::{self, grouped, size};
 use crate::failure::Failure;
 use crate::input::{Input, Part};
-use crate::run::Outcome;
+use crate::run::{Outcome, reading};
 
 /// A planned shard: the bytes of an input from `begin` to before `end`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,7 @@ pub(crate) struct Planned {
 /// Writes the shards of the inputs to the standard output.
 pub(crate) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
     let inputs = Input::named(&arguments.inputs, &arguments.service).await?;
+    eprintln!("reading {}", reading::words(&inputs));
     let sized = inputs.into_iter().map(|input| {
         let cannot = |words: String| Failure::WrongUse(format!("{} cannot be planned: {words}", input.name));
         let bytes = input

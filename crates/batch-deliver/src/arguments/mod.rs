@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Load(ToTable),
     /// Deletes items from a table, given as items or as their keys
     #[command(override_usage = "batch-deliver delete --table NAME [OPTIONS] [INPUT]...")]
-    Delete(ToTable),
+    Delete(ToDelete),
     /// Sends messages to a queue, one on each line
     #[command(override_usage = "batch-deliver send --queue URL [OPTIONS] [INPUT]...")]
     Send(ToQueue),
@@ -110,6 +110,15 @@ pub(crate) struct ToTable {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ToDelete {
+    #[command(flatten)]
+    pub(crate) from: ToTable,
+    /// Do not ask on a terminal before it begins
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ToQueue {
     /// The queue, by its URL or name
     #[arg(long, value_name = "URL")]
@@ -123,7 +132,7 @@ pub(crate) struct ToQueue {
 /// The options that the delivering commands share.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/prefix, or -")]
+    #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/key, s3://bucket/folder/, or -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
     /// Read input by input, or one record of each in turn [default: file; turns for deletes]

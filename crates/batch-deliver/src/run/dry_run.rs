@@ -23,8 +23,8 @@ pub(super) struct Measured {
 
 /// The sums of all inputs.
 #[derive(Default)]
-struct Sums {
-    entries: u64,
+pub(super) struct Sums {
+    pub(super) entries: u64,
     bytes: u64,
     units: u64,
     largest: usize,
@@ -34,6 +34,27 @@ struct Sums {
 impl<T: BatchTarget + Clone> Job<T> {
     /// Checks every line against the key and the limits, as a delivery would.
     pub(super) fn dry_run(&self, inputs: Vec<Input>) -> Result<Outcome, Failure> {
+        let sums = self.sums(inputs)?;
+        self.console.tell(&sums.words(self.unit));
+        if sums.flaws > 0 {
+            self.console.tell(&counted(sums.flaws, "bad line"));
+        }
+        let event = json!({
+            "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
+            "largest": sums.largest, "bad_lines": sums.flaws,
+        });
+        self.console
+            .emit(&event)
+            .map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+        Ok(if sums.flaws == 0 {
+            Outcome::Delivered
+        } else {
+            Outcome::Undelivered
+        })
+    }
+
+    /// Reads all inputs. Flaws are printed.
+    pub(super) fn sums(&self, inputs: Vec<Input>) -> Result<Sums, Failure> {
         let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let mut turns = self.turns(inputs, Settled::default());
@@ -63,22 +84,7 @@ impl<T: BatchTarget + Clone> Job<T> {
             }
         }
         self.console.clear_bar();
-        self.console.tell(&sums.words(self.unit));
-        if sums.flaws > 0 {
-            self.console.tell(&counted(sums.flaws, "bad line"));
-        }
-        let event = json!({
-            "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
-            "largest": sums.largest, "bad_lines": sums.flaws,
-        });
-        self.console
-            .emit(&event)
-            .map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
-        Ok(if sums.flaws == 0 {
-            Outcome::Delivered
-        } else {
-            Outcome::Undelivered
-        })
+        Ok(sums)
     }
 }
 

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome, Settings, name};
-use crate::arguments::{Order, TableFormat, ToTable};
+use crate::arguments::{Order, TableFormat, ToDelete, ToTable};
 use crate::connect;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -24,9 +24,17 @@ use crate::write::Writes;
 /// Bytes of an item that one write unit writes.
 const WRITE_UNIT: usize = 1_024;
 
-/// Puts the items of the inputs, or deletes them.
-pub(super) async fn run(arguments: ToTable, deletes: bool) -> Result<Outcome, Failure> {
-    job(&arguments, deletes).await?.run(&arguments.common).await
+/// Puts the items of the inputs.
+pub(super) async fn run(arguments: ToTable) -> Result<Outcome, Failure> {
+    job(&arguments, false).await?.run(&arguments.common).await
+}
+
+/// Deletes the items of the inputs.
+pub(super) async fn run_delete(arguments: ToDelete) -> Result<Outcome, Failure> {
+    let ToDelete { from, yes } = arguments;
+    let mut job = job(&from, true).await?;
+    job.asks = !yes;
+    job.run(&from.common).await
 }
 
 /// The job of a delivery to a table.
@@ -58,6 +66,7 @@ pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<Dynamo
             .common
             .order
             .unwrap_or(if deletes { Order::Turns } else { Order::File }),
+        asks: false,
         console,
     })
 }

@@ -4,6 +4,8 @@ mod dry_run;
 pub(crate) mod load;
 #[cfg(feature = "put")]
 mod put;
+mod question;
+pub(crate) mod reading;
 pub(crate) mod send;
 mod simulated;
 mod summary;
@@ -24,11 +26,11 @@ pub(crate) use self::summary::{Outcome, Summary};
 use crate::arguments::{Arguments, Command, Common, Location, Order};
 use crate::bad_lines::BadLines;
 use crate::cause;
-use crate::console::{Console, grouped};
+use crate::console::{Console, counted, grouped};
 use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
 use crate::format::Format;
-use crate::input::{self, Input, Settled, Turns};
+use crate::input::{self, Input, Settled, Storage, Turns};
 use crate::journal::{Claim, Identity, Journal, State};
 use crate::log;
 use crate::plan;
@@ -44,8 +46,8 @@ use crate::worker;
 /// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     match arguments.command {
-        Command::Load(load) => load::run(load, false).await,
-        Command::Delete(delete) => load::run(delete, true).await,
+        Command::Load(load) => load::run(load).await,
+        Command::Delete(delete) => load::run_delete(delete).await,
         Command::Send(send) => Box::pin(send::run(send)).await,
         #[cfg(feature = "put")]
         Command::Put(put) => Box::pin(put::run(put)).await,
@@ -69,6 +71,8 @@ pub(crate) struct Job<T: BatchTarget> {
     settings: Settings,
     simulated: Option<Arc<Simulated>>,
     order: Order,
+    /// Whether a person is asked before it begins, if there is one.
+    asks: bool,
     pub(crate) console: Console,
 }
 
@@ -89,11 +93,15 @@ impl<T: BatchTarget + Clone> Job<T> {
     async fn run(self, common: &Common) -> Result<Outcome, Failure> {
         let inputs = Input::named(&common.inputs, &common.service).await?;
         let inputs = self.shard(common, inputs)?;
+        self.console.tell(&format!("reading {}", reading::words(&inputs)));
         if common.dry_run {
             return task::block_in_place(|| self.dry_run(inputs));
         }
         let options = common.delivering.options()?;
         common.keeping.check(&common.inputs, &inputs)?;
+        if self.asks && question::is_possible() {
+            task::block_in_place(|| self.ask(&inputs))?;
+        }
         log::start(self.console.clone());
         let dead_letter = dead_letter(common, &self.console).await?;
         let stop = Stop::default();
@@ -183,6 +191,21 @@ impl<T: BatchTarget + Clone> Job<T> {
             Order::File => turns.one_by_one(),
             Order::Turns => turns,
         }
+    }
+
+    /// Asks whether to begin, with the number of entries if the inputs can be read twice. Blocks.
+    fn ask(&self, inputs: &[Input]) -> Result<(), Failure> {
+        if inputs.iter().any(|input| input.storage == Storage::Standard) {
+            let words =
+                "the keys and the answer cannot both come from the terminal: add --yes to delete without a question";
+            return Err(Failure::WrongUse(words.to_owned()));
+        }
+        let count = if inputs.iter().all(|input| input.bytes.is_some()) {
+            counted(self.sums(inputs.to_vec())?.entries, "key")
+        } else {
+            "an unknown number of keys".to_owned()
+        };
+        question::ask(&format!("delete the items of {count} from {}?", self.destination))
     }
 
     /// The part of the inputs that this process reads.

@@ -210,6 +210,7 @@ where
             settings,
             simulated,
             order: common.order.unwrap_or(Order::File),
+            asks: false,
             console: common.telling.console(),
         };
         job.run(common).await

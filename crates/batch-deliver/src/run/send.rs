@@ -62,6 +62,7 @@ pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
         settings,
         simulated,
         order: arguments.common.order.unwrap_or(Order::File),
+        asks: false,
         console: arguments.common.telling.console(),
     })
 }

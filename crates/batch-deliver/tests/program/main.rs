@@ -16,6 +16,8 @@ mod memory;
 #[cfg(feature = "s3")]
 mod objects;
 mod program;
+#[cfg(unix)]
+mod pseudo_terminal;
 #[cfg(feature = "put")]
 mod put;
 mod resuming;

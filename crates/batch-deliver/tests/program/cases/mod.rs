@@ -4,6 +4,8 @@ mod csv;
 mod kept;
 mod names;
 mod order;
+#[cfg(unix)]
+mod question;
 mod shapes;
 mod terminal;
 
