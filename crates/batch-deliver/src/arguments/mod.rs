@@ -132,7 +132,7 @@ pub(crate) struct ToQueue {
 /// The options that the delivering commands share.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    #[arg(help = "Files, 'part-*.gz', folders of exports, s3://bucket/key, s3://bucket/folder/, or -")]
+    #[arg(help = "Files, 'part-*.gz', exports, s3://bucket/key, s3://bucket/dir/, -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
     /// Read input by input, or one record of each in turn [default: file; turns for deletes]

@@ -111,7 +111,7 @@ fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
         value.unwrap_or_default()
     };
     let (prefix, delimiter) = (parameter("prefix"), parameter("delimiter"));
-    let mut contents = String::new();
+    let mut contents = Vec::new();
     let mut folders = BTreeSet::new();
     for (key, content) in objects.iter().filter(|(key, _)| key.starts_with(&prefix)) {
         let rest = &key[prefix.len()..];
@@ -124,12 +124,15 @@ fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
             content.len(),
             if is_unsteady { "old".to_owned() } else { etag(content) },
         );
-        contents += &format!("<Contents><Key>{key}</Key><Size>{size}</Size><ETag>{etag}</ETag></Contents>");
+        contents.push(format!(
+            "<Contents><Key>{key}</Key><Size>{size}</Size><ETag>{etag}</ETag></Contents>"
+        ));
     }
-    for folder in folders {
-        contents += &format!("<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>");
-    }
-    format!("<ListBucketResult>{contents}</ListBucketResult>")
+    let folders = folders
+        .iter()
+        .map(|folder| format!("<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>"));
+    contents.extend(folders);
+    format!("<ListBucketResult>{}</ListBucketResult>", contents.concat())
 }
 
 /// Without its percent signs.
