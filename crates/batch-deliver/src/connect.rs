@@ -1,7 +1,5 @@
 //! Connects to the services.
 
-#[cfg(feature = "s3")]
-use std::env;
 use std::error::Error;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
@@ -62,16 +60,6 @@ fn without_credentials(service: &Service, error: &dyn Error) -> String {
          AWS_SECRET_ACCESS_KEY; renew an expired session with aws sso login",
         whose.unwrap_or_default()
     )
-}
-
-/// The client for buckets.
-#[cfg(feature = "s3")]
-pub(crate) async fn buckets(service: &Service) -> Result<aws_sdk_s3::Client, Failure> {
-    let config = config(service).await?;
-    // Emulators do not resolve bucket names as hosts.
-    let is_emulator = config.endpoint_url().is_some() || env::var_os("AWS_ENDPOINT_URL_S3").is_some();
-    let config = aws_sdk_s3::config::Builder::from(&config).force_path_style(is_emulator);
-    Ok(aws_sdk_s3::Client::from_conf(config.build()))
 }
 
 /// The settings that identify the service.

@@ -16,6 +16,8 @@
 
 mod arguments;
 mod bad_lines;
+#[cfg(feature = "s3")]
+mod bucket;
 mod cause;
 mod connect;
 mod console;

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::delivering::positive;
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Service")]
 pub(crate) struct Service {
     /// The profile of the shared AWS configuration
@@ -13,6 +13,12 @@ pub(crate) struct Service {
     /// The AWS region
     #[arg(long, value_name = "REGION")]
     pub(crate) region: Option<String>,
+    /// The region of buckets [default: asked of S3]
+    #[arg(long, value_name = "REGION")]
+    pub(crate) s3_region: Option<String>,
+    /// Pay for requests to buckets with Requester Pays
+    #[arg(long)]
+    pub(crate) request_payer: bool,
     /// Another endpoint, such as that of an emulator
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) endpoint_url: Option<String>,

@@ -16,7 +16,7 @@ pub(crate) use self::letter::Letter;
 use self::objects::LetterObjects;
 use crate::arguments::{Location, Service};
 #[cfg(feature = "s3")]
-use crate::connect;
+use crate::bucket;
 use crate::failure::Failure;
 
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl DeadLetter {
             }),
             #[cfg(feature = "s3")]
             Location::Object { bucket, key } => {
-                let client = connect::buckets(service).await?;
+                let client = bucket::client(service, bucket).await?;
                 let folder = key.trim_end_matches('/');
                 let bad_lines = if folder.is_empty() {
                     "bad".to_owned()

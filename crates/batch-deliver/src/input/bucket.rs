@@ -11,6 +11,7 @@ use super::near;
 use super::object::Object;
 use super::object_name::{IN_A_FOLDER, SCHEME, WILDCARDS, parts};
 use crate::arguments::Service;
+use crate::bucket;
 use crate::connect;
 use crate::failure::Failure;
 
@@ -39,9 +40,9 @@ struct Bucket<'a> {
 impl<'a> Bucket<'a> {
     /// The bucket of a name, and the key.
     async fn of(name: &'a str, service: &Service) -> Result<(Self, &'a str), Failure> {
-        let (bucket, key) = parts(name).map_err(Failure::WrongUse)?;
-        let client = connect::buckets(service).await?;
-        Ok((Self { client, name: bucket }, key))
+        let (name, key) = parts(name).map_err(Failure::WrongUse)?;
+        let client = bucket::client(service, name).await?;
+        Ok((Self { client, name }, key))
     }
 
     async fn named(&self, key: &str) -> Result<Vec<Object>, Failure> {

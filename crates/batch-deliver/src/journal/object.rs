@@ -17,6 +17,7 @@ use tokio::time::sleep;
 use super::content::{self, Found, Line};
 use super::{Claim, Identity};
 use crate::arguments::{Location, Service};
+use crate::bucket;
 use crate::connect;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -85,7 +86,7 @@ impl JournalObject {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::Failed(format!("the journal {name} cannot be read: {error}")))?;
-        let client = runtime.block_on(connect::buckets(service))?;
+        let client = runtime.block_on(bucket::client(service, bucket))?;
         let config = client.config().to_builder();
         let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
         let mut journal = Self {

@@ -10,6 +10,8 @@ use super::file::JournalFile;
 use super::object::JournalObject;
 use crate::arguments::{Location, Service};
 #[cfg(all(feature = "distributed", feature = "s3"))]
+use crate::bucket;
+#[cfg(all(feature = "distributed", feature = "s3"))]
 use crate::connect;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -82,7 +84,9 @@ pub(crate) async fn remove(location: &Location, service: &Service) -> Result<(),
         Location::File(path) => fs::remove_file(path).map_err(|error| error.to_string()),
         #[cfg(feature = "s3")]
         Location::Object { bucket, key } => {
-            let client = connect::buckets(service).await.map_err(|failure| failure.to_string())?;
+            let client = bucket::client(service, bucket)
+                .await
+                .map_err(|failure| failure.to_string())?;
             let deleted = client.delete_object().bucket(bucket).key(key).send().await;
             deleted.map(|_| ()).map_err(|error| connect::words(&error))
         }

@@ -19,6 +19,32 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(crate) fn new() -> Self {
+        Self::answering(answer)
+    }
+
+    /// A bucket in Ireland, which sends requests to other regions away.
+    pub(crate) fn elsewhere() -> Self {
+        Self::answering(|request, objects| {
+            let signature = request.header("authorization").unwrap_or_default();
+            let mut answer = if signature.contains("/eu-west-1/s3/") {
+                answer(request, objects)
+            } else {
+                refusal(301, "PermanentRedirect", "elsewhere")
+            };
+            answer.1 += "x-amz-bucket-region: eu-west-1\r\n";
+            answer
+        })
+    }
+
+    /// A bucket with Requester Pays.
+    pub(crate) fn with_requester_pays() -> Self {
+        Self::answering(|request, objects| match request.header("x-amz-request-payer") {
+            Some("requester") => answer(request, objects),
+            _ => refusal(403, "AccessDenied", "the requester pays"),
+        })
+    }
+
+    fn answering(answer: impl Fn(&Request, &Objects) -> Response + Send + Sync + 'static) -> Self {
         let objects = Objects::default();
         let served = Arc::clone(&objects);
         let address = serve(move |request| Some(answer(request, &served)));

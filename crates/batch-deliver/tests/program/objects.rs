@@ -219,3 +219,26 @@ fn a_place_where_no_journal_can_be_is_refused_before_anything_is_sent() {
         assert!(!refused.stderr.contains("delivered"), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn a_bucket_in_another_region_is_read_and_written_there() {
+    let folder = Folder::new();
+    let bucket = Bucket::elsewhere();
+    bucket.put("in/a", with_a_large_one().0);
+    let kept = "--dead-letter s3://b/dead/ --resume s3://b/state";
+    load(&folder, &bucket, &format!("{kept} s3://b/in/"))
+        .expect(1, "2 delivered")
+        .expect(1, "1 dead letter");
+    assert_eq!((bucket.objects("dead/").len(), bucket.objects("state").len()), (2, 1));
+    load(&folder, &bucket, "--s3-region eu-west-1 --region us-west-2 s3://b/in/").expect(1, "2 delivered");
+    load(&folder, &bucket, "--s3-region us-east-1 s3://b/in/").expect(1, "PermanentRedirect");
+}
+
+#[test]
+fn requests_are_paid_for_if_that_is_said() {
+    let folder = Folder::new();
+    let bucket = Bucket::with_requester_pays();
+    bucket.put("in/a", items(0..3));
+    load(&folder, &bucket, "s3://b/in/").expect(1, "AccessDenied");
+    load(&folder, &bucket, "--request-payer s3://b/in/ --resume s3://b/state").expect(0, "3 delivered");
+}

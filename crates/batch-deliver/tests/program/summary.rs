@@ -111,7 +111,7 @@ fn machines_read_progress_and_report_as_json() {
 #[test]
 fn help_fits_a_screen() {
     const COLUMNS: usize = 80;
-    const LINES: usize = 50;
+    const LINES: usize = 60;
     let folder = Folder::new();
     for command in ["", "load", "send", "delete", "plan", "worker"] {
         let mut help = folder.command(&format!("{command} --help"));
