@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::sync::Arc;
 
-use crate::arguments::TableFormat;
+use crate::arguments::{Rows, TableFormat};
 use crate::console::Console;
 use crate::flaw::Flaw;
 use crate::format::Format;
@@ -65,7 +65,10 @@ fn table(kind: u8, types: &str) -> TableItems {
             keeps_text: false,
         },
         csv: CsvItems {
-            types: types.parse().unwrap_or_default(),
+            options: Rows {
+                types: types.parse().ok(),
+                ..Rows::default()
+            },
             writes,
             keeps_text: false,
             console: Console::new(false, true),

@@ -7,6 +7,7 @@ mod location;
 mod planning;
 #[cfg(feature = "put")]
 mod putting;
+mod rows;
 mod service;
 mod table;
 mod telling;
@@ -28,6 +29,7 @@ pub(crate) use self::location::Location;
 pub(crate) use self::planning::{Cutting, ToPlan};
 #[cfg(feature = "put")]
 pub(crate) use self::putting::{Destination, Events, ToPut};
+pub(crate) use self::rows::Rows;
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 #[cfg(feature = "distributed")]

@@ -82,9 +82,10 @@ impl BadLineFiles {
         let used = |written: &&Written| written.letters > 0;
         let names = |name: fn(&Written) -> &str| {
             let names: Vec<&str> = written.iter().filter(used).map(name).collect();
-            match names.is_empty() {
-                true => written.first().map_or("", name).to_owned(),
-                false => names.join(", "),
+            if names.is_empty() {
+                written.first().map_or("", name).to_owned()
+            } else {
+                names.join(", ")
             }
         };
         Written {

@@ -30,7 +30,7 @@ impl Format<WriteRequest> for TableItems {
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
-        let delimiter = self.format.delimiter(&start, name);
+        let delimiter = self.delimiter(&start, name);
         let input = Box::new(Cursor::new(start).chain(input));
         match delimiter {
             Some(delimiter) => self.csv.open(input, name, delimiter),
@@ -44,7 +44,17 @@ impl Format<WriteRequest> for TableItems {
     }
 
     fn can_be_cut(&self, start: &[u8], name: &str) -> bool {
-        self.format.can_be_cut(start, name)
+        let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+        self.delimiter(start, name).is_none()
+    }
+}
+
+impl TableItems {
+    /// The delimiter of the cells of an input; `None` if it has no rows. An option for rows makes rows of any content.
+    fn delimiter(&self, start: &[u8], name: &str) -> Option<u8> {
+        let found = self.format.delimiter(start, name);
+        let are_rows = self.format == TableFormat::Auto && self.csv.options.settings().next().is_some();
+        found.or(are_rows.then_some(b','))
     }
 }
 
@@ -96,13 +106,27 @@ fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
 
 /// Whether a line that is not blank is complete.
 fn has_line(start: &[u8]) -> bool {
-    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
-    start.trim_ascii_start().contains(&b'\n')
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
+    match start.first() {
+        // Quotes may be escaped in JSON.
+        Some(b'{' | b'[') => start.contains(&b'\n'),
+        _ => outside_of_quotes(start).any(|byte| byte == b'\n'),
+    }
 }
 
-/// The delimiter of the first line. Delimiters that are rare in names take precedence.
+/// The bytes that are not within quotes.
+fn outside_of_quotes(start: &[u8]) -> impl Iterator<Item = u8> {
+    let mut is_quoted = false;
+    start.iter().copied().filter(move |byte| {
+        is_quoted ^= *byte == b'"';
+        !is_quoted
+    })
+}
+
+/// The delimiter of the first line, outside of quotes. Delimiters that are rare in names take precedence.
 fn first_delimiter(start: &[u8]) -> Option<u8> {
-    let line = start.split(|byte| *byte == b'\n').next()?;
+    let start = start[..start.len().min(LOOKED_AT)].trim_ascii_start();
+    let line: Vec<u8> = outside_of_quotes(start).take_while(|byte| *byte != b'\n').collect();
     DELIMITERS.into_iter().find(|delimiter| line.contains(delimiter))
 }
 

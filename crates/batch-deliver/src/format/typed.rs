@@ -52,6 +52,24 @@ pub(crate) fn untyped(mut item: Item) -> Result<Item, Flaw> {
     attributes(item)
 }
 
+/// The value of a cell, which may be written as DynamoDB JSON: `{"S":"a"}`, a list of such values, or a map of them.
+pub(crate) fn of_cell(value: AttributeValue) -> Result<AttributeValue, Flaw> {
+    if has_type(&value) {
+        return typed(value);
+    }
+    match value {
+        AttributeValue::L(values) if !values.is_empty() && values.iter().all(has_type) => values
+            .into_iter()
+            .map(typed)
+            .collect::<Result<_, _>>()
+            .map(AttributeValue::L),
+        AttributeValue::M(map) if !map.is_empty() && map.values().all(has_type) => {
+            attributes(map).map(AttributeValue::M)
+        }
+        value => Ok(value),
+    }
+}
+
 /// Of several flaws, returns that of the first name: an item has no order, and a line must have the same flaw each time.
 fn attributes(item: Item) -> Result<Item, Flaw> {
     let mut attributes = Item::with_capacity(item.len());

@@ -41,6 +41,16 @@ pub(super) async fn run_delete(arguments: ToDelete) -> Result<Outcome, Failure> 
 pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<DynamoTable>, Failure> {
     let (client, key, mut settings, simulated) = service(arguments).await?;
     settings.push(("--format", name(&arguments.format)));
+    settings.extend(arguments.items.rows.settings());
+    if let (TableFormat::Json | TableFormat::Dynamodb, Some((option, _))) =
+        (arguments.format, arguments.items.rows.settings().next())
+    {
+        let words = format!(
+            "{option} is for CSV and TSV, but --format is {}",
+            name(&arguments.format)
+        );
+        return Err(Failure::WrongUse(words));
+    }
     let console = arguments.common.telling.console();
     let writes = match (&key, deletes) {
         (Some(key), true) => Writes::deletes(key.clone()),
@@ -86,7 +96,7 @@ fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
             keeps_text,
         },
         csv: CsvItems {
-            types: arguments.items.types.clone().unwrap_or_default(),
+            options: arguments.items.rows.clone(),
             writes,
             keeps_text,
             console,

@@ -1,5 +1,6 @@
 //! Several inputs with the same keys.
 
+use std::fmt::Write;
 use std::time::Instant;
 
 use aws_batch_simulator::{Capacity, KeyType, TableOptions};
@@ -41,9 +42,10 @@ fn inputs_of_one_key_each_take_longer_one_after_the_other() {
     for items in [3_000, 30_000] {
         let folder = Folder::new();
         for key in 0..PARTITIONS {
-            let lines: String = (0..items)
-                .map(|id| format!("{{\"key\":{key},\"id\":{id}}}\n"))
-                .collect();
+            let mut lines = String::new();
+            for id in 0..items {
+                writeln!(lines, "{{\"key\":{key},\"id\":{id}}}").unwrap();
+            }
             folder.write(&format!("{key}.jsonl"), lines);
         }
         for order in ["turns", "file"] {
