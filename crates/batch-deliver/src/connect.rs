@@ -6,7 +6,7 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::ProvideCredentials;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
-use crate::arguments::Service;
+use crate::arguments::{Given, Queue, Service};
 use crate::failure::Failure;
 use crate::key::Key;
 
@@ -91,12 +91,15 @@ pub(crate) async fn key(
     }
 }
 
-/// The URL of a queue that is given by its URL or its name.
-pub(crate) async fn queue_url(client: &aws_sdk_sqs::Client, queue: &str) -> Result<String, Failure> {
-    if queue.contains("://") {
-        return Ok(queue.to_owned());
-    }
-    let error = match client.get_queue_url().queue_name(queue).send().await {
+/// The URL of a queue.
+pub(crate) async fn queue_url(client: &aws_sdk_sqs::Client, queue: &Queue) -> Result<String, Failure> {
+    let ask = client.get_queue_url().queue_name(&queue.name);
+    let ask = match &queue.given {
+        Given::Url => return Ok(queue.to_string()),
+        Given::Arn { account } => ask.queue_owner_aws_account_id(account),
+        Given::Name => ask,
+    };
+    let error = match ask.send().await {
         Ok(answer) => return Ok(answer.queue_url().unwrap_or_default().to_owned()),
         Err(error) => error,
     };
@@ -111,7 +114,7 @@ pub(crate) async fn queue_url(client: &aws_sdk_sqs::Client, queue: &str) -> Resu
             "sqs:GetQueueUrl is not permitted for the queue {queue}: give --queue its URL"
         )));
     }
-    Err(unreachable("the queue", queue, &error))
+    Err(unreachable("the queue", &queue.to_string(), &error))
 }
 
 /// The lookup failed: without an answer, or with an unexpected error.

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod delivering;
+mod group;
 mod items;
 mod keeping;
 mod location;
@@ -8,6 +9,8 @@ mod planning;
 #[cfg(feature = "put")]
 mod putting;
 mod rows;
+mod queue;
+pub(crate) mod region;
 mod service;
 mod table;
 mod telling;
@@ -30,6 +33,7 @@ pub(crate) use self::planning::{Cutting, ToPlan};
 #[cfg(feature = "put")]
 pub(crate) use self::putting::{Destination, Events, ToPut};
 pub(crate) use self::rows::Rows;
+pub(crate) use self::queue::{Given, Queue};
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 #[cfg(feature = "distributed")]
@@ -122,11 +126,13 @@ pub(crate) struct ToDelete {
 
 #[derive(Debug, Args)]
 pub(crate) struct ToQueue {
-    /// The queue, by its URL or name
+    /// The queue, by its URL, ARN or name
     #[arg(long, value_name = "URL")]
-    pub(crate) queue: String,
+    pub(crate) queue: Queue,
     #[arg(long, help = "Lines of text, or JSON with body, attributes, group_id, dedup_id, delay", value_enum, default_value_t = QueueFormat::Text)]
     pub(crate) format: QueueFormat,
+    #[arg(long, value_name = "ID", help = group::HELP, value_parser = group::group)]
+    pub(crate) group_id: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Common, QueueFormat};
+use super::{Common, QueueFormat, group};
 
 const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams); message, subject, attributes, group_id, dedup_id \
                       (topics); detail, detail_type, source, resources, time (buses)";
@@ -16,6 +16,8 @@ pub(crate) struct ToPut {
     /// The partition key of records that have none [default: a hash of the data]
     #[arg(long, value_name = "KEY", requires = "stream")]
     pub(crate) partition_key: Option<String>,
+    #[arg(long, value_name = "ID", help = group::HELP, value_parser = group::group, requires = "topic")]
+    pub(crate) group_id: Option<String>,
     #[command(flatten)]
     pub(crate) events: Events,
     #[command(flatten)]

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::group;
 use super::table::table;
-use super::{Delivering, Items, Location, Service, Telling};
+use super::{Delivering, Items, Location, Queue, Service, Telling};
 
 const DEAD_LETTERS: &str =
     "Folder or s3://bucket/prefix/ for undelivered entries; without it, a shard that has any fails";
@@ -21,9 +22,11 @@ pub(crate) struct ToWork {
     /// The table, by its name or ARN
     #[arg(long, value_name = "NAME", value_parser = table, required_unless_present = "queue")]
     pub(crate) table: Option<String>,
-    /// The queue, by its URL or name
+    /// The queue, by its URL, ARN or name
     #[arg(long, value_name = "URL", conflicts_with_all = ["table", "key", "types", "delete"])]
-    pub(crate) queue: Option<String>,
+    pub(crate) queue: Option<Queue>,
+    #[arg(long, value_name = "ID", help = group::HELP, value_parser = group::group, requires = "queue")]
+    pub(crate) group_id: Option<String>,
     /// Delete the items of the shards
     #[arg(long)]
     pub(crate) delete: bool,

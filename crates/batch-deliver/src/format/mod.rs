@@ -2,6 +2,7 @@
 
 mod attribute;
 pub(crate) mod csv;
+pub(crate) mod group;
 pub(crate) mod items;
 pub(crate) mod json;
 pub(crate) mod messages;

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome, Settings, name};
-use crate::arguments::{Order, TableFormat, ToDelete, ToTable};
+use crate::arguments::{Order, TableFormat, ToDelete, ToTable, region};
 use crate::connect;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -124,7 +124,11 @@ async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, 
         // A dry run makes no call, so it needs neither an account nor a region.
         return Ok((Simulator::new(1).dynamo_client(), Some(key.clone()), Vec::new(), None));
     }
-    let config = connect::config(&arguments.common.service).await?;
+    let service = arguments
+        .common
+        .service
+        .within(region::of_arn(&arguments.table), "the table")?;
+    let config = connect::config(&service).await?;
     let client = Client::new(&config);
     let mut settings = connect::settings(&config);
     let key = if let Some(key) = &arguments.items.key {

@@ -13,10 +13,11 @@ use aws_config::SdkConfig;
 use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome, Settings, name};
-use crate::arguments::{Common, Destination, Events, Order, QueueFormat, ToPut};
+use crate::arguments::{Common, Destination, Events, Order, QueueFormat, ToPut, region};
 use crate::connect;
 use crate::failure::Failure;
 use crate::format::Parse;
+use crate::format::group::Groups;
 use crate::format::put::EachLine;
 use crate::format::put::events::EventLines;
 use crate::format::put::notifications::Notifications;
@@ -37,6 +38,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
         destination,
         format,
         partition_key,
+        group_id,
         events,
         common,
     } = arguments;
@@ -48,7 +50,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
             delivery_stream: Some(stream),
             ..
         } => Box::pin(to_delivery_stream(stream, format).put(format, &common)).await,
-        Destination { topic: Some(arn), .. } => Box::pin(to_topic(arn, format)?.put(format, &common)).await,
+        Destination { topic: Some(arn), .. } => Box::pin(to_topic(arn, format, group_id)?.put(format, &common)).await,
         Destination { bus: Some(bus), .. } => Box::pin(to_bus(bus, format, events)?.put(format, &common)).await,
         _ => {
             let words = "name where to put it: --stream, --delivery-stream, --topic or --bus";
@@ -109,12 +111,10 @@ fn to_delivery_stream(
 fn to_topic(
     arn: String,
     format: QueueFormat,
+    group_id: Option<String>,
 ) -> Result<Service<aws_sdk_sns::Client, SnsTopic, Notifications>, Failure> {
-    let is_json = format == QueueFormat::Json;
-    if arn.strip_suffix(".fifo").is_some() && !is_json {
-        let words = "messages of a FIFO topic have a group_id: give them by --format json";
-        return Err(Failure::WrongUse(words.to_owned()));
-    }
+    let fifo = arn.ends_with(".fifo").then_some("topic");
+    let groups = Groups::new(group_id.as_ref(), fifo, format)?;
     Ok(Service {
         command: "put --topic",
         simulate: Simulated::topic,
@@ -123,8 +123,11 @@ fn to_topic(
         target: |client, arn| SnsTopic::new(client, arn),
         measure: |message| measured(message_size(message), REQUEST),
         unit: "requests' worth of 64 KiB",
-        settings: Vec::new(),
-        parse: Notifications { is_json },
+        settings: group_id.map(|group| ("--group-id", group)).into_iter().collect(),
+        parse: Notifications {
+            is_json: format == QueueFormat::Json,
+            groups,
+        },
         destination: arn,
     })
 }
@@ -192,7 +195,10 @@ where
             // Nothing is asked, so that neither an account nor a region is needed.
             ((self.of_simulator)(&Simulator::new(1)), Vec::new(), None)
         } else {
-            let config = connect::config(&common.service).await?;
+            let service = common
+                .service
+                .within(region::of_arn(&self.destination), &self.destination)?;
+            let config = connect::config(&service).await?;
             ((self.of_config)(&config), connect::settings(&config), None)
         };
         settings.push(("--format", name(&format)));

@@ -13,6 +13,7 @@ use super::{Job, Outcome, name};
 use crate::arguments::{Order, QueueFormat, ToQueue};
 use crate::connect;
 use crate::failure::Failure;
+use crate::format::group::{Groups, InGroups};
 use crate::format::messages::Messages;
 
 /// Bytes that SQS bills as one request. From its pricing page.
@@ -25,8 +26,12 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
 
 /// The job of a delivery to a queue.
 pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
-    let (client, url, mut settings, simulated) = if let Some(rate) = arguments.common.service.simulate {
-        let (simulated, url) = Simulated::queue(&arguments.queue, rate);
+    let queue = &arguments.queue;
+    let fifo = queue.is_fifo().then_some("queue");
+    let groups = Groups::new(arguments.group_id.as_ref(), fifo, arguments.format)?;
+    let service = arguments.common.service.within(queue.region.as_deref(), "the queue")?;
+    let (client, url, mut settings, simulated) = if let Some(rate) = service.simulate {
+        let (simulated, url) = Simulated::queue(&queue.name, rate);
         let settings = vec![("--simulate", rate.to_string())];
         (
             simulated.simulator.sqs_client(),
@@ -36,29 +41,28 @@ pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
         )
     } else if arguments.common.dry_run {
         // A dry run makes no call, so it needs neither an account nor a region.
-        (
-            Simulator::new(1).sqs_client(),
-            arguments.queue.clone(),
-            Vec::new(),
-            None,
-        )
+        (Simulator::new(1).sqs_client(), queue.name.clone(), Vec::new(), None)
     } else {
-        let config = connect::config(&arguments.common.service).await?;
+        let config = connect::config(&service).await?;
         let client = Client::new(&config);
-        let url = connect::queue_url(&client, &arguments.queue).await?;
+        let url = connect::queue_url(&client, queue).await?;
         (client, url, connect::settings(&config), None)
     };
     settings.push(("--format", name(&arguments.format)));
+    settings.extend(arguments.group_id.clone().map(|group| ("--group-id", group)));
     Ok(Job {
         command: "send",
         target: SqsQueue::new(client, url),
         measure,
         unit: "requests' worth of 64 KiB",
-        format: Arc::new(Messages {
-            is_json: arguments.format == QueueFormat::Json,
-            keeps_text: arguments.common.keeping.dead_letter.is_some(),
+        format: Arc::new(InGroups {
+            messages: Messages {
+                is_json: arguments.format == QueueFormat::Json,
+                keeps_text: arguments.common.keeping.dead_letter.is_some(),
+            },
+            groups,
         }),
-        destination: arguments.queue.clone(),
+        destination: queue.to_string(),
         settings,
         simulated,
         order: arguments.common.order.unwrap_or(Order::File),

@@ -48,9 +48,8 @@ impl Simulated {
         }
     }
 
-    /// A queue with this capacity in messages per second, and its URL. If the queue is given by a URL, its last part is the name.
-    pub(super) fn queue(queue: &str, rate: f64) -> (Self, String) {
-        let name = queue.rsplit('/').next().unwrap_or(queue);
+    /// A queue with this capacity in messages per second, and its URL.
+    pub(super) fn queue(name: &str, rate: f64) -> (Self, String) {
         let options = QueueOptions::default().content_based_deduplication();
         let simulator = Simulator::new(1);
         let queue = simulator.queue(name, options.capacity(capacity(rate)).forgetful());

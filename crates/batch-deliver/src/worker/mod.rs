@@ -18,7 +18,9 @@ use tokio::time::Instant;
 use self::activity::Activity;
 use self::answer::{Answer, CHECKPOINT};
 use self::name::name_of;
-use crate::arguments::{Common, Keeping, Location, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork};
+use crate::arguments::{
+    Common, Keeping, Location, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork, region,
+};
 use crate::connect;
 use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
@@ -54,7 +56,12 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
             Some(ShardFormat::Json) => QueueFormat::Json,
             Some(_) => return Err(unfit("must be text or json for messages")),
         };
-        let arguments = ToQueue { queue, format, common };
+        let arguments = ToQueue {
+            queue,
+            format,
+            group_id: arguments.group_id,
+            common,
+        };
         let job = send::job(&arguments).await?;
         let worker = Worker::new(job, &arguments.common, heartbeat, checkpoints)?;
         return worker.work(activity).await;
@@ -127,7 +134,8 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
         };
         let console = &self.job.console;
         log::start(console.clone());
-        let config = connect::config(&self.common.service).await?;
+        let service = self.common.service.within(region::of_arn(&activity), "the activity")?;
+        let config = connect::config(&service).await?;
         let activity = Activity::new(&config, &activity, console.clone());
         let stop = Stop::default();
         stop.on_interrupt(console.clone());

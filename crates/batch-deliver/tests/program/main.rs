@@ -6,7 +6,6 @@ mod activity;
 mod bucket;
 mod cases;
 mod dead_letters;
-#[cfg(any(feature = "s3", all(unix, feature = "distributed")))]
 mod http;
 mod input;
 #[cfg(all(unix, feature = "lambda"))]

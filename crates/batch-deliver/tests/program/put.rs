@@ -186,6 +186,19 @@ fn messages_of_a_group_are_published_in_the_order_of_their_lines() {
         2,
         "messages of a FIFO topic have a group_id: give them by --format json",
     );
+    folder.write("b.txt", "one\ntwo\n");
+    folder
+        .run(&services.put(&format!("--topic {TOPIC} --group-id all b.txt")))
+        .expect(0, "2 delivered");
+    let published = services.topic.messages();
+    let last = published[200..]
+        .iter()
+        .map(|message| (message.group.as_deref(), message.message.as_str()));
+    assert_eq!(last.collect::<Vec<_>>(), [(Some("all"), "one"), (Some("all"), "two")]);
+    folder.write("c.jsonl", "{\"message\":\"one\"}\n");
+    folder
+        .run(&services.put(&format!("--topic {TOPIC} --format json c.jsonl")))
+        .expect(1, "c.jsonl:1: a message of a FIFO topic needs a group_id");
     folder
         .run(&services.put("--topic orders a.jsonl"))
         .expect(2, "an ARN is needed");

@@ -12,11 +12,13 @@ use serde_json::value::RawValue;
 use crate::flaw::Flaw;
 use crate::format::Parse;
 use crate::format::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
+use crate::format::group::Groups;
 
 /// Messages: each line is the text, or a JSON object that contains it.
 #[derive(Debug, Clone)]
 pub(crate) struct Notifications {
     pub(crate) is_json: bool,
+    pub(crate) groups: Groups,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +40,14 @@ const SYNTAX: &str = "this is not JSON: if each line is the text of a message, u
 
 impl Parse<PublishBatchRequestEntry> for Notifications {
     fn parse(&mut self, line: &[u8]) -> Result<PublishBatchRequestEntry, Flaw> {
+        let mut message = self.message(line)?;
+        self.groups.complete(&mut message.message_group_id)?;
+        Ok(message)
+    }
+}
+
+impl Notifications {
+    fn message(&self, line: &[u8]) -> Result<PublishBatchRequestEntry, Flaw> {
         if !self.is_json {
             return built(PublishBatchRequestEntry::builder().message(utf8(line)?));
         }
@@ -69,11 +79,19 @@ fn attribute(Attribute { kind, value }: Attribute) -> Result<MessageAttributeVal
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::QueueFormat;
+
+    fn notifications(format: QueueFormat) -> Notifications {
+        Notifications {
+            is_json: format == QueueFormat::Json,
+            groups: Groups::new(None, None, format).unwrap(),
+        }
+    }
 
     #[test]
     fn a_json_line_has_what_goes_with_the_message() {
         let line = r#"{"message":{"a":1},"subject":"s","group_id":"g","dedup_id":"d","attributes":{"n":1.50,"b":{"type":"Binary","value":"AAE="}}}"#;
-        let message = Notifications { is_json: true }.parse(line.as_bytes()).unwrap();
+        let message = notifications(QueueFormat::Json).parse(line.as_bytes()).unwrap();
         assert_eq!((message.message(), message.subject()), (r#"{"a":1}"#, Some("s")));
         assert_eq!(
             (message.message_group_id(), message.message_deduplication_id()),
@@ -86,10 +104,10 @@ mod tests {
 
     #[test]
     fn a_line_of_text_is_the_message() {
-        let message = Notifications { is_json: false }.parse("größe".as_bytes()).unwrap();
+        let message = notifications(QueueFormat::Text).parse("größe".as_bytes()).unwrap();
         assert_eq!(message.message(), "größe");
-        assert!(Notifications { is_json: false }.parse(b"\xFF").is_err());
-        let flaw = Notifications { is_json: true }
+        assert!(notifications(QueueFormat::Text).parse(b"\xFF").is_err());
+        let flaw = notifications(QueueFormat::Json)
             .parse(br#"{"text":"secret"}"#)
             .unwrap_err()
             .to_string();

@@ -6,6 +6,7 @@ mod names;
 mod order;
 #[cfg(unix)]
 mod question;
+mod queues;
 mod shapes;
 mod terminal;
 
