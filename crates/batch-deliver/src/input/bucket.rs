@@ -184,6 +184,8 @@ impl<'a> Bucket<'a> {
             }
             wanted = folder;
         };
+        // A folder of which there is only its marker.
+        names.retain(|name| name != key);
         let near = near::nearest(folder, wanted, names);
         Ok(near.iter().map(|key| self.name_of(key)).collect())
     }

@@ -149,8 +149,9 @@ impl Input {
                 return Err(format!("{name} {told}"));
             }
             return Err(format!(
-                "{name} is a folder, but not an export with {}: name the files in it, such as '{name}/*.jsonl'",
-                export::FILES
+                "{name} is a folder, but not an export with {}: name the files in it, such as '{}/*.jsonl'",
+                export::FILES,
+                name.trim_end_matches('/')
             ));
         }
         // A pipe has no size.

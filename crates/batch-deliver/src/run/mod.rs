@@ -97,11 +97,12 @@ impl<T: BatchTarget + Clone> Job<T> {
         if common.dry_run {
             return task::block_in_place(|| self.dry_run(inputs));
         }
-        let options = common.delivering.options()?;
         common.keeping.check(&common.inputs, &inputs)?;
         if self.asks && question::is_possible() {
             task::block_in_place(|| self.ask(&inputs))?;
         }
+        // A deadline begins after the answer.
+        let options = common.delivering.options()?;
         log::start(self.console.clone());
         let dead_letter = dead_letter(common, &self.console).await?;
         let stop = Stop::default();

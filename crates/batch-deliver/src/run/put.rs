@@ -113,7 +113,7 @@ fn to_topic(
     format: QueueFormat,
     group_id: Option<String>,
 ) -> Result<Service<aws_sdk_sns::Client, SnsTopic, Notifications>, Failure> {
-    let fifo = arn.ends_with(".fifo").then_some("topic");
+    let fifo = arn.strip_suffix(".fifo").map(|_| "topic");
     let groups = Groups::new(group_id.as_ref(), fifo, format)?;
     Ok(Service {
         command: "put --topic",

@@ -25,7 +25,12 @@ pub(crate) fn words(inputs: &[Input]) -> String {
     };
     let bytes = bytes.map(|bytes| format!(", {bytes}")).unwrap_or_default();
     let count = grouped(inputs.len() as u64);
-    format!("{count} inputs{bytes}: {}{more}", told.join(", "))
+    let names = if told.is_empty() {
+        String::new()
+    } else {
+        format!(": {}{more}", told.join(", "))
+    };
+    format!("{count} inputs{bytes}{names}")
 }
 
 #[cfg(test)]
@@ -42,6 +47,7 @@ mod tests {
             part: None,
         };
         assert_eq!(words(&[input("a", Some(5))]), "a, 5 B");
+        assert_eq!(words(&[]), "0 inputs, 0 B");
         assert_eq!(words(&[input("-", None)]), "the standard input");
         let two = [input("a", Some(5)), input("b", Some(1_000))];
         assert_eq!(words(&two), "2 inputs, 1.0 kB: a, b");

@@ -6,6 +6,10 @@ mod activity;
 mod bucket;
 mod cases;
 mod dead_letters;
+#[cfg_attr(
+    not(any(feature = "s3", all(unix, feature = "distributed"))),
+    expect(dead_code, reason = "queues need less of it")
+)]
 mod http;
 mod input;
 #[cfg(all(unix, feature = "lambda"))]

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use serde_json::json;
 
-use crate::program::{Folder, Run, items};
+use crate::program::{Folder, items};
 #[cfg(feature = "s3")]
-use crate::{bucket::Bucket, served::Served};
+use crate::{bucket::Bucket, program::Run, served::Served};
 
 /// A bucket with objects whose names begin with those of others, and a table with all of their items.
 #[cfg(feature = "s3")]
@@ -27,6 +27,7 @@ impl World {
         for (key, ids) in [
             ("users.json.bak", 0..2),
             ("films/", 0..0),
+            ("marked/", 0..0),
             ("films/a.jsonl", 2..4),
             ("films/b.jsonl", 4..6),
             ("films-old/a.jsonl", 6..8),
@@ -75,6 +76,7 @@ fn a_name_deletes_what_it_names_and_nothing_else() {
         ("s3://b/films/", 2..6),
         ("s3://b/films/a.jsonl", 2..4),
         ("s3://b/films/*", 2..6),
+        ("s3://b/films/**/a.jsonl", 2..4),
         ("s3://b/films?old/*", 6..8),
         ("s3://b/films.b*", 8..10),
         // A key with wildcards names itself, although it matches another one.
@@ -111,6 +113,7 @@ fn a_mistyped_name_deletes_nothing_and_names_what_is_near() {
             "there is no object in s3://b/Films/; near it are s3://b/films/",
         ),
         ("s3://b/Films/a.jsonl", "near it are s3://b/films/"),
+        ("s3://b/marked/", "there is no object in s3://b/marked/"),
         ("s3://b/film/*.jsonl", "no object matches s3://b/film/*.jsonl"),
         ("s3://b/films/*.JSONL", "no object matches"),
         ("s3://b/film*/", "there is no object in s3://b/film*/"),
@@ -127,6 +130,8 @@ fn a_mistyped_name_deletes_nothing_and_names_what_is_near() {
     ] {
         world.deletes_nothing(name, words);
     }
+    let of_marker = world.run("delete", "s3://b/marked/");
+    assert!(!of_marker.stderr.contains("near it"), "{}", of_marker.stderr);
     world.run("delete", "s3://other/films/").expect(1, "AccessDenied");
     // An object that is not there stops before those that are.
     world.deletes_nothing(
