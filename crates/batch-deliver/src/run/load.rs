@@ -107,7 +107,11 @@ fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
 
 /// The client, the table's key if it is known, and the settings that identify the service and the table.
 async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, Option<Arc<Simulated>>), Failure> {
-    if let Some(rate) = arguments.common.service.simulate {
+    let service = arguments
+        .common
+        .service
+        .within(region::of_arn(&arguments.table), "the table")?;
+    if let Some(rate) = service.simulate {
         let Some(key) = arguments.items.key.clone() else {
             let words = "a simulated table needs its key: --key year:N,title:S";
             return Err(Failure::WrongUse(words.to_owned()));
@@ -124,10 +128,6 @@ async fn service(arguments: &ToTable) -> Result<(Client, Option<Key>, Settings, 
         // A dry run makes no call, so it needs neither an account nor a region.
         return Ok((Simulator::new(1).dynamo_client(), Some(key.clone()), Vec::new(), None));
     }
-    let service = arguments
-        .common
-        .service
-        .within(region::of_arn(&arguments.table), "the table")?;
     let config = connect::config(&service).await?;
     let client = Client::new(&config);
     let mut settings = connect::settings(&config);

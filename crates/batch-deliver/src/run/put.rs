@@ -183,7 +183,10 @@ where
     P: Parse<T::Entry> + Clone + Sync + 'static,
 {
     async fn put(self, format: QueueFormat, common: &Common) -> Result<Outcome, Failure> {
-        let (client, mut settings, simulated) = if let Some(rate) = common.service.simulate {
+        let service = common
+            .service
+            .within(region::of_arn(&self.destination), &self.destination)?;
+        let (client, mut settings, simulated) = if let Some(rate) = service.simulate {
             let simulated = (self.simulate)(&self.destination, rate);
             let client = (self.of_simulator)(&simulated.simulator);
             (
@@ -195,9 +198,6 @@ where
             // Nothing is asked, so that neither an account nor a region is needed.
             ((self.of_simulator)(&Simulator::new(1)), Vec::new(), None)
         } else {
-            let service = common
-                .service
-                .within(region::of_arn(&self.destination), &self.destination)?;
             let config = connect::config(&service).await?;
             ((self.of_config)(&config), connect::settings(&config), None)
         };

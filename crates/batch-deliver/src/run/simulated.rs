@@ -41,7 +41,10 @@ impl Simulated {
     /// A table with this capacity in write units per second.
     pub(super) fn table(name: &str, key: &Key, rate: f64) -> Self {
         let simulator = Simulator::new(1);
-        let table = simulator.table(name, key.table().capacity(capacity(rate)).forgetful());
+        let table = simulator.table(
+            last_part(name, ":table/"),
+            key.table().capacity(capacity(rate)).forgetful(),
+        );
         Self {
             simulator,
             stored: Stored::Writes(table),
@@ -133,7 +136,6 @@ impl Simulated {
 }
 
 /// The name in an ARN.
-#[cfg(feature = "put")]
 fn last_part<'a>(arn: &'a str, separator: &str) -> &'a str {
     arn.rsplit(separator).next().unwrap_or(arn)
 }

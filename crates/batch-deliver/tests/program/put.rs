@@ -258,6 +258,10 @@ fn a_simulated_service_stores_what_is_put() {
         ),
         ("--delivery-stream orders a.txt", "500 records"),
         ("--topic arn:aws:sns:us-east-1:1:orders a.txt", "500 messages"),
+        (
+            "--topic arn:aws:sns:us-east-1:1:orders.fifo --group-id g a.txt",
+            "500 messages",
+        ),
         ("--bus orders --source shop --detail-type order a.jsonl", "30 events"),
     ] {
         folder

@@ -109,7 +109,7 @@ fn a_fifo_queue_that_does_not_compare_bodies_takes_lines_of_text_too() {
 }
 
 #[test]
-fn every_form_of_a_queue_can_be_simulated() {
+fn every_form_of_a_queue_and_a_table_can_be_simulated() {
     let folder = Folder::new();
     folder.write("a", "one\ntwo\n");
     for queue in [
@@ -124,6 +124,10 @@ fn every_form_of_a_queue_can_be_simulated() {
             .run(&format!("send --simulate 1000000 --queue {queue} a"))
             .expect(0, "2 delivered");
     }
+    folder.write("a.jsonl", "{\"id\":1}\n");
+    folder
+        .run("load --simulate 1000 --table arn:aws:dynamodb:eu-west-1:1:table/films --key id:N a.jsonl")
+        .expect(0, "the simulator stored what was delivered: 1 write");
     for queue in [
         "https://sqs.eu-west-1.amazonaws.com/orders",
         "arn:aws:sns:eu-west-1:1:orders",
