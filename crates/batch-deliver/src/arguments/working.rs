@@ -25,7 +25,7 @@ pub(crate) struct ToWork {
     /// The queue, by its URL, ARN or name
     #[arg(long, value_name = "URL", conflicts_with_all = ["table", "key", "types", "delete"])]
     pub(crate) queue: Option<Queue>,
-    #[arg(long, value_name = "ID", help = group::HELP, value_parser = group::group, requires = "queue")]
+    #[arg(long, value_name = "ID", help = group::HELP, value_parser = group::group, conflicts_with = "table")]
     pub(crate) group_id: Option<String>,
     /// Delete the items of the shards
     #[arg(long)]

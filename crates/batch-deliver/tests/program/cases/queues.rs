@@ -232,3 +232,28 @@ fn a_region_that_contradicts_a_name_is_refused_before_any_call() {
         assert_eq!(call, None);
     }
 }
+
+#[cfg(feature = "distributed")]
+#[test]
+fn a_worker_of_a_fifo_queue_needs_a_group_before_it_asks_for_shards() {
+    let (refused, call) = first_call("worker --activity arn:aws:states:us-east-1:1:activity:a --queue orders.fifo");
+    refused.expect(2, "one for all of them by --group-id");
+    assert_eq!(call, None);
+    let (given, call) =
+        first_call("worker --activity arn:aws:states:us-east-1:1:activity:a --queue orders.fifo --group-id g");
+    given.expect(2, "sqs:GetQueueUrl is not permitted for the queue orders.fifo");
+    assert_eq!(call.unwrap().0, "GetQueueUrl");
+    let (of_table, _) = first_call("worker --activity a --table films --group-id g");
+    of_table.expect(2, "cannot be used with");
+}
+
+#[cfg(feature = "distributed")]
+#[test]
+fn an_activity_is_asked_in_its_own_region() {
+    let activity = "arn:aws:states:eu-west-1:1:activity:a";
+    let (_, call) = first_call(&format!("worker --activity {activity} --table films --key id:N"));
+    assert_eq!(
+        call.map(|(operation, region, _)| (operation, region)),
+        Some(("GetActivityTask".into(), "eu-west-1".into()))
+    );
+}
