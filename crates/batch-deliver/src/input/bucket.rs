@@ -32,6 +32,9 @@ pub(super) async fn exactly(name: &str, service: &Service) -> Result<Input, Fail
     }
 }
 
+/// The code of S3 if there is no bucket with this name.
+const NO_BUCKET: &str = "NoSuchBucket";
+
 struct Bucket<'a> {
     client: Client,
     name: &'a str,
@@ -138,6 +141,9 @@ impl<'a> Bucket<'a> {
     where
         E: std::error::Error + aws_sdk_s3::error::ProvideErrorMetadata,
     {
+        if error.code() == Some(NO_BUCKET) {
+            return Failure::WrongUse(format!("there is no bucket {}: check its name", self.name));
+        }
         let (name, words) = (self.name_of(prefix), connect::words(error));
         Failure::Failed(format!("{name} cannot be listed: {words}"))
     }

@@ -201,6 +201,10 @@ impl<T: BatchTarget + Clone> Job<T> {
                 "the keys and the answer cannot both come from the terminal: add --yes to delete without a question";
             return Err(Failure::WrongUse(words.to_owned()));
         }
+        if self.console.is_quiet() {
+            // What is asked about is said in any case.
+            self.console.warn(&format!("reading {}", reading::words(inputs)));
+        }
         let count = if inputs.iter().all(|input| input.bytes.is_some()) {
             counted(self.sums(inputs.to_vec())?.entries, "key")
         } else {

@@ -87,6 +87,9 @@ fn answer(request: &Request, objects: &Objects) -> Response {
     if request.method != "PUT" && path.trim_end_matches('/') == "/b" {
         return Response(200, String::new(), list(&objects, query).into_bytes());
     }
+    if path.trim_end_matches('/') == "/none" {
+        return refusal(404, "NoSuchBucket", "there is none");
+    }
     let Some(key) = path.strip_prefix("/b/") else {
         return refusal(403, "AccessDenied", "not yours");
     };

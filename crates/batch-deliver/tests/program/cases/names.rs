@@ -113,6 +113,7 @@ fn a_mistyped_name_deletes_nothing_and_names_what_is_near() {
             "there is no object in s3://b/Films/; near it are s3://b/films/",
         ),
         ("s3://b/Films/a.jsonl", "near it are s3://b/films/"),
+        ("s3://none/films/", "there is no bucket none: check its name"),
         ("s3://b/marked/", "there is no object in s3://b/marked/"),
         ("s3://b/film/*.jsonl", "no object matches s3://b/film/*.jsonl"),
         ("s3://b/films/*.JSONL", "no object matches"),

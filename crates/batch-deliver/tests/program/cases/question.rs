@@ -51,6 +51,12 @@ fn yes_is_said_on_the_command_line_too() {
     let (code, printed, left) = delete("-", "{\"id\":1}\n\u{4}");
     assert!(printed.contains("add --yes to delete without a question"), "{printed}");
     assert_eq!((code, left), (2, 12), "{printed}");
+    let (code, printed, left) = delete("--quiet a.jsonl", "n\n");
+    assert!(
+        printed.contains("reading a.jsonl, ") && printed.contains("of 3 keys from items?"),
+        "{printed}"
+    );
+    assert_eq!((code, left), (2, 12), "{printed}");
     let (code, printed, left) = delete("--dry-run a.jsonl", "");
     assert!(printed.contains("3 good lines"), "{printed}");
     assert_eq!((code, left), (0, 12), "{printed}");
