@@ -1,10 +1,10 @@
 //! The inputs: which ones the arguments name, how they are read, and in which order.
 
-#[cfg(feature = "s3")]
-mod bucket;
 mod compression;
 mod export;
 mod lines;
+#[cfg(feature = "s3")]
+mod listing;
 mod named;
 mod near;
 #[cfg(feature = "s3")]

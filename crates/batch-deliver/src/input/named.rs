@@ -67,7 +67,7 @@ impl Input {
 
     #[cfg(feature = "s3")]
     async fn objects(name: &str, service: &Service) -> Result<Vec<Self>, Failure> {
-        super::bucket::named(name, service).await
+        super::listing::named(name, service).await
     }
 
     #[cfg(not(feature = "s3"))]
@@ -87,7 +87,7 @@ impl Input {
 
     #[cfg(all(feature = "distributed", feature = "s3"))]
     async fn object(name: &str, service: &Service) -> Result<Self, Failure> {
-        super::bucket::exactly(name, service).await
+        super::listing::exactly(name, service).await
     }
 
     #[cfg(all(feature = "distributed", not(feature = "s3")))]
