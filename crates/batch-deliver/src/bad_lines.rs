@@ -15,6 +15,8 @@ use crate::window::Origin;
 #[derive(Debug)]
 pub(crate) struct BadLine {
     pub(crate) origin: Origin,
+    /// The checksum of all that stands before it in its input, if the journal is to compare it.
+    pub(crate) checksum_before: Option<u32>,
     /// The header of its input, if it is a row and dead letters are to repeat it.
     pub(crate) header: Option<Box<[u8]>>,
     pub(crate) flaw: Flaw,
@@ -53,11 +55,12 @@ impl BadLines {
             json!({"event": "bad_line", "file": name, "line": line, "column": flaw.column, "reason": flaw.reason});
         // A closed output ends the program at the next report.
         let _ = self.console.emit(&event);
-        self.settling.bad_line(bad_line).await;
         let count = self.count.fetch_add(1, Relaxed) + 1;
-        if count > self.tolerated {
-            return Err(Ended::BadLine(count));
+        let is_last = count > self.tolerated;
+        if is_last {
+            self.settling.stopped_at(&bad_line);
         }
-        Ok(())
+        self.settling.bad_line(bad_line).await;
+        if is_last { Err(Ended::BadLine(count)) } else { Ok(()) }
     }
 }

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use crate::bad_lines::BadLine;
 use crate::dead_letter::{DeadLetter, HandedOver, Letter};
 use crate::handed_back::HandedBack;
-use crate::journal::Journal;
+use crate::journal::{Journal, Stopped};
 use crate::stop::Stop;
 use crate::window::{Origin, Window};
 
@@ -88,6 +88,20 @@ impl Settling {
         let _ = is_handed_over.await;
     }
 
+    /// The load ends at this line. If it is not kept, it may be corrected before the next run: what stands before it is compared then.
+    pub(crate) fn stopped_at(&self, bad_line: &BadLine) {
+        let BadLine { origin, .. } = bad_line;
+        let is_kept = self.dead_letter.is_some() && origin.text.is_some();
+        if let (Some(journal), Some(checksum), false) = (&self.journal, bad_line.checksum_before, is_kept) {
+            journal.stopped_at(Stopped {
+                number: origin.number,
+                input: origin.place.input,
+                line: origin.place.line,
+                checksum,
+            });
+        }
+    }
+
     /// Settles the entries that the delivery has handed back, and waits for all that are being settled.
     pub(crate) async fn end<E>(self: &Arc<Self>, handed_back: &[Undelivered<E>]) {
         for undelivered in handed_back {
@@ -135,7 +149,9 @@ impl Settling {
     /// Writes a bad line. One that is too long to be kept is not settled.
     async fn settle_bad_line(&self, bad_line: BadLine, handed_over: oneshot::Sender<()>) {
         let Some(dead_letter) = &self.dead_letter else { return };
-        let BadLine { origin, header, flaw } = bad_line;
+        let BadLine {
+            origin, header, flaw, ..
+        } = bad_line;
         let place = (&*self.names[origin.place.input], origin.place.line);
         let letter = Letter::of_bad_line(header.as_deref(), origin.text.as_deref(), place, &flaw);
         let written = dead_letter.write_bad_line(&letter).await;

@@ -67,6 +67,7 @@ pub(crate) fn entries<E: Send + 'static>(
                 Err(flaw) => {
                     let bad_line = BadLine {
                         origin,
+                        checksum_before: taken.checksum_before,
                         header: taken.header,
                         flaw,
                     };

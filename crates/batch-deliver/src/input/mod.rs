@@ -1,5 +1,6 @@
 //! The inputs: which ones the arguments name, how they are read, and in which order.
 
+mod checksums;
 mod compression;
 mod export;
 mod lines;

@@ -1,5 +1,6 @@
 //! The inputs that the arguments name.
 
+use super::checksums::checksum_before;
 use super::compression::{is_compressed, unpacked};
 use super::export;
 use super::near;
@@ -195,6 +196,11 @@ impl Input {
             Storage::Object(object) => start = object.start(START)?,
         }
         Ok((!is_compressed(&start)).then_some(start))
+    }
+
+    /// The checksum of all that stands before this line; `None` if there is no such line. Blocks.
+    pub(crate) fn checksum_before(&self, line: u64) -> io::Result<Option<u32>> {
+        checksum_before(line, self.open(&ReadBytes::default())?)
     }
 
     /// The content, unpacked. The bytes that are read are counted.

@@ -30,6 +30,11 @@ impl Settled {
         run.is_some_and(|(_, last)| number <= *last)
     }
 
+    /// The largest number.
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.runs.values().next_back().copied()
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.runs.iter().map(|(first, last)| last - first + 1).sum()
     }
@@ -60,6 +65,7 @@ mod tests {
             let in_runs: Vec<u64> = settled.runs().flat_map(|(first, last)| first..=last).collect();
             prop_assert_eq!(&in_runs, &numbers.iter().copied().collect::<Vec<_>>());
             prop_assert_eq!(settled.len(), numbers.len() as u64);
+            prop_assert_eq!(settled.last(), numbers.last().copied());
             let gaps = settled.runs().zip(settled.runs().skip(1));
             for ((_, last), (first, _)) in gaps {
                 prop_assert!(last + 1 < first);

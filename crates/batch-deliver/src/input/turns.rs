@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
+use super::checksums::Checksums;
 use super::{Input, ReadBytes, Settled};
 use crate::flaw::Flaw;
 use crate::format::{Format, Source};
@@ -27,6 +28,8 @@ pub(crate) struct Taken<E> {
     pub(crate) place: Place,
     /// The text that it is read from, if dead letters are to repeat it.
     pub(crate) text: Option<Box<[u8]>>,
+    /// The checksum of all that stands before its line in the input, if it has a flaw and is the first record of its line.
+    pub(crate) checksum_before: Option<u32>,
     /// The header that dead letters need to repeat it, if it is a row with a flaw.
     pub(crate) header: Option<Box<[u8]>>,
     pub(crate) entry: Result<E, Flaw>,
@@ -59,6 +62,7 @@ pub(crate) struct Turns<E> {
     settled: Settled,
     number: u64,
     read_bytes: ReadBytes,
+    has_checksums: bool,
 }
 
 struct Open<E> {
@@ -66,6 +70,7 @@ struct Open<E> {
     name: String,
     line: u64,
     source: Box<dyn Source<E>>,
+    checksums: Option<Checksums>,
 }
 
 impl<E> Turns<E> {
@@ -80,7 +85,14 @@ impl<E> Turns<E> {
             settled,
             number: 0,
             read_bytes: ReadBytes::default(),
+            has_checksums: false,
         }
+    }
+
+    /// With a checksum of what stands before each flaw.
+    pub(crate) fn with_checksums(mut self) -> Self {
+        self.has_checksums = true;
+        self
     }
 
     /// Reads one input after the other instead.
@@ -120,6 +132,9 @@ impl<E> Turns<E> {
                 self.replace()?;
                 continue;
             };
+            let checksums = open.checksums.as_ref();
+            let checksum = checksums.and_then(|checksums| checksums.before(reading.line));
+            let is_first_of_line = reading.line > open.line;
             open.line = reading.line;
             let place = Place {
                 input: open.input,
@@ -132,6 +147,7 @@ impl<E> Turns<E> {
                 let is_kept = entry.is_err() && reading.text.is_some();
                 let header = if is_kept { open.source.header() } else { None };
                 return Ok(Some(Taken {
+                    checksum_before: checksum.filter(|_| entry.is_err() && is_first_of_line),
                     header: header.map(Box::from),
                     number,
                     place,
@@ -158,9 +174,16 @@ impl<E> Turns<E> {
     }
 
     fn open(&self, number: usize, input: Input) -> Result<Open<E>, Unreadable> {
-        let source = input.open(&self.read_bytes).and_then(|content| match input.part {
-            None => self.format.open(content, &input.name),
-            Some(_) => self.format.open_part(content, &input.name),
+        let checksums = self.has_checksums.then(Checksums::new);
+        let source = input.open(&self.read_bytes).and_then(|content| {
+            let content = match &checksums {
+                None => content,
+                Some(checksums) => Box::new(checksums.of(content)),
+            };
+            match input.part {
+                None => self.format.open(content, &input.name),
+                Some(_) => self.format.open_part(content, &input.name),
+            }
         });
         match source {
             Ok(source) => Ok(Open {
@@ -168,6 +191,7 @@ impl<E> Turns<E> {
                 name: input.name,
                 line: 0,
                 source,
+                checksums,
             }),
             Err(error) => Err(Unreadable {
                 input: input.name,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Identity;
+use super::{Identity, Stopped};
 use crate::failure::Failure;
 use crate::input::Settled;
 
@@ -14,6 +14,8 @@ pub(super) enum Line {
     Settled(Vec<(u64, u64)>),
     /// The run that has written the journal, and its number of writes, so that no two writes have the same content.
     Written { by: String, times: u64 },
+    /// The run has stopped at a bad line.
+    Stopped(Stopped),
     /// The run has ended without being killed.
     Ended,
 }
@@ -32,9 +34,17 @@ impl Found {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let (before, settled, has_ended) = parsed(text)
+        let parsed = parsed(text)
             .ok_or_else(|| Failure::WrongUse(format!("{name} is no journal of this program: name another one")))?;
-        if let Some(difference) = identity.difference(&before) {
+        let Parsed {
+            identity: before,
+            settled,
+            stopped,
+            has_ended,
+        } = parsed;
+        // A later record that is settled would have another number if the line became two.
+        let stopped = stopped.filter(|stopped| settled.last().is_none_or(|last| last < stopped.number));
+        if let Some(difference) = identity.difference(&before, stopped.as_ref()) {
             return Err(Failure::WrongUse(format!(
                 "{name} is the journal of another load: {difference}. To start over, remove {name}"
             )));
@@ -47,7 +57,7 @@ impl Found {
 /// The settled records of a journal with this text.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn settled_in(text: &str) -> Option<Settled> {
-    parsed(text).map(|(_, settled, _)| settled)
+    parsed(text).map(|parsed| parsed.settled)
 }
 
 /// The error if another run uses the journal.
@@ -69,12 +79,22 @@ pub(super) fn add(text: &mut Vec<u8>, line: &Line) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// The load, its settled records, and whether the run ended without being killed. `None` if the text is not a journal.
-fn parsed(text: &str) -> Option<(Identity, Settled, bool)> {
+/// The load, its settled records, and how its last run has ended.
+struct Parsed {
+    identity: Identity,
+    settled: Settled,
+    stopped: Option<Stopped>,
+    /// Whether the run ended without being killed.
+    has_ended: bool,
+}
+
+/// `None` if the text is not a journal.
+fn parsed(text: &str) -> Option<Parsed> {
     // A last line without a line end was incomplete when the process was killed.
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     let identity = serde_json::from_str(lines.next()?).ok()?;
     let mut settled = Settled::default();
+    let mut stopped = None;
     let mut has_ended = false;
     for line in lines {
         match serde_json::from_str(line).ok()? {
@@ -86,11 +106,17 @@ fn parsed(text: &str) -> Option<(Identity, Settled, bool)> {
                     }
                     settled.add(first, last);
                 }
-                has_ended = false;
+                (stopped, has_ended) = (None, false);
             }
             Line::Written { .. } => {}
+            Line::Stopped(at) => stopped = Some(at),
             Line::Ended => has_ended = true,
         }
     }
-    Some((identity, settled, has_ended))
+    Some(Parsed {
+        identity,
+        settled,
+        stopped,
+        has_ended,
+    })
 }

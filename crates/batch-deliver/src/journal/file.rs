@@ -4,8 +4,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::Identity;
 use super::content::{self, Found, Line};
+use super::{Identity, Stopped};
 use crate::failure::Failure;
 use crate::input::Settled;
 
@@ -53,9 +53,12 @@ impl JournalFile {
         self.append(&Line::Settled(runs.to_vec()))
     }
 
-    /// Records that the run has ended and nothing is in flight.
-    pub(super) fn end(&mut self) -> io::Result<()> {
+    /// Records that the run has ended and nothing is in flight, and the bad line at which it has stopped.
+    pub(super) fn end(&mut self, stopped: Option<Stopped>) -> io::Result<()> {
         self.compact()?;
+        if let Some(stopped) = stopped {
+            self.append(&Line::Stopped(stopped))?;
+        }
         self.append(&Line::Ended)?;
         self.file.sync_all()
     }
@@ -206,7 +209,7 @@ mod tests {
         let load = Load::new();
         let (mut state, _) = load.open().unwrap();
         state.add(&[(0, 3)]).unwrap();
-        state.end().unwrap();
+        state.end(None).unwrap();
         drop(state);
         let (_, state) = load.open().unwrap();
         assert_eq!((state.doubtful, state.settled.len()), (0, 4));

@@ -10,7 +10,7 @@ mod writer;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
-pub(crate) use self::identity::Identity;
+pub(crate) use self::identity::{Identity, Stopped};
 #[cfg(feature = "distributed")]
 pub(crate) use self::state::remove;
 pub(crate) use self::state::{Claim, State};

@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
 use super::content::{self, Found, Line};
-use super::{Claim, Identity};
+use super::{Claim, Identity, Stopped};
 use crate::arguments::{Location, Service};
 use crate::bucket;
 use crate::connect;
@@ -109,7 +109,7 @@ impl JournalObject {
             let object = journal.object.found(&journal.identity, claim, console);
             let (etag, found) = journal.runtime.block_on(object)?;
             (journal.etag, journal.settled) = (etag, found.settled.clone());
-            match journal.put_once(false) {
+            match journal.put_once(&[]) {
                 Ok(()) => return Ok((journal, found)),
                 Err(NotPut::Taken) => {}
                 Err(NotPut::Failed(words)) => {
@@ -127,8 +127,18 @@ impl JournalObject {
     }
 
     /// Puts the settled records.
-    pub(super) fn put(&mut self, has_ended: bool) -> io::Result<()> {
-        self.put_once(has_ended).map_err(|error| match error {
+    pub(super) fn put(&mut self) -> io::Result<()> {
+        self.put_with(&[])
+    }
+
+    /// Puts that the run has ended and nothing is in flight, and the bad line at which it has stopped.
+    pub(super) fn end(&mut self, stopped: Option<Stopped>) -> io::Result<()> {
+        let stopped = stopped.map(Line::Stopped);
+        self.put_with(&stopped.into_iter().chain([Line::Ended]).collect::<Vec<_>>())
+    }
+
+    fn put_with(&mut self, more: &[Line]) -> io::Result<()> {
+        self.put_once(more).map_err(|error| match error {
             NotPut::Taken => io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "it was removed, or another run continues it",
@@ -137,7 +147,7 @@ impl JournalObject {
         })
     }
 
-    fn put_once(&mut self, has_ended: bool) -> Result<(), NotPut> {
+    fn put_once(&mut self, more: &[Line]) -> Result<(), NotPut> {
         self.puts += 1;
         let written = Line::Written {
             by: self.run.clone(),
@@ -145,8 +155,8 @@ impl JournalObject {
         };
         let mut text = content::text(&self.identity, &self.settled).map_err(|error| NotPut::failed(&error))?;
         content::add(&mut text, &written).map_err(|error| NotPut::failed(&error))?;
-        if has_ended {
-            content::add(&mut text, &Line::Ended).map_err(|error| NotPut::failed(&error))?;
+        for line in more {
+            content::add(&mut text, line).map_err(|error| NotPut::failed(&error))?;
         }
         let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text))?;
         self.etag = Some(etag);

@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 #[cfg(feature = "s3")]
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 #[cfg(feature = "s3")]
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::State;
 use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
 use super::state::Storage;
+use super::{State, Stopped};
 use crate::arguments::Location;
 
 /// Bytes after which the journal is compacted.
@@ -37,8 +37,26 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Journal {
     sender: Mutex<Option<SyncSender<u64>>>,
     writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
+    ending: Arc<Ending>,
+}
+
+/// How the run ends.
+#[derive(Debug, Default)]
+struct Ending {
     /// Whether an entry that the next run sends may have been delivered already.
-    is_open: Arc<AtomicBool>,
+    is_open: AtomicBool,
+    /// The bad line at which it stops.
+    stopped: Mutex<Option<Stopped>>,
+}
+
+impl Ending {
+    fn is_open(&self) -> bool {
+        self.is_open.load(Relaxed)
+    }
+
+    fn stopped(&self) -> MutexGuard<'_, Option<Stopped>> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Journal {
@@ -57,13 +75,13 @@ impl Journal {
             #[cfg(feature = "s3")]
             Storage::Object(_) => NUMBERS_OF_OBJECT,
         });
-        let is_open = Arc::new(AtomicBool::new(false));
-        let stays_open = Arc::clone(&is_open);
+        let ending = Arc::new(Ending::default());
+        let ends = Arc::clone(&ending);
         let writer = thread::spawn(move || {
             let written = match state.storage {
-                Storage::File(file) => write(file, &receiver, &stays_open),
+                Storage::File(file) => write(file, &receiver, &ends),
                 #[cfg(feature = "s3")]
-                Storage::Object(object) => put(*object, &receiver, &stays_open),
+                Storage::Object(object) => put(*object, &receiver, &ends),
             };
             if written.is_err() {
                 cancellation.cancel();
@@ -73,7 +91,7 @@ impl Journal {
         Self {
             sender: Mutex::new(Some(sender)),
             writer: Mutex::new(Some(writer)),
-            is_open,
+            ending,
         }
     }
 
@@ -87,7 +105,12 @@ impl Journal {
 
     /// An entry that the next run sends may have been delivered already. That run warns of it, as after a kill.
     pub(crate) fn leave_open(&self) {
-        self.is_open.store(true, Relaxed);
+        self.ending.is_open.store(true, Relaxed);
+    }
+
+    /// The run ends at a bad line, which may be corrected before the next run.
+    pub(crate) fn stopped_at(&self, stopped: Stopped) {
+        *self.ending.stopped() = Some(stopped);
     }
 
     /// Writes all settled records, and also that nothing is in flight, unless the journal is [left open](Self::leave_open).
@@ -103,7 +126,7 @@ impl Journal {
 }
 
 /// Writes numbers until the channel is closed. Numbers that arrive during a write are written together.
-fn write(mut file: JournalFile, receiver: &Receiver<u64>, stays_open: &AtomicBool) -> io::Result<()> {
+fn write(mut file: JournalFile, receiver: &Receiver<u64>, ending: &Ending) -> io::Result<()> {
     while let Ok(first) = receiver.recv() {
         let mut numbers: Vec<u64> = std::iter::once(first)
             .chain(receiver.try_iter().take(NUMBERS - 1))
@@ -121,22 +144,27 @@ fn write(mut file: JournalFile, receiver: &Receiver<u64>, stays_open: &AtomicBoo
             file.compact()?;
         }
     }
-    if stays_open.load(Relaxed) { Ok(()) } else { file.end() }
+    if ending.is_open() {
+        Ok(())
+    } else {
+        file.end(*ending.stopped())
+    }
 }
 
 /// Puts the journal until the channel is closed.
 #[cfg(feature = "s3")]
-fn put(mut object: JournalObject, receiver: &Receiver<u64>, stays_open: &AtomicBool) -> io::Result<()> {
+fn put(mut object: JournalObject, receiver: &Receiver<u64>, ending: &Ending) -> io::Result<()> {
     loop {
         let due = Instant::now() + EVERY;
         for _ in 0..NUMBERS_OF_OBJECT {
             match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(number) => object.settle(number),
                 Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => return object.put(!stays_open.load(Relaxed)),
+                Err(RecvTimeoutError::Disconnected) if ending.is_open() => return object.put(),
+                Err(RecvTimeoutError::Disconnected) => return object.end(*ending.stopped()),
             }
         }
-        object.put(false)?;
+        object.put()?;
     }
 }
 

@@ -137,7 +137,13 @@ impl<T: BatchTarget + Clone> Job<T> {
         let console = self.console.clone();
         let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        let (receiver, read) = input::read(self.turns(inputs, settled));
+        let turns = self.turns(inputs, settled);
+        let turns = if journal.is_some() {
+            turns.with_checksums()
+        } else {
+            turns
+        };
+        let (receiver, read) = input::read(turns);
         let settling = Arc::new(Settling {
             window: Window::default(),
             names,

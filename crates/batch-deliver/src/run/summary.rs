@@ -202,7 +202,15 @@ impl Summary {
         let mut words = Vec::new();
         if let Some(journal) = &self.resumes {
             match &self.journal_error {
-                None => words.push("to continue, run the same command again".to_owned()),
+                None => {
+                    let is_bad_line = matches!(self.ended, Some(Ended::BadLine(_)));
+                    let corrected = if is_bad_line && self.settling.dead_letter.is_none() {
+                        ", with that line corrected or skipped"
+                    } else {
+                        ""
+                    };
+                    words.push(format!("to continue, run the same command again{corrected}"));
+                }
                 Some(error) => words.push(format!(
                     "{journal} can no longer be written, so the delivery was stopped: {error}. To continue, fix that and \
                      run the same command again: entries that it does not have may be sent twice"

@@ -163,3 +163,97 @@ fn bad_lines_in_a_bucket_are_objects_below_bad() {
         .expect(1, "AccessDenied: not yours")
         .expect(1, "not delivered, and only in the input: a.jsonl: 4");
 }
+
+/// A load that has stopped at the bad line 4 of the second of three inputs.
+fn stopped(folder: &Folder, order: &str) -> String {
+    folder.write("a.jsonl", items(0..10));
+    folder.write("b.jsonl", items(10..13) + "oops\n" + &items(14..20));
+    folder.write("c.jsonl", items(20..30));
+    let load = format!("--resume state --order {order} a.jsonl b.jsonl c.jsonl");
+    folder
+        .load(&load)
+        .expect(1, "b.jsonl:4: ")
+        .expect(1, "to continue, run the same command again, with that line corrected");
+    load
+}
+
+#[test]
+fn a_line_that_is_corrected_in_its_input_is_loaded_by_the_next_run() {
+    for order in ["file", "turns"] {
+        let folder = Folder::new();
+        let load = stopped(&folder, order);
+        let before = if order == "file" { 13 } else { 10 };
+        folder.write("b.jsonl", items(10..20) + "oops\n" + &items(20..21));
+        folder
+            .load(&load)
+            .expect(1, &format!("{before} lines are settled by earlier runs"))
+            .expect(1, "b.jsonl:11: ");
+        folder.write("b.jsonl", items(10..20));
+        folder.load(&load).expect(0, "delivered");
+        folder.load(&load).expect(0, "0 delivered");
+    }
+}
+
+#[test]
+fn an_input_that_has_changed_elsewhere_is_refused() {
+    let folder = Folder::new();
+    let load = stopped(&folder, "file");
+    let good = items(10..20);
+    folder.write("b.jsonl", good.replacen("item 11", "item XX", 1));
+    folder
+        .load(&load)
+        .expect(2, "b.jsonl has changed before line 4, at which the last run stopped");
+    folder.write("b.jsonl", &good);
+    folder.write("a.jsonl", items(0..11));
+    folder.load(&load).expect(2, "a.jsonl has changed");
+}
+
+#[test]
+fn a_corrected_input_is_refused_if_the_bad_line_is_kept_or_the_run_was_not_stopped_by_it() {
+    let folder = Folder::new();
+    let lines = |third: &str| items(0..2) + third + "\n" + &items(3..5);
+    folder.write("a.jsonl", lines("oops"));
+    folder
+        .load("--resume kept --dead-letter dead a.jsonl")
+        .expect(1, "2 delivered");
+    folder
+        .load("--resume skipped --keep-going 1 a.jsonl")
+        .expect(1, "4 delivered");
+    folder.write("a.jsonl", lines("{\"id\":2}"));
+    folder
+        .load("--resume kept --dead-letter dead a.jsonl")
+        .expect(2, "a.jsonl has changed");
+    folder
+        .load("--resume skipped --keep-going 1 a.jsonl")
+        .expect(2, "a.jsonl has changed");
+}
+
+#[test]
+fn a_corrected_input_is_refused_if_a_later_line_of_it_is_settled() {
+    let folder = Folder::new();
+    let lines = |third: &str| items(0..2) + third + "\n" + &items(3..5);
+    folder.write("a.jsonl", lines("oops"));
+    folder
+        .load("--resume state --keep-going 1 a.jsonl")
+        .expect(1, "4 delivered");
+    folder.load("--resume state a.jsonl").expect(1, "0 delivered");
+    // The last line would be taken for one that is settled.
+    folder.write("a.jsonl", lines("{\"id\":2}\n{\"id\":9}"));
+    folder.load("--resume state a.jsonl").expect(2, "a.jsonl has changed");
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn a_corrected_object_is_compared_as_it_is_unpacked() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    let put = |text: String, level: i32| bucket.put("a.zst", zstd::encode_all(text.as_bytes(), level).unwrap());
+    let load = format!("{} --resume s3://b/state s3://b/a.zst", bucket.arguments());
+    put(items(0..3) + "oops\n" + &items(4..7), 1);
+    folder.load(&load).expect(1, "3 delivered");
+    put(items(0..7), 9);
+    folder
+        .load(&load)
+        .expect(0, "3 lines are settled by earlier runs")
+        .expect(0, "4 delivered");
+}
