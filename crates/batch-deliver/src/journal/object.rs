@@ -6,13 +6,13 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io;
+use std::thread;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::primitives::{AggregatedBytes, ByteStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::time::sleep;
 
 use super::content::{self, Found, Line};
 use super::{Claim, Identity, Stopped};
@@ -106,8 +106,7 @@ impl JournalObject {
         // A worker that has lost its shard may put this journal until this run has put it.
         let tries = if claim == Claim::Named { 1 } else { CONFLICTS };
         for _ in 0..tries {
-            let object = journal.object.found(&journal.identity, claim, console);
-            let (etag, found) = journal.runtime.block_on(object)?;
+            let (etag, found) = journal.found(claim, console)?;
             (journal.etag, journal.settled) = (etag, found.settled.clone());
             match journal.put_once(&[]) {
                 Ok(()) => return Ok((journal, found)),
@@ -120,6 +119,34 @@ impl JournalObject {
             }
         }
         Err(Failure::WrongUse(content::in_use(&name)))
+    }
+
+    /// The current journal and its tag.
+    fn found(&self, claim: Claim, console: &Console) -> Result<(Option<String>, Found), Failure> {
+        let name = &self.object.name;
+        let get = || {
+            let got = self.runtime.block_on(self.object.get());
+            got.map_err(|words| Failure::WrongUse(format!("the journal {name} cannot be read: {words}")))
+        };
+        let Some((etag, text)) = get()? else {
+            return Ok((None, Found::default()));
+        };
+        let found = Found::read(name, &String::from_utf8_lossy(&text), &self.identity);
+        if claim != Claim::Named {
+            return Ok((Some(etag), found.unwrap_or_default()));
+        }
+        let found = found?;
+        if found.doubtful > 0 {
+            console.tell(&format!(
+                "the last run with {name} has not ended by itself: watching it for {} s",
+                WATCHED.as_secs()
+            ));
+            thread::sleep(WATCHED);
+            if get()?.is_none_or(|(now, _)| now != etag) {
+                return Err(Failure::WrongUse(content::in_use(name)));
+            }
+        }
+        Ok((Some(etag), found))
     }
 
     pub(super) fn settle(&mut self, number: u64) {
@@ -165,37 +192,6 @@ impl JournalObject {
 }
 
 impl Object {
-    /// The current journal and its tag.
-    async fn found(
-        &self,
-        identity: &Identity,
-        claim: Claim,
-        console: &Console,
-    ) -> Result<(Option<String>, Found), Failure> {
-        let unreadable = |words| Failure::WrongUse(format!("the journal {} cannot be read: {words}", self.name));
-        let Some((etag, text)) = self.get().await.map_err(unreadable)? else {
-            return Ok((None, Found::default()));
-        };
-        let found = Found::read(&self.name, &String::from_utf8_lossy(&text), identity);
-        if claim != Claim::Named {
-            return Ok((Some(etag), found.unwrap_or_default()));
-        }
-        let found = found?;
-        if found.doubtful > 0 {
-            console.tell(&format!(
-                "the last run with {} has not ended by itself: watching it for {} s",
-                self.name,
-                WATCHED.as_secs()
-            ));
-            sleep(WATCHED).await;
-            let now = self.get().await.map_err(unreadable)?;
-            if now.is_none_or(|(now, _)| now != etag) {
-                return Err(Failure::WrongUse(content::in_use(&self.name)));
-            }
-        }
-        Ok((Some(etag), found))
-    }
-
     /// The tag and the content, if there is such an object.
     async fn get(&self) -> Result<Option<(String, Vec<u8>)>, String> {
         let get = self.client.get_object().bucket(&self.bucket).key(&self.key);
