@@ -10,6 +10,9 @@ mod dead_letters;
     not(any(feature = "s3", all(unix, feature = "distributed"))),
     expect(dead_code, reason = "queues need less of it")
 )]
+#[cfg(unix)]
+mod endings;
+#[cfg(any(feature = "s3", all(unix, feature = "distributed")))]
 mod http;
 mod input;
 #[cfg(all(unix, feature = "lambda"))]
