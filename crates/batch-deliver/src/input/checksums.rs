@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flate2::Crc;
+use crc32fast::Hasher;
+
+/// The most checksums that are remembered: more than a block has lines. Only a row or a gap with more line ends has none.
+const MOST: usize = 1 << 20;
 
 /// Bytes that are read at once for a comparison.
 const BLOCK: usize = 64 << 10;
@@ -15,7 +18,7 @@ pub(super) struct Checksums(Arc<Mutex<ReadLines>>);
 
 #[derive(Debug)]
 struct ReadLines {
-    crc: Crc,
+    crc: Hasher,
     /// The line whose checksum is the first one.
     first: u64,
     /// For each line that was begun, the checksum of all bytes before it.
@@ -25,7 +28,7 @@ struct ReadLines {
 impl Checksums {
     pub(super) fn new() -> Self {
         Self(Arc::new(Mutex::new(ReadLines {
-            crc: Crc::new(),
+            crc: Hasher::new(),
             first: 1,
             before: VecDeque::from([0]),
         })))
@@ -84,7 +87,11 @@ impl<R: Read> Read for Summed<R> {
         for end in memchr::memchr_iter(b'\n', &buffer[..read]) {
             lines.crc.update(&buffer[begin..=end]);
             begin = end + 1;
-            let sum = lines.crc.sum();
+            let sum = lines.crc.clone().finalize();
+            if lines.before.len() == MOST {
+                lines.before.pop_front();
+                lines.first += 1;
+            }
             lines.before.push_back(sum);
         }
         lines.crc.update(&buffer[begin..read]);
@@ -97,6 +104,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_gap_of_any_length_takes_little_memory() {
+        let checksums = Checksums::new();
+        let lines = 3 * MOST as u64;
+        io::copy(&mut checksums.of(io::repeat(b'\n').take(lines)), &mut io::sink()).unwrap();
+        assert_eq!(checksums.lines().before.len(), MOST);
+        assert_eq!(checksums.before(7), None);
+        let last = checksums.before(lines + 1);
+        assert!(last.is_some());
+        assert_eq!(last, checksum_before(lines + 1, io::repeat(b'\n').take(lines)).unwrap());
+    }
 
     proptest! {
         #[test]

@@ -6,13 +6,12 @@ mod activity;
 mod bucket;
 mod cases;
 mod dead_letters;
+#[cfg(unix)]
+mod endings;
 #[cfg_attr(
     not(any(feature = "s3", all(unix, feature = "distributed"))),
     expect(dead_code, reason = "queues need less of it")
 )]
-#[cfg(unix)]
-mod endings;
-#[cfg(any(feature = "s3", all(unix, feature = "distributed")))]
 mod http;
 mod input;
 #[cfg(all(unix, feature = "lambda"))]
