@@ -45,6 +45,14 @@ impl Keeping {
             files.push((path.clone(), "the file of dead letters"));
             files.push((with(path, CAUSES), "the file of causes"));
             let bad = with(path, BAD);
+            for input in inputs.iter().filter_map(Input::path) {
+                if is_numbered(&resolved(input), &resolved(&bad)) {
+                    return Err(Failure::WrongUse(format!(
+                        "{} is an input and a file of bad lines: name another one",
+                        input.display()
+                    )));
+                }
+            }
             files.push((with(&bad, CAUSES), "the file of reasons"));
             files.push((bad, "the file of bad lines"));
         }
@@ -113,6 +121,12 @@ fn with(path: &Path, behind: &str) -> PathBuf {
     name.into()
 }
 
+/// Whether this is a further file of bad lines, such as `FILE.bad.2`.
+fn is_numbered(path: &Path, bad: &Path) -> bool {
+    let number = path.extension().and_then(|number| number.to_str());
+    number.is_some_and(|number| number.parse::<u32>().is_ok()) && path.with_extension("") == bad
+}
+
 /// The canonical path, also of a file that does not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     let of_folder = || {
@@ -140,7 +154,8 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         fs::create_dir(path("sub")).unwrap();
         fs::write(path("a.new"), "{}").unwrap();
-        let inputs = [Input::file(&path("a.new")).unwrap()];
+        fs::write(path("a.bad.2"), "{}").unwrap();
+        let inputs = ["a.new", "a.bad.2"].map(|name| Input::file(&path(name)).unwrap());
         let told = |dead_letter: &str, resume: &str| {
             let keeping = Keeping {
                 dead_letter: Some(Location::File(path(dead_letter))),
@@ -170,6 +185,7 @@ mod tests {
                 "x.causes.jsonl",
                 "x.causes.jsonl is the file of causes and the journal",
             ),
+            ("a", "state", "a.bad.2 is an input and a file of bad lines"),
             ("x", "x.bad", "x.bad is the file of bad lines and the journal"),
         ] {
             let told = told(dead_letter, resume);
