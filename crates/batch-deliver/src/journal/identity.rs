@@ -102,14 +102,8 @@ impl Identity {
 
 impl Identity {
     fn difference_of_inputs(&self, old: &Self, stopped: Option<&Stopped>) -> Option<String> {
-        let places = |identity: &Self| {
-            identity
-                .inputs
-                .iter()
-                .map(|input| input.place.clone())
-                .collect::<Vec<_>>()
-        };
-        if places(self) != places(old) {
+        let is_same = |(new, old): (&InputIdentity, &InputIdentity)| (&new.place, new.part) == (&old.place, old.part);
+        if self.inputs.len() != old.inputs.len() || !self.inputs.iter().zip(&old.inputs).all(is_same) {
             let new = self.inputs.iter().find(|input| !old.inputs.contains(input));
             return Some(match new {
                 Some(input) => format!("{} has changed, or was not among the inputs", input.place),
