@@ -3,6 +3,8 @@
 mod checksums;
 mod compression;
 mod export;
+mod foreign;
+mod gzip;
 mod lines;
 #[cfg(feature = "s3")]
 mod listing;
