@@ -25,6 +25,14 @@ impl Flaw {
         self.column = Some(String::from_utf8_lossy(before).chars().count() as u64 + 1);
         self
     }
+
+    /// The flaw of a text behind this many characters of its line.
+    pub(crate) fn behind(mut self, before: u64) -> Self {
+        if before > 0 {
+            self.column = Some(before + self.column.unwrap_or(1));
+        }
+        self
+    }
 }
 
 impl fmt::Display for Flaw {

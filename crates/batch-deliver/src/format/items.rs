@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use aws_sdk_dynamodb::types::WriteRequest;
 
 use super::json::Json;
-use super::typed::{Shape, has_type, shape, untyped};
+use super::typed::{Shape, has_type, shape, typed_part, untyped};
 use super::{Format, OnePerLine, Parse, Source};
 use crate::flaw::Flaw;
 use crate::item::Item;
@@ -36,7 +36,7 @@ impl Format<WriteRequest> for JsonItems {
             typing: self.typing,
             writes: self.writes.clone(),
         };
-        Ok(Box::new(OnePerLine::new(input, parse, self.keeps_text)))
+        Ok(Box::new(OnePerLine::objects(input, parse, self.keeps_text)))
     }
 }
 
@@ -54,7 +54,13 @@ impl ItemLine {
             Typing::Typed => true,
             Typing::ByContent => shape(&item) != Shape::Plain || self.has_typed_key(&item),
         };
-        if is_typed { untyped(item) } else { Ok(item) }
+        if is_typed {
+            return untyped(item);
+        }
+        match typed_part(&item) {
+            Some(flaw) if self.typing == Typing::ByContent => Err(flaw),
+            _ => Ok(item),
+        }
     }
 
     /// Whether the line is DynamoDB JSON, although not all of it is valid.

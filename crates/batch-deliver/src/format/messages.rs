@@ -22,7 +22,7 @@ pub(crate) struct Messages {
 impl Format<SendMessageBatchRequestEntry> for Messages {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
-            Box::new(OnePerLine::new(input, JsonMessage, self.keeps_text))
+            Box::new(OnePerLine::objects(input, JsonMessage, self.keeps_text))
         } else {
             Box::new(OnePerLine::new(input, Text, self.keeps_text))
         })

@@ -6,6 +6,7 @@ pub(crate) mod group;
 pub(crate) mod items;
 pub(crate) mod json;
 pub(crate) mod messages;
+mod path;
 #[cfg(feature = "put")]
 pub(crate) mod put;
 pub(crate) mod table;
@@ -71,7 +72,7 @@ pub(crate) trait Parse<E>: Send {
     fn parse(&mut self, line: &[u8]) -> Result<E, Flaw>;
 }
 
-/// Records of one line each.
+/// Records of one line each, or of a part of one.
 pub(crate) struct OnePerLine<P> {
     lines: Lines<Box<dyn Read + Send>>,
     parse: P,
@@ -82,6 +83,15 @@ impl<P> OnePerLine<P> {
     pub(crate) fn new(input: Box<dyn Read + Send>, parse: P, keeps_text: bool) -> Self {
         Self {
             lines: Lines::new(input),
+            parse,
+            keeps_text,
+        }
+    }
+
+    /// Records that are JSON objects. A line may have several.
+    pub(crate) fn objects(input: Box<dyn Read + Send>, parse: P, keeps_text: bool) -> Self {
+        Self {
+            lines: Lines::of_objects(input),
             parse,
             keeps_text,
         }
@@ -97,10 +107,12 @@ impl<E, P: Parse<E>> Source<E> for OnePerLine<P> {
             return Ok(Some(Reading::skipped(line.number)));
         }
         let text = line.text.as_ref().ok().filter(|_| self.keeps_text);
+        let text = text.map(|text| Box::from(*text));
+        let entry = line.text.and_then(|text| self.parse.parse(text));
         Ok(Some(Reading {
             line: line.number,
-            text: text.map(|text| Box::from(*text)),
-            entry: Some(line.text.and_then(|text| self.parse.parse(text))),
+            text,
+            entry: Some(entry.map_err(|flaw| flaw.behind(line.before))),
         }))
     }
 

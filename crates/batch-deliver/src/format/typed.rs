@@ -6,10 +6,16 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
+use super::path::{Located, in_attribute, in_list};
 use crate::flaw::Flaw;
 use crate::item::Item;
 
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
+
+/// The type with this name. Data Pipeline writes names in its own case: `s`, `bOOL`, `sS`.
+fn type_of(name: &str) -> Option<&'static str> {
+    TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(name))
+}
 
 /// The name of the item in the lines of an export.
 const ITEM: &str = "Item";
@@ -39,7 +45,7 @@ pub(crate) fn shape(item: &Item) -> Shape {
 /// Whether the value is written with its type, `{"N":"1"}`.
 pub(crate) fn has_type(value: &AttributeValue) -> bool {
     let AttributeValue::M(map) = value else { return false };
-    map.len() == 1 && map.keys().all(|name| TYPES.contains(&name.as_str()))
+    map.len() == 1 && map.keys().all(|name| type_of(name).is_some())
 }
 
 /// The item that is written as DynamoDB JSON, with or without `Item` around it.
@@ -47,33 +53,34 @@ pub(crate) fn untyped(mut item: Item) -> Result<Item, Flaw> {
     if shape(&item) == Shape::Wrapped
         && let Some(AttributeValue::M(inner)) = item.remove(ITEM)
     {
-        return attributes(inner);
+        return Ok(attributes(inner)?);
     }
-    attributes(item)
+    Ok(attributes(item)?)
 }
 
 /// The value of a cell, which may be written as DynamoDB JSON: `{"S":"a"}`, a list of such values, or a map of them.
 pub(crate) fn of_cell(value: AttributeValue) -> Result<AttributeValue, Flaw> {
+    let is_typed = match &value {
+        AttributeValue::L(values) => !values.is_empty() && values.iter().all(has_type),
+        AttributeValue::M(map) => !map.is_empty() && map.values().all(has_type),
+        _ => false,
+    };
     if has_type(&value) {
-        return typed(value);
+        return Ok(typed(value)?);
     }
-    match value {
-        AttributeValue::L(values) if !values.is_empty() && values.iter().all(has_type) => values
-            .into_iter()
-            .map(typed)
-            .collect::<Result<_, _>>()
-            .map(AttributeValue::L),
-        AttributeValue::M(map) if !map.is_empty() && map.values().all(has_type) => {
-            attributes(map).map(AttributeValue::M)
-        }
-        value => Ok(value),
-    }
+    Ok(match value {
+        AttributeValue::L(values) if is_typed => AttributeValue::L(each(values, typed)?),
+        AttributeValue::M(map) if is_typed => AttributeValue::M(attributes(map)?),
+        value => value,
+    })
 }
 
+/// Attributes that are written with their types.
+///
 /// Of several flaws, returns that of the first name: an item has no order, and a line must have the same flaw each time.
-fn attributes(item: Item) -> Result<Item, Flaw> {
+fn attributes(item: Item) -> Result<Item, Located> {
     let mut attributes = Item::with_capacity(item.len());
-    let mut first: Option<(String, Flaw)> = None;
+    let mut first: Option<(String, Located)> = None;
     for (name, value) in item {
         match typed(value) {
             Ok(value) => {
@@ -83,50 +90,69 @@ fn attributes(item: Item) -> Result<Item, Flaw> {
             Err(_) => {}
         }
     }
-    first.map_or(Ok(attributes), |(_, flaw)| Err(flaw))
+    first.map_or(Ok(attributes), |(name, flaw)| Err(in_attribute(&name, flaw)))
 }
 
-fn typed(value: AttributeValue) -> Result<AttributeValue, Flaw> {
+fn typed(value: AttributeValue) -> Result<AttributeValue, Located> {
     let AttributeValue::M(map) = value else {
-        return Err(Flaw::new(
-            "a value has no type: DynamoDB JSON has {\"N\":\"1\"} where JSON has 1",
-        ));
+        return Err(Flaw::new("a value has no type: DynamoDB JSON has {\"N\":\"1\"} where JSON has 1").into());
     };
     let mut pairs = map.into_iter();
     let (Some((kind, value)), None) = (pairs.next(), pairs.next()) else {
-        return Err(Flaw::new("a value of DynamoDB JSON has exactly one type"));
+        return Err(Flaw::new("a value of DynamoDB JSON has exactly one type").into());
     };
-    Ok(match (kind.as_str(), value) {
+    let Some(kind) = type_of(&kind) else {
+        let words = format!("a value has no type of DynamoDB; the types are {}", TYPES.join(", "));
+        return Err(Flaw::new(words).into());
+    };
+    Ok(match (kind, value) {
         ("S", AttributeValue::S(text)) => AttributeValue::S(text),
         ("N", AttributeValue::S(number)) => AttributeValue::N(number),
         ("B", AttributeValue::S(text)) => AttributeValue::B(bytes(&text)?),
         ("BOOL", AttributeValue::Bool(yes)) => AttributeValue::Bool(yes),
         ("NULL", AttributeValue::Bool(true)) => AttributeValue::Null(true),
         ("M", AttributeValue::M(map)) => AttributeValue::M(attributes(map)?),
-        ("L", AttributeValue::L(values)) => AttributeValue::L(values.into_iter().map(typed).collect::<Result<_, _>>()?),
-        ("SS", AttributeValue::L(values)) => AttributeValue::Ss(texts(values)?),
-        ("NS", AttributeValue::L(values)) => AttributeValue::Ns(texts(values)?),
-        ("BS", AttributeValue::L(values)) => {
-            let texts = texts(values)?;
-            AttributeValue::Bs(texts.iter().map(|text| bytes(text)).collect::<Result<_, _>>()?)
-        }
+        ("L", AttributeValue::L(values)) => AttributeValue::L(each(values, typed)?),
+        ("SS", AttributeValue::L(values)) => AttributeValue::Ss(each(values, member)?),
+        ("NS", AttributeValue::L(values)) => AttributeValue::Ns(each(values, member)?),
+        ("BS", AttributeValue::L(values)) => AttributeValue::Bs(each(values, |value| Ok(bytes(&member(value)?)?))?),
         (kind, _) => {
-            return Err(Flaw::new(match TYPES.iter().find(|known| **known == kind) {
-                Some(kind) => format!("a value of the type {kind} is not written as in DynamoDB JSON"),
-                None => format!("a value has no type of DynamoDB; the types are {}", TYPES.join(", ")),
-            }));
+            return Err(Flaw::new(format!("a value of the type {kind} is {}", written(kind))).into());
         }
     })
 }
 
-fn texts(values: Vec<AttributeValue>) -> Result<Vec<String>, Flaw> {
-    let texts = values.into_iter().map(|value| match value {
+/// How a value of this type is written.
+fn written(kind: &str) -> &'static str {
+    match kind {
+        "N" => "written as a string, {\"N\":\"1\"}",
+        "B" => "written as a string of base64",
+        "S" => "written as a string",
+        "BOOL" => "true or false, without quotes",
+        "NULL" => "true, without quotes",
+        "M" => "an object, each of whose values has its type",
+        "L" => "a list, each of whose values has its type",
+        _ => "a list of strings",
+    }
+}
+
+/// Reads each value of a list.
+fn each<T>(
+    values: Vec<AttributeValue>,
+    read: impl Fn(AttributeValue) -> Result<T, Located>,
+) -> Result<Vec<T>, Located> {
+    let values = values.into_iter().enumerate();
+    values
+        .map(|(index, value)| read(value).map_err(|flaw| in_list(index, flaw)))
+        .collect()
+}
+
+/// A member of a set.
+fn member(value: AttributeValue) -> Result<String, Located> {
+    match value {
         AttributeValue::S(text) => Ok(text),
-        _ => Err(Flaw::new(
-            "the members of a set are strings in DynamoDB JSON, also numbers and binary values",
-        )),
-    });
-    texts.collect()
+        _ => Err(Flaw::new("the members of a set are strings in DynamoDB JSON, also numbers and binary values").into()),
+    }
 }
 
 fn bytes(text: &str) -> Result<Blob, Flaw> {
@@ -134,6 +160,63 @@ fn bytes(text: &str) -> Result<Blob, Flaw> {
     bytes
         .map(Blob::new)
         .map_err(|_| Flaw::new("a binary value is not base64"))
+}
+
+/// The path of the first value inside of a plain item that is written with its type, `{"n":{"N":"5"}}`.
+pub(crate) fn typed_part(item: &Item) -> Option<Flaw> {
+    let first = first_typed(item)?;
+    Some(first.into())
+}
+
+const MIXED: &str = "this value is written as in DynamoDB JSON, but the item is plain JSON: --format json stores it as the map that it \
+                     is; otherwise write all values of the item with their types, or none";
+
+fn first_typed(item: &Item) -> Option<Located> {
+    let parts = item.iter().filter_map(|(name, value)| Some((name, typed_in(value)?)));
+    let (name, part) = parts.min_by_key(|(name, _)| *name)?;
+    Some(in_attribute(name, part))
+}
+
+fn typed_in(value: &AttributeValue) -> Option<Located> {
+    match value {
+        AttributeValue::M(_) if is_typed(value) => Some(Flaw::new(MIXED).into()),
+        AttributeValue::M(map) => first_typed(map),
+        AttributeValue::L(values) => {
+            let mut parts = values.iter().enumerate();
+            parts.find_map(|(index, value)| Some(in_list(index, typed_in(value)?)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the value is valid as DynamoDB JSON.
+fn is_typed(value: &AttributeValue) -> bool {
+    let AttributeValue::M(map) = value else { return false };
+    let mut pairs = map.iter();
+    let (Some((kind, value)), None) = (pairs.next(), pairs.next()) else {
+        return false;
+    };
+    let texts = |is_one: fn(&str) -> bool| {
+        let values = value.as_l().map(Vec::as_slice).unwrap_or_default();
+        !values.is_empty() && values.iter().all(|value| value.as_s().is_ok_and(|text| is_one(text)))
+    };
+    match kind.as_str() {
+        "S" => value.is_s(),
+        "N" => value.as_s().is_ok_and(|text| is_number(text)),
+        "B" => value.as_s().is_ok_and(|text| bytes(text).is_ok()),
+        "BOOL" => value.is_bool(),
+        "NULL" => value.as_bool() == Ok(&true),
+        "M" => value.as_m().is_ok_and(|map| map.values().all(is_typed)),
+        "L" => value.as_l().is_ok_and(|values| values.iter().all(is_typed)),
+        "SS" => texts(|_| true),
+        "NS" => texts(is_number),
+        "BS" => texts(|text| bytes(text).is_ok()),
+        _ => false,
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// The item as DynamoDB JSON.
@@ -224,10 +307,44 @@ mod tests {
     }
 
     #[test]
+    fn types_may_be_written_in_any_case() {
+        let item = untyped(read(
+            r#"{"id":{"s":"a"},"n":{"n":"5"},"t":{"sS":["x"]},"b":{"bOOL":true},"m":{"m":{"k":{"l":[{"nULL":true}]}}}}"#,
+        ));
+        let upper = read(
+            r#"{"id":{"S":"a"},"n":{"N":"5"},"t":{"SS":["x"]},"b":{"BOOL":true},"m":{"M":{"k":{"L":[{"NULL":true}]}}}}"#,
+        );
+        assert_eq!(item.unwrap(), untyped(upper).unwrap());
+    }
+
+    #[test]
+    fn typed_parts_of_plain_items_are_named() {
+        for (text, path) in [
+            (r#"{"id":2,"n":{"N":"5"},"zone":{"S":"east"}}"#, "n"),
+            (r#"{"id":2,"nets":[{"a":1},{"S":"net-1"}]}"#, "nets[1]"),
+            (r#"{"id":2,"a":{"b":[{"c":{"M":{"d":{"L":[]}}}}]}}"#, "a.b[0].c"),
+        ] {
+            let flaw = typed_part(&read(text)).unwrap().to_string();
+            assert!(flaw.starts_with(&format!("{path}: this value is written as")), "{flaw}");
+        }
+        // Sizes and grades, for example, have such names, too.
+        for text in [
+            r#"{"id":2,"sizes":{"S":1}}"#,
+            r#"{"id":2,"sizes":{"S":"a","M":"b"}}"#,
+            r#"{"id":2,"a":{"N":"x"},"b":{"n":"5"},"c":{"M":{"d":1}},"d":{"B":"?"},"e":{}}"#,
+        ] {
+            assert_eq!(typed_part(&read(text)), None, "{text}");
+        }
+    }
+
+    #[test]
     fn a_flaw_in_dynamodb_json_does_not_quote_the_value() {
         let refusal = |text: &str| untyped(read(text)).unwrap_err().to_string();
         assert!(refusal(r#"{"a":1}"#).contains("has no type"));
-        assert!(refusal(r#"{"a":{"N":1}}"#).contains("type N is not written"));
+        assert_eq!(
+            refusal(r#"{"a":{"M":{"n":{"L":[{"S":"b"},{"N":1}]}}}}"#),
+            "a.n[1]: a value of the type N is written as a string, {\"N\":\"1\"}"
+        );
         assert!(refusal(r#"{"a":{"X":"secret"}}"#).contains("no type of DynamoDB"));
         assert!(refusal(r#"{"a":{"B":"?"}}"#).contains("not base64"));
         assert!(refusal(r#"{"a":{"SS":[1]}}"#).contains("members of a set"));

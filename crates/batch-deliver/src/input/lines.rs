@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use super::joined::first_of_joined;
 use crate::flaw::Flaw;
 
 /// Bytes that are read at once.
@@ -23,6 +24,12 @@ pub(crate) struct Lines<R> {
     searched: usize,
     /// The number of the last line, from 1.
     number: u64,
+    /// Characters of the line before the next text, if the line is not complete.
+    within: Option<u64>,
+    /// Whether objects that are joined on one line are texts of their own.
+    parts_objects: bool,
+    /// Bytes without a line end after which objects are looked for in them.
+    patience: usize,
     at_end: bool,
     longest: usize,
 }
@@ -31,7 +38,17 @@ pub(crate) struct Lines<R> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
     pub(crate) number: u64,
+    /// Characters of the line before the text.
+    pub(crate) before: u64,
     pub(crate) text: Result<&'a [u8], Flaw>,
+}
+
+/// A text in the buffer.
+struct Range {
+    from: usize,
+    to: usize,
+    /// Whether the line ends behind it.
+    ends_line: bool,
 }
 
 impl<R: Read> Lines<R> {
@@ -42,26 +59,48 @@ impl<R: Read> Lines<R> {
             start: 0,
             searched: 0,
             number: 0,
+            within: None,
+            parts_objects: false,
+            patience: 0,
             at_end: false,
             longest: LONGEST_LINE,
+        }
+    }
+
+    /// Reads JSON objects that are joined on one line, as Firehose joins its records, as texts of their own.
+    pub(crate) fn of_objects(input: R) -> Self {
+        Self {
+            parts_objects: true,
+            ..Self::new(input)
         }
     }
 
     /// The next line that is not blank. No more of it than the limit is held in memory.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
-            let Some((mut from, to)) = self.next_range()? else {
+            let Some(Range {
+                mut from,
+                to,
+                ends_line,
+            }) = self.next_range()?
+            else {
                 return Ok(None);
             };
-            self.number += 1;
+            let before = self.within.take().unwrap_or_else(|| {
+                self.number += 1;
+                0
+            });
             if to - from > self.longest {
                 let text = Err(Flaw::new(format!(
                     "the line has more than {} MiB: write one entry on each line",
                     self.longest >> 20
                 )));
-                self.skip_line()?;
+                if !ends_line {
+                    self.skip_line()?;
+                }
                 return Ok(Some(Line {
                     number: self.number,
+                    before,
                     text,
                 }));
             }
@@ -69,11 +108,17 @@ impl<R: Read> Lines<R> {
                 from += BYTE_ORDER_MARK.len();
             }
             let text = &self.buffer[from..to];
-            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            let text = if ends_line || self.start == self.buffer.len() {
+                text.strip_suffix(b"\r").unwrap_or(text)
+            } else {
+                self.within = Some(before + String::from_utf8_lossy(text).chars().count() as u64);
+                text.trim_ascii_end()
+            };
             if !text.trim_ascii().is_empty() {
                 let to = from + text.len();
                 return Ok(Some(Line {
                     number: self.number,
+                    before,
                     text: Ok(&self.buffer[from..to]),
                 }));
             }
@@ -82,26 +127,49 @@ impl<R: Read> Lines<R> {
 
     /// Whether the next line can be read without waiting for the input.
     pub(crate) fn is_ready(&self) -> bool {
-        self.at_end || memchr::memchr(b'\n', &self.buffer[self.searched..]).is_some()
+        self.at_end
+            || memchr::memchr(b'\n', &self.buffer[self.searched..]).is_some()
+            || self.within.is_some() && first_of_joined(&self.buffer[self.start..]).is_some()
     }
 
     /// The next line, as a range of the buffer. A line that is too long is returned as soon as that is known.
-    fn next_range(&mut self) -> io::Result<Option<(usize, usize)>> {
+    fn next_range(&mut self) -> io::Result<Option<Range>> {
         loop {
-            if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
-                let range = (self.start, self.searched + end);
-                self.start = range.1 + 1;
+            let line_end = memchr::memchr(b'\n', &self.buffer[self.searched..]).map(|end| self.searched + end);
+            let from = self.start;
+            let to = line_end.unwrap_or(self.buffer.len());
+            let is_whole = line_end.is_some() || self.at_end;
+            if self.parts_objects && (is_whole || to - from > self.longest.min(self.patience)) {
+                if let Some(end) = first_of_joined(&self.buffer[from..to]) {
+                    self.start = from + end;
+                    self.searched = to;
+                    self.patience = 0;
+                    return Ok(Some(Range {
+                        from,
+                        to: from + end,
+                        ends_line: false,
+                    }));
+                }
+                // A long object is not looked through for each of its blocks.
+                self.patience = if is_whole { 0 } else { (to - from) * 2 };
+            }
+            let range = Range {
+                from,
+                to,
+                ends_line: line_end.is_some(),
+            };
+            if let Some(end) = line_end {
+                self.start = end + 1;
                 self.searched = self.start;
                 return Ok(Some(range));
             }
-            self.searched = self.buffer.len();
-            let rest = (self.start, self.buffer.len());
-            if rest.1 - rest.0 > self.longest {
-                return Ok(Some(rest));
+            self.searched = to;
+            if to - from > self.longest {
+                return Ok(Some(range));
             }
             if self.at_end {
-                self.start = rest.1;
-                return Ok((rest.0 < rest.1).then_some(rest));
+                self.start = to;
+                return Ok((from < to).then_some(range));
             }
             self.fill()?;
         }
@@ -127,6 +195,12 @@ impl<R: Read> Lines<R> {
 
     /// Skips the rest of a line that is too long.
     fn skip_line(&mut self) -> io::Result<()> {
+        if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
+            self.searched += end + 1;
+            self.start = self.searched;
+            return Ok(());
+        }
+        self.searched = self.buffer.len();
         while self.searched == self.buffer.len() && self.start < self.searched {
             self.start = self.searched;
             self.fill()?;
@@ -163,7 +237,10 @@ mod tests {
     }
 
     fn all(input: impl Read, longest: usize) -> Vec<(u64, Option<Vec<u8>>)> {
-        let mut lines = Lines::new(input);
+        read(Lines::new(input), longest)
+    }
+
+    fn read(mut lines: Lines<impl Read>, longest: usize) -> Vec<(u64, Option<Vec<u8>>)> {
         lines.longest = longest;
         let mut all = Vec::new();
         while let Some(line) = lines.next().unwrap() {
@@ -199,6 +276,49 @@ mod tests {
             let read = all(Chopped(text.as_bytes(), sizes, 0), longest);
             prop_assert_eq!(read, expected(text.as_bytes(), longest));
         }
+    }
+
+    proptest! {
+        #[test]
+        fn objects_that_are_joined_are_the_same_as_on_lines_of_their_own(
+            objects in prop::collection::vec((r#"\{"a":("[}{ ]*"|\{\}|\{"\\"":1\})\}"#, "[ \r]{0,3}", any::<bool>()), 1..8),
+            sizes in prop::collection::vec(1_usize..9, 1..6),
+        ) {
+            let mut joined = String::new();
+            let mut expected = Vec::new();
+            let mut number = 1;
+            for (object, space, ends_line) in &objects {
+                joined += object;
+                joined += space;
+                expected.push((number, object.clone()));
+                if *ends_line {
+                    joined.push('\n');
+                    number += 1;
+                }
+            }
+            let read = read(Lines::of_objects(Chopped(joined.as_bytes(), sizes, 0)), 99);
+            let texts = read.into_iter().map(|(number, text)| {
+                (number, String::from_utf8(text.unwrap()).unwrap().trim_end().to_owned())
+            });
+            prop_assert_eq!(texts.collect::<Vec<_>>(), expected);
+        }
+
+        #[test]
+        fn joined_objects_do_not_depend_on_the_pieces_of_the_input(
+            text in r#"[{}{}" a\\\n]{0,60}"#,
+            sizes in prop::collection::vec(1_usize..9, 1..6),
+            longest in 3_usize..12,
+        ) {
+            let whole = read(Lines::of_objects(text.as_bytes()), longest);
+            prop_assert_eq!(read(Lines::of_objects(Chopped(text.as_bytes(), sizes, 0)), longest), whole);
+        }
+    }
+
+    #[test]
+    fn a_flaw_hides_no_object_behind_it_and_a_quote_that_stays_open_hides_its_line_only() {
+        let lines = read(Lines::of_objects(&b"{\"a\":oops}{}\n{\"a}{}\n{} {}"[..]), 99);
+        let expected = [(1, "{\"a\":oops}"), (1, "{}"), (2, "{\"a}{}"), (3, "{}"), (3, "{}")];
+        assert_eq!(lines, expected.map(|(line, text)| (line, Some(text.into()))));
     }
 
     #[test]

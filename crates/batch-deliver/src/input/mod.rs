@@ -5,6 +5,7 @@ mod compression;
 mod export;
 mod foreign;
 mod gzip;
+mod joined;
 mod lines;
 #[cfg(feature = "s3")]
 mod listing;
