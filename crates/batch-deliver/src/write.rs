@@ -32,23 +32,33 @@ impl Writes {
         self.key.as_ref()
     }
 
+    /// Whether items are deleted.
+    pub(crate) fn is_delete(&self) -> bool {
+        self.deletes
+    }
+
     /// The write of an item.
-    pub(crate) fn of(&self, mut item: Item) -> Result<WriteRequest, Flaw> {
+    pub(crate) fn of(&self, item: Item) -> Result<WriteRequest, Flaw> {
+        if self.deletes {
+            return self.delete(item);
+        }
         if let Some(key) = &self.key {
             key.check(&item)?;
-            if self.deletes {
-                item.retain(|name, _| key.has(name));
-            }
         }
-        let unbuilt = |_| Flaw::new("the item is empty");
-        let write = WriteRequest::builder();
-        Ok(if self.deletes {
-            let delete = DeleteRequest::builder().set_key(Some(item)).build();
-            write.delete_request(delete.map_err(unbuilt)?).build()
-        } else {
-            let put = PutRequest::builder().set_item(Some(item)).build();
-            write.put_request(put.map_err(unbuilt)?).build()
-        })
+        let put = PutRequest::builder().set_item(Some(item)).build();
+        let put = put.map_err(|_| Flaw::new("the item is empty"))?;
+        Ok(WriteRequest::builder().put_request(put).build())
+    }
+
+    /// The deletion of an item, whichever of its attributes beside the key are given.
+    pub(crate) fn delete(&self, mut item: Item) -> Result<WriteRequest, Flaw> {
+        if let Some(key) = &self.key {
+            key.check(&item)?;
+            item.retain(|name, _| key.has(name));
+        }
+        let delete = DeleteRequest::builder().set_key(Some(item)).build();
+        let delete = delete.map_err(|_| Flaw::new("the key is empty"))?;
+        Ok(WriteRequest::builder().delete_request(delete).build())
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
+use super::envelope::{Record, record};
 use super::json::Json;
 use super::typed::{Shape, has_type, shape, typed_part, untyped};
 use super::{Format, OnePerLine, Parse, Source};
@@ -47,8 +48,8 @@ struct ItemLine {
 }
 
 impl ItemLine {
-    fn item(&mut self, line: &[u8]) -> Result<Item, Flaw> {
-        let item = self.json.item(line)?;
+    /// An item in the types of a table.
+    fn item(&self, item: Item) -> Result<Item, Flaw> {
         let is_typed = match self.typing {
             Typing::Plain => false,
             Typing::Typed => true,
@@ -75,10 +76,25 @@ impl ItemLine {
 
 impl Parse<WriteRequest> for ItemLine {
     fn parse(&mut self, line: &[u8]) -> Result<WriteRequest, Flaw> {
-        let item = self.item(line)?;
-        self.writes.of(item)
+        let line = self.json.item(line)?;
+        if self.typing == Typing::Plain {
+            return self.writes.of(line);
+        }
+        let deletes = self.writes.is_delete();
+        match record(line, self.writes.key())? {
+            Record::Changed(_) | Record::Removed(_) if deletes => Err(Flaw::new(CHANGE)),
+            Record::Key(_) if !deletes => Err(Flaw::new(KEY)),
+            Record::Item(item) | Record::Changed(item) => self.writes.of(self.item(item)?),
+            Record::Key(key) | Record::Delete(key) | Record::Removed(key) => self.writes.delete(self.item(key)?),
+        }
     }
 }
+
+const CHANGE: &str = "this is a change of an item, and which items to delete is not clear: `batch-deliver load` repeats the changes, \
+                      and `jq -c .Keys FILE` makes lines of all keys";
+
+const KEY: &str = "this is a key alone, which would replace the item: `batch-deliver delete` deletes the items with these keys, and \
+                   `jq -c .Key FILE` makes lines that can be loaded";
 
 #[cfg(test)]
 mod tests {
@@ -94,6 +110,11 @@ mod tests {
         }
     }
 
+    fn put(lines: &mut ItemLine, line: &str) -> Result<Item, Flaw> {
+        let write = lines.parse(line.as_bytes())?;
+        Ok(write.put_request.unwrap().item)
+    }
+
     #[test]
     fn typed_and_plain_lines_are_told_apart_and_may_stand_together() {
         let mut lines = lines(Typing::ByContent);
@@ -103,23 +124,23 @@ mod tests {
             r#"{"Item":{"year":{"N":"2013"}}}"#,
             r#"{"year":2013}"#,
         ] {
-            assert_eq!(lines.item(line.as_bytes()).unwrap(), year, "{line}");
+            assert_eq!(put(&mut lines, line).unwrap(), year, "{line}");
         }
     }
 
     #[test]
     fn a_typed_key_makes_all_of_the_line_typed() {
         let mut lines = lines(Typing::ByContent);
-        let flaw = lines
-            .item(br#"{"year":{"N":"2013"},"title":{"Z":"Rush"}}"#)
-            .unwrap_err();
+        let flaw = put(&mut lines, r#"{"year":{"N":"2013"},"title":{"Z":"Rush"}}"#).unwrap_err();
         assert!(flaw.reason.contains("no type of DynamoDB"), "{flaw}");
     }
 
     #[test]
     fn an_explicit_typing_is_not_detected() {
-        let plain = lines(Typing::Plain).item(br#"{"year":{"N":"2013"}}"#).unwrap();
-        assert!(plain["year"].is_m());
-        assert!(lines(Typing::Typed).item(br#"{"year":2013}"#).is_err());
+        let plain = put(&mut lines(Typing::Plain), r#"{"year":2013,"a":{"N":"1"}}"#).unwrap();
+        assert!(plain["a"].is_m());
+        let flaw = put(&mut lines(Typing::Plain), r#"{"Item":{"year":2013}}"#).unwrap_err();
+        assert!(flaw.reason.contains("there is no year"), "{flaw}");
+        assert!(put(&mut lines(Typing::Typed), r#"{"year":2013}"#).is_err());
     }
 }

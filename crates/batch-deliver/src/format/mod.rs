@@ -3,6 +3,7 @@
 mod attribute;
 pub(crate) mod csv;
 pub(crate) mod group;
+mod envelope;
 pub(crate) mod items;
 pub(crate) mod json;
 pub(crate) mod messages;

@@ -58,4 +58,11 @@ impl Loaded {
         self.run.expect(code, words);
         self
     }
+
+    /// That the table is empty.
+    #[track_caller]
+    pub(crate) fn stored_nothing(&self) -> &Self {
+        assert!(self.items.is_empty(), "{:?}", self.items);
+        self
+    }
 }
