@@ -8,6 +8,7 @@ use tokio::task;
 use crate::arguments::{Cutting, TableFormat, ToPlan};
 use crate::console::{self, grouped, size};
 use crate::failure::Failure;
+use crate::format::text::refusal;
 use crate::input::{Input, Part};
 use crate::run::{Outcome, reading};
 
@@ -55,7 +56,10 @@ pub(crate) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
 
 fn can_be_cut(input: &Input, cutting: Cutting) -> io::Result<bool> {
     let start = input.start()?;
-    Ok(start.is_some_and(|start| cutting == Cutting::Lines || TableFormat::Auto.can_be_cut(&start, &input.name)))
+    Ok(start.is_some_and(|start| match cutting {
+        Cutting::Lines => refusal(&start).is_none(),
+        _ => TableFormat::Auto.can_be_cut(&start, &input.name),
+    }))
 }
 
 /// The shards of inputs, each given by its name, its bytes and its number of shards. The shards of each input are spread evenly

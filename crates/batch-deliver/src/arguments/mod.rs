@@ -8,9 +8,9 @@ mod location;
 mod planning;
 #[cfg(feature = "put")]
 mod putting;
-mod rows;
 mod queue;
 pub(crate) mod region;
+mod rows;
 mod service;
 mod table;
 mod telling;
@@ -32,8 +32,8 @@ pub(crate) use self::location::Location;
 pub(crate) use self::planning::{Cutting, ToPlan};
 #[cfg(feature = "put")]
 pub(crate) use self::putting::{Destination, Events, ToPut};
-pub(crate) use self::rows::Rows;
 pub(crate) use self::queue::{Given, Queue};
+pub(crate) use self::rows::Rows;
 pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 #[cfg(feature = "distributed")]

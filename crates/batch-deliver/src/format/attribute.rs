@@ -20,11 +20,13 @@ pub(super) enum Value {
     Binary(Vec<u8>),
 }
 
-/// An attribute with an explicit type.
+/// An attribute with an explicit type, also in the words of SQS and SNS.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Typed {
+    #[serde(alias = "DataType")]
     r#type: String,
+    #[serde(alias = "StringValue", alias = "BinaryValue")]
     value: String,
 }
 

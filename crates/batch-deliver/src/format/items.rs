@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
+use super::answer::Answer;
 use super::envelope::{Record, record};
 use super::json::Json;
 use super::typed::{Shape, has_type, shape, typed_part, untyped};
@@ -30,14 +31,31 @@ pub(crate) struct JsonItems {
     pub(crate) keeps_text: bool,
 }
 
-impl Format<WriteRequest> for JsonItems {
-    fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
+impl JsonItems {
+    fn lines(
+        &self,
+        input: Box<dyn Read + Send>,
+        is_answer: impl Fn(Answer) -> bool,
+    ) -> io::Result<Box<dyn Source<WriteRequest>>> {
         let parse = ItemLine {
             json: Json::default(),
             typing: self.typing,
             writes: self.writes.clone(),
         };
-        Ok(Box::new(OnePerLine::objects(input, parse, self.keeps_text)))
+        Ok(Box::new(OnePerLine::objects(input, is_answer, parse, self.keeps_text)?))
+    }
+}
+
+impl Format<WriteRequest> for JsonItems {
+    fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
+        self.lines(input, |answer| {
+            self.typing != Typing::Plain && answer != Answer::Messages
+        })
+    }
+
+    /// The lines of a part. Answers are not cut.
+    fn open_part(&self, part: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
+        self.lines(part, |_| false)
     }
 }
 

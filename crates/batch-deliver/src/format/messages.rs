@@ -9,7 +9,9 @@ use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::answer::Answer;
 use super::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
+use super::text::{lines_of_text, refusal};
 use super::{Format, OnePerLine, Parse, Source};
 use crate::flaw::Flaw;
 
@@ -22,10 +24,28 @@ pub(crate) struct Messages {
 impl Format<SendMessageBatchRequestEntry> for Messages {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
-            Box::new(OnePerLine::objects(input, JsonMessage, self.keeps_text))
+            let is_answer = |answer| answer == Answer::Messages;
+            Box::new(OnePerLine::objects(input, is_answer, JsonMessage, self.keeps_text)?)
         } else {
-            Box::new(OnePerLine::new(input, Text, self.keeps_text))
+            Box::new(OnePerLine::new(lines_of_text(input)?, Text, self.keeps_text))
         })
+    }
+
+    /// The lines of a part, which does not begin a document.
+    fn open_part(
+        &self,
+        part: Box<dyn Read + Send>,
+        _: &str,
+    ) -> io::Result<Box<dyn Source<SendMessageBatchRequestEntry>>> {
+        Ok(if self.is_json {
+            Box::new(OnePerLine::objects(part, |_| false, JsonMessage, self.keeps_text)?)
+        } else {
+            Box::new(OnePerLine::new(part, Text, self.keeps_text))
+        })
+    }
+
+    fn can_be_cut(&self, start: &[u8], _: &str) -> bool {
+        refusal(start).is_none()
     }
 }
 
@@ -53,10 +73,51 @@ struct Fields<'a> {
     delay: Option<i32>,
 }
 
+/// A message as `ReceiveMessage` returns it, or as `SendMessageBatch` takes it. What belongs to its time in a queue is left out.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Enveloped<'a> {
+    #[serde(borrow, alias = "MessageBody")]
+    body: &'a RawValue,
+    #[serde(default, borrow)]
+    message_attributes: Option<BTreeMap<String, &'a RawValue>>,
+    #[serde(default)]
+    attributes: OfQueue,
+    message_group_id: Option<String>,
+    message_deduplication_id: Option<String>,
+    delay_seconds: Option<i32>,
+}
+
+/// The attributes that a queue gives to a message.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "PascalCase")]
+struct OfQueue {
+    message_group_id: Option<String>,
+    message_deduplication_id: Option<String>,
+}
+
+impl<'a> From<Enveloped<'a>> for Fields<'a> {
+    fn from(message: Enveloped<'a>) -> Self {
+        let of_queue = message.attributes;
+        Self {
+            body: message.body,
+            attributes: message.message_attributes.unwrap_or_default(),
+            group_id: message.message_group_id.or(of_queue.message_group_id),
+            dedup_id: message.message_deduplication_id.or(of_queue.message_deduplication_id),
+            delay: message.delay_seconds,
+        }
+    }
+}
+
 impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
     fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
-        let read = serde_json::from_slice(line);
-        let fields: Fields<'_> = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
+        let fields = match serde_json::from_slice::<Fields<'_>>(line) {
+            Ok(fields) => fields,
+            Err(error) => match serde_json::from_slice::<Enveloped<'_>>(line) {
+                Ok(message) => message.into(),
+                Err(_) => return Err(unreadable(&error, line, DATA, SYNTAX)),
+            },
+        };
         let message = SendMessageBatchRequestEntry::builder()
             .message_body(text(fields.body)?)
             .set_message_attributes(attributes(fields.attributes, attribute)?)
@@ -119,6 +180,22 @@ mod tests {
         assert_eq!(of("n"), ("Number", Some("1.50")));
         assert_eq!(of("t"), ("String.url", Some("u")));
         assert_eq!(attributes["b"].binary_value().unwrap().as_ref(), [0, 1]);
+    }
+
+    #[test]
+    fn messages_that_were_received_or_are_to_be_sent_have_their_parts() {
+        for line in [
+            r#"{"MessageId":"m","ReceiptHandle":"r","MD5OfBody":"x","Body":"b","Attributes":{"MessageGroupId":"g","SentTimestamp":"1"},
+                "MessageAttributes":{"kind":{"StringValue":"new","DataType":"String"},"b":{"BinaryValue":"AAE=","DataType":"Binary"}}}"#,
+            r#"{"Id":"1","MessageBody":"b","MessageGroupId":"g",
+                "MessageAttributes":{"kind":{"DataType":"String","StringValue":"new"},"b":{"DataType":"Binary","BinaryValue":"AAE="}}}"#,
+        ] {
+            let message = read(line).unwrap();
+            assert_eq!((message.message_body(), message.message_group_id()), ("b", Some("g")));
+            let attributes = message.message_attributes().unwrap();
+            assert_eq!(attributes["kind"].string_value(), Some("new"));
+            assert_eq!(attributes["b"].binary_value().unwrap().as_ref(), [0, 1]);
+        }
     }
 
     #[test]

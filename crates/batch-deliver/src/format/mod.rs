@@ -1,9 +1,10 @@
 //! The formats of inputs, one in each file.
 
+mod answer;
 mod attribute;
 pub(crate) mod csv;
-pub(crate) mod group;
 mod envelope;
+pub(crate) mod group;
 pub(crate) mod items;
 pub(crate) mod json;
 pub(crate) mod messages;
@@ -11,12 +12,14 @@ mod path;
 #[cfg(feature = "put")]
 pub(crate) mod put;
 pub(crate) mod table;
+pub(crate) mod text;
 pub(crate) mod typed;
 
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 
+use self::answer::{Answer, answer, look};
 use crate::flaw::Flaw;
-use crate::input::Lines;
+use crate::input::{Document, Line, Lines};
 
 /// A record of an input, as it is read.
 pub(crate) struct Reading<E> {
@@ -73,35 +76,61 @@ pub(crate) trait Parse<E>: Send {
     fn parse(&mut self, line: &[u8]) -> Result<E, Flaw>;
 }
 
-/// Records of one line each, or of a part of one.
+/// Records of one line each, or of a part of one, or of a list in a document.
 pub(crate) struct OnePerLine<P> {
-    lines: Lines<Box<dyn Read + Send>>,
+    texts: Texts,
     parse: P,
     keeps_text: bool,
+}
+
+enum Texts {
+    Lines(Lines<Box<dyn Read + Send>>),
+    Document(Document<Box<dyn Read + Send>>),
 }
 
 impl<P> OnePerLine<P> {
     pub(crate) fn new(input: Box<dyn Read + Send>, parse: P, keeps_text: bool) -> Self {
         Self {
-            lines: Lines::new(input),
+            texts: Texts::Lines(Lines::new(input)),
             parse,
             keeps_text,
         }
     }
 
-    /// Records that are JSON objects. A line may have several.
-    pub(crate) fn objects(input: Box<dyn Read + Send>, parse: P, keeps_text: bool) -> Self {
-        Self {
-            lines: Lines::of_objects(input),
+    /// Records that are JSON objects. A line may have several, and an input may be an answer of a service that has them.
+    pub(crate) fn objects(
+        mut input: Box<dyn Read + Send>,
+        is_answer: impl Fn(Answer) -> bool,
+        parse: P,
+        keeps_text: bool,
+    ) -> io::Result<Self> {
+        let start = look(&mut input, |start| answer(start).is_some())?;
+        let answer = answer(&start).flatten().filter(|kind| is_answer(*kind));
+        let whole: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
+        Ok(Self {
+            texts: match answer {
+                Some(answer) => Texts::Document(Document::new(whole, answer.members())),
+                None => Texts::Lines(Lines::of_objects(whole)),
+            },
             parse,
             keeps_text,
+        })
+    }
+}
+
+impl Texts {
+    fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        match self {
+            Self::Lines(lines) => lines.next(),
+            Self::Document(document) => document.next(),
         }
     }
 }
 
 impl<E, P: Parse<E>> Source<E> for OnePerLine<P> {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Reading<E>>> {
-        let Some(line) = self.lines.next()? else {
+        let has_columns = matches!(self.texts, Texts::Lines(_));
+        let Some(line) = self.texts.next()? else {
             return Ok(None);
         };
         if !is_wanted {
@@ -110,14 +139,22 @@ impl<E, P: Parse<E>> Source<E> for OnePerLine<P> {
         let text = line.text.as_ref().ok().filter(|_| self.keeps_text);
         let text = text.map(|text| Box::from(*text));
         let entry = line.text.and_then(|text| self.parse.parse(text));
+        let entry = entry.map_err(|flaw| match has_columns {
+            true => flaw.behind(line.before),
+            // The object may extend over several lines.
+            false => Flaw { column: None, ..flaw },
+        });
         Ok(Some(Reading {
             line: line.number,
             text,
-            entry: Some(entry.map_err(|flaw| flaw.behind(line.before))),
+            entry: Some(entry),
         }))
     }
 
     fn is_ready(&self) -> bool {
-        self.lines.is_ready()
+        match &self.texts {
+            Texts::Lines(lines) => lines.is_ready(),
+            Texts::Document(document) => document.is_ready(),
+        }
     }
 }

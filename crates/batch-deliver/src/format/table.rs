@@ -5,6 +5,7 @@ use std::path::Path;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
+use super::answer::answer;
 use super::csv::CsvItems;
 use super::items::JsonItems;
 use super::{Format, Source};
@@ -40,7 +41,7 @@ impl Format<WriteRequest> for TableItems {
 
     /// Only JSON is cut.
     fn open_part(&self, part: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
-        self.json.open(part, name)
+        self.json.open_part(part, name)
     }
 
     fn can_be_cut(&self, start: &[u8], name: &str) -> bool {
@@ -59,10 +60,12 @@ impl TableItems {
 }
 
 impl TableFormat {
-    /// Whether the input can be cut. Rows cannot: they need their header, and their cells may contain line ends.
+    /// Whether the input can be cut. Rows cannot: they need their header, and their cells may contain line ends. Answers of the
+    /// service are one document.
     pub(crate) fn can_be_cut(self, start: &[u8], name: &str) -> bool {
         let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
-        self.delimiter(start, name).is_none()
+        let is_answer = self != Self::Json && matches!(answer(start), Some(Some(_)));
+        self.delimiter(start, name).is_none() && !is_answer
     }
 
     fn delimiter(self, start: &[u8], name: &str) -> Option<u8> {

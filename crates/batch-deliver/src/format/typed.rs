@@ -13,7 +13,7 @@ use crate::item::Item;
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
 
 /// The type with this name. Data Pipeline writes names in its own case: `s`, `bOOL`, `sS`.
-fn type_of(name: &str) -> Option<&'static str> {
+pub(super) fn type_of(name: &str) -> Option<&'static str> {
     TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(name))
 }
 

@@ -11,7 +11,7 @@ pub(super) const FILES: &str = "manifest-files.json";
 /// The description of an export.
 pub(super) const SUMMARY: &str = "manifest-summary.json";
 
-/// The folder of the data files.
+/// The folder of the data files. It is in the folder of a full export, and beside the folders of incremental ones, which share it.
 pub(super) const DATA: &str = "data";
 
 /// The most exports of a folder that are told.
@@ -21,7 +21,6 @@ const TOLD: usize = 3;
 #[serde(rename_all = "camelCase")]
 struct Summary {
     output_format: Option<String>,
-    export_type: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -50,8 +49,15 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> 
     })?;
     let files = names.iter().map(|name| {
         let path = folder.join(DATA).join(name);
-        let missing = || format!("{} is missing: copy the whole folder of the export", path.display());
-        if path.exists() { Ok(path) } else { Err(missing()) }
+        let shared = parent(folder).join(DATA).join(name);
+        match [&path, &shared].into_iter().find(|path| path.exists()) {
+            Some(path) => Ok(path.clone()),
+            None => Err(format!(
+                "{} is missing, and {} too: copy the whole folder of the export, and the folder {DATA} beside it if it is incremental",
+                path.display(),
+                shared.display()
+            )),
+        }
     });
     files.collect::<Result<_, _>>().map(Some)
 }
@@ -89,19 +95,18 @@ pub(super) fn above(exports: &[String]) -> String {
     )
 }
 
+/// The folder of this one, also if it is relative.
+fn parent(folder: &Path) -> PathBuf {
+    match folder.file_name() {
+        Some(_) => folder.parent().map(Path::to_owned).unwrap_or_default(),
+        None => folder.join(".."),
+    }
+}
+
 /// Whether the items of an export can be read.
 pub(super) fn check(summary: &str) -> Result<(), String> {
-    let Summary {
-        output_format,
-        export_type,
-    } = serde_json::from_str(summary)
+    let Summary { output_format } = serde_json::from_str(summary)
         .map_err(|_| format!("has a {SUMMARY} that cannot be read: copy the whole folder of the export again"))?;
-    if export_type.as_deref() == Some("INCREMENTAL_EXPORT") {
-        return Err(
-            "is an incremental export, whose lines are changes, and only full exports are read: make a full export"
-                .to_owned(),
-        );
-    }
     match output_format.as_deref() {
         None | Some("DYNAMODB_JSON") => Ok(()),
         Some(other) => Err(format!(
@@ -139,7 +144,7 @@ mod tests {
         assert!(
             data_files(path)
                 .unwrap_err()
-                .contains("b.json.gz is missing: copy the whole folder")
+                .contains("copy the whole folder of the export")
         );
         fs::write(path.join(DATA).join("b.json.gz"), "").unwrap();
         let files = ["b.json.gz", "a.json.gz"].map(|name| path.join(DATA).join(name));
@@ -147,10 +152,24 @@ mod tests {
     }
 
     #[test]
+    fn incremental_exports_share_the_folder_of_their_data_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let export = folder.path().join("01");
+        fs::create_dir(&export).unwrap();
+        let list = r#"{"itemCount":1,"dataFileS3Key":"AWSDynamoDB/data/a.json.gz"}"#;
+        fs::write(export.join(FILES), list).unwrap();
+        let refusal = data_files(&export).unwrap_err();
+        assert!(refusal.contains("the folder data beside it"), "{refusal}");
+        fs::create_dir(folder.path().join(DATA)).unwrap();
+        let file = folder.path().join(DATA).join("a.json.gz");
+        fs::write(&file, "").unwrap();
+        assert_eq!(data_files(&export), Ok(Some(vec![file])));
+    }
+
+    #[test]
     fn an_export_that_has_no_items_is_refused_with_what_to_do() {
         let refusal = |summary: &str| check(summary).unwrap_err();
         assert!(refusal(r#"{"outputFormat":"ION"}"#).contains("as DYNAMODB_JSON"));
-        assert!(refusal(r#"{"exportType":"INCREMENTAL_EXPORT"}"#).contains("only full exports"));
         assert!(refusal("oops").contains("cannot be read"));
     }
 }

@@ -214,11 +214,27 @@ impl<'a> Bucket<'a> {
             export::check(&summary).map_err(failed)?;
         }
         let names = export::names(&list.text().await?).ok_or_else(|| failed("has no list of data files".to_owned()))?;
+        let own = format!("{folder}{}/", export::DATA);
+        let exists = |name: &String| of_key(&format!("{own}{name}")).is_some();
+        // The folder beside it, which incremental exports share, is listed only for them.
+        let (data, beside) = if names.is_empty() || names.iter().any(exists) {
+            (own, Vec::new())
+        } else {
+            let above = folder.trim_end_matches('/').rsplit_once('/');
+            let above = above.map_or_else(String::new, |(above, _)| format!("{above}/"));
+            let shared = format!("{above}{}/", export::DATA);
+            let listed = self.all(&shared).await?;
+            (shared, listed)
+        };
         let files = names.iter().map(|name| {
-            let key = format!("{folder}{}/{name}", export::DATA);
-            of_key(&key)
-                .cloned()
-                .ok_or_else(|| failed(format!("has no {key}: copy the whole export")))
+            let key = format!("{data}{name}");
+            let object = beside.iter().find(|object| object.key == key).or_else(|| of_key(&key));
+            object.cloned().ok_or_else(|| {
+                failed(format!(
+                    "has no {key}: copy the whole export, and the folder {} beside it if it is incremental",
+                    export::DATA
+                ))
+            })
         });
         files.collect()
     }

@@ -2,6 +2,7 @@
 
 mod checksums;
 mod compression;
+mod document;
 mod export;
 mod foreign;
 mod gzip;
@@ -20,7 +21,8 @@ mod reader;
 mod settled;
 mod turns;
 
-pub(crate) use self::lines::{BYTE_ORDER_MARK, LONGEST_LINE, Lines};
+pub(crate) use self::document::{Document, Members};
+pub(crate) use self::lines::{BYTE_ORDER_MARK, LONGEST_LINE, Line, Lines};
 pub(crate) use self::named::{Input, STANDARD_INPUT, Storage};
 pub(crate) use self::object_name::{SCHEME, names};
 pub(crate) use self::part::Part;

@@ -6,6 +6,7 @@ pub(crate) mod records;
 
 use std::io::{self, Read};
 
+use super::text::{lines_of_text, refusal};
 use super::{Format, OnePerLine, Parse, Source};
 
 /// A parser that makes an entry from each line.
@@ -19,6 +20,14 @@ where
     P: Parse<E> + Clone + Sync + 'static,
 {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<E>>> {
-        Ok(Box::new(OnePerLine::new(input, self.parse.clone(), self.keeps_text)))
+        self.open_part(lines_of_text(input)?, "")
+    }
+
+    fn open_part(&self, part: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<E>>> {
+        Ok(Box::new(OnePerLine::new(part, self.parse.clone(), self.keeps_text)))
+    }
+
+    fn can_be_cut(&self, start: &[u8], _: &str) -> bool {
+        refusal(start).is_none()
     }
 }

@@ -1,8 +1,11 @@
 //! Items and messages with what services and their tools put around them.
 
+use aws_batch_simulator::{KeyType, TableOptions};
 use serde_json::{Value, json};
 
 use super::{load, run};
+use crate::program::Folder;
+use crate::served::Served;
 
 fn item(id: &str) -> Value {
     json!({"id": {"S": id}, "n": {"N": "1"}})
@@ -16,6 +19,177 @@ fn requests_to_write_items_are_loaded() {
 {"DeleteRequest":{"Key":{"id":{"S":"a"}}}}
 "#;
     load(&[("a.jsonl", lines)], "a.jsonl").stored(&[item("b"), item("c")]);
+}
+
+#[test]
+fn the_answer_to_a_scan_and_a_request_file_are_loaded_on_one_line_or_many() {
+    let items = [item("a"), item("b"), item("c")];
+    let answer = json!({"Items": items, "Count": 3, "ScannedCount": 3, "ConsumedCapacity": null});
+    let requests: Vec<_> = items.iter().map(|item| json!({"PutRequest": {"Item": item}})).collect();
+    for document in [answer, json!({"films": requests})] {
+        for text in [document.to_string(), serde_json::to_string_pretty(&document).unwrap()] {
+            load(&[("a.json", text.as_bytes())], "a.json").stored(&items);
+        }
+    }
+}
+
+#[test]
+fn a_bad_item_of_a_scan_is_skipped_alone_and_a_dead_letter_has_one_line() {
+    let answer = "{\n\"Items\": [\n{\"id\": {\"S\": \"a\"}},\n{\"id\": {\"N\": \"1\"}},\n{\n\"id\": {\"S\": \"b\"},\n\"n\": {\"N\": \"x\"}}\n]}\n";
+    let loaded = load(
+        &[("a.json", answer.as_bytes())],
+        "--keep-going 1 --dead-letter dead a.json",
+    );
+    loaded
+        .said(1, "a.json:4: id is a number")
+        .said(1, "a.json:5: not sent: `n`: the number must be")
+        .said(1, "1 dead letter in dead");
+    assert_eq!(loaded.items, [json!({"id": {"S": "a"}})]);
+}
+
+#[test]
+fn a_scan_continues_after_its_settled_items() {
+    let folder = Folder::new();
+    let served = Served::with_table(TableOptions::key("id", KeyType::S), 1e6);
+    let items: Vec<Value> = (0..60).map(|id| item(&format!("{id:02}"))).collect();
+    folder.write(
+        "a.json",
+        serde_json::to_string_pretty(&json!({"Items": items})).unwrap(),
+    );
+    folder.write(
+        "b",
+        items
+            .iter()
+            .map(|item| item.to_string().replace("{\"S\":\"", "{\"S\":\"b"))
+            .collect::<String>(),
+    );
+    served.table.poison(|item| item["id"]["S"] == "07");
+    let load = format!("load --table items {} --resume state a.json b", served.arguments());
+    folder.run(&load).expect(1, "119 delivered");
+    folder.run(&load).expect(0, "120 lines are settled by earlier runs");
+}
+
+#[test]
+fn an_item_that_has_a_list_of_items_stays_an_item() {
+    let lines = b"{\"id\":\"a\",\"Items\":[{\"n\":1}]}\n{\"Items\":[{\"n\":1}],\"id\":\"b\"}\n";
+    let stored = |id: &str| json!({"id": {"S": id}, "Items": {"L": [{"M": {"n": {"N": "1"}}}]}});
+    load(&[("a.jsonl", lines)], "a.jsonl").stored(&[stored("a"), stored("b")]);
+}
+
+#[test]
+fn what_has_the_items_elsewhere_is_named_with_the_command() {
+    for (line, words) in [
+        (r#"{"Items":[{"id":"a"}],"Count":1}"#, "`jq -c '.Items[]' FILE`"),
+        (
+            r#"{"Responses":{"films":[{"id":{"S":"a"}}]}}"#,
+            "`jq -c '.Responses[][]' FILE`",
+        ),
+        (r#"{"RequestItems":{"films":[]}}"#, "`jq -c '.RequestItems[][]' FILE`"),
+        (r#"{"TableName":"films","Item":{"id":{"S":"a"}}}"#, "`jq -c .Item FILE`"),
+        (
+            r#"{"Records":[{"eventName":"INSERT","dynamodb":{}}]}"#,
+            "`jq -c '.Records[]' FILE`",
+        ),
+        (
+            r#"{"Messages":[{"MessageId":"m","Body":"{}"}]}"#,
+            "`jq -c '.Messages[].Body | fromjson' FILE`",
+        ),
+        (
+            r#"{"MessageId":"m","ReceiptHandle":"r","Body":"{}"}"#,
+            "`jq -c '.Body | fromjson' FILE`",
+        ),
+        ("[{\"id\":\"a\"}]", "`jq -c '.[]' FILE`"),
+        ("PAR1\u{15}\u{4}", "this is Parquet"),
+        ("{\0\"\0i\0d\0", "iconv -f UTF-16LE"),
+    ] {
+        load(&[("a", line.as_bytes())], "a").said(1, words).stored_nothing();
+    }
+}
+
+#[test]
+fn incremental_exports_are_repeated_and_not_deleted() {
+    let folder = Folder::new();
+    let served = Served::with_table(TableOptions::key("id", KeyType::S), 1e6);
+    let put = |id: &str| json!({"Metadata": {}, "Keys": {"id": {"S": id}}, "NewImage": item(id)}).to_string() + "\n";
+    let removed =
+        |id: &str| json!({"Metadata": {}, "Keys": {"id": {"S": id}}, "OldImage": item(id)}).to_string() + "\n";
+    std::fs::create_dir_all(folder.path("AWSDynamoDB/data")).unwrap();
+    for (export, lines) in [("01", put("a") + &put("b")), ("02", removed("a") + &put("c"))] {
+        std::fs::create_dir_all(folder.path(&format!("AWSDynamoDB/{export}"))).unwrap();
+        folder.write(&format!("AWSDynamoDB/data/{export}.json"), lines);
+        let list = json!({"itemCount": 2, "dataFileS3Key": format!("AWSDynamoDB/data/{export}.json")});
+        folder.write(&format!("AWSDynamoDB/{export}/manifest-files.json"), list.to_string());
+        let summary = json!({"outputFormat": "DYNAMODB_JSON", "exportType": "INCREMENTAL_EXPORT", "outputView": "NEW_AND_OLD_IMAGES"});
+        folder.write(
+            &format!("AWSDynamoDB/{export}/manifest-summary.json"),
+            summary.to_string(),
+        );
+    }
+    let exports = "AWSDynamoDB/01 AWSDynamoDB/02";
+    folder
+        .run(&format!("load --table items {} {exports}", served.arguments()))
+        .expect(0, "4 delivered");
+    let mut stored = served.table.items();
+    stored.sort_by_key(Value::to_string);
+    assert_eq!(stored, [item("b"), item("c")]);
+    folder
+        .run(&format!("delete --table items {} {exports}", served.arguments()))
+        .expect(1, "which items to delete is not clear");
+}
+
+#[test]
+#[cfg(feature = "s3")]
+fn incremental_exports_in_a_bucket_share_the_folder_of_their_data_files() {
+    let folder = Folder::new();
+    let bucket = crate::bucket::Bucket::new();
+    for export in ["01", "02"] {
+        let key = format!("prefix/AWSDynamoDB/data/{export}.json");
+        bucket.put(&key, json!({"Metadata": {}, "Keys": {"id": {"S": export}}}).to_string());
+        let list = json!({"itemCount": 1, "dataFileS3Key": key}).to_string();
+        bucket.put(&format!("prefix/AWSDynamoDB/{export}/manifest-files.json"), list);
+    }
+    let dry_run = format!("load --dry-run --table items --key id {}", bucket.arguments());
+    folder
+        .run(&format!(
+            "{dry_run} s3://b/prefix/AWSDynamoDB/01 s3://b/prefix/AWSDynamoDB/02/"
+        ))
+        .expect(0, "2 good lines");
+    bucket.remove("prefix/AWSDynamoDB/data/02.json");
+    folder.run(&format!("{dry_run} s3://b/prefix/AWSDynamoDB/02")).expect(
+        2,
+        "has no prefix/AWSDynamoDB/data/02.json: copy the whole export, and the folder data beside it",
+    );
+}
+
+#[test]
+fn received_messages_are_sent_by_their_bodies() {
+    let folder = Folder::new();
+    let message = json!({"MessageId": "m", "ReceiptHandle": "r", "Body": "hello",
+        "MessageAttributes": {"kind": {"StringValue": "new", "DataType": "String"}}});
+    folder.write("lines", format!("{message}{message}\n{message}\n"));
+    folder.write(
+        "answer",
+        serde_json::to_string_pretty(&json!({"Messages": [message, message, message]})).unwrap(),
+    );
+    for name in ["lines", "answer"] {
+        let send = |arguments: &str| folder.run(&format!("send --queue q --dry-run {arguments} {name}"));
+        // The body, and the name, the type and the value of the attribute.
+        send("--format json").expect(0, "3 good lines: 54 B, the largest 18 B");
+        send("").expect(1, "`batch-deliver send --format json` sends their bodies");
+    }
+}
+
+#[test]
+fn pretty_json_is_not_sent_line_by_line() {
+    let folder = Folder::new();
+    folder.write("a.json", "[\n  {\n    \"order\": 1\n  }\n]\n");
+    folder
+        .run("send --queue q --simulate 1000000 --keep-going 99 a.json")
+        .expect(1, "a.json cannot be read: this is one JSON value over several lines");
+    folder.write("a.txt", "[\nnot JSON\n[INFO] a line\n");
+    folder
+        .run("send --queue q --simulate 1000000 a.txt")
+        .expect(0, "3 delivered");
 }
 
 #[test]

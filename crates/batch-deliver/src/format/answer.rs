@@ -1,0 +1,196 @@
+//! Answers of services and files of requests, recognized by how they begin.
+
+use std::io::{self, Read};
+
+use super::envelope::is_of_answer;
+use super::typed::type_of;
+use crate::input::{BYTE_ORDER_MARK, Members};
+
+/// The most bytes that are looked at.
+const LOOKED_AT: usize = 4 << 10;
+
+/// Names with which the messages of an answer begin.
+const OF_MESSAGES: [&[u8]; 7] = [
+    b"MessageId",
+    b"ReceiptHandle",
+    b"MD5OfBody",
+    b"Body",
+    b"Attributes",
+    b"MessageAttributes",
+    b"MD5OfMessageAttributes",
+];
+
+/// What has the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// `{"Items":[…],"Count":…}` of a scan or query, with typed values.
+    Items,
+    /// `{"table":[{"PutRequest":…}]}`
+    Requests,
+    /// `{"Messages":[…]}` of ReceiveMessage.
+    Messages,
+}
+
+impl Answer {
+    pub(super) fn members(self) -> Members {
+        Members {
+            has_records: match self {
+                Self::Items => |name| name == "Items",
+                Self::Requests => |_| true,
+                Self::Messages => |name| name == "Messages",
+            },
+            may_be_beside: is_of_answer,
+        }
+    }
+}
+
+/// Reads until this is enough, in however many pieces the input arrives.
+pub(super) fn look(input: &mut impl Read, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    let mut block = [0; 512];
+    while start.len() < LOOKED_AT && !is_enough(&start) {
+        match input.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) => start.extend_from_slice(&block[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(start)
+}
+
+/// The kind of an answer that begins so, or none; `None` outside if the bytes are too few to say.
+pub(super) fn answer(start: &[u8]) -> Option<Option<Answer>> {
+    let mut start = Start(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start));
+    if !start.takes(b'{')? {
+        return Some(None);
+    }
+    loop {
+        if start.peek()? != b'"' {
+            return Some(None);
+        }
+        let name = start.value()?;
+        if !start.takes(b':')? {
+            return Some(None);
+        }
+        if start.takes(b'[')? {
+            return list(name, &mut start);
+        }
+        if !str::from_utf8(name).is_ok_and(is_of_answer) {
+            return Some(None);
+        }
+        start.value()?;
+        if !start.takes(b',')? {
+            return Some(None);
+        }
+    }
+}
+
+/// The kind of the list with this name, by its first member.
+fn list(name: &[u8], start: &mut Start<'_>) -> Option<Option<Answer>> {
+    let of_name = match name {
+        b"Items" => Some(Answer::Items),
+        b"Messages" => Some(Answer::Messages),
+        _ => None,
+    };
+    if start.takes(b']')? {
+        return Some(of_name);
+    }
+    if !start.takes(b'{')? || start.peek()? != b'"' {
+        return Some(None);
+    }
+    let first = start.value()?;
+    if matches!(first, b"PutRequest" | b"DeleteRequest") {
+        return Some(Some(Answer::Requests));
+    }
+    Some(match of_name {
+        Some(Answer::Items) if start.takes(b':')? && start.takes(b'{')? && start.peek()? == b'"' => {
+            let kind = start.value()?;
+            of_name.filter(|_| str::from_utf8(kind).is_ok_and(|kind| type_of(kind).is_some()))
+        }
+        Some(Answer::Messages) => of_name.filter(|_| OF_MESSAGES.contains(&first)),
+        _ => None,
+    })
+}
+
+/// The rest of the first bytes. `None` is their end.
+struct Start<'a>(&'a [u8]);
+
+impl<'a> Start<'a> {
+    fn peek(&mut self) -> Option<u8> {
+        self.0 = self.0.trim_ascii_start();
+        self.0.first().copied()
+    }
+
+    fn takes(&mut self, byte: u8) -> Option<bool> {
+        let is_there = self.peek()? == byte;
+        if is_there {
+            self.0 = &self.0[1..];
+        }
+        Some(is_there)
+    }
+
+    /// A value, without the quotes of a text.
+    fn value(&mut self) -> Option<&'a [u8]> {
+        let is_text = self.peek()? == b'"';
+        let whole = self.0;
+        let mut depth = 0_u64;
+        loop {
+            match *self.0.first()? {
+                b'"' => {
+                    let mut is_escaped = false;
+                    let is_end = |byte: &u8| {
+                        let is_end = *byte == b'"' && !is_escaped;
+                        is_escaped = *byte == b'\\' && !is_escaped;
+                        is_end
+                    };
+                    let end = self.0[1..].iter().position(is_end)?;
+                    self.0 = &self.0[end + 2..];
+                }
+                byte => {
+                    match byte {
+                        b'{' | b'[' => depth += 1,
+                        b'}' | b']' => depth = depth.checked_sub(1)?,
+                        _ => {}
+                    }
+                    self.0 = &self.0[1..];
+                }
+            }
+            let is_next = matches!(self.0.first(), Some(b',' | b':' | b'}' | b']'));
+            if depth == 0 && (is_text || is_next) {
+                let value = &whole[..whole.len() - self.0.len()];
+                return Some(if is_text { &value[1..value.len() - 1] } else { value });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_recognized_and_items_are_not() {
+        for (start, expected) in [
+            (r#"{"Items":[{"id":{"S":"a"}"#, Some(Answer::Items)),
+            (
+                "{\n  \"Count\": 1,\n  \"Items\": [\n  {\"id\" : {\"s\"",
+                Some(Answer::Items),
+            ),
+            (r#"{"LastEvaluatedKey":{"a":{"S":"]"}},"Items":[]"#, Some(Answer::Items)),
+            (r#"{"table":[{"PutRequest":"#, Some(Answer::Requests)),
+            (r#"{"Messages":[{"MessageId":"#, Some(Answer::Messages)),
+            (r#"{"id":"a","Items":[{"id":{"S":"a"}}]}"#, None),
+            (r#"{"Items":[{"id":"a"}],"id":1}"#, None),
+            (r#"{"Messages":["a"],"id":1}"#, None),
+            (r#"{"id":{"S":"a"}}"#, None),
+            ("[{\"a\":1}]", None),
+            ("id,name\n", None),
+        ] {
+            assert_eq!(answer(start.as_bytes()), Some(expected), "{start}");
+        }
+        for unclear in ["", "\n", "{", r#"{"It"#, r#"{"Items":[{"id":{"#, "{\n  \"Count\": 1"] {
+            assert_eq!(answer(unclear.as_bytes()), None, "{unclear}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Lines of text that are no messages of their own.
+
+use std::io::{self, Cursor, Read};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::answer::{Answer, answer, look};
+
+const PRETTY: &str = "this is one JSON value over several lines, and each line would be sent alone: `jq -c '.[]' FILE` makes lines of an \
+                      array, and `jq -c . FILE` of objects";
+
+const RECEIVED: &str = "these are messages as ReceiveMessage returns them: `batch-deliver send --format json` sends their bodies and attributes";
+
+/// The input, unless it is JSON whose lines are no entries.
+pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let start = look(&mut input, |start| {
+        let mut lines = lines(start);
+        match (lines.next(), lines.next()) {
+            // A line is complete when another one begins.
+            (Some(first), Some(second)) => !is_begun(first) || start.len() > first.len() + second.len() + 1,
+            (Some(first), None) => start.ends_with(b"\n") && !is_begun(first),
+            _ => false,
+        }
+    })?;
+    match refusal(&start) {
+        Some(words) => Err(io::Error::new(io::ErrorKind::InvalidData, words)),
+        None => Ok(Box::new(Cursor::new(start).chain(input))),
+    }
+}
+
+/// Why the lines of an input that starts like this are no entries.
+pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
+    let mut lines = lines(start);
+    let first = lines.next().unwrap_or_default();
+    if is_received(first) || answer(start) == Some(Some(Answer::Messages)) {
+        return Some(RECEIVED);
+    }
+    (is_begun(first) && lines.next().is_some() && goes_on(start)).then_some(PRETTY)
+}
+
+/// The lines that are not blank.
+fn lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.filter(|line| !line.is_empty())
+}
+
+/// Whether the line begins an array or an object of JSON and does not end it. `[INFO] started` does not.
+fn is_begun(line: &[u8]) -> bool {
+    matches!(line, [b'[' | b'{', ..]) && serde_json::from_slice::<IgnoredAny>(line).is_err_and(|error| error.is_eof())
+}
+
+/// Whether the lines together are JSON, as far as they are known.
+fn goes_on(start: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(start).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Err(error)) => error.is_eof(),
+        Some(Ok(_)) => true,
+        None => false,
+    }
+}
+
+fn is_received(line: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Received {
+        #[serde(rename = "Body")]
+        _body: IgnoredAny,
+        #[serde(rename = "ReceiptHandle")]
+        _receipt_handle: IgnoredAny,
+    }
+    let mut values = serde_json::Deserializer::from_slice(line).into_iter::<Received>();
+    line.starts_with(b"{") && matches!(values.next(), Some(Ok(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<String, String> {
+        let mut all = String::new();
+        let input = lines_of_text(Box::new(Cursor::new(text.to_owned().into_bytes())));
+        let read = input.and_then(|mut input| input.read_to_string(&mut all));
+        read.map(|_| all).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn pretty_json_is_refused() {
+        for text in [
+            "[\n  {\n    \"order\": 1\n  }\n]\n",
+            "{\n  \"order\": 1\n}\n{\n  \"order\": 2\n}\n",
+            "[\n{\"order\":1},\n{\"order\":2}\n]\n",
+            "{ \"order\": 1,\n  \"sku\": \"a\" }",
+            "\n[{\"order\": 1},\n\n {\"order\": 2}]",
+        ] {
+            assert_eq!(read(text), Err(PRETTY.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_is_sent_as_it_is() {
+        for text in [
+            "",
+            "\n",
+            "hello\n",
+            "[INFO] started\n[INFO] ended\n",
+            "{\"order\":1}\n{\"order\":2}\n",
+            "[1,2]\n",
+            "[\n",
+            "{\n",
+            "[\nopening bracket\n",
+            "{name} has {count}\n",
+            "{\"a\": 1,\nbut not JSON\n",
+            "one\n[\n  {\n",
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn messages_that_were_received_are_refused() {
+        for text in [
+            "{\"MessageId\":\"m\",\"ReceiptHandle\":\"r\",\"Body\":\"b\"}\n",
+            "{\"Messages\":[{\"MessageId\":\"m\",\"Body\":\"b\"}]}\n",
+            "{\n  \"Messages\": [\n    {\n      \"MessageId\": \"m\",\n",
+        ] {
+            assert_eq!(read(text), Err(RECEIVED.to_owned()), "{text}");
+        }
+    }
+}
