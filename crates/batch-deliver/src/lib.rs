@@ -35,6 +35,7 @@ mod item;
 mod journal;
 mod key;
 mod log;
+mod manual;
 mod plan;
 mod progress;
 mod run;

@@ -22,6 +22,7 @@ use std::ffi::OsStr;
 use std::process;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 pub(crate) use self::delivering::Delivering;
 #[cfg(feature = "lambda")]
@@ -99,6 +100,13 @@ pub(crate) enum Command {
     #[cfg(feature = "distributed")]
     #[command(override_usage = "batch-deliver worker --activity ARN --table NAME [OPTIONS]")]
     Worker(Box<ToWork>),
+    /// Prints the completions for a shell
+    Completions { shell: Shell },
+    /// Prints the manual page of the program, or of a command
+    Man {
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]

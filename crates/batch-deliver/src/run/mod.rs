@@ -33,6 +33,7 @@ use crate::format::Format;
 use crate::input::{self, Input, Settled, Storage, Turns};
 use crate::journal::{Claim, Identity, Journal, State};
 use crate::log;
+use crate::manual;
 use crate::plan;
 use crate::progress::{Ticker, Watched};
 use crate::settling::Settling;
@@ -54,6 +55,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Plan(plan) => plan::run(plan).await,
         #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { command } => manual::page(command.as_deref()),
     }
 }
 

@@ -16,6 +16,7 @@ mod http;
 mod input;
 #[cfg(all(unix, feature = "lambda"))]
 mod lambda;
+mod manual;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(feature = "s3")]

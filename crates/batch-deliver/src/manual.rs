@@ -1,0 +1,59 @@
+//! What shells and `man` know of the program, from the definition of its arguments.
+
+use std::io::{self, Write, stdout};
+
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::run::Outcome;
+
+const PROGRAM: &str = "batch-deliver";
+
+/// Prints the script that completes the arguments in this shell.
+pub(crate) fn completions(shell: Shell) -> Result<Outcome, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), PROGRAM, &mut script);
+    let script = String::from_utf8_lossy(&script);
+    // For bash, clap_complete 4.6 writes the hyphen of the name in two ways, so that it completes no options of commands.
+    print(script.replace("batch__subcmd__deliver", "batch__deliver").as_bytes())
+}
+
+/// Prints the manual page of the program, or of one of its commands.
+pub(crate) fn page(command: Option<&str>) -> Result<Outcome, Failure> {
+    // Gives each command its name: `batch-deliver-load`.
+    let mut program = Arguments::command();
+    program.build();
+    let described = match command {
+        None => program,
+        Some(name) => program
+            .find_subcommand(name)
+            .cloned()
+            .ok_or_else(|| unknown(&program))?,
+    };
+    let mut page = Vec::new();
+    Man::new(described)
+        .source(format!("{PROGRAM} {}", env!("CARGO_PKG_VERSION")))
+        .render(&mut page)
+        .map_err(|error| Failure::Failed(format!("the page cannot be written: {error}")))?;
+    print(&page)
+}
+
+fn unknown(program: &Command) -> Failure {
+    let names: Vec<_> = program.get_subcommands().map(Command::get_name).collect();
+    Failure::WrongUse(format!("there is no such command; name one of {}", names.join(", ")))
+}
+
+fn print(text: &[u8]) -> Result<Outcome, Failure> {
+    let mut output = stdout().lock();
+    match output.write_all(text).and_then(|()| output.flush()) {
+        // The reader, such as `head`, wants no more.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Outcome::Delivered),
+        Err(error) => Err(Failure::Failed(format!(
+            "the standard output cannot be written: {error}"
+        ))),
+        Ok(()) => Ok(Outcome::Delivered),
+    }
+}
