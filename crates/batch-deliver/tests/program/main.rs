@@ -27,6 +27,7 @@ mod pseudo_terminal;
 #[cfg(feature = "put")]
 mod put;
 mod resuming;
+mod sample;
 mod served;
 #[cfg(feature = "s3")]
 mod shards;
