@@ -55,6 +55,18 @@ api *arguments:
 package:
     .ci/run package
 
+# The container image of the program, tried.
+image:
+    .ci/run image
+
+# The wheel of the program, tried.
+wheel:
+    .ci/run wheel
+
+# The archive of the program for `cargo binstall`, tried.
+archive:
+    .ci/run archive
+
 # The exporters of OpenTelemetry and for Prometheus.
 observability:
     .ci/run observability
