@@ -26,7 +26,7 @@ pub(crate) struct Planned {
 /// Writes the shards of the inputs to the standard output.
 pub(crate) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
     let inputs = Input::named(&arguments.inputs, &arguments.service).await?;
-    eprintln!("reading {}", reading::words(&inputs));
+    console::print(&format!("reading {}", reading::words(&inputs)));
     let sized = inputs.into_iter().map(|input| {
         let cannot = |words: String| Failure::WrongUse(format!("{} cannot be planned: {words}", input.name));
         let bytes = input

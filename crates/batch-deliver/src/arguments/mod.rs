@@ -21,8 +21,10 @@ use std::env;
 use std::ffi::OsStr;
 use std::process;
 
+use clap::builder::Resettable;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use encoding_rs::Encoding;
 
 pub(crate) use self::delivering::Delivering;
 #[cfg(feature = "lambda")]
@@ -146,7 +148,9 @@ pub(crate) struct ToQueue {
 }
 
 /// The options that the delivering commands share.
+// Without it, they would stand below the heading of the options before them.
 #[derive(Debug, Args)]
+#[command(next_help_heading = Resettable::Reset)]
 pub(crate) struct Common {
     #[arg(help = "Files, 'part-*.gz', exports, s3://bucket/key, s3://bucket/dir/, -")]
     #[arg(value_name = "INPUT")]
@@ -157,6 +161,9 @@ pub(crate) struct Common {
     /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Asked>,
+    /// Encoding of the inputs, such as utf-16le or latin1 [default: utf-8, or that of a byte order mark]
+    #[arg(long, value_name = "NAME", value_parser = encoding)]
+    pub(crate) encoding: Option<&'static Encoding>,
     /// Skip up to this many bad lines
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
@@ -200,6 +207,11 @@ pub(crate) enum Order {
     File,
     // One record of each input in turn, which distributes sorted inputs over the partitions of a table.
     Turns,
+}
+
+fn encoding(name: &str) -> Result<&'static Encoding, String> {
+    Encoding::for_label(name.as_bytes())
+        .ok_or_else(|| "give the name of an encoding, such as utf-8, utf-16le, latin1 or windows-1252".to_owned())
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 use std::io::{self, Cursor, Read};
 
+use encoding_rs::Encoding;
+
+use super::encoding::decoded;
 use super::foreign;
 use super::gzip::{self, Members};
 
@@ -40,18 +43,22 @@ pub(super) fn is_compressed(start: &[u8]) -> bool {
     Compression::of(start).is_some() || foreign::advice(start).is_some()
 }
 
-/// The content of an input, unpacked if it is gzip or zstd.
-pub(crate) fn unpacked(input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+/// The content of an input as UTF-8, unpacked if it is gzip or zstd.
+pub(crate) fn unpacked(
+    input: Box<dyn Read + Send>,
+    encoding: Option<&'static Encoding>,
+) -> io::Result<Box<dyn Read + Send>> {
     let mut content = input;
     for layer in 0.. {
         let start = start(&mut content)?;
         let compression = Compression::of(&start);
-        if let Some(advice) = foreign::advice(&start) {
+        let advice = foreign::advice(&start).filter(|advice| encoding.is_none() || *advice != foreign::UTF_16);
+        if let Some(advice) = advice {
             return Err(io::Error::new(io::ErrorKind::Unsupported, advice));
         }
         let whole = Cursor::new(start).chain(content);
         content = match compression {
-            None => return Ok(Box::new(whole)),
+            None => return decoded(Box::new(whole), encoding),
             Some(_) if layer == LAYERS => break,
             Some(Compression::Gzip) => Box::new(Members::new(whole)),
             Some(Compression::Zstd) => {
@@ -124,7 +131,7 @@ mod tests {
 
     fn read(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        unpacked(Box::new(Cursor::new(bytes)))?.read_to_end(&mut text)?;
+        unpacked(Box::new(Cursor::new(bytes)), None)?.read_to_end(&mut text)?;
         Ok(text)
     }
 

@@ -19,8 +19,8 @@ const SQLITE: &str = "this is an SQLite database, which is not read: `sqlite3 -c
 const EXCEL: &str = "this is an Excel workbook, which is not read: save its sheet as CSV UTF-8";
 const ZIP: &str = "this is a zip archive, and only gzip and zstd are unpacked: unpack it with `unzip -p FILE NAME` and pipe it in as `-`";
 const TARRED: &str = "this is a tar archive, which is not read: unpack it with `tar -xf FILE` and name the files in it";
-const UTF_16: &str = "this is UTF-16 without a byte order mark: `iconv -f UTF-16LE -t UTF-8 FILE` (or UTF-16BE) writes UTF-8, which can be \
-    piped in as `-`";
+pub(super) const UTF_16: &str =
+    "this is UTF-16 without a byte order mark: give its encoding as --encoding utf-16le, or utf-16be";
 const UTF_32: &str = "this is UTF-32: `iconv -f UTF-32 -t UTF-8 FILE` writes UTF-8, which can be piped in as `-`";
 
 const MAGICS: [(&[u8], &str); 13] = [

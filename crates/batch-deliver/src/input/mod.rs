@@ -3,6 +3,7 @@
 mod checksums;
 mod compression;
 mod document;
+mod encoding;
 mod export;
 mod foreign;
 mod gzip;

@@ -2,15 +2,16 @@
 
 use super::checksums::checksum_before;
 use super::compression::{is_compressed, unpacked};
-use super::export;
 use super::near;
 #[cfg(feature = "s3")]
 use super::object::Object;
 use super::object_name::{SCHEME, WILDCARDS};
 use super::part::{Cut, Part};
 use super::read_bytes::ReadBytes;
+use super::{encoding, export};
 use crate::arguments::Service;
 use crate::failure::Failure;
+use encoding_rs::Encoding;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal, Read, Seek, SeekFrom, stdin};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ pub(crate) struct Input {
     pub(crate) bytes: Option<u64>,
     /// The part that is read, if not all of it: lines of an input that is not compressed.
     pub(crate) part: Option<Part>,
+    /// The encoding of the text, if it is neither UTF-8 nor shown by a byte order mark.
+    pub(crate) encoding: Option<&'static Encoding>,
 }
 
 /// Where an input is stored.
@@ -117,6 +120,7 @@ impl Input {
             storage: Storage::Standard,
             bytes: None,
             part: None,
+            encoding: None,
         }
     }
 
@@ -163,6 +167,7 @@ impl Input {
             storage,
             bytes,
             part: None,
+            encoding: None,
         })
     }
 
@@ -183,10 +188,11 @@ impl Input {
             storage: self.storage.clone(),
             bytes: Some(part.bytes()),
             part: Some(part),
+            encoding: self.encoding,
         }
     }
 
-    /// The first bytes; `None` if the input is compressed. Blocks.
+    /// The first bytes; `None` if they are compressed, or in another encoding than UTF-8. Blocks.
     pub(crate) fn start(&self) -> io::Result<Option<Vec<u8>>> {
         let mut start = Vec::new();
         match &self.storage {
@@ -195,7 +201,8 @@ impl Input {
             #[cfg(feature = "s3")]
             Storage::Object(object) => start = object.start(START)?,
         }
-        Ok((!is_compressed(&start)).then_some(start))
+        let is_utf_8 = self.encoding.is_none() && encoding::marked(&start).is_none();
+        Ok((is_utf_8 && !is_compressed(&start)).then_some(start))
     }
 
     /// The checksum of all that stands before this line; `None` if there is no such line. Blocks.
@@ -221,7 +228,7 @@ impl Input {
         let stored = Box::new(counters.stored.of(stored));
         let content = match self.part {
             Some(part) => Box::new(Cut::new(stored, part)),
-            None => unpacked(stored)?,
+            None => unpacked(stored, self.encoding)?,
         };
         Ok(Box::new(counters.unpacked.of(content)))
     }

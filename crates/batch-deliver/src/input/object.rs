@@ -67,6 +67,7 @@ impl Object {
             name: self.name(),
             bytes: Some(self.bytes),
             part: None,
+            encoding: None,
             storage: Storage::Object(self),
         }
     }

@@ -174,6 +174,7 @@ mod tests {
             storage: Storage::Standard,
             bytes: None,
             part: None,
+            encoding: None,
         };
         let refused = Identity::new([], &[input], 400).unwrap_err().to_string();
         assert!(refused.contains("- cannot be read a second time"), "{refused}");

@@ -94,7 +94,10 @@ pub(crate) struct Round {
 
 impl<T: BatchTarget + Clone> Job<T> {
     async fn run(self, common: &Common) -> Result<Outcome, Failure> {
-        let inputs = Input::named(&common.inputs, &common.service).await?;
+        let mut inputs = Input::named(&common.inputs, &common.service).await?;
+        for input in &mut inputs {
+            input.encoding = common.encoding;
+        }
         let inputs = self.shard(common, inputs)?;
         self.console.tell(&format!("reading {}", reading::words(&inputs)));
         if common.dry_run {
@@ -259,6 +262,10 @@ impl<T: BatchTarget + Clone> Job<T> {
             ("destination", self.destination.clone()),
             ("--order", name(&self.order)),
         ]);
+        let encoding = common
+            .encoding
+            .map(|encoding| ("--encoding", encoding.name().to_owned()));
+        let settings = settings.chain(encoding);
         let identity = Identity::new(settings, inputs, in_flight + Journal::unwritten(location))?;
         let open = || State::open(location, identity, claim, &common.service, &self.console);
         let state = task::block_in_place(open)?;

@@ -45,6 +45,7 @@ mod tests {
             storage: Storage::Standard,
             bytes,
             part: None,
+            encoding: None,
         };
         assert_eq!(words(&[input("a", Some(5))]), "a, 5 B");
         assert_eq!(words(&[]), "0 inputs, 0 B");

@@ -38,6 +38,7 @@ pub(crate) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let common = Common {
         inputs: Vec::new(),
         order: None,
+        encoding: None,
         shard: None,
         keep_going: arguments.keep_going,
         dry_run: false,

@@ -109,9 +109,9 @@ fn machines_read_progress_and_report_as_json() {
 }
 
 #[test]
-fn help_fits_a_screen() {
+fn help_fits_two_screens() {
     const COLUMNS: usize = 80;
-    const LINES: usize = 60;
+    const LINES: usize = 80;
     let folder = Folder::new();
     for command in ["", "load", "send", "delete", "plan", "worker"] {
         let mut help = folder.command(&format!("{command} --help"));

@@ -1,0 +1,136 @@
+//! Inputs in other encodings than UTF-8.
+
+use std::io::{self, Cursor, Read};
+
+use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
+
+/// Bytes that are decoded at once.
+const BLOCK: usize = 32 << 10;
+
+/// The encoding that a byte order mark at the start of an input shows, if it is not UTF-8.
+pub(super) fn marked(start: &[u8]) -> Option<&'static Encoding> {
+    let (encoding, _) = Encoding::for_bom(start)?;
+    [UTF_16LE, UTF_16BE].into_iter().find(|other| *other == encoding)
+}
+
+/// The input as UTF-8. A byte order mark takes precedence over the encoding that is given.
+pub(super) fn decoded(
+    mut input: Box<dyn Read + Send>,
+    encoding: Option<&'static Encoding>,
+) -> io::Result<Box<dyn Read + Send>> {
+    let mut start = Vec::new();
+    input.by_ref().take(3).read_to_end(&mut start)?;
+    let encoding = match Encoding::for_bom(&start) {
+        Some((encoding, _)) => encoding,
+        None => encoding.unwrap_or(UTF_8),
+    };
+    let input = Cursor::new(start).chain(input);
+    if encoding == UTF_8 {
+        // Flaws name the lines that are not UTF-8.
+        return Ok(Box::new(input));
+    }
+    Ok(Box::new(Decoded {
+        input,
+        decoder: encoding.new_decoder(),
+        encoded: vec![0; BLOCK],
+        start: 0,
+        end: 0,
+        at_end: false,
+        text: vec![0; 3 * BLOCK],
+        text_start: 0,
+        text_end: 0,
+    }))
+}
+
+/// Decodes block by block.
+struct Decoded<R> {
+    input: R,
+    decoder: Decoder,
+    encoded: Vec<u8>,
+    /// The bytes that are not decoded.
+    start: usize,
+    end: usize,
+    at_end: bool,
+    text: Vec<u8>,
+    /// The text that was not read.
+    text_start: usize,
+    text_end: usize,
+}
+
+impl<R: Read> Decoded<R> {
+    fn decode(&mut self) -> io::Result<()> {
+        if self.start == self.end && !self.at_end {
+            self.start = 0;
+            self.end = self.input.read(&mut self.encoded)?;
+            self.at_end = self.end == 0;
+        }
+        let encoded = &self.encoded[self.start..self.end];
+        let (result, read, written) =
+            self.decoder
+                .decode_to_utf8_without_replacement(encoded, &mut self.text, self.at_end);
+        self.start += read;
+        (self.text_start, self.text_end) = (0, written);
+        match result {
+            DecoderResult::Malformed(..) => {
+                let name = self.decoder.encoding().name();
+                let words = format!("the input is not valid {name}: give its encoding as --encoding NAME");
+                Err(io::Error::new(io::ErrorKind::InvalidData, words))
+            }
+            DecoderResult::InputEmpty | DecoderResult::OutputFull => Ok(()),
+        }
+    }
+}
+
+impl<R: Read> Read for Decoded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.text_start == self.text_end {
+            if self.at_end && self.start == self.end {
+                return Ok(0);
+            }
+            self.decode()?;
+        }
+        let taken = buffer.len().min(self.text_end - self.text_start);
+        buffer[..taken].copy_from_slice(&self.text[self.text_start..self.text_start + taken]);
+        self.text_start += taken;
+        Ok(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: Vec<u8>, label: Option<&str>) -> io::Result<String> {
+        let encoding = label.map(|label| Encoding::for_label(label.as_bytes()).unwrap());
+        let mut text = String::new();
+        decoded(Box::new(Cursor::new(bytes)), encoding)?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    proptest! {
+        #[test]
+        fn a_byte_order_mark_shows_utf_16(text in "[a\u{e4}\u{20ac}\u{1f600}\n]{0,40}", is_big in any::<bool>()) {
+            let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
+            let bytes = units.flat_map(|unit| if is_big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect();
+            prop_assert_eq!(read(bytes, None).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_given_encoding_is_used_where_no_mark_shows_another() {
+        let text = "stra\u{df}e";
+        assert_eq!(read(b"stra\xDFe".to_vec(), Some("latin1")).unwrap(), text);
+        let marked = ["\u{feff}", text].concat();
+        assert_eq!(read(marked.clone().into_bytes(), Some("latin1")).unwrap(), marked);
+        let long = b"\xDF".repeat(100_000);
+        assert_eq!(read(long, Some("windows-1252")).unwrap(), "\u{df}".repeat(100_000));
+    }
+
+    #[test]
+    fn half_a_character_is_an_error() {
+        let error = read(b"\xFF\xFEa\0b".to_vec(), None).unwrap_err().to_string();
+        assert!(error.contains("not valid UTF-16LE"), "{error}");
+    }
+}
