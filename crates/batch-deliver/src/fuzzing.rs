@@ -204,7 +204,10 @@ mod tests {
 
     /// Each item on a line of its own, all on one line, or in the answer to a scan.
     fn spellings(items: &[serde_json::Value]) -> [String; 4] {
-        let joined = |separator: &str| items.iter().map(|item| format!("{item}{separator}")).collect();
+        let joined = |separator: &str| {
+            let texts: Vec<_> = items.iter().map(serde_json::Value::to_string).collect();
+            texts.join(separator)
+        };
         let answer = serde_json::json!({"Items": items, "Count": items.len()});
         [
             joined("\n"),

@@ -58,7 +58,7 @@ fn can_be_cut(input: &Input, cutting: Cutting) -> io::Result<bool> {
     let start = input.start()?;
     Ok(start.is_some_and(|start| match cutting {
         Cutting::Lines => refusal(&start).is_none(),
-        _ => TableFormat::Auto.can_be_cut(&start, &input.name),
+        Cutting::Auto => TableFormat::Auto.can_be_cut(&start, &input.name),
     }))
 }
 

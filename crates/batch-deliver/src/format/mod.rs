@@ -139,10 +139,13 @@ impl<E, P: Parse<E>> Source<E> for OnePerLine<P> {
         let text = line.text.as_ref().ok().filter(|_| self.keeps_text);
         let text = text.map(|text| Box::from(*text));
         let entry = line.text.and_then(|text| self.parse.parse(text));
-        let entry = entry.map_err(|flaw| match has_columns {
-            true => flaw.behind(line.before),
-            // The object may extend over several lines.
-            false => Flaw { column: None, ..flaw },
+        let entry = entry.map_err(|flaw| {
+            if has_columns {
+                flaw.behind(line.before)
+            } else {
+                // The object may extend over several lines.
+                Flaw { column: None, ..flaw }
+            }
         });
         Ok(Some(Reading {
             line: line.number,

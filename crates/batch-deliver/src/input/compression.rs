@@ -166,7 +166,7 @@ mod tests {
             [&[kind, 0x2A, 0x4D, 0x18][..], &length, content].concat()
         };
         let part = zstd::encode_all(TEXT, 1).unwrap();
-        let (first, last) = (skippable(0x50, b"\x1F\0\0\0"), skippable(0x5F, &[7; 70_000]));
+        let (first, last) = (skippable(0x50, b"\x1F\0\0\0"), skippable(0x5F, &vec![7; 70_000]));
         let whole = [&first[..], &part, &last, &part, &first].concat();
         assert!(is_compressed(&whole));
         assert_eq!(read(whole).unwrap(), [TEXT, TEXT].concat());

@@ -52,7 +52,7 @@ impl<R: Read> Document<R> {
             match (self.state, next) {
                 (State::Outside, None) => return Ok(None),
                 (State::Outside, Some(byte)) if BYTE_ORDER_MARK.contains(&byte) => self.input.consume(1),
-                (State::Outside, Some(b'{')) => {
+                (State::Outside, Some(b'{')) | (State::List, Some(b']')) => {
                     self.input.consume(1);
                     self.state = State::Object;
                 }
@@ -61,10 +61,6 @@ impl<R: Read> Document<R> {
                     self.state = State::Outside;
                 }
                 (State::Object, Some(b'"')) => self.member()?,
-                (State::List, Some(b']')) => {
-                    self.input.consume(1);
-                    self.state = State::Object;
-                }
                 (State::List, Some(byte)) if !matches!(byte, b'}' | b':') => return self.record().map(Some),
                 (_, None) => {
                     return Err(self.error(io::ErrorKind::UnexpectedEof, "the document does not end: it is cut off"));

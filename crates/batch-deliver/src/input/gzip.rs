@@ -16,7 +16,7 @@ pub(super) struct Members<R> {
 }
 
 enum State<R> {
-    Within(GzDecoder<BufReader<R>>),
+    Within(Box<GzDecoder<BufReader<R>>>),
     Between(BufReader<R>),
     /// Only while the state changes.
     Ended,
@@ -24,7 +24,7 @@ enum State<R> {
 
 impl<R: Read> Members<R> {
     pub(super) fn new(input: R) -> Self {
-        let state = State::Within(GzDecoder::new(BufReader::new(input)));
+        let state = State::Within(Box::new(GzDecoder::new(BufReader::new(input))));
         Self { state }
     }
 }
@@ -49,7 +49,7 @@ impl<R: Read> Read for Members<R> {
                         zeros(input)?;
                         return Ok(0);
                     }
-                    Ok(_) => self.state = State::Within(GzDecoder::new(input)),
+                    Ok(_) => self.state = State::Within(Box::new(GzDecoder::new(input))),
                     Err(error) => {
                         self.state = State::Between(input);
                         return Err(error);
