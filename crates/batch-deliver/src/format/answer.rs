@@ -27,20 +27,25 @@ pub(crate) enum Answer {
     Items,
     /// `{"table":[{"PutRequest":…}]}`
     Requests,
-    /// `{"Messages":[…]}` of ReceiveMessage.
+    /// `{"Messages":[…]}` of `ReceiveMessage`.
     Messages,
+    /// Each line has its own.
+    Lines,
 }
 
 impl Answer {
-    pub(super) fn members(self) -> Members {
-        Members {
-            has_records: match self {
-                Self::Items => |name| name == "Items",
-                Self::Requests => |_| true,
-                Self::Messages => |name| name == "Messages",
-            },
+    /// The members of a document that have the records; `None` if it is not one.
+    pub(super) fn members(self) -> Option<Members> {
+        let has_records: fn(&str) -> bool = match self {
+            Self::Items => |name| name == "Items",
+            Self::Requests => |_| true,
+            Self::Messages => |name| name == "Messages",
+            Self::Lines => return None,
+        };
+        Some(Members {
+            has_records,
             may_be_beside: is_of_answer,
-        }
+        })
     }
 }
 
@@ -59,58 +64,59 @@ pub(super) fn look(input: &mut impl Read, is_enough: impl Fn(&[u8]) -> bool) -> 
     Ok(start)
 }
 
-/// The kind of an answer that begins so, or none; `None` outside if the bytes are too few to say.
-pub(super) fn answer(start: &[u8]) -> Option<Option<Answer>> {
+/// What has the records of an input that begins so; `None` if the bytes are too few to say.
+pub(super) fn answer(start: &[u8]) -> Option<Answer> {
     let mut start = Start(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start));
     if !start.takes(b'{')? {
-        return Some(None);
+        return Some(Answer::Lines);
     }
     loop {
         if start.peek()? != b'"' {
-            return Some(None);
+            return Some(Answer::Lines);
         }
         let name = start.value()?;
         if !start.takes(b':')? {
-            return Some(None);
+            return Some(Answer::Lines);
         }
         if start.takes(b'[')? {
             return list(name, &mut start);
         }
         if !str::from_utf8(name).is_ok_and(is_of_answer) {
-            return Some(None);
+            return Some(Answer::Lines);
         }
         start.value()?;
         if !start.takes(b',')? {
-            return Some(None);
+            return Some(Answer::Lines);
         }
     }
 }
 
 /// The kind of the list with this name, by its first member.
-fn list(name: &[u8], start: &mut Start<'_>) -> Option<Option<Answer>> {
+fn list(name: &[u8], start: &mut Start<'_>) -> Option<Answer> {
     let of_name = match name {
-        b"Items" => Some(Answer::Items),
-        b"Messages" => Some(Answer::Messages),
-        _ => None,
+        b"Items" => Answer::Items,
+        b"Messages" => Answer::Messages,
+        _ => Answer::Lines,
     };
     if start.takes(b']')? {
         return Some(of_name);
     }
     if !start.takes(b'{')? || start.peek()? != b'"' {
-        return Some(None);
+        return Some(Answer::Lines);
     }
     let first = start.value()?;
     if matches!(first, b"PutRequest" | b"DeleteRequest") {
-        return Some(Some(Answer::Requests));
+        return Some(Answer::Requests);
     }
-    Some(match of_name {
-        Some(Answer::Items) if start.takes(b':')? && start.takes(b'{')? && start.peek()? == b'"' => {
+    let is_sure = match of_name {
+        Answer::Items if start.takes(b':')? && start.takes(b'{')? && start.peek()? == b'"' => {
             let kind = start.value()?;
-            of_name.filter(|_| str::from_utf8(kind).is_ok_and(|kind| type_of(kind).is_some()))
+            str::from_utf8(kind).is_ok_and(|kind| type_of(kind).is_some())
         }
-        Some(Answer::Messages) => of_name.filter(|_| OF_MESSAGES.contains(&first)),
-        _ => None,
-    })
+        Answer::Messages => OF_MESSAGES.contains(&first),
+        _ => false,
+    };
+    Some(if is_sure { of_name } else { Answer::Lines })
 }
 
 /// The rest of the first bytes. `None` is their end.
@@ -156,8 +162,8 @@ impl<'a> Start<'a> {
                     self.0 = &self.0[1..];
                 }
             }
-            let is_next = matches!(self.0.first(), Some(b',' | b':' | b'}' | b']'));
-            if depth == 0 && (is_text || is_next) {
+            let ends = matches!(self.0.first(), Some(b',' | b':' | b'}' | b']'));
+            if depth == 0 && (is_text || ends) {
                 let value = &whole[..whole.len() - self.0.len()];
                 return Some(if is_text { &value[1..value.len() - 1] } else { value });
             }
@@ -172,20 +178,17 @@ mod tests {
     #[test]
     fn answers_are_recognized_and_items_are_not() {
         for (start, expected) in [
-            (r#"{"Items":[{"id":{"S":"a"}"#, Some(Answer::Items)),
-            (
-                "{\n  \"Count\": 1,\n  \"Items\": [\n  {\"id\" : {\"s\"",
-                Some(Answer::Items),
-            ),
-            (r#"{"LastEvaluatedKey":{"a":{"S":"]"}},"Items":[]"#, Some(Answer::Items)),
-            (r#"{"table":[{"PutRequest":"#, Some(Answer::Requests)),
-            (r#"{"Messages":[{"MessageId":"#, Some(Answer::Messages)),
-            (r#"{"id":"a","Items":[{"id":{"S":"a"}}]}"#, None),
-            (r#"{"Items":[{"id":"a"}],"id":1}"#, None),
-            (r#"{"Messages":["a"],"id":1}"#, None),
-            (r#"{"id":{"S":"a"}}"#, None),
-            ("[{\"a\":1}]", None),
-            ("id,name\n", None),
+            (r#"{"Items":[{"id":{"S":"a"}"#, Answer::Items),
+            ("{\n  \"Count\": 1,\n  \"Items\": [\n  {\"id\" : {\"s\"", Answer::Items),
+            (r#"{"LastEvaluatedKey":{"a":{"S":"]"}},"Items":[]"#, Answer::Items),
+            (r#"{"table":[{"PutRequest":"#, Answer::Requests),
+            (r#"{"Messages":[{"MessageId":"#, Answer::Messages),
+            (r#"{"id":"a","Items":[{"id":{"S":"a"}}]}"#, Answer::Lines),
+            (r#"{"Items":[{"id":"a"}],"id":1}"#, Answer::Lines),
+            (r#"{"Messages":["a"],"id":1}"#, Answer::Lines),
+            (r#"{"id":{"S":"a"}}"#, Answer::Lines),
+            ("[{\"a\":1}]", Answer::Lines),
+            ("id,name\n", Answer::Lines),
         ] {
             assert_eq!(answer(start.as_bytes()), Some(expected), "{start}");
         }

@@ -105,11 +105,11 @@ impl<P> OnePerLine<P> {
         keeps_text: bool,
     ) -> io::Result<Self> {
         let start = look(&mut input, |start| answer(start).is_some())?;
-        let answer = answer(&start).flatten().filter(|kind| is_answer(*kind));
+        let members = answer(&start).filter(|kind| is_answer(*kind)).and_then(Answer::members);
         let whole: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
         Ok(Self {
-            texts: match answer {
-                Some(answer) => Texts::Document(Document::new(whole, answer.members())),
+            texts: match members {
+                Some(members) => Texts::Document(Document::new(whole, members)),
                 None => Texts::Lines(Lines::of_objects(whole)),
             },
             parse,

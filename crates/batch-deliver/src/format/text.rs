@@ -33,7 +33,7 @@ pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<d
 pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
     let mut lines = lines(start);
     let first = lines.next().unwrap_or_default();
-    if is_received(first) || answer(start) == Some(Some(Answer::Messages)) {
+    if is_received(first) || answer(start) == Some(Answer::Messages) {
         return Some(RECEIVED);
     }
     (is_begun(first) && lines.next().is_some() && goes_on(start)).then_some(PRETTY)
