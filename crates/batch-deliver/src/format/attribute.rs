@@ -78,9 +78,16 @@ pub(super) fn utf8(line: &[u8]) -> Result<&str, Flaw> {
     str::from_utf8(line).map_err(|error| Flaw::new("this is not UTF-8 text").at(line, error.valid_up_to()))
 }
 
+const ARRAY: &str = "this is a JSON array, but each line must be an object: `jq -c '.[]' FILE` makes lines of it; if each line is \
+                     text, use --format text";
+
+const OPEN: &str = "the object does not end on its line: `jq -c . FILE` makes lines of objects; if each line is text, use --format text";
+
 /// A line that is not the JSON object that is expected.
 pub(super) fn unreadable(error: &serde_json::Error, line: &[u8], data: &'static str, syntax: &'static str) -> Flaw {
     let flaw = match error.classify() {
+        _ if line.trim_ascii_start().starts_with(b"[") => Flaw::new(ARRAY),
+        serde_json::error::Category::Eof => Flaw::new(OPEN),
         // What is wrong with the data may quote it.
         serde_json::error::Category::Data => Flaw::new(data),
         _ => Flaw::new(syntax),

@@ -186,6 +186,12 @@ fn pretty_json_is_not_sent_line_by_line() {
     folder
         .run("send --queue q --simulate 1000000 --keep-going 99 a.json")
         .expect(1, "a.json cannot be read: this is one JSON value over several lines");
+    folder
+        .run("send --queue q --simulate 1000000 --format json a.json")
+        .expect(
+            1,
+            "a.json:1: column 1: this is a JSON array, but each line must be an object: `jq -c '.[]' FILE`",
+        );
     folder.write("a.txt", "[\nnot JSON\n[INFO] a line\n");
     folder
         .run("send --queue q --simulate 1000000 a.txt")
