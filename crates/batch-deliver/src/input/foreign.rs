@@ -23,6 +23,9 @@ pub(super) const UTF_16: &str =
     "this is UTF-16 without a byte order mark: give its encoding as --encoding utf-16le, or utf-16be";
 const UTF_32: &str = "this is UTF-32: `iconv -f UTF-32 -t UTF-8 FILE` writes UTF-8, which can be piped in as `-`";
 
+const HIVE: &str = "this is an export of Data Pipeline through Hive, with control characters between names and values: \
+    `sed 's/\\x03/\":/g; s/\\x02/,\"/g; s/^/{\"/; s/$/}/' FILE` makes JSON lines of it";
+
 const MAGICS: [(&[u8], &str); 13] = [
     (b"Obj\x01", AVRO),
     (b"\xE0\x01\x00\xEA", ION),
@@ -76,6 +79,13 @@ pub(super) fn advice(start: &[u8]) -> Option<&'static str> {
             ZIP
         });
     }
+    // A name, and a value with its type.
+    if let Some(end) = start.iter().position(|byte| *byte < b' ')
+        && end > 0
+        && start[end..].starts_with(b"\x03{\"")
+    {
+        return Some(HIVE);
+    }
     if start.get(TAR).is_some_and(|mark| mark == b"ustar") {
         return Some(TARRED);
     }
@@ -119,6 +129,10 @@ mod tests {
             (b"\0\0\0{\0\0\0\"", "this is UTF-32"),
             (b"{\0\"\0i\0", "this is UTF-16 without"),
             (b"\0{\0\"\0i", "this is UTF-16 without"),
+            (
+                b"id\x03{\"s\":\"a\"}\x02n\x03{\"n\":\"5\"}\n",
+                "this is an export of Data Pipeline",
+            ),
             (b"7z\xBC\xAF\x27\x1C", "this is a 7z archive"),
         ] {
             assert!(said(start).starts_with(words), "{start:?}: {}", said(start));
