@@ -16,7 +16,7 @@ use crate::input::BYTE_ORDER_MARK;
 const LOOKED_AT: usize = 4 << 10;
 
 /// What separates cells.
-const DELIMITERS: [u8; 3] = [b'\t', b';', b','];
+const DELIMITERS: [u8; 4] = [b'\t', b';', b',', b'|'];
 
 /// Items as JSON or as rows.
 pub(crate) struct TableItems {
@@ -27,14 +27,16 @@ pub(crate) struct TableItems {
 
 impl Format<WriteRequest> for TableItems {
     fn open(&self, mut input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
-        let mut start = first_line(&mut input)?;
+        let are_rows = self.delimiter(b"", name).is_some();
+        let mut start = first_line(&mut input, are_rows)?;
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
         let delimiter = self.delimiter(&start, name);
+        let line_end = line_end(&start).unwrap_or(b'\n');
         let input = Box::new(Cursor::new(start).chain(input));
         match delimiter {
-            Some(delimiter) => self.csv.open(input, name, delimiter),
+            Some(delimiter) => self.csv.open(input, name, delimiter, line_end),
             None => self.json.open(input, name),
         }
     }
@@ -45,8 +47,8 @@ impl Format<WriteRequest> for TableItems {
     }
 
     fn can_be_cut(&self, start: &[u8], name: &str) -> bool {
-        let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
-        self.delimiter(start, name).is_none()
+        let content = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+        self.delimiter(content, name).is_none() && self.format.can_be_cut(start, name)
     }
 }
 
@@ -92,11 +94,11 @@ fn delimiter(start: &[u8], name: &str) -> Option<u8> {
     is_text.then(|| first_delimiter(text)).flatten()
 }
 
-/// Reads until the first line that is not blank is complete, in however many pieces it arrives.
-fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
+/// Reads until the first line that is not blank is complete, in however many pieces it arrives. `are_rows` if that is known.
+fn first_line(input: &mut impl Read, are_rows: bool) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     let mut block = [0; 512];
-    while start.len() < LOOKED_AT && !has_line(&start) {
+    while start.len() < LOOKED_AT && !has_line(&start, are_rows) {
         match input.read(&mut block) {
             Ok(0) => break,
             Ok(read) => start.extend_from_slice(&block[..read]),
@@ -108,12 +110,24 @@ fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// Whether a line that is not blank is complete.
-fn has_line(start: &[u8]) -> bool {
+fn has_line(start: &[u8], are_rows: bool) -> bool {
     let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
     match start.first() {
         // Quotes may be escaped in JSON.
-        Some(b'{' | b'[') => start.contains(&b'\n'),
-        _ => outside_of_quotes(start).any(|byte| byte == b'\n'),
+        Some(b'{' | b'[') if !are_rows => start.contains(&b'\n'),
+        _ => line_end(start).is_some(),
+    }
+}
+
+/// How the first line that is not blank ends, outside of quotes: with a line feed, or with a carriage return alone. `None` if
+/// the start does not show it.
+fn line_end(start: &[u8]) -> Option<u8> {
+    let start = start[..start.len().min(LOOKED_AT)].trim_ascii_start();
+    let mut outside = outside_of_quotes(start).skip_while(|byte| !b"\r\n".contains(byte));
+    match (outside.next()?, outside.next()) {
+        (b'\r', Some(b'\n')) | (b'\n', _) => Some(b'\n'),
+        (_, Some(_)) => Some(b'\r'),
+        (_, None) => None,
     }
 }
 
@@ -129,7 +143,9 @@ fn outside_of_quotes(start: &[u8]) -> impl Iterator<Item = u8> {
 /// The delimiter of the first line, outside of quotes. Delimiters that are rare in names take precedence.
 fn first_delimiter(start: &[u8]) -> Option<u8> {
     let start = start[..start.len().min(LOOKED_AT)].trim_ascii_start();
-    let line: Vec<u8> = outside_of_quotes(start).take_while(|byte| *byte != b'\n').collect();
+    let line: Vec<u8> = outside_of_quotes(start)
+        .take_while(|byte| !b"\r\n".contains(byte))
+        .collect();
     DELIMITERS.into_iter().find(|delimiter| line.contains(delimiter))
 }
 
@@ -141,7 +157,7 @@ mod tests {
     fn blank_lines_in_front_hide_no_rows_however_the_input_arrives() {
         for blank in ["\n", " \n\n", "\u{feff}\n"] {
             let mut input = blank.as_bytes().chain(&b"id;name\n1;a\n"[..]);
-            let start = first_line(&mut input).unwrap();
+            let start = first_line(&mut input, false).unwrap();
             let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
             assert_eq!(delimiter(start, "-"), Some(b';'), "{blank:?}");
         }

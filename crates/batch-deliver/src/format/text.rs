@@ -15,13 +15,9 @@ const RECEIVED: &str = "these are messages as ReceiveMessage returns them: `batc
 /// The input, unless it is JSON whose lines are no entries.
 pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let start = look(&mut input, |start| {
-        let mut lines = lines(start);
-        match (lines.next(), lines.next()) {
-            // A line is complete when another one begins.
-            (Some(first), Some(second)) => !is_begun(first) || start.len() > first.len() + second.len() + 1,
-            (Some(first), None) => start.ends_with(b"\n") && !is_begun(first),
-            _ => false,
-        }
+        let is_begun = lines(start).next().is_none_or(is_begun);
+        let is_first_line = start.ends_with(b"\n") && !is_begun;
+        is_first_line || first_lines(start).is_some() && (!is_begun || answer(start).is_some())
     })?;
     match refusal(&start) {
         Some(words) => Err(io::Error::new(io::ErrorKind::InvalidData, words)),
@@ -31,12 +27,20 @@ pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<d
 
 /// Why the lines of an input that starts like this are no entries.
 pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
-    let mut lines = lines(start);
+    // However much is known of the input, only this decides.
+    let two = first_lines(start).unwrap_or(start);
+    let mut lines = lines(two);
     let first = lines.next().unwrap_or_default();
     if is_received(first) || answer(start) == Some(Answer::Messages) {
         return Some(RECEIVED);
     }
-    (is_begun(first) && lines.next().is_some() && goes_on(start)).then_some(PRETTY)
+    (is_begun(first) && lines.next().is_some() && goes_on(two)).then_some(PRETTY)
+}
+
+/// The first two lines that are not blank, with what is between; `None` if they are not complete.
+fn first_lines(start: &[u8]) -> Option<&[u8]> {
+    let mut ends = memchr::memchr_iter(b'\n', start).map(|end| &start[..=end]);
+    ends.find(|begin| lines(begin).count() == 2)
 }
 
 /// The lines that are not blank.

@@ -108,6 +108,10 @@ impl Columns {
         Ok(columns.collect())
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Column> {
         self.list.iter()
     }
@@ -127,10 +131,13 @@ impl Columns {
             cell == column.name.as_bytes()
         });
         if is_header {
-            Err(Flaw::new(self.when_repeated))
-        } else {
-            Ok(())
+            return Err(Flaw::new(self.when_repeated));
         }
+        let begins_with_mark = |(cell, _): (&[u8], bool)| cell.starts_with(BYTE_ORDER_MARK);
+        if cells.iter().next().is_some_and(begins_with_mark) {
+            return Err(Flaw::new("a byte order mark is within the input: remove it"));
+        }
+        Ok(())
     }
 
     /// The content of a cell.

@@ -47,12 +47,14 @@ impl CsvItems {
         input: Box<dyn Read + Send>,
         name: &str,
         delimiter: u8,
+        line_end: u8,
     ) -> io::Result<Box<dyn Source<WriteRequest>>> {
         let options = &self.options;
         let dialect = Dialect {
             delimiter: options.delimiter.map_or(delimiter, |Character(delimiter)| delimiter),
             quote: options.quote.map_or(Some(b'"'), |Quote(quote)| quote),
             escape: options.escape.map(|Character(escape)| escape),
+            line_end,
         };
         let mut reader = RowReader::new(input, dialect);
         let types = options.types.clone().unwrap_or_default();
@@ -71,6 +73,7 @@ impl CsvItems {
         };
         let columns = columns.map_err(|words| invalid(&words))?;
         self.tell(&columns);
+        reader.spaces_are_a_row = columns.len() == 1;
         Ok(Box::new(Rows {
             reader,
             columns,
@@ -199,7 +202,7 @@ mod tests {
             told: Arc::default(),
         };
         let text = io::Cursor::new(text.as_bytes().to_vec());
-        let mut rows = items.open(Box::new(text), "a.csv", b',')?;
+        let mut rows = items.open(Box::new(text), "a.csv", b',', b'\n')?;
         let mut read = Vec::new();
         while let Some(Reading { line, entry, .. }) = rows.next(true)? {
             let item = entry.unwrap().map(|entry| entry.put_request.unwrap().item);
@@ -256,7 +259,7 @@ mod tests {
             (
                 9,
                 "column 9: text follows the closing quote of this cell: write quotes within a quoted cell twice, or give the \
-                 character that escapes them as --escape",
+                 character that escapes them as --escape, or --quote none if quotes are text",
             ),
             (10, ""),
         ];

@@ -14,6 +14,7 @@ type Table = Vec<Vec<Vec<u8>>>;
 /// The rows without a flaw, and how many have one.
 fn read(text: &[u8], delimiter: u8) -> (Table, usize) {
     let mut reader = RowReader::new(Cursor::new(text), Dialect::delimited_by(delimiter));
+    reader.spaces_are_a_row = true;
     let (mut rows, mut flaws) = (Vec::new(), 0);
     while let Some(row) = reader.next().unwrap() {
         match row.cells {
@@ -134,6 +135,7 @@ proptest! {
             }
         }
         let mut reader = RowReader::new(Pieces(text.as_bytes(), pieces), Dialect::delimited_by(b','));
+        reader.spaces_are_a_row = true;
         let (mut rows, mut flaws) = (Vec::new(), 0);
         while let Some(row) = reader.next().unwrap() {
             match row.cells {

@@ -87,6 +87,8 @@ pub(super) struct RowReader<R> {
     cells: Vec<Cell>,
     unescaped: Vec<u8>,
     is_padded: bool,
+    /// Whether a line of spaces is a row, which it is with a single column.
+    pub(super) spaces_are_a_row: bool,
     longest: usize,
 }
 
@@ -101,11 +103,11 @@ enum Step {
 }
 
 const AFTER_QUOTE: &str = "text follows the closing quote of this cell: write quotes within a quoted cell twice, or give the \
-                           character that escapes them as --escape";
+                           character that escapes them as --escape, or --quote none if quotes are text";
 const WITHIN: &str = "a quote is within a cell that has none around it: write \"a \"\"b\"\" c\", or give --quote none if quotes are text";
 const UNCLOSED: &str =
     "a quote opens here and is never closed, or closes in another row: close it, or write it as \"\"\"\"";
-const RETURN: &str = "a carriage return is within a cell without quotes: end lines with a line feed";
+const OTHER_END: &str = "a line ends in another way here than the first one: end all lines in the same way";
 
 impl<R: Read> RowReader<R> {
     pub(super) fn new(input: R, dialect: Dialect) -> Self {
@@ -124,6 +126,7 @@ impl<R: Read> RowReader<R> {
             cells: Vec::new(),
             unescaped: Vec::new(),
             is_padded: false,
+            spaces_are_a_row: false,
             longest: LONGEST_LINE,
         }
     }
@@ -165,7 +168,7 @@ impl<R: Read> RowReader<R> {
     pub(super) fn is_ready(&self) -> bool {
         let rest = &self.buffer[self.start + self.consumed..];
         let has_quotes = |row| self.dialect.quote.is_some_and(|quote| memchr(quote, row).is_some());
-        self.at_end || memchr(b'\n', rest).is_some_and(|end| !has_quotes(&rest[..end]))
+        self.at_end || memchr(self.dialect.line_end, rest).is_some_and(|end| !has_quotes(&rest[..end]))
     }
 
     /// Goes to the next row.
@@ -181,9 +184,11 @@ impl<R: Read> RowReader<R> {
         self.is_padded = false;
     }
 
-    /// Whether there is nothing in the line. Spaces are a cell.
+    /// Whether there is nothing in the line, or only spaces where that is not the only cell of a row.
     fn is_blank(&self, end: usize) -> bool {
-        matches!(&self.buffer[self.start..self.start + end], b"\n" | b"\r\n" | b"\r")
+        let [cell] = &self.cells[..] else { return false };
+        let row = &self.buffer[self.start..self.start + end];
+        !cell.is_quoted && (row[cell.range.clone()].is_empty() || !self.spaces_are_a_row && row.trim_ascii().is_empty())
     }
 
     /// Reads on, as far as the buffer goes.
@@ -211,10 +216,12 @@ impl<R: Read> RowReader<R> {
                     }
                 }
                 State::Unquoted => {
-                    let delimiter = self.dialect.delimiter;
-                    let next = match self.dialect.quote {
-                        Some(quote) => memchr3(delimiter, b'\n', quote, rest),
-                        None => memchr2(delimiter, b'\n', rest),
+                    let Dialect {
+                        delimiter, line_end, ..
+                    } = self.dialect;
+                    let next = match self.dialect.quote.filter(|_| !self.dialect.has_quotes_as_text()) {
+                        Some(quote) => memchr3(delimiter, line_end, quote, rest),
+                        None => memchr2(delimiter, line_end, rest),
                     };
                     let Some(next) = next else {
                         self.at = row.len();
@@ -226,7 +233,7 @@ impl<R: Read> RowReader<R> {
                     };
                     let at = self.at + next;
                     match row[at] {
-                        b'\n' => return self.end(at, at + 1),
+                        byte if byte == line_end => return self.end(at, at + 1),
                         byte if byte == delimiter => {
                             if let Some(flaw) = self.unquoted(at) {
                                 return flaw;
@@ -249,14 +256,15 @@ impl<R: Read> RowReader<R> {
                     match &row[at..] {
                         [] | [b'\r'] if !self.at_end => return Step::More,
                         [] => return Step::Row(at),
-                        [b'\r'] | [b'\n', ..] => return Step::Row(at + 1),
-                        [b'\r', b'\n', ..] => return Step::Row(at + 2),
+                        [b'\r'] => return Step::Row(at + 1),
+                        [byte, ..] if *byte == self.dialect.line_end => return Step::Row(at + 1),
+                        [b'\r', byte, ..] if *byte == self.dialect.line_end => return Step::Row(at + 2),
                         [byte, ..] if *byte == self.dialect.delimiter => {
                             self.at = at + 1;
                             self.state = State::Begin;
                         }
                         // A quote that was opened in an earlier line has probably met the opening quote of another cell.
-                        _ if memchr(b'\n', &row[self.opened..at]).is_some() => {
+                        _ if memchr(self.dialect.line_end, &row[self.opened..at]).is_some() => {
                             return Step::Flaw(self.opened, UNCLOSED);
                         }
                         _ => return Step::Flaw(at, AFTER_QUOTE),
@@ -332,8 +340,9 @@ impl<R: Read> RowReader<R> {
 
     /// Adds the cell without quotes that ends here, unless it has a flaw.
     fn unquoted(&mut self, end: usize) -> Option<Step> {
-        if let Some(at) = memchr(b'\r', &self.buffer[self.start..][self.opened..end]) {
-            return Some(Step::Flaw(self.opened + at, RETURN));
+        let other = if self.dialect.line_end == b'\n' { b'\r' } else { b'\n' };
+        if let Some(at) = memchr(other, &self.buffer[self.start..][self.opened..end]) {
+            return Some(Step::Flaw(self.opened + at, OTHER_END));
         }
         self.cells.push(Cell {
             range: self.opened..end,
@@ -360,7 +369,7 @@ impl<R: Read> RowReader<R> {
         let raw = &self.buffer[self.start..][..end];
         let has_line_ends = self.cells.iter().any(|cell| cell.is_quoted);
         let lines = if has_line_ends {
-            memchr_iter(b'\n', raw).count().max(1)
+            memchr_iter(self.dialect.line_end, raw).count().max(1)
         } else {
             1
         };
@@ -380,15 +389,15 @@ impl<R: Read> RowReader<R> {
     /// Skips the line in which the flaw is, at this position.
     fn flawed(&mut self, at: usize, flaw: Flaw) -> io::Result<Row<'_>> {
         let before = &self.buffer[self.start..][..at];
-        let line = self.line + memchr_iter(b'\n', before).count() as u64;
-        let begin = memrchr(b'\n', before).map_or(0, |end| end + 1);
+        let line = self.line + memchr_iter(self.dialect.line_end, before).count() as u64;
+        let begin = memrchr(self.dialect.line_end, before).map_or(0, |end| end + 1);
         let flaw = flaw.at(&self.buffer[self.start + begin..], at - begin);
         self.next_line = line + 1;
         let mut searched = at;
         let mut is_kept = true;
         self.consumed = loop {
             let row = &self.buffer[self.start..];
-            if let Some(end) = memchr(b'\n', &row[searched..]) {
+            if let Some(end) = memchr(self.dialect.line_end, &row[searched..]) {
                 break searched + end + 1;
             }
             searched = row.len();

@@ -100,7 +100,7 @@ fn what_has_the_items_elsewhere_is_named_with_the_command() {
         ),
         ("[{\"id\":\"a\"}]", "`jq -c '.[]' FILE`"),
         ("PAR1\u{15}\u{4}", "this is Parquet"),
-        ("{\0\"\0i\0d\0", "iconv -f UTF-16LE"),
+        ("{\0\"\0i\0d\0", "--encoding utf-16le"),
     ] {
         load(&[("a", line.as_bytes())], "a").said(1, words).stored_nothing();
     }
