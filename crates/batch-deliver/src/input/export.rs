@@ -21,6 +21,7 @@ const TOLD: usize = 3;
 #[serde(rename_all = "camelCase")]
 struct Summary {
     output_format: Option<String>,
+    export_type: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -29,8 +30,15 @@ struct DataFile {
     data_file_s3_key: String,
 }
 
+/// The data files of an export.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct DataFiles {
+    pub(super) files: Vec<PathBuf>,
+    pub(super) is_full: bool,
+}
+
 /// The data files of an export in this folder. `None` if it is not an export.
-pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> {
+pub(super) fn data_files(folder: &Path) -> Result<Option<DataFiles>, String> {
     let read = |name: &str| {
         let path = folder.join(name);
         fs::read_to_string(&path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
@@ -38,9 +46,8 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> 
     if !folder.join(FILES).exists() {
         return Ok(None);
     }
-    if folder.join(SUMMARY).exists() {
-        check(&read(SUMMARY)?).map_err(|words| format!("{} {words}", folder.display()))?;
-    }
+    let is_full = folder.join(SUMMARY).exists()
+        && is_full(&read(SUMMARY)?).map_err(|words| format!("{} {words}", folder.display()))?;
     let names = names(&read(FILES)?).ok_or_else(|| {
         format!(
             "{} is not a list of data files: copy the whole folder of the export again",
@@ -59,7 +66,8 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> 
             )),
         }
     });
-    files.collect::<Result<_, _>>().map(Some)
+    let files = files.collect::<Result<_, _>>()?;
+    Ok(Some(DataFiles { files, is_full }))
 }
 
 /// The exports in a folder that is not an export itself, and what to do. `None` if there are none.
@@ -103,12 +111,15 @@ fn parent(folder: &Path) -> PathBuf {
     }
 }
 
-/// Whether the items of an export can be read.
-pub(super) fn check(summary: &str) -> Result<(), String> {
-    let Summary { output_format } = serde_json::from_str(summary)
+/// Whether an export is a full one, in which each key occurs once. An error if its items cannot be read.
+pub(super) fn is_full(summary: &str) -> Result<bool, String> {
+    let Summary {
+        output_format,
+        export_type,
+    } = serde_json::from_str(summary)
         .map_err(|_| format!("has a {SUMMARY} that cannot be read: copy the whole folder of the export again"))?;
     match output_format.as_deref() {
-        None | Some("DYNAMODB_JSON") => Ok(()),
+        None | Some("DYNAMODB_JSON") => Ok(export_type.as_deref() == Some("FULL_EXPORT")),
         Some(other) => Err(format!(
             "is an export in the format {other}: export it again as DYNAMODB_JSON"
         )),
@@ -148,7 +159,11 @@ mod tests {
         );
         fs::write(path.join(DATA).join("b.json.gz"), "").unwrap();
         let files = ["b.json.gz", "a.json.gz"].map(|name| path.join(DATA).join(name));
-        assert_eq!(data_files(path), Ok(Some(files.to_vec())));
+        let found = DataFiles {
+            files: files.to_vec(),
+            is_full: true,
+        };
+        assert_eq!(data_files(path), Ok(Some(found)));
     }
 
     #[test]
@@ -163,12 +178,16 @@ mod tests {
         fs::create_dir(folder.path().join(DATA)).unwrap();
         let file = folder.path().join(DATA).join("a.json.gz");
         fs::write(&file, "").unwrap();
-        assert_eq!(data_files(&export), Ok(Some(vec![file])));
+        let found = DataFiles {
+            files: vec![file],
+            is_full: false,
+        };
+        assert_eq!(data_files(&export), Ok(Some(found)));
     }
 
     #[test]
     fn an_export_that_has_no_items_is_refused_with_what_to_do() {
-        let refusal = |summary: &str| check(summary).unwrap_err();
+        let refusal = |summary: &str| is_full(summary).unwrap_err();
         assert!(refusal(r#"{"outputFormat":"ION"}"#).contains("as DYNAMODB_JSON"));
         assert!(refusal("oops").contains("cannot be read"));
     }

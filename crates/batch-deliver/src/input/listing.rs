@@ -209,10 +209,10 @@ impl<'a> Bucket<'a> {
     async fn exported(&self, folder: &str, list: &Object, objects: &[Object]) -> Result<Vec<Object>, Failure> {
         let failed = |words: String| Failure::WrongUse(format!("{} {words}", self.name_of(folder)));
         let of_key = |key: &str| objects.iter().find(|object| object.key == key);
-        if let Some(summary) = of_key(&format!("{folder}{}", export::SUMMARY)) {
-            let summary = summary.text().await?;
-            export::check(&summary).map_err(failed)?;
-        }
+        let is_full = match of_key(&format!("{folder}{}", export::SUMMARY)) {
+            Some(summary) => export::is_full(&summary.text().await?).map_err(failed)?,
+            None => false,
+        };
         let names = export::names(&list.text().await?).ok_or_else(|| failed("has no list of data files".to_owned()))?;
         let own = format!("{folder}{}/", export::DATA);
         let exists = |name: &String| of_key(&format!("{own}{name}")).is_some();
@@ -229,7 +229,11 @@ impl<'a> Bucket<'a> {
         let files = names.iter().map(|name| {
             let key = format!("{data}{name}");
             let object = beside.iter().find(|object| object.key == key).or_else(|| of_key(&key));
-            object.cloned().ok_or_else(|| {
+            let object = object.cloned().map(|mut object| {
+                object.has_own_keys = is_full;
+                object
+            });
+            object.ok_or_else(|| {
                 failed(format!(
                     "has no {key}: copy the whole export, and the folder {} beside it if it is incremental",
                     export::DATA

@@ -2,6 +2,7 @@
 
 use super::checksums::checksum_before;
 use super::compression::{is_compressed, unpacked};
+use super::export::DataFiles;
 use super::near;
 #[cfg(feature = "s3")]
 use super::object::Object;
@@ -34,6 +35,8 @@ pub(crate) struct Input {
     pub(crate) part: Option<Part>,
     /// The encoding of the text, if it is neither UTF-8 nor shown by a byte order mark.
     pub(crate) encoding: Option<&'static Encoding>,
+    /// Whether no other input has a key of this one, as with the data files of one full export.
+    pub(crate) has_own_keys: bool,
 }
 
 /// Where an input is stored.
@@ -65,6 +68,11 @@ impl Input {
         if inputs.iter().filter(|input| input.storage == Storage::Standard).count() > 1 {
             let words = "the standard input is named twice: it can be read only once";
             return Err(Failure::WrongUse(words.to_owned()));
+        }
+        if arguments.len() > 1 {
+            for input in &mut inputs {
+                input.has_own_keys = false;
+            }
         }
         Ok(inputs)
     }
@@ -109,7 +117,15 @@ impl Input {
             return Self::matching(argument);
         }
         match export::data_files(path)? {
-            Some(files) => files.iter().map(|file| Self::file(file)).collect(),
+            Some(DataFiles { files, is_full }) => {
+                let inputs = files.iter().map(|file| {
+                    Ok(Self {
+                        has_own_keys: is_full,
+                        ..Self::file(file)?
+                    })
+                });
+                inputs.collect()
+            }
             None => Ok(vec![Self::file(path)?]),
         }
     }
@@ -121,6 +137,7 @@ impl Input {
             bytes: None,
             part: None,
             encoding: None,
+            has_own_keys: false,
         }
     }
 
@@ -168,6 +185,7 @@ impl Input {
             bytes,
             part: None,
             encoding: None,
+            has_own_keys: false,
         })
     }
 
@@ -189,6 +207,7 @@ impl Input {
             bytes: Some(part.bytes()),
             part: Some(part),
             encoding: self.encoding,
+            has_own_keys: self.has_own_keys,
         }
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Object {
     pub(super) bytes: u64,
     /// Identifies the content.
     pub(crate) etag: String,
+    /// As of [`Input`].
+    pub(super) has_own_keys: bool,
 }
 
 impl PartialEq for Object {
@@ -55,6 +57,7 @@ impl Object {
             key: key.to_owned(),
             bytes,
             etag: etag.to_owned(),
+            has_own_keys: false,
         }
     }
 
@@ -68,6 +71,7 @@ impl Object {
             bytes: Some(self.bytes),
             part: None,
             encoding: None,
+            has_own_keys: self.has_own_keys,
             storage: Storage::Object(self),
         }
     }

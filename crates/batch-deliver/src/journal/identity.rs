@@ -175,6 +175,7 @@ mod tests {
             bytes: None,
             part: None,
             encoding: None,
+            has_own_keys: false,
         };
         let refused = Identity::new([], &[input], 400).unwrap_err().to_string();
         assert!(refused.contains("- cannot be read a second time"), "{refused}");

@@ -72,10 +72,7 @@ pub(crate) async fn job(arguments: &ToTable, deletes: bool) -> Result<Job<Dynamo
         settings,
         simulated,
         // Deletes have the same result in any order.
-        order: arguments
-            .common
-            .order
-            .unwrap_or(if deletes { Order::Turns } else { Order::File }),
+        order: arguments.common.order.or(deletes.then_some(Order::Turns)),
         asks: false,
         console,
     })

@@ -73,7 +73,8 @@ pub(crate) struct Job<T: BatchTarget> {
     /// The settings that identify the delivery, in addition to the command and the inputs.
     settings: Settings,
     simulated: Option<Arc<Simulated>>,
-    order: Order,
+    /// The order of the inputs; `None` if it depends on them.
+    order: Option<Order>,
     /// Whether a person is asked before it begins, if there is one.
     asks: bool,
     pub(crate) console: Console,
@@ -93,10 +94,13 @@ pub(crate) struct Round {
 }
 
 impl<T: BatchTarget + Clone> Job<T> {
-    async fn run(self, common: &Common) -> Result<Outcome, Failure> {
+    async fn run(mut self, common: &Common) -> Result<Outcome, Failure> {
         let mut inputs = Input::named(&common.inputs, &common.service).await?;
         for input in &mut inputs {
             input.encoding = common.encoding;
+        }
+        if self.order.is_none() && inputs.iter().all(|input| input.has_own_keys) {
+            self.order = Some(Order::Turns);
         }
         let inputs = self.shard(common, inputs)?;
         self.console.tell(&format!("reading {}", reading::words(&inputs)));
@@ -201,8 +205,8 @@ impl<T: BatchTarget + Clone> Job<T> {
     fn turns(&self, inputs: Vec<Input>, settled: Settled) -> Turns<T::Entry> {
         let turns = Turns::new(inputs, Arc::clone(&self.format), settled);
         match self.order {
-            Order::File => turns.one_by_one(),
-            Order::Turns => turns,
+            Some(Order::Turns) => turns,
+            Some(Order::File) | None => turns.one_by_one(),
         }
     }
 
@@ -260,7 +264,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         let settings = self.settings.iter().cloned().chain([
             ("command", self.command.to_owned()),
             ("destination", self.destination.clone()),
-            ("--order", name(&self.order)),
+            ("--order", name(&self.order.unwrap_or(Order::File))),
         ]);
         let encoding = common
             .encoding

@@ -13,7 +13,7 @@ use aws_config::SdkConfig;
 use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome, Settings, name};
-use crate::arguments::{Common, Destination, Events, Order, QueueFormat, ToPut, region};
+use crate::arguments::{Common, Destination, Events, QueueFormat, ToPut, region};
 use crate::connect;
 use crate::failure::Failure;
 use crate::format::Parse;
@@ -215,7 +215,7 @@ where
             destination: self.destination,
             settings,
             simulated,
-            order: common.order.unwrap_or(Order::File),
+            order: common.order,
             asks: false,
             console: common.telling.console(),
         };

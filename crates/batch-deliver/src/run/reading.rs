@@ -46,6 +46,7 @@ mod tests {
             bytes,
             part: None,
             encoding: None,
+            has_own_keys: false,
         };
         assert_eq!(words(&[input("a", Some(5))]), "a, 5 B");
         assert_eq!(words(&[]), "0 inputs, 0 B");

@@ -10,7 +10,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use super::dry_run::Measured;
 use super::simulated::Simulated;
 use super::{Job, Outcome, name};
-use crate::arguments::{Order, QueueFormat, ToQueue};
+use crate::arguments::{QueueFormat, ToQueue};
 use crate::connect;
 use crate::failure::Failure;
 use crate::format::group::{Groups, InGroups};
@@ -65,7 +65,7 @@ pub(crate) async fn job(arguments: &ToQueue) -> Result<Job<SqsQueue>, Failure> {
         destination: queue.to_string(),
         settings,
         simulated,
-        order: arguments.common.order.unwrap_or(Order::File),
+        order: arguments.common.order,
         asks: false,
         console: arguments.common.telling.console(),
     })

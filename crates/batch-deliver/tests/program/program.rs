@@ -22,7 +22,9 @@ impl Folder {
     }
 
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.path(name), content).unwrap();
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
