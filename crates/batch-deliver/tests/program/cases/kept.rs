@@ -257,3 +257,19 @@ fn a_corrected_object_is_compared_as_it_is_unpacked() {
         .expect(0, "3 lines are settled by earlier runs")
         .expect(0, "4 delivered");
 }
+
+#[test]
+fn bad_rows_are_kept_below_their_header() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,name\r\n1,a\r\n2\r\n3,c\r\n4,\"d\" e\r\n");
+    folder.write("b.csv", "id;size\n5;d;e\n");
+    let load = "load --simulate 1000000 --table items --key id:S --dead-letter dead";
+    folder
+        .run(&format!("{load} --keep-going 3 a.csv b.csv"))
+        .expect(1, "2 delivered")
+        .expect(1, "a.csv:5: column 7: text follows the closing quote");
+    assert_eq!(folder.read("dead.bad"), "id,name\n2\n4,\"d\" e\n");
+    assert_eq!(folder.read("dead.bad.2"), "id;size\n5;d;e\n");
+    folder.write("dead.bad", "id,name\n2,b\n4,\"d e\"\n");
+    folder.run(&format!("{load} dead.bad")).expect(0, "2 delivered");
+}
