@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::cell::{CellType, Types};
 use super::reader::Cells;
+use crate::console::counted;
 use crate::flaw::Flaw;
 use crate::input::BYTE_ORDER_MARK;
 use crate::key::Key;
@@ -120,9 +121,8 @@ impl Columns {
     pub(super) fn check(&self, cells: Cells<'_>) -> Result<(), Flaw> {
         let (found, columns) = (cells.len(), self.list.len());
         if found != columns {
-            return Err(Flaw::new(format!(
-                "the row has {found} cells, but the header has {columns}"
-            )));
+            let found = counted(found as u64, "cell");
+            return Err(Flaw::new(format!("the row has {found}, but the header has {columns}")));
         }
         let mut pairs = self.list.iter().zip(cells.iter());
         let is_header = pairs.all(|(column, (cell, is_quoted))| {

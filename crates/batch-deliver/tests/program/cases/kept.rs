@@ -56,7 +56,7 @@ fn bad_lines_are_kept_as_they_are_with_their_reasons_and_can_be_corrected_and_lo
     folder
         .run(&format!("{load} --dead-letter dead --keep-going 3 a.jsonl"))
         .expect(1, "2 delivered")
-        .expect(1, "3 bad lines in dead.bad, with reasons in dead.bad.causes.jsonl: correct them there, and load them with the same options");
+        .expect(1, "3 bad lines in dead.bad, with reasons in dead.bad.causes.jsonl: correct them there, and load them with the same options and another --dead-letter");
     assert_eq!(folder.read("dead.bad"), bad.map(|line| format!("{line}\n")).concat());
     assert!(!folder.path("dead").exists());
     let causes = lines(&folder, "dead.bad.causes.jsonl");
@@ -271,5 +271,7 @@ fn bad_rows_are_kept_below_their_header() {
     assert_eq!(folder.read("dead.bad"), "id,name\n2\n4,\"d\" e\n");
     assert_eq!(folder.read("dead.bad.2"), "id;size\n5;d;e\n");
     folder.write("dead.bad", "id,name\n2,b\n4,\"d e\"\n");
-    folder.run(&format!("{load} dead.bad")).expect(0, "2 delivered");
+    folder
+        .run("load --simulate 1000000 --table items --key id:S --dead-letter again dead.bad")
+        .expect(0, "2 delivered");
 }
