@@ -50,8 +50,18 @@ impl Writes {
         Ok(WriteRequest::builder().put_request(put).build())
     }
 
+    /// The deletion of the item with this key. The key of another table may have the attributes of this one among others.
+    pub(crate) fn delete_key(&self, key: Item) -> Result<WriteRequest, Flaw> {
+        match &self.key {
+            Some(own) if key.keys().any(|name| !own.has(name)) => Err(Flaw::new(format!(
+                "this is a key of another table: that of this table is {own}"
+            ))),
+            _ => self.delete(key),
+        }
+    }
+
     /// The deletion of an item, whichever of its attributes beside the key are given.
-    pub(crate) fn delete(&self, mut item: Item) -> Result<WriteRequest, Flaw> {
+    fn delete(&self, mut item: Item) -> Result<WriteRequest, Flaw> {
         if let Some(key) = &self.key {
             key.check(&item)?;
             item.retain(|name, _| key.has(name));

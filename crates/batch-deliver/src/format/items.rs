@@ -103,7 +103,7 @@ impl Parse<WriteRequest> for ItemLine {
             Record::Changed(_) | Record::Removed(_) if deletes => Err(Flaw::new(CHANGE)),
             Record::Key(_) if !deletes => Err(Flaw::new(KEY)),
             Record::Item(item) | Record::Changed(item) => self.writes.of(self.item(item)?),
-            Record::Key(key) | Record::Delete(key) | Record::Removed(key) => self.writes.delete(self.item(key)?),
+            Record::Key(key) | Record::Delete(key) | Record::Removed(key) => self.writes.delete_key(self.item(key)?),
         }
     }
 }

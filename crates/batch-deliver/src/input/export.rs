@@ -46,8 +46,8 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<DataFiles>, String> {
     if !folder.join(FILES).exists() {
         return Ok(None);
     }
-    let is_full = folder.join(SUMMARY).exists()
-        && is_full(&read(SUMMARY)?).map_err(|words| format!("{} {words}", folder.display()))?;
+    let may_be_full = !folder.join(SUMMARY).exists()
+        || is_full(&read(SUMMARY)?).map_err(|words| format!("{} {words}", folder.display()))?;
     let names = names(&read(FILES)?).ok_or_else(|| {
         format!(
             "{} is not a list of data files: copy the whole folder of the export again",
@@ -66,7 +66,8 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<DataFiles>, String> {
             )),
         }
     });
-    let files = files.collect::<Result<_, _>>()?;
+    let files: Vec<PathBuf> = files.collect::<Result<_, _>>()?;
+    let is_full = may_be_full && files.iter().all(|file| file.starts_with(folder.join(DATA)));
     Ok(Some(DataFiles { files, is_full }))
 }
 
@@ -111,7 +112,7 @@ fn parent(folder: &Path) -> PathBuf {
     }
 }
 
-/// Whether an export is a full one, in which each key occurs once. An error if its items cannot be read.
+/// Whether an export may be a full one, in which each key occurs once. An error if its items cannot be read.
 pub(super) fn is_full(summary: &str) -> Result<bool, String> {
     let Summary {
         output_format,
@@ -119,7 +120,7 @@ pub(super) fn is_full(summary: &str) -> Result<bool, String> {
     } = serde_json::from_str(summary)
         .map_err(|_| format!("has a {SUMMARY} that cannot be read: copy the whole folder of the export again"))?;
     match output_format.as_deref() {
-        None | Some("DYNAMODB_JSON") => Ok(export_type.as_deref() == Some("FULL_EXPORT")),
+        None | Some("DYNAMODB_JSON") => Ok(export_type.as_deref() != Some("INCREMENTAL_EXPORT")),
         Some(other) => Err(format!(
             "is an export in the format {other}: export it again as DYNAMODB_JSON"
         )),

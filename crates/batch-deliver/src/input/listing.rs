@@ -211,7 +211,7 @@ impl<'a> Bucket<'a> {
         let of_key = |key: &str| objects.iter().find(|object| object.key == key);
         let is_full = match of_key(&format!("{folder}{}", export::SUMMARY)) {
             Some(summary) => export::is_full(&summary.text().await?).map_err(failed)?,
-            None => false,
+            None => true,
         };
         let names = export::names(&list.text().await?).ok_or_else(|| failed("has no list of data files".to_owned()))?;
         let own = format!("{folder}{}/", export::DATA);
@@ -230,7 +230,7 @@ impl<'a> Bucket<'a> {
             let key = format!("{data}{name}");
             let object = beside.iter().find(|object| object.key == key).or_else(|| of_key(&key));
             let object = object.cloned().map(|mut object| {
-                object.has_own_keys = is_full;
+                object.has_own_keys = is_full && beside.is_empty();
                 object
             });
             object.ok_or_else(|| {

@@ -1,6 +1,8 @@
 //! Inputs as other programs write them: what is stored, attribute by attribute, or what is said.
 
+mod compression;
 mod csv;
+mod exports;
 mod kept;
 mod names;
 mod order;

@@ -32,24 +32,6 @@ fn deletes_take_turns_because_their_order_changes_nothing() {
     run("delete", &files, "--order file b.jsonl a.jsonl").said(1, "1 delivered");
 }
 
-#[test]
-fn a_full_export_is_read_in_turns_because_each_key_is_in_it_once() {
-    let summary = |kind: &str| format!("{{\"outputFormat\":\"DYNAMODB_JSON\",\"exportType\":\"{kind}\"}}");
-    let list = b"{\"dataFileS3Key\":\"x/data/1\"}\n{\"dataFileS3Key\":\"x/data/2\"}\n";
-    let first = b"{\"Item\":{\"id\":{\"S\":\"a\"}}}\n{\"Item\":{\"id\":{\"S\":\"b\"}}}\n";
-    for (kind, delivered) in [("FULL_EXPORT", "1 delivered"), ("INCREMENTAL_EXPORT", "2 delivered")] {
-        let summary = summary(kind);
-        let files: [(&str, &[u8]); 4] = [
-            ("manifest-summary.json", summary.as_bytes()),
-            ("manifest-files.json", list),
-            ("data/1", first),
-            ("data/2", b"oops\n"),
-        ];
-        load(&files, ".").said(1, delivered);
-        load(&files, "--order file .").said(1, "2 delivered");
-    }
-}
-
 /// How long eight inputs of one partition key each take, in turns and one after the other, on a table of eight partitions. For
 /// `README.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture inputs_of_one_key`
 #[test]
