@@ -1,11 +1,13 @@
 //! Lines of text that are no messages of their own.
 
+use std::fmt;
 use std::io::{self, Cursor, Read};
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 
 use super::answer::{Answer, answer, look};
+use crate::input::BYTE_ORDER_MARK;
 
 const PRETTY: &str = "this is one JSON value over several lines, and each line would be sent alone: `jq -c '.[]' FILE` makes lines of an \
                       array, and `jq -c . FILE` of objects";
@@ -27,6 +29,7 @@ pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<d
 
 /// Why the lines of an input that starts like this are no entries.
 pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
+    let start = bare(start);
     // However much is known of the input, only this decides.
     let two = first_lines(start).unwrap_or(start);
     let mut lines = lines(two);
@@ -43,9 +46,14 @@ fn first_lines(start: &[u8]) -> Option<&[u8]> {
     ends.find(|begin| lines(begin).count() == 2)
 }
 
+/// The start without a byte order mark, which belongs to no line.
+fn bare(start: &[u8]) -> &[u8] {
+    start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start)
+}
+
 /// The lines that are not blank.
 fn lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = bare(start).split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.filter(|line| !line.is_empty())
 }
 
@@ -64,17 +72,36 @@ fn goes_on(start: &[u8]) -> bool {
     }
 }
 
+/// Whether the line begins as a received message does. Its body may be longer than what is looked at.
 fn is_received(line: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Received {
-        #[serde(rename = "Body")]
-        _body: IgnoredAny,
-        #[serde(rename = "ReceiptHandle")]
-        _receipt_handle: IgnoredAny,
+    let mut names = Names::default();
+    // A line that is cut or wrong still has the names before that place.
+    let _ = serde_json::Deserializer::from_slice(line).deserialize_map(&mut names);
+    names.has_body && names.has_receipt_handle
+}
+
+/// Names of the members of an object.
+#[derive(Default)]
+struct Names {
+    has_body: bool,
+    has_receipt_handle: bool,
+}
+
+impl<'de> Visitor<'de> for &mut Names {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
     }
-    let mut values = serde_json::Deserializer::from_slice(line).into_iter::<Received>();
-    line.starts_with(b"{") && matches!(values.next(), Some(Ok(_)))
+
+    fn visit_map<M: MapAccess<'de>>(self, mut members: M) -> Result<(), M::Error> {
+        while let Some(name) = members.next_key::<String>()? {
+            self.has_body |= name == "Body";
+            self.has_receipt_handle |= name == "ReceiptHandle";
+            members.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +123,7 @@ mod tests {
             "[\n{\"order\":1},\n{\"order\":2}\n]\n",
             "{ \"order\": 1,\n  \"sku\": \"a\" }",
             "\n[{\"order\": 1},\n\n {\"order\": 2}]",
+            "\u{feff}[\r\n  {\r\n    \"order\": 1\r\n  }\r\n]\r\n",
         ] {
             assert_eq!(read(text), Err(PRETTY.to_owned()), "{text}");
         }
@@ -127,6 +155,8 @@ mod tests {
             "{\"MessageId\":\"m\",\"ReceiptHandle\":\"r\",\"Body\":\"b\"}\n",
             "{\"Messages\":[{\"MessageId\":\"m\",\"Body\":\"b\"}]}\n",
             "{\n  \"Messages\": [\n    {\n      \"MessageId\": \"m\",\n",
+            "\u{feff}{\"ReceiptHandle\":\"r\",\"Body\":\"b\"}\n",
+            &format!("{{\"ReceiptHandle\":\"r\",\"Body\":\"{}\"}}\n", "b".repeat(1 << 20)),
         ] {
             assert_eq!(read(text), Err(RECEIVED.to_owned()), "{text}");
         }
