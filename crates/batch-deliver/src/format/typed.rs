@@ -12,8 +12,10 @@ use crate::item::Item;
 
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
 
-/// The type with this name. Data Pipeline writes names in its own case: `s`, `bOOL`, `sS`.
+/// The type with this name. Data Pipeline writes names in its own case, as the fields of the SDK for Java: `s`, `bOOL`, `sS`,
+/// `nULLValue`.
 pub(super) fn type_of(name: &str) -> Option<&'static str> {
+    let name = if name == "nULLValue" { "NULL" } else { name };
     TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(name))
 }
 

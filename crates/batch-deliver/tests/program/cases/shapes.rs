@@ -242,6 +242,10 @@ fn a_typed_part_of_a_plain_item_is_a_flaw_unless_it_is_meant() {
 #[test]
 fn types_in_the_case_of_data_pipeline_are_loaded() {
     load(&[("part-0", b"{\"id\":{\"s\":\"a\"},\"n\":{\"n\":\"1\"}}\n")], "part-0").stored(&[item("a")]);
+    let line = br#"{"id":{"s":"a"},"z":{"nULLValue":true},"b":{"bOOL":true},"m":{"m":{"t":{"sS":["x"]}}}}"#;
+    load(&[("part-0", line)], "part-0").stored(&[
+        json!({"id": {"S": "a"}, "z": {"NULL": true}, "b": {"BOOL": true}, "m": {"M": {"t": {"SS": ["x"]}}}}),
+    ]);
 }
 
 #[test]
