@@ -60,6 +60,7 @@ fn table(kind: u8, types: &str) -> TableItems {
     TableItems {
         format,
         json: JsonItems {
+            table: None,
             typing,
             writes: writes.clone(),
             keeps_text: false,

@@ -35,11 +35,13 @@ pub(crate) enum Answer {
 
 impl Answer {
     /// The members of a document that have the records; `None` if it is not one.
-    pub(super) fn members(self) -> Option<Members> {
-        let has_records: fn(&str) -> bool = match self {
-            Self::Items => |name| name == "Items",
-            Self::Requests => |_| true,
-            Self::Messages => |name| name == "Messages",
+    /// Requests are those to this table, if it is known.
+    pub(super) fn members(self, table: Option<&str>) -> Option<Members> {
+        let table = table.map(ToOwned::to_owned);
+        let has_records: Box<dyn Fn(&str) -> bool + Send> = match self {
+            Self::Items => Box::new(|name| name == "Items"),
+            Self::Requests => Box::new(move |name| table.as_ref().is_none_or(|table| table == name)),
+            Self::Messages => Box::new(|name| name == "Messages"),
             Self::Lines => return None,
         };
         Some(Members {

@@ -11,6 +11,8 @@ use crate::key::Key;
 pub(super) enum Record {
     /// The item, or its key alone.
     Item(Item),
+    /// A request to put this item.
+    Put(Item),
     /// Expressly a key alone.
     Key(Item),
     /// A request to delete the item with this key.
@@ -72,7 +74,10 @@ pub(super) fn record(mut line: Item, key: Option<&Key>) -> Result<Record, Flaw> 
         let is_export = line.contains_key("Metadata");
         return changed(line, is_export);
     }
-    if let Some(item) = inner(&mut line, &["PutRequest", "Item"]).or_else(|| inner(&mut line, &["Item"])) {
+    if let Some(item) = inner(&mut line, &["PutRequest", "Item"]) {
+        return Ok(Record::Put(item));
+    }
+    if let Some(item) = inner(&mut line, &["Item"]) {
         return Ok(Record::Item(item));
     }
     if let Some(key) = inner(&mut line, &["DeleteRequest", "Key"]) {
@@ -95,8 +100,14 @@ fn is_change(line: &Item) -> bool {
 
 /// The change with these members, of which one without a new image is a deletion if `is_removed`.
 fn changed(mut change: Item, is_removed: bool) -> Result<Record, Flaw> {
-    if let Some(AttributeValue::M(image)) = change.remove("NewImage") {
-        return Ok(Record::Changed(image));
+    match change.remove("NewImage") {
+        Some(AttributeValue::M(image)) => return Ok(Record::Changed(image)),
+        Some(_) => {
+            return Err(Flaw::new(
+                "the NewImage of this change is no item, so whether there is one is not known",
+            ));
+        }
+        None => {}
     }
     match change.remove("Keys") {
         Some(AttributeValue::M(key)) if is_removed => Ok(Record::Removed(key)),
@@ -186,7 +197,7 @@ mod tests {
                 r#"{"Item":{"id":{"S":"a"}},"ConsumedCapacity":null}"#,
                 Record::Item(item()),
             ),
-            (r#"{"PutRequest":{"Item":{"id":{"S":"a"}}}}"#, Record::Item(item())),
+            (r#"{"PutRequest":{"Item":{"id":{"S":"a"}}}}"#, Record::Put(item())),
             (r#"{"DeleteRequest":{"Key":{"id":{"S":"a"}}}}"#, Record::Delete(item())),
             (r#"{"Key":{"id":{"S":"a"}}}"#, Record::Key(item())),
             (

@@ -10,6 +10,7 @@ use super::json::Json;
 use super::typed::{Shape, has_type, shape, typed_part, untyped};
 use super::{Format, OnePerLine, Parse, Source};
 use crate::flaw::Flaw;
+use crate::input::Members;
 use crate::item::Item;
 use crate::write::Writes;
 
@@ -26,6 +27,8 @@ pub(crate) enum Typing {
 
 /// Items to be put, or to be deleted, from JSON lines.
 pub(crate) struct JsonItems {
+    /// The table's name, if it is known.
+    pub(crate) table: Option<String>,
     pub(crate) typing: Typing,
     pub(crate) writes: Writes,
     pub(crate) keeps_text: bool,
@@ -35,27 +38,28 @@ impl JsonItems {
     fn lines(
         &self,
         input: Box<dyn Read + Send>,
-        is_answer: impl Fn(Answer) -> bool,
+        members: impl Fn(Answer) -> Option<Members>,
     ) -> io::Result<Box<dyn Source<WriteRequest>>> {
         let parse = ItemLine {
             json: Json::default(),
             typing: self.typing,
             writes: self.writes.clone(),
         };
-        Ok(Box::new(OnePerLine::objects(input, is_answer, parse, self.keeps_text)?))
+        Ok(Box::new(OnePerLine::objects(input, members, parse, self.keeps_text)?))
     }
 }
 
 impl Format<WriteRequest> for JsonItems {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
         self.lines(input, |answer| {
-            self.typing != Typing::Plain && answer != Answer::Messages
+            let is_read = self.typing != Typing::Plain && answer != Answer::Messages;
+            answer.members(self.table.as_deref()).filter(|_| is_read)
         })
     }
 
     /// The lines of a part. Answers are not cut.
     fn open_part(&self, part: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
-        self.lines(part, |_| false)
+        self.lines(part, |_| None)
     }
 }
 
@@ -101,8 +105,9 @@ impl Parse<WriteRequest> for ItemLine {
         let deletes = self.writes.is_delete();
         match record(line, self.writes.key())? {
             Record::Changed(_) | Record::Removed(_) if deletes => Err(Flaw::new(CHANGE)),
+            Record::Put(_) if deletes => Err(Flaw::new(PUT)),
             Record::Key(_) if !deletes => Err(Flaw::new(KEY)),
-            Record::Item(item) | Record::Changed(item) => self.writes.of(self.item(item)?),
+            Record::Item(item) | Record::Put(item) | Record::Changed(item) => self.writes.of(self.item(item)?),
             Record::Key(key) | Record::Delete(key) | Record::Removed(key) => self.writes.delete_key(self.item(key)?),
         }
     }
@@ -110,6 +115,9 @@ impl Parse<WriteRequest> for ItemLine {
 
 const CHANGE: &str = "this is a change of an item, and which items to delete is not clear: `batch-deliver load` repeats the changes, \
                       and `jq -c .Keys FILE` makes lines of all keys";
+
+const PUT: &str = "this is a request to put an item, and not to delete it: `batch-deliver load` does what each request says, and \
+                   `jq -c .PutRequest.Item FILE` makes lines of the items, which can be deleted";
 
 const KEY: &str = "this is a key alone, which would replace the item: `batch-deliver delete` deletes the items with these keys, and \
                    `jq -c .Key FILE` makes lines that can be loaded";

@@ -24,8 +24,8 @@ pub(crate) struct Messages {
 impl Format<SendMessageBatchRequestEntry> for Messages {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Source<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
-            let is_answer = |answer| answer == Answer::Messages;
-            Box::new(OnePerLine::objects(input, is_answer, JsonMessage, self.keeps_text)?)
+            let members = |answer: Answer| answer.members(None).filter(|_| answer == Answer::Messages);
+            Box::new(OnePerLine::objects(input, members, JsonMessage, self.keeps_text)?)
         } else {
             Box::new(OnePerLine::new(lines_of_text(input)?, Text, self.keeps_text))
         })
@@ -38,7 +38,7 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
         _: &str,
     ) -> io::Result<Box<dyn Source<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
-            Box::new(OnePerLine::objects(part, |_| false, JsonMessage, self.keeps_text)?)
+            Box::new(OnePerLine::objects(part, |_| None, JsonMessage, self.keeps_text)?)
         } else {
             Box::new(OnePerLine::new(part, Text, self.keeps_text))
         })

@@ -19,7 +19,7 @@ use std::io::{self, Cursor, Read};
 
 use self::answer::{Answer, answer, look};
 use crate::flaw::Flaw;
-use crate::input::{Document, Line, Lines};
+use crate::input::{Document, Line, Lines, Members};
 
 /// A record of an input, as it is read.
 pub(crate) struct Reading<E> {
@@ -100,12 +100,12 @@ impl<P> OnePerLine<P> {
     /// Records that are JSON objects. A line may have several, and an input may be an answer of a service that has them.
     pub(crate) fn objects(
         mut input: Box<dyn Read + Send>,
-        is_answer: impl Fn(Answer) -> bool,
+        members: impl Fn(Answer) -> Option<Members>,
         parse: P,
         keeps_text: bool,
     ) -> io::Result<Self> {
         let start = look(&mut input, |start| answer(start).is_some())?;
-        let members = answer(&start).filter(|kind| is_answer(*kind)).and_then(Answer::members);
+        let members = answer(&start).and_then(members);
         let whole: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
         Ok(Self {
             texts: match members {

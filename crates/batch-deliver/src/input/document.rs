@@ -10,7 +10,7 @@ const LONGEST_NAME: usize = 255;
 
 /// Which members of a document have the records.
 pub(crate) struct Members {
-    pub(crate) has_records: fn(&str) -> bool,
+    pub(crate) has_records: Box<dyn Fn(&str) -> bool + Send>,
     /// Whether the member may be beside them.
     pub(crate) may_be_beside: fn(&str) -> bool,
 }
@@ -98,7 +98,11 @@ impl<R: Read> Document<R> {
             return Ok(());
         }
         if !(self.members.may_be_beside)(&name) {
-            let words = "beside the list there is what no answer of the service has: if each line is an item, use --format json";
+            let words = if is_list {
+                "there is a list of another table, or of something else: `jq -c '.TABLE[]' FILE` makes lines of one list"
+            } else {
+                "beside the list there is what no answer of the service has: if each line is an item, use --format json"
+            };
             return Err(self.error(io::ErrorKind::InvalidData, words));
         }
         self.value(0).map(drop)
@@ -197,7 +201,7 @@ mod tests {
 
     fn read(text: &str) -> io::Result<Vec<(u64, Value)>> {
         let members = Members {
-            has_records: |name| name == "Items",
+            has_records: Box::new(|name| name == "Items"),
             may_be_beside: |name| name == "Count",
         };
         let mut document = Document::new(text.as_bytes(), members);
@@ -225,7 +229,7 @@ mod tests {
 
         #[test]
         fn nothing_that_is_read_panics_or_hangs(text in "[{}\\[\\]\":, \nItems1\\\\]{0,40}") {
-            let members = Members { has_records: |_| true, may_be_beside: |_| true };
+            let members = Members { has_records: Box::new(|_| true), may_be_beside: |_| true };
             let mut document = Document::new(text.as_bytes(), members);
             while let Ok(Some(_)) = document.next() {}
         }

@@ -84,6 +84,7 @@ fn format(arguments: &ToTable, writes: Writes, console: Console) -> TableItems {
     TableItems {
         format: arguments.format,
         json: JsonItems {
+            table: arguments.table.rsplit('/').next().map(ToOwned::to_owned),
             typing: match arguments.format {
                 TableFormat::Json => Typing::Plain,
                 TableFormat::Dynamodb => Typing::Typed,

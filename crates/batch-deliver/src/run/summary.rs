@@ -177,7 +177,7 @@ impl Summary {
         if *letters > 0 {
             let lines = counted(*letters, "bad line");
             words.push(format!(
-                "{lines} in {place}, with reasons in {causes}: correct them there, and load them with the same options and another --dead-letter"
+                "{lines} in {place}, with reasons in {causes}: correct them there, and load them with the same options, but another --dead-letter and no --encoding"
             ));
         }
         let others = self.bad_lines.count().saturating_sub(*letters);

@@ -107,7 +107,8 @@ impl From<KeyType> for CellType {
 
 /// The value of a cell that is not empty; `None` for an empty set, which DynamoDB does not have.
 pub(super) fn value(cell: &[u8], kind: CellType, json: &mut Json) -> Result<Option<AttributeValue>, String> {
-    let text = || str::from_utf8(cell).map_err(|_| "this is not UTF-8 text".to_owned());
+    let text =
+        || str::from_utf8(cell).map_err(|_| "this is not UTF-8 text: give its encoding as --encoding".to_owned());
     Ok(Some(match kind {
         CellType::S => AttributeValue::S(text()?.to_owned()),
         CellType::N => AttributeValue::N(number(text()?)?),

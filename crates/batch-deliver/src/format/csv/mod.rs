@@ -60,7 +60,7 @@ impl CsvItems {
         let types = options.types.clone().unwrap_or_default();
         let (columns, header) = match &options.header {
             Some(names) => (Columns::named(names, &types, &self.writes), None),
-            None => match reader.next()? {
+            None => match header(&mut reader)? {
                 Some(row) => {
                     let cells = row
                         .cells
@@ -96,6 +96,18 @@ impl CsvItems {
             *told = columns;
         }
     }
+}
+
+/// The row of the names, behind the line in which Excel names the delimiter: `sep=;`.
+fn header<R: Read>(reader: &mut RowReader<R>) -> io::Result<Option<Row<'_>>> {
+    let Some(first) = reader.next()? else {
+        return Ok(None);
+    };
+    let cells = first.cells.iter().flat_map(|cells| cells.iter());
+    if !cells.map(|(cell, _)| cell).eq([&b"sep="[..], b""]) {
+        reader.again();
+    }
+    reader.next()
 }
 
 fn invalid(words: &str) -> io::Error {
@@ -310,6 +322,14 @@ mod tests {
         );
         for text in ["", "\n", "\r\n\n", "year,title", "year,title\n\n"] {
             assert_eq!(flaws(text), [], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_line_in_which_excel_names_the_delimiter_is_no_header() {
+        for text in ["sep=,\nyear,title\n1,a\n", "\nsep=,\r\nyear,title\r\n\r\n1,a\r\n"] {
+            let lines = text.lines().count() as u64;
+            assert_eq!(flaws(text), [(lines, String::new())]);
         }
     }
 

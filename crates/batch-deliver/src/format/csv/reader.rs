@@ -148,7 +148,10 @@ impl<R: Read> RowReader<R> {
             }
         };
         match step {
-            Step::Row(end) => Ok(Some(self.row(end))),
+            Step::Row(end) => match self.other_end(end) {
+                None => Ok(Some(self.row(end))),
+                Some(at) => self.flawed(at, Flaw::new(OTHER_END)).map(Some),
+            },
             Step::Flaw(at, reason) => self.flawed(at, Flaw::new(reason)).map(Some),
             Step::More => {
                 let is_quoted = matches!(self.state, State::Quoted { .. });
@@ -169,6 +172,12 @@ impl<R: Read> RowReader<R> {
         let rest = &self.buffer[self.start + self.consumed..];
         let has_quotes = |row| self.dialect.quote.is_some_and(|quote| memchr(quote, row).is_some());
         self.at_end || memchr(self.dialect.line_end, rest).is_some_and(|end| !has_quotes(&rest[..end]))
+    }
+
+    /// Reads the same row again.
+    pub(super) fn again(&mut self) {
+        self.consumed = 0;
+        self.next_line = self.line;
     }
 
     /// Goes to the next row.
@@ -235,9 +244,7 @@ impl<R: Read> RowReader<R> {
                     match row[at] {
                         byte if byte == line_end => return self.end(at, at + 1),
                         byte if byte == delimiter => {
-                            if let Some(flaw) = self.unquoted(at) {
-                                return flaw;
-                            }
+                            self.unquoted(at);
                             self.at = at + 1;
                             self.state = State::Begin;
                         }
@@ -338,18 +345,13 @@ impl<R: Read> RowReader<R> {
         });
     }
 
-    /// Adds the cell without quotes that ends here, unless it has a flaw.
-    fn unquoted(&mut self, end: usize) -> Option<Step> {
-        let other = if self.dialect.line_end == b'\n' { b'\r' } else { b'\n' };
-        if let Some(at) = memchr(other, &self.buffer[self.start..][self.opened..end]) {
-            return Some(Step::Flaw(self.opened + at, OTHER_END));
-        }
+    /// Adds the cell without quotes that ends here.
+    fn unquoted(&mut self, end: usize) {
         self.cells.push(Cell {
             range: self.opened..end,
             is_quoted: false,
             is_unescaped: false,
         });
-        None
     }
 
     /// The end of a row whose last cell has no quotes: the position of its line end, and the one behind it.
@@ -360,7 +362,15 @@ impl<R: Read> RowReader<R> {
         } else {
             at
         };
-        self.unquoted(end).unwrap_or(Step::Row(behind))
+        self.unquoted(end);
+        Step::Row(behind)
+    }
+
+    /// The first line end of another kind that is within a cell without quotes.
+    fn other_end(&self, end: usize) -> Option<usize> {
+        let other = if self.dialect.line_end == b'\n' { b'\r' } else { b'\n' };
+        let is_within = |at: &usize| self.cells.iter().any(|cell| !cell.is_quoted && cell.range.contains(at));
+        memchr_iter(other, &self.buffer[self.start..][..end]).find(is_within)
     }
 
     /// The row that ends here.

@@ -56,7 +56,7 @@ fn bad_lines_are_kept_as_they_are_with_their_reasons_and_can_be_corrected_and_lo
     folder
         .run(&format!("{load} --dead-letter dead --keep-going 3 a.jsonl"))
         .expect(1, "2 delivered")
-        .expect(1, "3 bad lines in dead.bad, with reasons in dead.bad.causes.jsonl: correct them there, and load them with the same options and another --dead-letter");
+        .expect(1, "3 bad lines in dead.bad, with reasons in dead.bad.causes.jsonl: correct them there, and load them with the same options, but another --dead-letter and no --encoding");
     assert_eq!(folder.read("dead.bad"), bad.map(|line| format!("{line}\n")).concat());
     assert!(!folder.path("dead").exists());
     let causes = lines(&folder, "dead.bad.causes.jsonl");

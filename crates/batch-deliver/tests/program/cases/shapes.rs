@@ -26,7 +26,7 @@ fn the_answer_to_a_scan_and_a_request_file_are_loaded_on_one_line_or_many() {
     let items = [item("a"), item("b"), item("c")];
     let answer = json!({"Items": items, "Count": 3, "ScannedCount": 3, "ConsumedCapacity": null});
     let requests: Vec<_> = items.iter().map(|item| json!({"PutRequest": {"Item": item}})).collect();
-    for document in [answer, json!({"films": requests})] {
+    for document in [answer, json!({"items": requests})] {
         for text in [document.to_string(), serde_json::to_string_pretty(&document).unwrap()] {
             load(&[("a.json", text.as_bytes())], "a.json").stored(&items);
         }
@@ -262,5 +262,30 @@ fn a_flaw_of_a_typed_value_names_its_attribute() {
         let line = format!(r#"{{"id":{{"S":"a"}},"a":{{"M":{{"b":{{"L":[{value}]}}}}}}}}"#);
         let loaded = load(&[("a.jsonl", line.as_bytes())], "a.jsonl");
         assert!(loaded.run.stderr.contains(words), "{words}: {}", loaded.run.stderr);
+    }
+}
+
+#[test]
+fn requests_to_put_are_not_deleted_and_those_of_another_table_are_refused() {
+    let put = "{\"PutRequest\":{\"Item\":{\"id\":{\"S\":\"a\"}}}}";
+    let delete = "{\"DeleteRequest\":{\"Key\":{\"id\":{\"S\":\"b\"}}}}";
+    let lines = format!("{delete}\n{put}\n");
+    run("delete", &[("a", lines.as_bytes())], "a").said(1, "a:2: this is a request to put an item");
+    for (command, list) in [("load", put), ("delete", delete)] {
+        let other = format!("{{\"other\":[{list}]}}");
+        run(command, &[("a", other.as_bytes())], "a")
+            .said(1, "a list of another table")
+            .said(1, "0 delivered");
+        let both = format!("{{\"items\":[{list}],\"other\":[{list}]}}");
+        run(command, &[("a", both.as_bytes())], "a").said(1, "a list of another table");
+    }
+    load(&[("a", format!("{{\"items\":[{put}]}}").as_bytes())], "a").stored(&[json!({"id": {"S": "a"}})]);
+}
+
+#[test]
+fn a_change_whose_new_image_is_no_item_is_a_flaw() {
+    for image in ["null", "7", "[]"] {
+        let line = format!("{{\"Metadata\":{{}},\"Keys\":{{\"id\":{{\"S\":\"a\"}}}},\"NewImage\":{image}}}");
+        load(&[("a", line.as_bytes())], "a").said(1, "the NewImage of this change is no item");
     }
 }
