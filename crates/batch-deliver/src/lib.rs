@@ -7,7 +7,7 @@
 //!
 //! | step | what happens | where |
 //! |---|---|---|
-//! | input | the named inputs are found, opened, unpacked, and read in turn, in a thread of its own | `input/` |
+//! | input | the named inputs are found, opened, unpacked, decoded and read, in a thread of its own | `input/` |
 //! | format | a line or a row becomes an item, a message, a record or an event, or has a flaw | `format/`, `flaw`, `key`, `write` |
 //! | stream | the entries in the order of reading, without bad lines; the window has the places of those in delivery | `stream`, `bad_lines`, `window` |
 //! | settling | an entry that was delivered or handed back is removed from the window | `settling` |

@@ -1,4 +1,4 @@
-//! The records of all inputs, one of each input in turn.
+//! The records of all inputs, one input after the other, or one record of each in turn.
 
 use std::collections::VecDeque;
 use std::io;
@@ -51,7 +51,7 @@ fn behind(line: u64) -> String {
     }
 }
 
-/// Reads the inputs in turn, which distributes sorted inputs over the partitions of a table.
+/// Reads the inputs in turn, which distributes inputs of one partition key each over the partitions of a table, or one by one.
 pub(crate) struct Turns<E> {
     inputs: VecDeque<(usize, Input)>,
     format: Arc<dyn Format<E>>,
