@@ -20,33 +20,6 @@ pub(crate) struct Changes<B> {
     pub(crate) renewal: Renewal,
 }
 
-/// The renewal of a client's identity cache. A macro, because each SDK has types of its own.
-#[cfg(any(
-    feature = "dynamodb",
-    feature = "sqs",
-    feature = "kinesis",
-    feature = "firehose",
-    feature = "sns",
-    feature = "eventbridge"
-))]
-macro_rules! renewal {
-    ($sdk:ident, $client:expr) => {{
-        // A cache of the SDK needs a timer; a client with a cache of its own may lack one.
-        let has_timer = $client.config().identity_cache().is_none() || $client.config().sleep_impl().is_some();
-        $crate::targets::renewal::Renewal::with(has_timer.then_some(|| $sdk::config::IdentityCache::lazy().build()))
-    }};
-}
-
-#[cfg(any(
-    feature = "dynamodb",
-    feature = "sqs",
-    feature = "kinesis",
-    feature = "firehose",
-    feature = "sns",
-    feature = "eventbridge"
-))]
-pub(crate) use renewal;
-
 /// The identity cache of the calls. A clone is the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Renewal(Arc<Mutex<State>>);

@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use crate::events::CLEANUP;
 use crate::targets::classify::of_upload;
-use crate::targets::renewal::{Changes, renewal};
+use crate::targets::renewal::Changes;
+use crate::targets::single_attempt::renewal;
 use crate::targets::{Fault, Rejection, Transmission, Verdict};
 use crate::time_limit::within;
 
