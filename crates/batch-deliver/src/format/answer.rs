@@ -7,7 +7,7 @@ use super::typed::type_of;
 use crate::input::{BYTE_ORDER_MARK, Members};
 
 /// The most bytes that are looked at.
-const LOOKED_AT: usize = 4 << 10;
+pub(super) const LOOKED_AT: usize = 4 << 10;
 
 /// Names with which the messages of an answer begin.
 const OF_MESSAGES: [&[u8]; 7] = [

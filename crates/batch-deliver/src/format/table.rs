@@ -5,15 +5,12 @@ use std::path::Path;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
-use super::answer::{Answer, answer};
+use super::answer::{Answer, LOOKED_AT, answer, look};
 use super::csv::CsvItems;
 use super::items::JsonItems;
 use super::{Format, Source};
 use crate::arguments::TableFormat;
 use crate::input::BYTE_ORDER_MARK;
-
-/// Bytes that are searched for the end of the first line.
-const LOOKED_AT: usize = 4 << 10;
 
 /// What separates cells.
 const DELIMITERS: [u8; 4] = [b'\t', b';', b',', b'|'];
@@ -28,7 +25,7 @@ pub(crate) struct TableItems {
 impl Format<WriteRequest> for TableItems {
     fn open(&self, mut input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
         let are_rows = self.delimiter(b"", name).is_some();
-        let mut start = first_line(&mut input, are_rows)?;
+        let mut start = look(&mut input, |start| has_line(start, are_rows))?;
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
@@ -94,21 +91,6 @@ fn delimiter(start: &[u8], name: &str) -> Option<u8> {
     is_text.then(|| first_delimiter(text)).flatten()
 }
 
-/// Reads until the first line that is not blank is complete, in however many pieces it arrives. `are_rows` if that is known.
-fn first_line(input: &mut impl Read, are_rows: bool) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    let mut block = [0; 512];
-    while start.len() < LOOKED_AT && !has_line(&start, are_rows) {
-        match input.read(&mut block) {
-            Ok(0) => break,
-            Ok(read) => start.extend_from_slice(&block[..read]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(start)
-}
-
 /// Whether a line that is not blank is complete.
 fn has_line(start: &[u8], are_rows: bool) -> bool {
     let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
@@ -157,7 +139,7 @@ mod tests {
     fn blank_lines_in_front_hide_no_rows_however_the_input_arrives() {
         for blank in ["\n", " \n\n", "\u{feff}\n"] {
             let mut input = blank.as_bytes().chain(&b"id;name\n1;a\n"[..]);
-            let start = first_line(&mut input, false).unwrap();
+            let start = look(&mut input, |start| has_line(start, false)).unwrap();
             let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
             assert_eq!(delimiter(start, "-"), Some(b';'), "{blank:?}");
         }

@@ -180,16 +180,7 @@ impl<R: Read> Lines<R> {
         self.buffer.drain(..self.start);
         self.searched -= self.start;
         self.start = 0;
-        let length = self.buffer.len();
-        self.buffer.resize(length + BLOCK, 0);
-        let read = loop {
-            match self.input.read(&mut self.buffer[length..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        self.buffer.truncate(length + *read.as_ref().unwrap_or(&0));
-        self.at_end = read? == 0;
+        self.at_end = append_block(&mut self.input, &mut self.buffer)? == 0;
         Ok(())
     }
 
@@ -215,6 +206,20 @@ impl<R: Read> Lines<R> {
         }
         Ok(())
     }
+}
+
+/// Appends what is read at once to the buffer. Returns how many bytes, 0 at the end of the input.
+pub(crate) fn append_block(input: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    let length = buffer.len();
+    buffer.resize(length + BLOCK, 0);
+    let read = loop {
+        match input.read(&mut buffer[length..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read,
+        }
+    };
+    buffer.truncate(length + *read.as_ref().unwrap_or(&0));
+    read
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod settled;
 mod turns;
 
 pub(crate) use self::document::{Document, Members};
-pub(crate) use self::lines::{BYTE_ORDER_MARK, LONGEST_LINE, Line, Lines};
+pub(crate) use self::lines::{BYTE_ORDER_MARK, LONGEST_LINE, Line, Lines, append_block};
 pub(crate) use self::named::{Input, STANDARD_INPUT, Storage};
 pub(crate) use self::object_name::{SCHEME, names};
 pub(crate) use self::part::Part;

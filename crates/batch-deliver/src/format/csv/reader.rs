@@ -7,10 +7,7 @@ use memchr::{memchr, memchr_iter, memchr2, memchr3, memrchr};
 
 use super::dialect::Dialect;
 use crate::flaw::Flaw;
-use crate::input::LONGEST_LINE;
-
-/// Bytes that are read at once.
-const BLOCK: usize = 64 << 10;
+use crate::input::{LONGEST_LINE, append_block};
 
 /// A row, or what is wrong with it.
 pub(super) struct Row<'a> {
@@ -434,16 +431,7 @@ impl<R: Read> RowReader<R> {
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.drain(..self.start);
         self.start = 0;
-        let length = self.buffer.len();
-        self.buffer.resize(length + BLOCK, 0);
-        let read = loop {
-            match self.input.read(&mut self.buffer[length..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        self.buffer.truncate(length + *read.as_ref().unwrap_or(&0));
-        self.at_end = read? == 0;
+        self.at_end = append_block(&mut self.input, &mut self.buffer)? == 0;
         Ok(())
     }
 }
