@@ -66,7 +66,7 @@ fn every_guarantee_of_the_readme_has_its_tests() {
         let heading = target.and_then(|target| target.split('#').nth(1));
         let heading = heading.unwrap_or_else(|| panic!("[{anchor}] is no section of the guarantees"));
         let of_heading = |line: &str| {
-            let title = line.strip_prefix("# ")?;
+            let title = line.strip_prefix("## ")?;
             (title.to_lowercase().replace(' ', "-") == heading).then_some(())
         };
         assert!(

@@ -1,3 +1,4 @@
+//! [delivery]: https://docs.rs/aws-batch-delivery
 #![doc = include_str!("../README.md")]
 //!
 //! # Where things are
