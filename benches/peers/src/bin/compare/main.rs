@@ -9,7 +9,7 @@ mod results;
 use std::path::PathBuf;
 
 use clap::Parser;
-use contestant::{Contestant, Programs};
+use contestant::Contestant;
 use peers::{Failure, SCENARIOS, Scenario};
 
 /// The heading of the results of another bench. From there on the file is not changed.
@@ -33,8 +33,6 @@ struct Arguments {
     /// The seed of the faults
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    #[command(flatten)]
-    programs: Programs,
 }
 
 #[tokio::main]
@@ -44,7 +42,7 @@ async fn main() -> Result<(), Failure> {
         let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
         return Err(format!("no scenario {unknown}; there are {}", names.join(", ")).into());
     }
-    let mut results = results::heading(&arguments.date, &arguments.programs);
+    let mut results = results::heading(&arguments.date);
     print!("{results}");
     for scenario in SCENARIOS {
         if !arguments.scenario.is_empty() && !arguments.scenario.iter().any(|name| name == scenario.name) {
@@ -59,11 +57,9 @@ async fn main() -> Result<(), Failure> {
             {
                 continue;
             }
-            if let Some(command) = contestant.command(scenario, &arguments.programs) {
-                let measured = measure::run(scenario, command, arguments.seed).await;
-                let measured = measured.map_err(|error| format!("{}, {}: {error}", scenario.name, contestant.name))?;
-                show(&mut results, &results::line(scenario, contestant, &measured));
-            }
+            let measured = measure::run(scenario, contestant.command(scenario), arguments.seed).await;
+            let measured = measured.map_err(|error| format!("{}, {}: {error}", scenario.name, contestant.name))?;
+            show(&mut results, &results::line(scenario, contestant, &measured));
         }
     }
     if let Some(path) = arguments.write {

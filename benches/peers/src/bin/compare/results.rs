@@ -2,7 +2,7 @@
 
 use peers::Scenario;
 
-use crate::contestant::{Contestant, Programs};
+use crate::contestant::Contestant;
 use crate::machine;
 use crate::measure::Measured;
 
@@ -28,29 +28,14 @@ const LEGEND: &str = "\
   by then are counted, and the number of the others is in brackets.
 ";
 
-pub fn heading(date: &str, programs: &Programs) -> String {
-    let mut text = format!(
+pub fn heading(date: &str) -> String {
+    format!(
         "# Compared with others\n\n`benches/peers/run --write`, {date}. {}. AWS SDK for Rust: aws-sdk-dynamodb {}, aws-sdk-sqs {}. \
          `peers/README.md` describes how each contestant is used.\n\n{LEGEND}",
         machine::describe(),
         version_of("aws-sdk-dynamodb"),
         version_of("aws-sdk-sqs"),
-    );
-    let missing = [
-        ("boto3", programs.python.is_none()),
-        ("guregu/dynamo", programs.guregu.is_none()),
-        ("SqsAsyncBatchManager", programs.class_path.is_none()),
-    ];
-    for (name, is_missing) in missing {
-        if is_missing {
-            text.extend([
-                "- ",
-                name,
-                " did not take part, because a tool to build or run it is missing.\n",
-            ]);
-        }
-    }
-    text
+    )
 }
 
 pub fn table_heading(scenario: &Scenario) -> String {
