@@ -92,6 +92,10 @@ dependencies *arguments:
 fuzz *arguments:
     .ci/fuzz {{arguments}}
 
+# Whether a test notices one change after the other, such as `just mutants --file 'src/engine/**'`. Needs `cargo-mutants`.
+mutants *arguments:
+    .ci/mutants {{arguments}}
+
 # The minimal Rust of Cargo.toml.
 msrv:
     .ci/run msrv
