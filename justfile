@@ -51,6 +51,14 @@ docs:
 api *arguments:
     .ci/api {{arguments}}
 
+# Whether the version may have the API: against the last tag. Needs `cargo-semver-checks`.
+semver:
+    .ci/run semver
+
+# Types of other crates in the API. Needs `cargo-check-external-types` and nightly.
+external_types:
+    .ci/run external_types
+
 # Builds the packages as they would be published.
 package:
     .ci/run package
@@ -79,8 +87,8 @@ emulators:
 quickstart:
     .ci/run quickstart
 
-# The tests with fresh seeds, such as `just properties --lib`.
-properties *arguments:
+# The tests with fresh seeds, such as `just seeds --lib`.
+seeds *arguments:
     .ci/properties {{arguments}}
 
 # Licences, sources, duplicate versions and advisories of the dependencies, by `cargo-deny`; `just dependencies --sbom` writes
