@@ -48,6 +48,6 @@ pub mod guarantees {}
 
 /// This crate and the program beside AWS's own ways and other libraries.
 ///
-/// [compared]: super::benchmarks#compared-with-others
+/// [compared]: crate::guide::benchmarks#compared-with-others
 #[doc = include_str!("../docs/when-to-use-what.md")]
 pub mod when_to_use_what {}
