@@ -69,9 +69,9 @@ impl Chart {
         svg += &text(left, top - 18.0, "start", self.title);
         svg += &text(f64::midpoint(left, right), SIZE.1 - 12.0, "middle", self.x.name);
         let (middle, name) = (f64::midpoint(top, bottom), self.y.name);
-        svg += &format!(
-            "<text transform=\"translate(18 {middle:.0}) rotate(-90)\" text-anchor=\"middle\">{name}</text>\n"
-        );
+        let upwards =
+            format!("<text transform=\"translate(18 {middle:.0}) rotate(-90)\" text-anchor=\"middle\">{name}</text>\n");
+        svg += &upwards;
         for label in self.x.labels() {
             svg += &line("lightgray", 1, &[(x(label), top), (x(label), bottom)]);
             svg += &text(x(label), bottom + 18.0, "middle", &label.to_string());
