@@ -1,10 +1,15 @@
-//! The faults of the simulator, scripted or random.
+//! Faults of calls and of entries: scripted, random, or by a predicate.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
+use serde_json::Value;
+
+use crate::journal::Acknowledgement;
 
 /// What happens to one batch call.
 ///
@@ -127,12 +132,14 @@ impl InjectedFault {
         matches!(self, Self::Throttle | Self::AccountLimit)
     }
 
-    /// Whether the caller can be sure that nothing was applied.
-    pub(crate) fn is_clear_refusal(&self) -> bool {
+    /// What the caller learns about entries that are not applied because of this fault.
+    pub(crate) fn acknowledgement_of_skipped(&self) -> Acknowledgement {
         match self {
-            Self::Throttle | Self::AccountLimit => true,
-            Self::Error { status, applied, .. } => *status < 500 && !applied,
-            _ => false,
+            Self::Throttle | Self::AccountLimit => Acknowledgement::Rejected,
+            Self::Error {
+                status, applied: false, ..
+            } if *status < 500 => Acknowledgement::Rejected,
+            _ => Acknowledgement::Ambiguous { applied: false },
         }
     }
 }
@@ -163,7 +170,7 @@ pub(crate) struct EntryFault {
 }
 
 impl EntryFault {
-    pub(crate) fn strikes(&self, random: &mut SmallRng) -> bool {
+    pub(crate) fn is_drawn(&self, random: &mut SmallRng) -> bool {
         random.random::<f64>() < self.share
     }
 }
@@ -223,6 +230,30 @@ impl Faults {
     }
 }
 
+type Test = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+
+/// A predicate of the JSON of an entry, which may be set while calls are in flight. It is false until it is set.
+#[derive(Default)]
+pub(crate) struct Predicate(RwLock<Option<Test>>);
+
+impl Predicate {
+    pub(crate) fn set(&self, test: impl Fn(&Value) -> bool + Send + Sync + 'static) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(test));
+    }
+
+    pub(crate) fn holds(&self, entry: &Value) -> bool {
+        // It runs outside of the lock, because it may set another predicate.
+        let test = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        test.is_some_and(|test| test(entry))
+    }
+}
+
+impl fmt::Debug for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Predicate")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
@@ -230,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_fault_strikes_its_share_of_the_calls() {
+    fn each_fault_has_its_share_of_the_calls() {
         let faults = Faults::none()
             .calls(0.2, InjectedFault::Throttle)
             .calls(0.1, InjectedFault::internal_error(true));

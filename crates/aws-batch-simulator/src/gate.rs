@@ -1,4 +1,4 @@
-//! The gate that every batch call passes: capacity, faults, counters and journal.
+//! Decides on the entries of batch calls: capacity, faults, counts and journal.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,24 +9,57 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use tokio::time::Instant;
 
-use super::admission::{AdmissionControl, Demand, Provision, Throttle, ThroughputLimit};
-use super::bucket::{Bucket, Capacity};
-use super::fault::{Faults, InjectedFault};
-use super::journal::Journal;
-use super::statistics::Statistics;
+use crate::admission::{AdmissionControl, Demand, Provision, Throttle, ThroughputLimit};
+use crate::capacity::{Capacity, TokenBucket};
+use crate::fault::{Faults, InjectedFault};
+use crate::journal::{Acknowledgement, Answered, CallInfo, Journal};
 
-/// The cost of an entry.
-#[derive(Debug, Clone)]
-pub(crate) struct Toll {
-    pub(crate) demand: Demand,
-    /// Whether the entry belongs to the key range that has a limit of its own.
-    pub(crate) hot: bool,
+/// Counts of the calls to a table, queue, stream, topic or bus since its creation, and of their entries.
+///
+/// Only batch writes, sends and puts are counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Batch calls that arrived.
+    pub calls: u64,
+    /// Calls that were refused because the request breaks a rule of the service.
+    pub refused_calls: u64,
+    /// Calls that were throttled as a whole.
+    pub throttled_calls: u64,
+    /// Calls that failed as a whole for another reason: errors, lost connections, answers that cannot be read.
+    pub failed_calls: u64,
+    /// Entries in the calls that were not refused.
+    pub entries: u64,
+    /// Entries that were applied.
+    pub applied: u64,
+    /// Entries that were not applied for lack of capacity.
+    pub throttled: u64,
+    /// Entries that were not applied for another reason.
+    pub failed: u64,
+    /// Capacity that the applied entries have consumed: write units of a table; elsewhere one for each entry.
+    pub units: f64,
 }
 
-/// Whether an entry gets through the gate.
+/// A batch call that has arrived, and its fault.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) info: CallInfo,
+    pub(crate) fault: InjectedFault,
+    is_scripted: bool,
+}
+
+/// What an entry costs.
+#[derive(Debug, Clone)]
+pub(crate) struct Cost {
+    pub(crate) demand: Demand,
+    /// Whether the entry belongs to the key range that has a capacity of its own.
+    pub(crate) is_hot: bool,
+}
+
+/// Whether an entry is accepted.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Passage {
-    Passed,
+pub(crate) enum Verdict {
+    Accepted,
     Throttled(Throttle),
     Failed {
         code: Cow<'static, str>,
@@ -37,28 +70,40 @@ pub(crate) enum Passage {
     },
 }
 
-impl Passage {
+impl Verdict {
     pub(crate) fn is_applied(&self) -> bool {
-        matches!(self, Self::Passed | Self::Omitted { applied: true })
+        matches!(self, Self::Accepted | Self::Omitted { applied: true })
+    }
+
+    pub(crate) fn is_throttled(&self) -> bool {
+        matches!(self, Self::Throttled(_))
+    }
+
+    pub(crate) fn acknowledgement(&self) -> Acknowledgement {
+        match self {
+            Self::Accepted => Acknowledgement::Accepted,
+            Self::Throttled(_) | Self::Failed { .. } => Acknowledgement::Rejected,
+            Self::Omitted { applied } => Acknowledgement::Ambiguous { applied: *applied },
+        }
+    }
+
+    fn internal_error() -> Self {
+        Self::Failed {
+            code: Cow::Borrowed("InternalError"),
+            sender_fault: false,
+        }
     }
 }
 
-/// The fault of one call.
-#[derive(Debug, Clone)]
-pub(crate) struct Strike {
-    pub(crate) fault: InjectedFault,
-    scripted: bool,
-}
-
-/// The key range that has a limit of its own has no capacity left.
-pub(crate) const HOT: Throttle = Throttle {
+/// The key range that has a capacity of its own has none left.
+pub(crate) const HOT_RANGE: Throttle = Throttle {
     index: None,
     limit: ThroughputLimit::KeyRange,
 };
 
 pub(crate) struct Gate {
     control: AdmissionControl,
-    hot: Option<Bucket>,
+    hot_range: Option<TokenBucket>,
     faults: Faults,
     script: VecDeque<InjectedFault>,
     random: SmallRng,
@@ -70,7 +115,7 @@ impl Gate {
     pub(crate) fn new(control: AdmissionControl, seed: u64) -> Self {
         Self {
             control,
-            hot: None,
+            hot_range: None,
             faults: Faults::none(),
             script: VecDeque::new(),
             random: SmallRng::seed_from_u64(seed),
@@ -103,8 +148,9 @@ impl Gate {
         self.control.schedule_partition(index, steps, Instant::now());
     }
 
-    pub(crate) fn set_hot(&mut self, capacity: Option<Capacity>) {
-        self.hot = capacity.map(|capacity| Bucket::new(capacity, Instant::now()));
+    /// Entries of the hot range have this capacity, in addition to the others.
+    pub(crate) fn set_hot_range(&mut self, capacity: Capacity) {
+        self.hot_range = Some(TokenBucket::new(capacity, Instant::now()));
     }
 
     pub(crate) fn set_faults(&mut self, faults: Faults) {
@@ -120,76 +166,114 @@ impl Gate {
         self.control.drain(units, Instant::now())
     }
 
-    /// Counts a batch call and returns its fault.
-    pub(crate) fn strike(&mut self) -> Strike {
+    /// Counts a batch call and draws its fault.
+    pub(crate) fn call(&mut self, answered: &Answered) -> Call {
+        let (fault, is_scripted) = match self.script.pop_front() {
+            Some(fault) => (fault, true),
+            None => (self.faults.draw(&mut self.random), false),
+        };
+        self.count_call(fault, is_scripted, answered.clone())
+    }
+
+    /// Counts a call that another gate has counted, and has the same fault here.
+    pub(crate) fn join(&mut self, call: &Call) -> Call {
+        self.count_call(call.fault.clone(), call.is_scripted, call.info.answered.clone())
+    }
+
+    fn count_call(&mut self, fault: InjectedFault, is_scripted: bool, answered: Answered) -> Call {
         self.statistics.calls += 1;
-        match self.script.pop_front() {
-            Some(fault) => Strike { fault, scripted: true },
-            None => Strike {
-                fault: self.faults.draw(&mut self.random),
-                scripted: false,
-            },
+        let info = CallInfo {
+            number: self.statistics.calls,
+            at: Instant::now(),
+            answered,
+        };
+        Call {
+            info,
+            fault,
+            is_scripted,
         }
     }
 
-    /// Decides for each entry of a call, in random order, whether it gets through, and charges for those that do.
-    pub(crate) fn sift(&mut self, now: Instant, strike: &Strike, tolls: &[Toll]) -> Vec<Passage> {
-        let (order, mut passages) = self.draw(strike, tolls.len());
-        self.charge(now, tolls, &order, &mut passages);
-        self.count(tolls.iter().map(|toll| toll.demand.units), &passages);
-        passages
+    /// Counts a call whose answer this fault replaces, and the entries that are not applied because of it.
+    pub(crate) fn count_failed_call(&mut self, fault: &InjectedFault, skipped: usize) {
+        let skipped = skipped as u64;
+        let statistics = &mut self.statistics;
+        statistics.entries += skipped;
+        if fault.is_throttle() {
+            statistics.throttled_calls += 1;
+            statistics.throttled += skipped;
+        } else {
+            statistics.failed_calls += 1;
+            statistics.failed += skipped;
+        }
+    }
+
+    /// Counts entries of a call that fail before they get here.
+    pub(crate) fn count_refused_entries(&mut self, entries: usize) {
+        self.statistics.entries += entries as u64;
+        self.statistics.failed += entries as u64;
+    }
+
+    /// Decides for each entry of a call, in random order, whether it is accepted, and charges for those that are.
+    pub(crate) fn decide(&mut self, call: &Call, costs: &[Cost]) -> Vec<Verdict> {
+        let (order, mut verdicts) = self.draw(call, costs.len());
+        self.charge(call.info.at, costs, &order, &mut verdicts);
+        self.count(costs.iter().map(|cost| cost.demand.units), &verdicts);
+        verdicts
     }
 
     /// The same with a capacity outside of the gate: `charge` gets the order of the entries, and throttles those for which there
     /// is no capacity. Each entry is one unit.
-    pub(crate) fn sift_by(
+    pub(crate) fn decide_by(
         &mut self,
-        strike: &Strike,
+        call: &Call,
         entries: usize,
-        charge: impl FnOnce(&[usize], &mut [Passage]),
-    ) -> Vec<Passage> {
-        let (order, mut passages) = self.draw(strike, entries);
-        charge(&order, &mut passages);
-        self.count(std::iter::repeat(1.0), &passages);
-        passages
+        charge: impl FnOnce(&[usize], &mut [Verdict]),
+    ) -> Vec<Verdict> {
+        let (order, mut verdicts) = self.draw(call, entries);
+        charge(&order, &mut verdicts);
+        self.count(std::iter::repeat(1.0), &verdicts);
+        verdicts
     }
 
     /// A random order of the entries, and those that fail by a fault.
-    fn draw(&mut self, strike: &Strike, entries: usize) -> (Vec<usize>, Vec<Passage>) {
-        let mut passages = vec![Passage::Passed; entries];
+    fn draw(&mut self, call: &Call, entries: usize) -> (Vec<usize>, Vec<Verdict>) {
+        let mut verdicts = vec![Verdict::Accepted; entries];
         let mut order: Vec<usize> = (0..entries).collect();
         order.shuffle(&mut self.random);
-        self.fail_by_fault(strike, &order, &mut passages);
-        (order, passages)
+        self.fail_by_fault(call, &order, &mut verdicts);
+        (order, verdicts)
     }
 
-    fn fail_by_fault(&mut self, strike: &Strike, order: &[usize], passages: &mut [Passage]) {
-        let (victims, passage) = match &strike.fault {
-            InjectedFault::Unprocessed(entries) | InjectedFault::Repeated(entries) => (*entries, internal_error()),
+    fn fail_by_fault(&mut self, call: &Call, order: &[usize], verdicts: &mut [Verdict]) {
+        let (affected, verdict) = match &call.fault {
+            InjectedFault::Unprocessed(entries) | InjectedFault::Repeated(entries) => {
+                (*entries, Verdict::internal_error())
+            }
             InjectedFault::Failed {
                 entries,
                 code,
                 sender_fault,
             } => (
                 *entries,
-                Passage::Failed {
+                Verdict::Failed {
                     code: code.clone(),
                     sender_fault: *sender_fault,
                 },
             ),
-            InjectedFault::Omitted { entries, applied } => (*entries, Passage::Omitted { applied: *applied }),
-            _ => (0, Passage::Passed),
+            InjectedFault::Omitted { entries, applied } => (*entries, Verdict::Omitted { applied: *applied }),
+            _ => (0, Verdict::Accepted),
         };
-        for &index in order.iter().take(victims) {
-            passages[index] = passage.clone();
+        for &index in order.iter().take(affected) {
+            verdicts[index] = verdict.clone();
         }
-        if strike.scripted {
+        if call.is_scripted {
             return;
         }
         if let Some(fault) = self.faults.of_entries() {
-            for passage in passages.iter_mut() {
-                if fault.strikes(&mut self.random) {
-                    *passage = Passage::Failed {
+            for verdict in verdicts.iter_mut() {
+                if fault.is_drawn(&mut self.random) {
+                    *verdict = Verdict::Failed {
                         code: fault.code.clone(),
                         sender_fault: fault.sender_fault,
                     };
@@ -198,30 +282,30 @@ impl Gate {
         }
     }
 
-    fn charge(&mut self, now: Instant, tolls: &[Toll], order: &[usize], passages: &mut [Passage]) {
+    fn charge(&mut self, now: Instant, costs: &[Cost], order: &[usize], verdicts: &mut [Verdict]) {
         self.control.advance(now);
-        if let Some(hot) = &mut self.hot {
-            hot.fill(now);
+        if let Some(range) = &mut self.hot_range {
+            range.fill(now);
         }
         let whole = self.control.takes_whole_calls();
         if whole {
-            let passing = tolls.iter().zip(passages.iter());
-            let passing = passing.filter(|(_, passage)| passage.is_applied());
-            if let Err(throttle) = self.control.fits(now, passing.map(|(toll, _)| &toll.demand)) {
-                for passage in passages.iter_mut().filter(|passage| passage.is_applied()) {
-                    *passage = Passage::Throttled(throttle);
+            let passing = costs.iter().zip(verdicts.iter());
+            let passing = passing.filter(|(_, verdict)| verdict.is_applied());
+            if let Err(throttle) = self.control.fits(now, passing.map(|(cost, _)| &cost.demand)) {
+                for verdict in verdicts.iter_mut().filter(|verdict| verdict.is_applied()) {
+                    *verdict = Verdict::Throttled(throttle);
                 }
                 return;
             }
         }
         for &index in order {
-            if !passages[index].is_applied() {
+            if !verdicts[index].is_applied() {
                 continue;
             }
-            let Toll { demand, hot } = &tolls[index];
-            let range = self.hot.as_mut().filter(|_| *hot);
+            let Cost { demand, is_hot } = &costs[index];
+            let range = self.hot_range.as_mut().filter(|_| *is_hot);
             if range.as_ref().is_some_and(|range| !range.fits(demand.units)) {
-                passages[index] = Passage::Throttled(HOT);
+                verdicts[index] = Verdict::Throttled(HOT_RANGE);
                 continue;
             }
             let taken = if whole {
@@ -231,33 +315,26 @@ impl Gate {
                 self.control.take(now, demand)
             };
             match (taken, range) {
-                (Err(throttle), _) => passages[index] = Passage::Throttled(throttle),
+                (Err(throttle), _) => verdicts[index] = Verdict::Throttled(throttle),
                 (Ok(()), Some(range)) => range.take(demand.units),
                 (Ok(()), None) => {}
             }
         }
     }
 
-    fn count(&mut self, units: impl Iterator<Item = f64>, passages: &[Passage]) {
+    fn count(&mut self, units: impl Iterator<Item = f64>, verdicts: &[Verdict]) {
         let statistics = &mut self.statistics;
-        statistics.entries += passages.len() as u64;
-        for (units, passage) in units.zip(passages) {
-            match passage {
-                Passage::Passed | Passage::Omitted { applied: true } => {
+        statistics.entries += verdicts.len() as u64;
+        for (units, verdict) in units.zip(verdicts) {
+            match verdict {
+                Verdict::Accepted | Verdict::Omitted { applied: true } => {
                     statistics.applied += 1;
                     statistics.units += units;
                 }
-                Passage::Throttled(_) => statistics.throttled += 1,
-                Passage::Failed { .. } | Passage::Omitted { applied: false } => statistics.failed += 1,
+                Verdict::Throttled(_) => statistics.throttled += 1,
+                Verdict::Failed { .. } | Verdict::Omitted { applied: false } => statistics.failed += 1,
             }
         }
-    }
-}
-
-fn internal_error() -> Passage {
-    Passage::Failed {
-        code: Cow::Borrowed("InternalError"),
-        sender_fault: false,
     }
 }
 
@@ -265,11 +342,11 @@ fn internal_error() -> Passage {
 mod tests {
     use super::*;
 
-    const ONE: Toll = toll(false);
-    const HOT_ONE: Toll = toll(true);
+    const ONE: Cost = cost(false);
+    const HOT_ONE: Cost = cost(true);
 
-    const fn toll(hot: bool) -> Toll {
-        let place = crate::Place {
+    const fn cost(is_hot: bool) -> Cost {
+        let place = crate::admission::Place {
             partition_key: 0,
             sort_key: 0,
         };
@@ -278,44 +355,47 @@ mod tests {
             units: 1.0,
             indexes: Vec::new(),
         };
-        Toll { demand, hot }
+        Cost { demand, is_hot }
     }
 
     fn gate(capacity: Capacity) -> Gate {
         Gate::new(AdmissionControl::new(capacity, Instant::now(), 3), 3)
     }
 
-    fn sift(gate: &mut Gate, tolls: &[Toll]) -> Vec<Passage> {
-        let strike = gate.strike();
-        gate.sift(Instant::now(), &strike, tolls)
+    fn decide(gate: &mut Gate, costs: &[Cost]) -> Vec<Verdict> {
+        let call = gate.call(&Answered::default());
+        gate.decide(&call, costs)
     }
 
-    fn passed(passages: &[Passage]) -> usize {
-        passages.iter().filter(|passage| passage.is_applied()).count()
+    fn accepted(verdicts: &[Verdict]) -> usize {
+        verdicts.iter().filter(|verdict| verdict.is_applied()).count()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_is_accepted_as_far_as_the_level_goes_in_random_order() {
         let mut gate = gate(Capacity::per_second(10.0).burst(10.0).starts_full());
-        let passages = sift(&mut gate, &[ONE; 25]);
-        assert_eq!(passed(&passages), 10);
-        assert_ne!(passed(&passages[..10]), 10, "not the first ten");
+        let verdicts = decide(&mut gate, &[ONE; 25]);
+        assert_eq!(accepted(&verdicts), 10);
+        assert_ne!(accepted(&verdicts[..10]), 10, "not the first ten");
     }
 
     #[tokio::test(start_paused = true)]
     async fn whole_calls_are_accepted_or_not() {
         let mut gate = gate(Capacity::per_second(10.0).burst(30.0).starts_full().whole_calls());
-        assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 25);
-        assert_eq!(passed(&sift(&mut gate, &[ONE; 6])), 0);
-        assert_eq!(passed(&sift(&mut gate, &[ONE; 5])), 5);
+        assert_eq!(accepted(&decide(&mut gate, &[ONE; 25])), 25);
+        assert_eq!(accepted(&decide(&mut gate, &[ONE; 6])), 0);
+        assert_eq!(accepted(&decide(&mut gate, &[ONE; 5])), 5);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_hot_range_has_a_limit_of_its_own() {
         let mut gate = gate(Capacity::unlimited());
-        gate.set_hot(Some(Capacity::none()));
-        let passages = sift(&mut gate, &[ONE, HOT_ONE, ONE]);
-        assert_eq!(passages, [Passage::Passed, Passage::Throttled(HOT), Passage::Passed]);
+        gate.set_hot_range(Capacity::none());
+        let verdicts = decide(&mut gate, &[ONE, HOT_ONE, ONE]);
+        assert_eq!(
+            verdicts,
+            [Verdict::Accepted, Verdict::Throttled(HOT_RANGE), Verdict::Accepted]
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -323,16 +403,16 @@ mod tests {
         let mut gate = gate(Capacity::unlimited());
         gate.set_faults(Faults::none().unprocessed(1.0));
         gate.set_script([InjectedFault::Unprocessed(6), InjectedFault::None]);
-        assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 19);
-        assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 25);
-        assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 0);
+        assert_eq!(accepted(&decide(&mut gate, &[ONE; 25])), 19);
+        assert_eq!(accepted(&decide(&mut gate, &[ONE; 25])), 25);
+        assert_eq!(accepted(&decide(&mut gate, &[ONE; 25])), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn capacity_that_others_use_is_missing() {
         let mut gate = gate(Capacity::per_second(10.0).burst(10.0).starts_full());
         assert!((gate.drain(4.0) - 4.0).abs() < 1e-9);
-        assert_eq!(passed(&sift(&mut gate, &[ONE; 25])), 6);
+        assert_eq!(accepted(&decide(&mut gate, &[ONE; 25])), 6);
         assert!(gate.drain(4.0) < 1e-9);
     }
 
@@ -340,7 +420,7 @@ mod tests {
     async fn every_entry_is_counted_once() {
         let mut gate = gate(Capacity::per_second(10.0).burst(10.0).starts_full());
         gate.set_script([InjectedFault::Unprocessed(6)]);
-        sift(&mut gate, &[ONE; 25]);
+        decide(&mut gate, &[ONE; 25]);
         let Statistics {
             entries,
             applied,

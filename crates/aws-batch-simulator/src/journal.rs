@@ -37,6 +37,13 @@ impl Acknowledgement {
     pub fn is_applied(self) -> bool {
         matches!(self, Self::Accepted | Self::Ambiguous { applied: true })
     }
+
+    /// The same for a caller that does not receive the answer.
+    pub(crate) fn without_answer(self) -> Self {
+        Self::Ambiguous {
+            applied: self.is_applied(),
+        }
+    }
 }
 
 /// One entry of one call.
@@ -54,7 +61,7 @@ pub struct Record {
     /// As text, which takes a tenth of the memory of the parsed entry.
     entry: Arc<str>,
     acknowledgement: Acknowledgement,
-    heard: Heard,
+    answered: Answered,
 }
 
 impl Record {
@@ -65,12 +72,10 @@ impl Record {
 
     /// The result of the entry. It is [`Acknowledgement::Ambiguous`] until the answer has reached the caller.
     pub fn acknowledgement(&self) -> Acknowledgement {
-        if self.heard.is_true() {
+        if self.answered.is_true() {
             self.acknowledgement
         } else {
-            Acknowledgement::Ambiguous {
-                applied: self.acknowledgement.is_applied(),
-            }
+            self.acknowledgement.without_answer()
         }
     }
 }
@@ -87,10 +92,10 @@ impl fmt::Debug for Record {
 }
 
 /// Whether the answer of a call reached the caller.
-#[derive(Clone, Default)]
-pub(crate) struct Heard(Arc<AtomicBool>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answered(Arc<AtomicBool>);
 
-impl Heard {
+impl Answered {
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -100,12 +105,13 @@ impl Heard {
     }
 }
 
-/// The call whose entries are recorded.
-#[derive(Clone)]
-pub(crate) struct CallMark {
-    pub(crate) call: u64,
+/// What the records of a call have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct CallInfo {
+    /// The number of the call.
+    pub(crate) number: u64,
     pub(crate) at: Instant,
-    pub(crate) heard: Heard,
+    pub(crate) answered: Answered,
 }
 
 /// The records of all entries. Off until it is switched on, because it keeps every entry.
@@ -119,13 +125,9 @@ impl Journal {
         self.records.get_or_insert_with(Vec::new);
     }
 
-    pub(crate) fn is_on(&self) -> bool {
-        self.records.is_some()
-    }
-
     pub(crate) fn write(
         &mut self,
-        mark: &CallMark,
+        call: &CallInfo,
         action: Action,
         key: &str,
         entry: &Value,
@@ -133,13 +135,13 @@ impl Journal {
     ) {
         if let Some(records) = &mut self.records {
             records.push(Record {
-                call: mark.call,
-                at: mark.at,
+                call: call.number,
+                at: call.at,
                 action,
                 key: Arc::from(key),
                 entry: Arc::from(entry.to_string()),
                 acknowledgement,
-                heard: mark.heard.clone(),
+                answered: call.answered.clone(),
             });
         }
     }
@@ -157,13 +159,13 @@ mod tests {
     fn an_answer_that_did_not_reach_the_caller_is_ambiguous() {
         let mut journal = Journal::default();
         journal.switch_on();
-        let mark = CallMark {
-            call: 1,
+        let call = CallInfo {
+            number: 1,
             at: Instant::now(),
-            heard: Heard::default(),
+            answered: Answered::default(),
         };
-        journal.write(&mark, Action::Send, "", &Value::Null, Acknowledgement::Accepted);
-        journal.write(&mark, Action::Send, "", &Value::Null, Acknowledgement::Rejected);
+        journal.write(&call, Action::Send, "", &Value::Null, Acknowledgement::Accepted);
+        journal.write(&call, Action::Send, "", &Value::Null, Acknowledgement::Rejected);
         let acknowledgements = |journal: &Journal| {
             journal
                 .records()
@@ -178,7 +180,7 @@ mod tests {
                 Acknowledgement::Ambiguous { applied: false }
             ]
         );
-        mark.heard.set();
+        call.answered.set();
         assert_eq!(
             acknowledgements(&journal),
             [Acknowledgement::Accepted, Acknowledgement::Rejected]
@@ -188,12 +190,12 @@ mod tests {
     #[test]
     fn a_journal_that_is_off_keeps_nothing() {
         let mut journal = Journal::default();
-        let mark = CallMark {
-            call: 1,
+        let call = CallInfo {
+            number: 1,
             at: Instant::now(),
-            heard: Heard::default(),
+            answered: Answered::default(),
         };
-        journal.write(&mark, Action::Send, "", &Value::Null, Acknowledgement::Accepted);
+        journal.write(&call, Action::Send, "", &Value::Null, Acknowledgement::Accepted);
         assert!(journal.records().is_empty());
     }
 }

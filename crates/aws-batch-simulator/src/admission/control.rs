@@ -8,11 +8,10 @@ use rand::seq::SliceRandom;
 use tokio::time::Instant;
 
 use super::demand::{Demand, Place};
-use super::provision::Provision;
-use super::resource::Resource;
+use super::resource::{Provision, Resource};
 use super::throttle::Throttle;
 use super::throughput::Throughput;
-use crate::bucket::Capacity;
+use crate::capacity::Capacity;
 
 /// Decides for each write whether the table, its partitions and its indexes have the capacity for it.
 ///

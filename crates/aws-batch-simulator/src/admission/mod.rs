@@ -7,7 +7,6 @@ mod growth;
 mod partition;
 mod partitions;
 mod pool;
-mod provision;
 mod resource;
 mod scaling;
 mod tenant;
@@ -19,12 +18,8 @@ mod throughput;
 pub use self::control::AdmissionControl;
 pub use self::demand::{Demand, IndexDemand, Place};
 pub use self::growth::OnDemand;
-pub(crate) use self::provision::Provision;
+pub(crate) use self::resource::Provision;
 pub use self::scaling::AutoScaling;
 pub use self::tenant::Tenant;
 pub use self::throttle::{Throttle, ThroughputLimit};
 pub use self::throughput::Throughput;
-
-/// Write units per second that one partition accepts. From the developer guide, "Designing partition keys to distribute your
-/// workload".
-pub(crate) const PARTITION_LIMIT: f64 = 1_000.0;

@@ -6,10 +6,12 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use tokio::time::Instant;
 
-use super::PARTITION_LIMIT;
 use super::demand::Place;
-use crate::bucket::{Bucket, Capacity};
+use crate::capacity::{Capacity, TokenBucket};
 
+/// Write units per second that one partition accepts. From the developer guide, "Designing partition keys to distribute your
+/// workload".
+pub(super) const PARTITION_LIMIT: f64 = 1_000.0;
 /// The burst of a partition: the unused capacity of this time. AWS does not publish it.
 const EVENED_OUT: Duration = Duration::from_secs(1);
 /// A partition is no longer hot after it was not asked for more than its limit for this long.
@@ -31,7 +33,7 @@ pub(super) fn limited(units: f64) -> Capacity {
 pub(super) struct Partition {
     /// The first place that belongs to the partition.
     pub(super) start: Place,
-    pub(super) bucket: Bucket,
+    pub(super) bucket: TokenBucket,
     heat: Option<Heat>,
 }
 
@@ -48,7 +50,7 @@ impl Partition {
     pub(super) fn new(start: Place, now: Instant) -> Self {
         Self {
             start,
-            bucket: Bucket::new(healthy(), now),
+            bucket: TokenBucket::new(healthy(), now),
             heat: None,
         }
     }

@@ -5,9 +5,8 @@ use std::time::Duration;
 use rand::rngs::SmallRng;
 use tokio::time::Instant;
 
-use super::PARTITION_LIMIT;
 use super::demand::Place;
-use super::partition::{Partition, healthy, limited};
+use super::partition::{PARTITION_LIMIT, Partition, healthy, limited};
 
 /// More partitions than any table of a simulation needs.
 const MOST: usize = 1 << 16;

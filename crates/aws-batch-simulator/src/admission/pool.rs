@@ -8,11 +8,11 @@ use super::growth::Growth;
 use super::scaling::Scaling;
 use super::throttle::ThroughputLimit;
 use super::throughput::Throughput;
-use crate::bucket::{Bucket, Capacity};
+use crate::capacity::{Capacity, TokenBucket};
 
 #[derive(Debug, Clone)]
 pub(super) struct Pool {
-    bucket: Bucket,
+    bucket: TokenBucket,
     growth: Option<Growth>,
     scaling: Option<Scaling>,
 }
@@ -21,7 +21,7 @@ impl Pool {
     pub(super) fn new(throughput: &Throughput, now: Instant) -> Self {
         let scaling = throughput.auto_scaling.clone();
         Self {
-            bucket: Bucket::new(throughput.capacity, now),
+            bucket: TokenBucket::new(throughput.capacity, now),
             growth: throughput.on_demand.map(|growth| Growth::new(growth, now)),
             scaling: scaling.map(|scaling| Scaling::new(scaling, now)),
         }

@@ -4,12 +4,11 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;
 
-use super::PARTITION_LIMIT;
 use super::demand::Place;
 use super::growth::Growth;
+use super::partition::PARTITION_LIMIT;
 use super::partitions::Partitions;
 use super::pool::Pool;
-use super::provision::Provision;
 use super::tenant::{CALL, Calls};
 use super::throttle::ThroughputLimit;
 use super::throughput::Throughput;
@@ -112,4 +111,17 @@ impl Resource {
             partitions.take(index, units);
         }
     }
+}
+
+/// The capacity in the answer of `DescribeTable`, in write units per second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Provision {
+    /// Whether it grows on demand. An unlimited table does not.
+    pub(crate) is_on_demand: bool,
+    /// `None`: on demand, or unlimited.
+    pub(crate) provisioned: Option<f64>,
+    /// The maximum that was set for on demand.
+    pub(crate) most_on_demand: Option<f64>,
+    /// The warm throughput. `None`: unlimited.
+    pub(crate) warm: Option<f64>,
 }

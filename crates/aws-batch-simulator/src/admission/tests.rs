@@ -5,7 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use super::{AdmissionControl, AutoScaling, Demand, OnDemand, PARTITION_LIMIT, Place, Tenant, Throughput};
+use super::partition::PARTITION_LIMIT;
+use super::{AdmissionControl, AutoScaling, Demand, OnDemand, Place, Tenant, Throughput};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::PARTITION_LIMIT;
 use super::growth::OnDemand;
+use super::partition::PARTITION_LIMIT;
 use super::scaling::AutoScaling;
 use super::tenant::Tenant;
-use crate::bucket::Capacity;
+use crate::capacity::Capacity;
 
 /// The unused capacity of an on-demand table is lost, except that of the last second.
 const ON_DEMAND_BURST: Duration = Duration::from_secs(1);

@@ -1,144 +1,105 @@
 //! `BatchWriteItem`.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
+use super::items::Write;
 use super::key::KeyType;
-use super::request::{Part, Write, check, split};
-use super::table::Table;
+use super::request::{Part, check, split};
+use super::table::{Table, Tables};
 use super::throttling::throttled;
-use crate::Inner;
-use crate::admission::{Throttle, ThroughputLimit};
+use crate::admission::{Demand, Throttle, ThroughputLimit};
 use crate::fault::InjectedFault;
-use crate::gate::{Passage, Strike};
-use crate::journal::{Acknowledgement, CallMark, Heard};
-use crate::wire::Outcome;
+use crate::gate::{Call, Verdict};
+use crate::journal::Answered;
+use crate::wire::{Outcome, Refusal};
 
-/// The writes of a call to one table, and the fault of the call.
-struct Arrival {
-    part: Part<Vec<Write>>,
-    mark: CallMark,
-    strike: Strike,
-}
+/// The writes of a call to one table, and the call as the table counts it.
+type PartialCall = (Part<Vec<Write>>, Call);
 
-pub(super) fn write(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Outcome {
-    let parts = match split(simulator, &mut body) {
-        Ok(parts) => parts,
-        Err(refusal) => return refusal.into(),
-    };
-    let arrivals: Vec<_> = parts.iter().map(|part| part.table.strike(heard)).collect();
-    let tables: Vec<Table> = parts.iter().map(|part| part.table.clone()).collect();
-    let arrivals: Vec<Arrival> = match check(parts) {
-        Ok(parts) => parts
-            .into_iter()
-            .zip(arrivals)
-            .map(|(part, (mark, strike))| Arrival { part, mark, strike })
-            .collect(),
-        Err(refusal) => {
-            for table in tables {
-                table.count(|statistics| statistics.refused_calls += 1);
-            }
-            return refusal.into();
+pub(super) fn write(tables: &Tables, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+    let parts = split(tables, &mut body)?;
+    let called: Vec<(Table, Call)> = parts
+        .iter()
+        .map(|part| (part.table.clone(), part.table.call(answered)))
+        .collect();
+    let parts = check(parts).inspect_err(|_| {
+        for (table, _) in &called {
+            table.with_gate(|gate| gate.statistics.refused_calls += 1);
         }
-    };
-    let mut struck = arrivals.iter().map(|arrival| &arrival.strike.fault);
-    let replacing = struck.find(|fault| fault.replaces_answer().is_some());
+    })?;
+    let calls = called.into_iter().map(|(_, call)| call);
+    let parts: Vec<PartialCall> = parts.into_iter().zip(calls).collect();
+    let mut faults = parts.iter().map(|(_, call)| &call.fault);
+    let replacing = faults.find(|fault| fault.replaces_answer().is_some());
     match replacing.cloned() {
-        Some(fault) => answer_with(fault, &arrivals),
-        None => answer(arrivals, &body),
+        Some(fault) => answer_with_fault(fault, &parts),
+        None => answer(parts, &body),
     }
 }
 
 /// The answer of a fault. The writes may be applied even so.
-fn answer_with(fault: InjectedFault, arrivals: &[Arrival]) -> Outcome {
-    let is_throttle = fault.is_throttle();
-    for Arrival { part, mark, strike } in arrivals {
-        let Part { table, writes, .. } = part;
-        if fault.replaces_answer() == Some(true) {
-            table.apply(writes, mark, strike, |passage| Acknowledgement::Ambiguous {
-                applied: passage.is_applied(),
-            });
+fn answer_with_fault(fault: InjectedFault, parts: &[PartialCall]) -> Result<Outcome, Refusal> {
+    for (Part { table, entries, .. }, call) in parts {
+        let skipped = if fault.replaces_answer() == Some(true) {
+            table.apply(entries, call, |verdict| verdict.acknowledgement().without_answer());
+            0
         } else {
-            let acknowledgement = if fault.is_clear_refusal() {
-                Acknowledgement::Rejected
-            } else {
-                Acknowledgement::Ambiguous { applied: false }
-            };
-            table.skip(writes, mark, acknowledgement);
-        }
-        table.count(|statistics| {
-            let entries = writes.len() as u64;
-            match (is_throttle, fault.replaces_answer()) {
-                (true, _) => {
-                    statistics.throttled_calls += 1;
-                    statistics.throttled += entries;
-                }
-                (false, Some(true)) => statistics.failed_calls += 1,
-                _ => {
-                    statistics.failed_calls += 1;
-                    statistics.failed += entries;
-                }
-            }
-        });
+            table.record(entries, call, fault.acknowledgement_of_skipped());
+            entries.len()
+        };
+        table.with_gate(|gate| gate.count_failed_call(&fault, skipped));
     }
-    match (is_throttle, arrivals.first()) {
-        (true, Some(arrival)) => {
+    match parts.first() {
+        Some((Part { table, .. }, _)) if fault.is_throttle() => {
             let limit = match fault {
                 InjectedFault::AccountLimit => ThroughputLimit::Account,
-                _ if arrival.part.table.is_on_demand() => ThroughputLimit::KeyRange,
+                _ if table.is_on_demand() => ThroughputLimit::KeyRange,
                 _ => ThroughputLimit::Provisioned,
             };
-            throttled(&arrival.part.table, [Throttle { index: None, limit }]).into()
+            Err(throttled(table, [Throttle { index: None, limit }]))
         }
-        _ => Outcome::Struck(fault),
+        _ => Ok(Outcome::Fault(fault)),
     }
 }
 
-fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
-    let asked = body["ReturnConsumedCapacity"].as_str();
+fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<Outcome, Refusal> {
+    let requested = body["ReturnConsumedCapacity"].as_str();
     let mut consumed = Vec::new();
-    let sifted: Vec<(Arrival, Vec<Passage>)> = arrivals
-        .into_iter()
-        .map(|arrival| {
-            let Arrival { part, mark, strike } = &arrival;
-            let (passages, used) = part.table.apply(&part.writes, mark, strike, |passage| {
-                if passage.is_applied() {
-                    Acknowledgement::Accepted
-                } else {
-                    Acknowledgement::Rejected
-                }
-            });
-            consumed.push(used.to_json(&part.name, &part.table, asked == Some("INDEXES")));
-            (arrival, passages)
-        })
-        .collect();
+    let mut decided = Vec::with_capacity(parts.len());
+    for (part, call) in parts {
+        let (verdicts, demands) = part.table.apply(&part.entries, &call, Verdict::acknowledgement);
+        let applied = demands.iter().zip(&verdicts);
+        let applied = applied.filter(|(_, verdict)| verdict.is_applied());
+        let used = Consumed::of(&part.table, applied.map(|(demand, _)| demand));
+        consumed.push(used.to_json(&part.name, &part.table, requested == Some("INDEXES")));
+        decided.push((part, call, verdicts));
+    }
 
-    let mut passages = sifted.iter().flat_map(|(_, passages)| passages);
-    if passages.all(|passage| matches!(passage, Passage::Throttled(_))) {
-        for (arrival, _) in &sifted {
-            arrival.part.table.count(|statistics| statistics.throttled_calls += 1);
+    let mut verdicts = decided.iter().flat_map(|(_, _, verdicts)| verdicts);
+    if verdicts.all(Verdict::is_throttled) {
+        for (part, ..) in &decided {
+            part.table.with_gate(|gate| gate.statistics.throttled_calls += 1);
         }
-        if let Some((arrival, passages)) = sifted.first() {
-            let throttles = passages.iter().filter_map(|passage| match passage {
-                Passage::Throttled(throttle) => Some(*throttle),
+        if let Some((part, _, verdicts)) = decided.first() {
+            let throttles = verdicts.iter().filter_map(|verdict| match verdict {
+                Verdict::Throttled(throttle) => Some(*throttle),
                 _ => None,
             });
-            return throttled(&arrival.part.table, throttles).into();
+            return Err(throttled(&part.table, throttles));
         }
     }
 
     let mut unprocessed = Map::new();
     let mut late = None;
-    for (Arrival { part, strike, .. }, passages) in sifted {
+    for (part, call, verdicts) in decided {
         let mut rest: Vec<Value> = part
-            .writes
+            .entries
             .into_iter()
-            .zip(&passages)
-            .filter(|(_, passage)| !passage.is_applied())
+            .zip(&verdicts)
+            .filter(|(_, verdict)| !verdict.is_applied())
             .map(|(write, _)| write.into_request())
             .collect();
-        match strike.fault {
+        match call.fault {
             InjectedFault::Repeated(_) => rest.extend_from_within(..),
             InjectedFault::Unknown(count) => rest.extend((0..count).map(|number| never_sent(&part.table, number))),
             InjectedFault::Slow(delay) => late = late.max(Some(delay)),
@@ -149,13 +110,13 @@ fn answer(arrivals: Vec<Arrival>, body: &Value) -> Outcome {
         }
     }
     let mut answer = json!({"UnprocessedItems": unprocessed});
-    if let Some("TOTAL" | "INDEXES") = asked {
+    if let Some("TOTAL" | "INDEXES") = requested {
         answer["ConsumedCapacity"] = Value::Array(consumed);
     }
-    match late {
+    Ok(match late {
         Some(delay) => Outcome::Late(answer, delay),
         None => Outcome::Success(answer),
-    }
+    })
 }
 
 /// A put with a key that no request has named.
@@ -171,4 +132,44 @@ fn never_sent(table: &Table, number: usize) -> Value {
     });
     let item: Map<String, Value> = attributes.collect();
     json!({"PutRequest": {"Item": item}})
+}
+
+/// Write units that a call has consumed of a table and of its indexes.
+struct Consumed {
+    table: f64,
+    indexes: Vec<f64>,
+}
+
+impl Consumed {
+    fn of<'a>(table: &Table, demands: impl Iterator<Item = &'a Demand>) -> Self {
+        let mut consumed = Self {
+            table: 0.0,
+            indexes: vec![0.0; table.indexes().len()],
+        };
+        for demand in demands {
+            consumed.table += demand.units;
+            for part in &demand.indexes {
+                consumed.indexes[part.index] += part.units;
+            }
+        }
+        consumed
+    }
+
+    /// As in the answer: the units of the table and its indexes together, and each of them if requested.
+    fn to_json(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
+        let all = self.table + self.indexes.iter().sum::<f64>();
+        let mut json = json!({"TableName": name, "CapacityUnits": all});
+        if with_indexes {
+            json["Table"] = json!({"CapacityUnits": self.table});
+            let indexes = table.indexes().iter().zip(&self.indexes);
+            let indexes: Map<String, Value> = indexes
+                .filter(|(_, units)| **units > 0.0)
+                .map(|(index, units)| (index.name.clone(), json!({"CapacityUnits": units})))
+                .collect();
+            if !indexes.is_empty() {
+                json["GlobalSecondaryIndexes"] = Value::Object(indexes);
+            }
+        }
+        json
+    }
 }

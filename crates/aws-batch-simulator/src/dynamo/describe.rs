@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::key::Schema;
-use super::named_table;
-use crate::Inner;
+use super::table::Tables;
 use crate::admission::Provision;
 use crate::wire::Refusal;
 
-pub(super) fn describe(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
-    let table = named_table(simulator, body)?;
+pub(super) fn describe(tables: &Tables, body: &Value) -> Result<Value, Refusal> {
+    let table = tables.of_request(body)?;
     let provision = table.provision(None);
     let mut attributes: Vec<Value> = Vec::new();
     let schemas = std::iter::once(table.schema()).chain(table.indexes().iter().map(|index| &index.schema));

@@ -3,19 +3,16 @@
 use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
-use tokio::time::Instant;
 
-use super::invalid;
 use super::request::{Part, split};
-use super::table::Table;
+use super::table::{Table, Tables};
 use super::throttling::throttled;
-use super::value::weigh_item;
-use crate::Inner;
+use super::value::{size_of_item, unexpected};
 use crate::admission::{Demand, Throttle, ThroughputLimit};
-use crate::bucket::Capacity;
+use crate::capacity::Capacity;
 use crate::fault::{Faults, InjectedFault};
-use crate::gate::{Passage, Strike, Toll};
-use crate::statistics::Statistics;
+use crate::gate::{Call, Cost, Statistics, Verdict};
+use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
 
 /// Keys in one call at most.
@@ -60,54 +57,50 @@ struct Keys {
     more: Map<String, Value>,
 }
 
-pub(super) fn get(simulator: &Inner, body: &mut Value) -> Outcome {
-    let parts = match split(simulator, body).and_then(checked) {
-        Ok(parts) => parts,
-        Err(refusal) => return refusal.into(),
-    };
-    let strikes: Vec<Strike> = parts.iter().map(|part| part.table.reads().strike()).collect();
-    let replacing = strikes.iter().map(|strike| &strike.fault);
-    if let Some(fault) = replacing.clone().find(|fault| fault.replaces_answer().is_some()) {
+pub(super) fn get(tables: &Tables, body: &mut Value) -> Result<Outcome, Refusal> {
+    let parts = checked(split(tables, body)?)?;
+    // Reads have no journal.
+    let call = |part: &Part<Keys>| part.table.reads().call(&Answered::default());
+    let calls: Vec<Call> = parts.iter().map(call).collect();
+    let faults = calls.iter().map(|call| &call.fault);
+    if let Some(fault) = faults.clone().find(|fault| fault.replaces_answer().is_some()) {
         return match parts.first() {
-            Some(part) if fault.is_throttle() => exceeded(&part.table).into(),
-            _ => Outcome::Struck(fault.clone()),
+            Some(part) if fault.is_throttle() => Err(exceeded(&part.table)),
+            _ => Ok(Outcome::Fault(fault.clone())),
         };
     }
-    let delay = replacing.filter_map(|fault| match fault {
+    let delay = faults.filter_map(|fault| match fault {
         InjectedFault::Slow(delay) => Some(*delay),
         _ => None,
     });
     let delay = delay.max();
     let (mut responses, mut unprocessed, mut consumed) = (Map::new(), Map::new(), Vec::new());
     let (mut bytes, mut processed) = (0, 0);
-    let tables: Vec<Table> = parts.iter().map(|part| part.table.clone()).collect();
-    for (
-        Part {
+    let first = parts.first().map(|part| part.table.clone());
+    for (part, call) in parts.into_iter().zip(&calls) {
+        let Part {
             name,
             table,
-            writes: keys,
-        },
-        strike,
-    ) in parts.into_iter().zip(strikes)
-    {
+            entries: keys,
+        } = part;
         let found: Vec<Option<Value>> = keys.of_items.iter().map(|key| table.item(key)).collect();
-        let tolls: Vec<Toll> = keys
+        let costs: Vec<Cost> = keys
             .of_items
             .iter()
             .zip(&found)
-            .map(|(key, item)| keys.toll(&table, key, item.as_ref()))
+            .map(|(key, item)| keys.cost(&table, key, item.as_ref()))
             .collect();
-        let passages = table.reads().sift(Instant::now(), &strike, &tolls);
+        let verdicts = table.reads().decide(call, &costs);
         let (mut items, mut left, mut units) = (Vec::new(), Vec::new(), 0.0);
-        for (((key, item), toll), passage) in keys.of_items.iter().zip(found).zip(&tolls).zip(&passages) {
+        for (((key, item), cost), verdict) in keys.of_items.iter().zip(found).zip(&costs).zip(&verdicts) {
             let size = item.as_ref().map_or(0, size);
-            if *passage != Passage::Passed || bytes + size > LARGEST_ANSWER {
+            if *verdict != Verdict::Accepted || bytes + size > LARGEST_ANSWER {
                 left.push(key.clone());
                 continue;
             }
             bytes += size;
             processed += 1;
-            units += toll.demand.units;
+            units += cost.demand.units;
             items.extend(item.map(|item| keys.projected(item)));
         }
         if !left.is_empty() {
@@ -119,18 +112,18 @@ pub(super) fn get(simulator: &Inner, body: &mut Value) -> Outcome {
         responses.insert(name, Value::Array(items));
     }
     if processed == 0
-        && let Some(table) = tables.first()
+        && let Some(table) = first
     {
-        return exceeded(table).into();
+        return Err(exceeded(&table));
     }
     let mut answer = json!({"Responses": responses, "UnprocessedKeys": unprocessed});
     if let Some("TOTAL" | "INDEXES") = body["ReturnConsumedCapacity"].as_str() {
         answer["ConsumedCapacity"] = Value::Array(consumed);
     }
-    match delay {
+    Ok(match delay {
         Some(delay) => Outcome::Late(answer, delay),
         None => Outcome::Success(answer),
-    }
+    })
 }
 
 /// The answer when no key of a call was read.
@@ -141,27 +134,26 @@ fn exceeded(table: &Table) -> Refusal {
 
 fn size(item: &Value) -> usize {
     item.as_object()
-        .and_then(|item| weigh_item(item).ok())
+        .and_then(|item| size_of_item(item).ok())
         .unwrap_or_default()
 }
 
 /// Checks the whole call: one invalid key causes all of it to be refused.
 fn checked(parts: Vec<Part<Value>>) -> Result<Vec<Part<Keys>>, Refusal> {
     let mut count = 0;
-    let check = |Part {
-                     name,
-                     table,
-                     writes: body,
-                 }| {
-        let keys = keys(&table, body)?;
+    let check = |part: Part<Value>| {
+        let Part { name, table, entries } = part;
+        let keys = keys(&table, entries)?;
         count += keys.of_items.len();
         if count > MOST_KEYS {
-            return Err(invalid("Too many items requested for the BatchGetItem call"));
+            return Err(Refusal::validation(
+                "Too many items requested for the BatchGetItem call",
+            ));
         }
         Ok(Part {
             name,
             table,
-            writes: keys,
+            entries: keys,
         })
     };
     parts.into_iter().map(check).collect()
@@ -169,22 +161,20 @@ fn checked(parts: Vec<Part<Value>>) -> Result<Vec<Part<Keys>>, Refusal> {
 
 fn keys(table: &Table, mut body: Value) -> Result<Keys, Refusal> {
     let Value::Array(keys) = body["Keys"].take() else {
-        return Err(invalid(
+        return Err(Refusal::validation(
             "1 validation error detected: Value null at 'requestItems' failed to satisfy constraint: Member must not be null",
         ));
     };
     let mut distinct = HashSet::with_capacity(keys.len());
     for key in &keys {
-        let attributes = key
-            .as_object()
-            .ok_or_else(|| Refusal::serialization("Unexpected value type in payload"))?;
+        let attributes = key.as_object().ok_or_else(unexpected)?;
         if !distinct.insert(table.schema().key_alone(attributes)?) {
-            return Err(invalid("Provided list of item keys contains duplicates"));
+            return Err(Refusal::validation("Provided list of item keys contains duplicates"));
         }
     }
     let attributes = attributes(&body)?;
     let Value::Object(mut more) = body else {
-        return Err(Refusal::serialization("Unexpected value type in payload"));
+        return Err(unexpected());
     };
     more.remove("Keys");
     Ok(Keys {
@@ -207,14 +197,14 @@ fn attributes(body: &Value) -> Result<Option<BTreeSet<String>>, Refusal> {
         } else {
             Some(part).filter(|part| !part.contains(['.', '[']) && !part.is_empty())
         };
-        let words = "Invalid ProjectionExpression: the simulator knows names of attributes at the top of an item";
-        name.map(str::to_owned).ok_or_else(|| invalid(words))
+        let message = "Invalid ProjectionExpression: the simulator knows names of attributes at the top of an item";
+        name.map(str::to_owned).ok_or_else(|| Refusal::validation(message))
     };
     expression.split(',').map(name).collect::<Result<_, _>>().map(Some)
 }
 
 impl Keys {
-    fn toll(&self, table: &Table, key: &Value, item: Option<&Value>) -> Toll {
+    fn cost(&self, table: &Table, key: &Value, item: Option<&Value>) -> Cost {
         let place = key
             .as_object()
             .and_then(|key| table.schema().place(key))
@@ -222,9 +212,9 @@ impl Keys {
         let started = item.map_or(0, size).div_ceil(READ_UNIT).max(1);
         #[expect(clippy::cast_precision_loss, reason = "an item has 100 units at most")]
         let units = started as f64 / if self.is_consistent { 1.0 } else { 2.0 };
-        Toll {
+        Cost {
             demand: Demand::new(place, units),
-            hot: false,
+            is_hot: false,
         }
     }
 

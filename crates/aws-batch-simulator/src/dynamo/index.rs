@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::invalid;
 use super::key::{KeyType, Schema};
 use crate::admission::{IndexDemand, Throughput};
 use crate::wire::Refusal;
@@ -60,7 +59,7 @@ impl Index {
                 continue;
             };
             if actual != expected.tag() {
-                return Err(invalid(format!(
+                return Err(Refusal::validation(format!(
                     "One or more parameter values were invalid: Type mismatch for Index Key {name} Expected: {} Actual: \
                      {actual} IndexName: {}",
                     expected.tag(),
@@ -69,7 +68,7 @@ impl Index {
             }
             if content == "" {
                 let what = if actual == "B" { "binary" } else { "string" };
-                return Err(invalid(format!(
+                return Err(Refusal::validation(format!(
                     "One or more parameter values are not valid. A value specified for a secondary index key is not supported. \
                      The AttributeValue for a key attribute cannot contain an empty {what} value. IndexName: {}, IndexKey: {name}",
                     self.name

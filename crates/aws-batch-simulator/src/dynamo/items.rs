@@ -1,14 +1,35 @@
-//! The items that a table has.
+//! The items that a table has, and the writes that change them.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use serde_json::{Map, Value};
 
-use super::request::Write;
-
 /// A write unit is for each started kilobyte.
 const WRITE_UNIT: usize = 1_024;
+
+/// One put or delete.
+pub(super) struct Write {
+    pub(super) key: String,
+    pub(super) is_put: bool,
+    /// The item of a put, the key of a delete.
+    pub(super) entry: Value,
+    /// The bytes of the item, 0 for a delete.
+    pub(super) size: usize,
+}
+
+impl Write {
+    /// The original request.
+    pub(super) fn into_request(self) -> Value {
+        let (kind, member) = if self.is_put {
+            ("PutRequest", "Item")
+        } else {
+            ("DeleteRequest", "Key")
+        };
+        let inner = Map::from_iter([(member.to_owned(), self.entry)]);
+        Value::Object(Map::from_iter([(kind.to_owned(), Value::Object(inner))]))
+    }
+}
 
 /// Items by their keys.
 #[derive(Default)]
@@ -47,7 +68,7 @@ impl Items {
         self.stored.values().map(Stored::parse).collect()
     }
 
-    /// Up to so many items or bytes of items after this key, and whether there may be more.
+    /// At most this many items or bytes of items after this key, and whether there may be more.
     pub(super) fn page(&self, after: Option<&str>, most: usize, largest: usize) -> (Vec<Value>, bool) {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut rest = self.stored.range::<str, _>((start, Bound::Unbounded)).peekable();
@@ -63,7 +84,7 @@ impl Items {
         (items, more)
     }
 
-    /// What a write takes: a put counts by the larger one of the old and the new item, a delete by the old one.
+    /// What a write needs: a put counts by the larger one of the old and the new item, a delete by the old one.
     pub(super) fn units(&self, write: &Write) -> f64 {
         let old = self.stored.get(write.key.as_str()).map_or(0, |stored| stored.size);
         units_of(old.max(write.size))

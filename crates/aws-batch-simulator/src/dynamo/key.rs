@@ -4,7 +4,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
-use super::invalid;
 use super::number::Number;
 use super::value::{decode, tagged, text};
 use crate::admission::Place;
@@ -82,13 +81,13 @@ impl Schema {
         let mut key = String::new();
         for (position, (name, expected)) in self.attributes().enumerate() {
             let value = item.get(name).ok_or_else(|| {
-                invalid(format!(
+                Refusal::validation(format!(
                     "One or more parameter values were invalid: Missing the key {name} in the item"
                 ))
             })?;
             let (tag, content) = tagged(value)?;
             if tag != expected.tag() {
-                return Err(invalid(format!(
+                return Err(Refusal::validation(format!(
                     "One or more parameter values were invalid: Type mismatch for key {name} expected: {} actual: {tag}",
                     expected.tag()
                 )));
@@ -105,7 +104,9 @@ impl Schema {
                 .attributes()
                 .all(|(name, expected)| key.get(name).is_some_and(|value| value.get(expected.tag()).is_some()));
         if !matches {
-            return Err(invalid("The provided key element does not match the schema"));
+            return Err(Refusal::validation(
+                "The provided key element does not match the schema",
+            ));
         }
         self.key_of_item(key)
     }
@@ -126,19 +127,19 @@ fn append(key: &mut String, name: &str, kind: KeyType, content: &Value, position
     };
     if bytes == 0 {
         let what = if kind == KeyType::S { "string" } else { "binary" };
-        return Err(invalid(format!(
+        return Err(Refusal::validation(format!(
             "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an \
              empty {what} value. Key: {name}"
         )));
     }
     // The service's message lacks the space, too.
     if position == 0 && bytes > LONGEST_PARTITION {
-        return Err(invalid(
+        return Err(Refusal::validation(
             "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes",
         ));
     }
     if position == 1 && bytes > LONGEST_SORT {
-        return Err(invalid(
+        return Err(Refusal::validation(
             "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit \
              of 1024 bytes",
         ));

@@ -1,6 +1,5 @@
 //! Numbers as `DynamoDB` keeps them: 38 significant decimal digits and an exponent.
 
-use super::invalid;
 use crate::wire::Refusal;
 
 const MOST_DIGITS: usize = 38;
@@ -21,7 +20,8 @@ pub(super) struct Number {
 
 impl Number {
     pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
-        let not_numeric = || invalid(format!("The parameter cannot be converted to a numeric value: {text}"));
+        let not_numeric =
+            || Refusal::validation(format!("The parameter cannot be converted to a numeric value: {text}"));
         let (negative, rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
             Some(b'+') => (false, &text[1..]),
@@ -59,7 +59,7 @@ impl Number {
 
     fn check(&self) -> Result<(), Refusal> {
         if self.digits.len() > MOST_DIGITS {
-            Err(invalid(
+            Err(Refusal::validation(
                 "Attempting to store more than 38 significant digits in a Number",
             ))
         } else {
@@ -89,11 +89,11 @@ impl Number {
 
 fn check_magnitude(exponent: i64) -> Result<(), Refusal> {
     if exponent > LARGEST_EXPONENT {
-        Err(invalid(
+        Err(Refusal::validation(
             "Number overflow. Attempting to store a number with magnitude larger than supported range",
         ))
     } else if exponent < SMALLEST_EXPONENT {
-        Err(invalid(
+        Err(Refusal::validation(
             "Number underflow. Attempting to store a number with magnitude smaller than supported range",
         ))
     } else {

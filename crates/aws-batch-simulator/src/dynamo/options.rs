@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::index::IndexOptions;
 use super::key::{KeyType, Schema};
 use crate::admission::{AutoScaling, OnDemand, Tenant, Throughput};
-use crate::bucket::Capacity;
+use crate::capacity::Capacity;
+use crate::handles::forgetful_option;
 
 /// The options of a table.
 ///
@@ -45,6 +46,8 @@ pub struct TableOptions {
 }
 
 impl TableOptions {
+    forgetful_option!("items");
+
     /// A table with this partition key.
     pub fn key(name: impl Into<String>, kind: KeyType) -> Self {
         Self {
@@ -115,13 +118,6 @@ impl TableOptions {
     #[must_use]
     pub fn index(mut self, name: impl Into<String>, options: IndexOptions) -> Self {
         self.indexes.push((name.into(), options));
-        self
-    }
-
-    /// Items are counted but not kept, so any number of them takes no memory.
-    #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.is_forgetful = true;
         self
     }
 }

@@ -7,7 +7,7 @@ use crate::admission::{Throttle, ThroughputLimit};
 use crate::wire::Refusal;
 
 /// The error without reasons.
-pub(crate) fn throughput_exceeded() -> Refusal {
+pub(super) fn throughput_exceeded() -> Refusal {
     Refusal::new(
         "ProvisionedThroughputExceededException",
         "The level of configured provisioned throughput for the table was exceeded. Consider increasing your \

@@ -6,7 +6,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::invalid;
 use super::number::Number;
 use crate::wire::Refusal;
 
@@ -16,35 +15,33 @@ const DEEPEST: usize = 32;
 const CONTAINER: usize = 3;
 
 /// The bytes of all attributes with their names, or why `DynamoDB` refuses them.
-pub(super) fn weigh_item(item: &Map<String, Value>) -> Result<usize, Refusal> {
-    weigh_members(item, 0)
+pub(super) fn size_of_item(item: &Map<String, Value>) -> Result<usize, Refusal> {
+    size_of_members(item, 0)
 }
 
-fn weigh_members(members: &Map<String, Value>, depth: usize) -> Result<usize, Refusal> {
+fn size_of_members(members: &Map<String, Value>, depth: usize) -> Result<usize, Refusal> {
     members
         .iter()
-        .map(|(name, value)| Ok(name.len() + weigh(value, depth)?))
+        .map(|(name, value)| Ok(name.len() + size_of(value, depth)?))
         .sum()
 }
 
 /// The single type tag of a value, and what it holds.
 pub(super) fn tagged(value: &Value) -> Result<(&str, &Value), Refusal> {
-    let members = value
-        .as_object()
-        .ok_or_else(|| Refusal::serialization("Unexpected value type in payload"))?;
+    let members = value.as_object().ok_or_else(unexpected)?;
     let mut members = members.iter();
     match (members.next(), members.next()) {
         (Some((tag, content)), None) => Ok((tag, content)),
-        (None, _) => Err(invalid(
+        (None, _) => Err(Refusal::validation(
             "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
         )),
-        _ => Err(invalid(
+        _ => Err(Refusal::validation(
             "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
         )),
     }
 }
 
-fn weigh(value: &Value, depth: usize) -> Result<usize, Refusal> {
+fn size_of(value: &Value, depth: usize) -> Result<usize, Refusal> {
     let (tag, content) = tagged(value)?;
     match tag {
         "S" => Ok(text(content)?.len()),
@@ -52,67 +49,67 @@ fn weigh(value: &Value, depth: usize) -> Result<usize, Refusal> {
         "B" => Ok(decode(content)?.len()),
         "BOOL" => content.as_bool().map(|_| 1).ok_or_else(unexpected),
         "NULL" if content.as_bool() == Some(true) => Ok(1),
-        "NULL" => Err(invalid(
+        "NULL" => Err(Refusal::validation(
             "One or more parameter values were invalid: Null attribute value types must have the value of true",
         )),
-        "SS" | "NS" | "BS" => weigh_set(tag, list(content)?),
+        "SS" | "NS" | "BS" => size_of_set(tag, list(content)?),
         "L" => {
             let depth = deeper(depth)?;
-            let elements = list(content)?.iter().map(|element| Ok(weigh(element, depth)? + 1));
+            let elements = list(content)?.iter().map(|element| Ok(size_of(element, depth)? + 1));
             Ok(CONTAINER + elements.sum::<Result<usize, Refusal>>()?)
         }
         "M" => {
             let depth = deeper(depth)?;
             let members = content.as_object().ok_or_else(unexpected)?;
-            Ok(CONTAINER + members.len() + weigh_members(members, depth)?)
+            Ok(CONTAINER + members.len() + size_of_members(members, depth)?)
         }
-        _ => Err(invalid(
+        _ => Err(Refusal::validation(
             "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
         )),
     }
 }
 
-fn weigh_set(tag: &str, members: &[Value]) -> Result<usize, Refusal> {
+fn size_of_set(tag: &str, members: &[Value]) -> Result<usize, Refusal> {
     if members.is_empty() {
-        return Err(invalid(match tag {
+        return Err(Refusal::validation(match tag {
             "SS" => "One or more parameter values were invalid: An string set  may not be empty",
             "NS" => "One or more parameter values were invalid: An number set  may not be empty",
             _ => "One or more parameter values were invalid: Binary sets should not be empty",
         }));
     }
     let mut seen = HashSet::with_capacity(members.len());
-    let mut weight = 0;
+    let mut size = 0;
     for member in members {
         let member = text(member)?;
         let identity = match tag {
             "SS" => {
-                weight += member.len();
+                size += member.len();
                 member.to_owned()
             }
             "NS" => {
                 let number = Number::parse(member)?;
-                weight += number.size();
+                size += number.size();
                 number.canonical()
             }
             _ => {
                 let bytes = STANDARD.decode(member).map_err(|_| bad_base64())?;
-                weight += bytes.len();
+                size += bytes.len();
                 member.to_owned()
             }
         };
         if !seen.insert(identity) {
-            return Err(invalid(match tag {
+            return Err(Refusal::validation(match tag {
                 "NS" => "Input collection contains duplicates",
                 _ => "One or more parameter values were invalid: Input collection contains duplicates.",
             }));
         }
     }
-    Ok(weight)
+    Ok(size)
 }
 
 fn deeper(depth: usize) -> Result<usize, Refusal> {
     if depth >= DEEPEST {
-        return Err(invalid("Nesting Levels have exceeded supported limits"));
+        return Err(Refusal::validation("Nesting Levels have exceeded supported limits"));
     }
     Ok(depth + 1)
 }
@@ -129,7 +126,7 @@ fn list(content: &Value) -> Result<&Vec<Value>, Refusal> {
     content.as_array().ok_or_else(unexpected)
 }
 
-fn unexpected() -> Refusal {
+pub(super) fn unexpected() -> Refusal {
     Refusal::serialization("Unexpected value type in payload")
 }
 
@@ -143,12 +140,12 @@ mod tests {
 
     use super::*;
 
-    fn weight(item: &Value) -> usize {
-        weigh_item(item.as_object().unwrap()).unwrap()
+    fn size(item: &Value) -> usize {
+        size_of_item(item.as_object().unwrap()).unwrap()
     }
 
     fn refusal(value: &Value) -> String {
-        weigh(value, 0).unwrap_err().message().to_owned()
+        size_of(value, 0).unwrap_err().message().to_owned()
     }
 
     fn nested(depth: usize) -> Value {
@@ -157,29 +154,29 @@ mod tests {
 
     #[test]
     fn the_size_of_an_item_counts_its_names_and_its_values() {
-        assert_eq!(weight(&json!({"id": {"S": "äb"}})), 2 + 3);
+        assert_eq!(size(&json!({"id": {"S": "äb"}})), 2 + 3);
         assert_eq!(
-            weight(&json!({"id": {"N": "123"}, "b": {"BOOL": false}, "n": {"NULL": true}})),
+            size(&json!({"id": {"N": "123"}, "b": {"BOOL": false}, "n": {"NULL": true}})),
             2 + 3 + 2 + 2
         );
         assert_eq!(
-            weight(&json!({"b": {"B": "AAAA"}, "s": {"SS": ["a", "bc"]}, "t": {"NS": ["1", "2"]}})),
+            size(&json!({"b": {"B": "AAAA"}, "s": {"SS": ["a", "bc"]}, "t": {"NS": ["1", "2"]}})),
             4 + 4 + 5
         );
         assert_eq!(
-            weight(&json!({"l": {"L": [{"S": "ab"}, {"BOOL": true}]}})),
+            size(&json!({"l": {"L": [{"S": "ab"}, {"BOOL": true}]}})),
             1 + 3 + 2 + 1 + 1 + 1
         );
-        assert_eq!(weight(&json!({"m": {"M": {"ab": {"S": "c"}}}})), 1 + 3 + 1 + 2 + 1);
+        assert_eq!(size(&json!({"m": {"M": {"ab": {"S": "c"}}}})), 1 + 3 + 1 + 2 + 1);
         assert_eq!(
-            weight(&json!({"e": {"M": {}}, "f": {"L": []}, "g": {"S": ""}})),
+            size(&json!({"e": {"M": {}}, "f": {"L": []}, "g": {"S": ""}})),
             1 + 3 + 1 + 3 + 1
         );
     }
 
     #[test]
     fn thirty_two_levels_are_the_limit() {
-        assert!(weigh(&nested(32), 0).is_ok());
+        assert!(size_of(&nested(32), 0).is_ok());
         assert_eq!(refusal(&nested(33)), "Nesting Levels have exceeded supported limits");
     }
 

@@ -5,17 +5,36 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::options::EventBusOptions;
-use crate::bucket::Capacity;
-use crate::intake::{Arrival, Intake, Kept, Shard, handles};
-use crate::{ACCOUNT, REGION};
+use crate::capacity::Capacity;
+use crate::handles::{capacity_option, forgetful_option, intake_handle};
+use crate::intake::{Entry, Intake, Kept, Shard};
+use crate::registry::{ACCOUNT, REGION, Registry};
+
+/// The bus of events and requests that do not name one.
+const DEFAULT: &str = "default";
+
+/// The options of an event bus of EventBridge.
+///
+/// # Default
+/// - capacity: unlimited
+/// - events are kept
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EventBusOptions {
+    capacity: Capacity,
+    is_forgetful: bool,
+}
+
+impl EventBusOptions {
+    capacity_option!("events");
+    forgetful_option!("events");
+}
 
 /// An event, as in its request.
 pub(super) struct Event(Value);
 
 impl Kept for Event {
-    fn of(arrival: &Arrival, _: u64, _: Instant) -> Self {
-        Self(arrival.entry.clone())
+    fn of(entry: &Entry, _: u64, _: Instant) -> Self {
+        Self(entry.json.clone())
     }
 }
 
@@ -32,7 +51,7 @@ struct Inner {
     intake: Intake<Event>,
 }
 
-handles!(EventBus, "events", "are put");
+intake_handle!(EventBus, "events", "are put");
 
 impl EventBus {
     /// The ARN.
@@ -42,10 +61,7 @@ impl EventBus {
 
     /// Changes the capacity, in events per second. The level of the bucket stays, up to the new burst.
     pub fn set_capacity(&self, events: impl Into<Capacity>) {
-        let events = events.into();
-        for shard in &mut self.inner.intake.state().shards {
-            shard.set_capacity(events);
-        }
+        self.inner.intake.set_capacity(events.into());
     }
 
     /// Events for which the predicate is true fail with `NotAuthorizedForSourceException`.
@@ -77,4 +93,13 @@ impl EventBus {
     pub(super) fn intake(&self) -> &Intake<Event> {
         &self.inner.intake
     }
+}
+
+/// The buses of a simulator.
+pub(crate) type Buses = Registry<EventBus>;
+
+/// The name of a bus, which a request names by its name, by its ARN, or not at all.
+pub(super) fn bus_name(named: &Value) -> &str {
+    let named = named.as_str().unwrap_or(DEFAULT);
+    named.rsplit_once(":event-bus/").map_or(named, |(_, name)| name)
 }

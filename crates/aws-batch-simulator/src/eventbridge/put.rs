@@ -1,17 +1,23 @@
 //! `PutEvents`.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
-use super::bus::EventBus;
-use super::request::{arrival, check};
-use super::{DEFAULT, THROTTLED, short};
-use crate::Inner;
+use super::bus::{Buses, EventBus, bus_name};
 use crate::fault::InjectedFault;
-use crate::intake::{Arrival, Call, Fate, acknowledged_by_place, by_place};
-use crate::journal::Heard;
-use crate::wire::Outcome;
+use crate::gate::Call;
+use crate::intake::{Entry, EntryResult, ErrorText, acknowledged_by_place, by_place, entries_of};
+use crate::journal::Answered;
+use crate::wire::{Outcome, Refusal};
+
+/// Events in a call at most. From the API reference of `PutEvents`.
+const MOST_EVENTS: usize = 10;
+/// The first size of a call that is too large, in bytes. From the API reference of `PutEvents`: less than 1 MB.
+const TOO_LARGE: usize = 1_000_000;
+/// Bytes that are counted for the time of an event. From the user guide of EventBridge.
+const TIME: usize = 14;
+
+/// The error of throttled events and calls.
+const THROTTLED: ErrorText = ("ThrottlingException", "Rate exceeded");
 
 /// The events of a call to one bus.
 struct Part {
@@ -20,14 +26,14 @@ struct Part {
     call: Call,
 }
 
-pub(super) fn put(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Outcome {
+pub(super) fn put(buses: &Buses, mut body: Value, answered: &Answered) -> Outcome {
     let events = body.get_mut("Entries").map_or(Value::Null, Value::take);
-    let parts = split(simulator, &events, heard);
+    let parts = split(buses, &events, answered);
     let events = match check(events) {
         Ok(events) => events,
         Err(refusal) => {
             for part in &parts {
-                part.bus.intake().refused();
+                part.bus.intake().count_refused_call();
             }
             return refusal.into();
         }
@@ -39,60 +45,105 @@ pub(super) fn put(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Out
             .map(|part| &part.bus)
     };
     let events = events.into_iter().enumerate();
-    let arrivals: Vec<Arrival> = events.map(|(place, event)| arrival(event, bus_of(place))).collect();
-    let fault = parts
-        .first()
-        .map_or(&InjectedFault::None, |part| &part.call.strike.fault);
-    let mut fates: Vec<Fate> = arrivals.iter().map(without_bus).collect();
+    let events: Vec<Entry> = events.map(|(place, event)| entry(event, bus_of(place))).collect();
+    let fault = parts.first().map_or(&InjectedFault::None, |part| &part.call.fault);
+    let mut results: Vec<EntryResult> = events.iter().map(without_bus).collect();
     for Part { bus, places, call } in &parts {
-        let of_bus: Vec<&Arrival> = places.iter().map(|place| &arrivals[*place]).collect();
+        let of_bus: Vec<&Entry> = places.iter().map(|place| &events[*place]).collect();
         // A fault that replaces the answer is the same for all parts.
         if let Ok(of_bus) = bus.intake().admit(call, &of_bus, acknowledged_by_place(fault)) {
-            for (place, fate) in places.iter().zip(of_bus) {
-                fates[*place] = fate;
+            for (place, result) in places.iter().zip(of_bus) {
+                results[*place] = result;
             }
         }
     }
     if fault.replaces_answer().is_some() {
-        return Outcome::Struck(fault.clone());
+        return Outcome::Fault(fault.clone());
     }
-    let (entries, failed) = by_place(
-        &arrivals,
-        fates,
-        fault,
-        THROTTLED,
-        |_, number| json!({"EventId": format!("00000000-0000-4000-a000-{number:012x}")}),
-    );
-    let answer = json!({"FailedEntryCount": failed, "Entries": entries});
-    match fault {
-        InjectedFault::Slow(delay) => Outcome::Late(answer, *delay),
-        _ => Outcome::Success(answer),
-    }
+    let accepted = |_: &Entry, number| json!({"EventId": format!("00000000-0000-4000-a000-{number:012x}")});
+    let (entries, failed) = by_place(&events, results, fault, THROTTLED, accepted);
+    Outcome::success(json!({"FailedEntryCount": failed, "Entries": entries}), fault)
+}
+
+/// The error of a call that is throttled as a whole.
+pub(super) fn throttled() -> Refusal {
+    Refusal::new(THROTTLED.0, THROTTLED.1)
 }
 
 /// An event for a bus that does not exist is accepted, and lost.
-fn without_bus(arrival: &Arrival) -> Fate {
-    match &arrival.failure {
-        Some(refusal) => Fate::Refused(refusal.clone()),
-        None => Fate::Taken(0),
+fn without_bus(event: &Entry) -> EntryResult {
+    match &event.failure {
+        Some(refusal) => EntryResult::Refused(refusal.clone()),
+        None => EntryResult::Accepted(0),
     }
 }
 
 /// The existing buses that the events are for, in the order of the events. The fault of the call is that of the first bus.
-fn split(simulator: &Inner, events: &Value, heard: &Heard) -> Vec<Part> {
+fn split(buses: &Buses, events: &Value, answered: &Answered) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for (place, event) in events.as_array().into_iter().flatten().enumerate() {
-        let name = short(event["EventBusName"].as_str().unwrap_or(DEFAULT));
+        let name = bus_name(&event["EventBusName"]);
         if let Some(part) = parts.iter_mut().find(|part| part.bus.name() == name) {
             part.places.push(place);
-        } else if let Some(bus) = simulator.buses.find(name) {
+        } else if let Some(bus) = buses.find(name) {
             let call = match parts.first() {
-                Some(first) => bus.intake().also_called(first.call.strike.clone(), heard),
-                None => bus.intake().call(heard),
+                Some(first) => bus.intake().state().gate.join(&first.call),
+                None => bus.intake().call(answered),
             };
             let places = vec![place];
             parts.push(Part { bus, places, call });
         }
     }
     parts
+}
+
+/// Refuses the whole call.
+fn check(events: Value) -> Result<Vec<Value>, Refusal> {
+    let events = entries_of(events, "entries", MOST_EVENTS)?;
+    if events.iter().map(size_of).sum::<usize>() >= TOO_LARGE {
+        return Err(Refusal::new(
+            "ValidationException",
+            "Total size of the entries in the request is over the limit.",
+        ));
+    }
+    Ok(events)
+}
+
+/// An event for a bus, if the bus exists, with the reason why this event alone fails.
+fn entry(event: Value, bus: Option<&EventBus>) -> Entry {
+    let failure = failure(&event).or_else(|| {
+        let fails = bus.is_some_and(|bus| bus.intake().poison.holds(&event));
+        fails.then(|| {
+            let message = "The simulator is set to refuse this event.";
+            Refusal::new("NotAuthorizedForSourceException", message)
+        })
+    });
+    let bytes = size_of(&event);
+    Entry {
+        failure,
+        ..Entry::new(event, bytes)
+    }
+}
+
+fn failure(event: &Value) -> Option<Refusal> {
+    let missing = ["Source", "DetailType", "Detail"]
+        .into_iter()
+        .find(|part| event[part].as_str().is_none_or(str::is_empty));
+    if let Some(part) = missing {
+        let message = format!("Parameter {part} is not valid. Reason: {part} is a required argument.");
+        return Some(Refusal::new("InvalidArgument", message));
+    }
+    let detail = event["Detail"].as_str().unwrap_or_default();
+    let is_object = serde_json::from_str(detail).is_ok_and(|detail: Value| detail.is_object());
+    (!is_object).then(|| Refusal::new("MalformedDetail", "Detail is malformed."))
+}
+
+fn size_of(event: &Value) -> usize {
+    let text = |value: &Value| value.as_str().map_or(0, str::len);
+    let resources = event["Resources"].as_array().into_iter().flatten();
+    let time = if event["Time"].is_null() { 0 } else { TIME };
+    time + text(&event["Source"])
+        + text(&event["DetailType"])
+        + text(&event["Detail"])
+        + resources.map(text).sum::<usize>()
 }

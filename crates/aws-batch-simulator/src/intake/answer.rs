@@ -2,34 +2,35 @@
 
 use serde_json::{Value, json};
 
-use super::{Arrival, Fate};
+use super::entry::{Entry, EntryResult};
 use crate::fault::InjectedFault;
+use crate::journal::Acknowledgement;
 
-/// Code and message of a throttled entry.
-type Words = (&'static str, &'static str);
+/// The code and the message of an error.
+pub(crate) type ErrorText = (&'static str, &'static str);
 
 /// The answers to the entries by their places, and how many of them are failures.
 ///
 /// `accepted` returns the answer to an entry that was accepted with this number.
 pub(crate) fn by_place(
-    arrivals: &[Arrival],
-    fates: Vec<Fate>,
+    entries: &[Entry],
+    results: Vec<EntryResult>,
     fault: &InjectedFault,
-    throttled: Words,
-    accepted: impl Fn(&Arrival, u64) -> Value,
+    throttled: ErrorText,
+    accepted: impl Fn(&Entry, u64) -> Value,
 ) -> (Vec<Value>, usize) {
-    let mut answers = Vec::with_capacity(fates.len());
+    let mut answers = Vec::with_capacity(results.len());
     let mut failures = 0;
-    for (arrival, fate) in arrivals.iter().zip(fates) {
-        let failure = match fate {
-            Fate::Taken(number) => {
-                answers.push(accepted(arrival, number));
+    for (entry, result) in entries.iter().zip(results) {
+        let failure = match result {
+            EntryResult::Accepted(number) => {
+                answers.push(accepted(entry, number));
                 continue;
             }
-            Fate::Omitted { .. } => continue,
-            Fate::Throttled => failed(throttled.0, throttled.1),
-            Fate::Failed { code, .. } => failed(of_json(&code), "Simulated failure"),
-            Fate::Refused(refusal) => failed(refusal.short_code(), refusal.message()),
+            EntryResult::Omitted { .. } => continue,
+            EntryResult::Throttled => failed(throttled.0, throttled.1),
+            EntryResult::Failed { code, .. } => failed(of_json(&code), "Simulated failure"),
+            EntryResult::Refused(refusal) => failed(refusal.short_code(), refusal.message()),
         };
         if matches!(fault, InjectedFault::Repeated(_)) {
             answers.push(failure.clone());
@@ -37,8 +38,8 @@ pub(crate) fn by_place(
         answers.push(failure);
         failures += 1;
     }
-    if let (InjectedFault::Unknown(count), Some(arrival)) = (fault, arrivals.first()) {
-        answers.extend((0..*count).map(|_| accepted(arrival, 0)));
+    if let (InjectedFault::Unknown(count), Some(entry)) = (fault, entries.first()) {
+        answers.extend((0..*count).map(|_| accepted(entry, 0)));
     }
     (answers, failures)
 }
@@ -64,25 +65,25 @@ pub(crate) struct ById {
 
 /// The two lists of an answer. `accepted` returns the answer to the entry with this id that was accepted with this number.
 pub(crate) fn by_id(
-    arrivals: &[Arrival],
-    fates: Vec<Fate>,
+    entries: &[Entry],
+    results: Vec<EntryResult>,
     fault: &InjectedFault,
-    throttled: Words,
+    throttled: ErrorText,
     accepted: impl Fn(&str, u64) -> Value,
 ) -> ById {
     let mut answer = ById::default();
     let failed = |id: &str, code: &str, sender_fault: bool, message: &str| json!({"Id": id, "Code": code, "SenderFault": sender_fault, "Message": message});
-    for (arrival, fate) in arrivals.iter().zip(fates) {
-        let id = arrival.entry["Id"].as_str().unwrap_or_default();
-        let failure = match fate {
-            Fate::Taken(number) => {
+    for (entry, result) in entries.iter().zip(results) {
+        let id = entry.json["Id"].as_str().unwrap_or_default();
+        let failure = match result {
+            EntryResult::Accepted(number) => {
                 answer.successful.push(accepted(id, number));
                 continue;
             }
-            Fate::Omitted { .. } => continue,
-            Fate::Throttled => failed(id, throttled.0, true, throttled.1),
-            Fate::Failed { code, sender_fault } => failed(id, &code, sender_fault, "Simulated failure"),
-            Fate::Refused(refusal) => failed(id, refusal.short_code(), true, refusal.message()),
+            EntryResult::Omitted { .. } => continue,
+            EntryResult::Throttled => failed(id, throttled.0, true, throttled.1),
+            EntryResult::Failed { code, sender_fault } => failed(id, &code, sender_fault, "Simulated failure"),
+            EntryResult::Refused(refusal) => failed(id, refusal.short_code(), true, refusal.message()),
         };
         answer.failed.push(failure);
     }
@@ -100,4 +101,23 @@ pub(crate) fn by_id(
         _ => {}
     }
     answer
+}
+
+/// What the caller learns about an entry from an answer by ids.
+pub(crate) fn acknowledged_by_id(result: &EntryResult) -> Acknowledgement {
+    result.acknowledgement()
+}
+
+/// What the caller learns about an entry from an answer by places: nothing if the answer is shorter or longer than the call.
+pub(crate) fn acknowledged_by_place(fault: &InjectedFault) -> impl Fn(&EntryResult) -> Acknowledgement {
+    let has_other_length = match fault {
+        InjectedFault::Omitted { entries, .. } | InjectedFault::Repeated(entries) | InjectedFault::Unknown(entries) => {
+            *entries > 0
+        }
+        _ => false,
+    };
+    move |result| match result.acknowledgement() {
+        known if has_other_length => known.without_answer(),
+        known => known,
+    }
 }

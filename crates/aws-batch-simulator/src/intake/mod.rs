@@ -2,95 +2,30 @@
 //! and keeps them.
 
 mod answer;
-mod handles;
+mod entry;
 mod shard;
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Borrow;
 use std::sync::{Mutex, MutexGuard};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
 use tokio::time::Instant;
 
-pub(crate) use self::answer::{by_id, by_place};
-pub(crate) use self::handles::handles;
+pub(crate) use self::answer::{ErrorText, acknowledged_by_id, acknowledged_by_place, by_id, by_place};
+pub(crate) use self::entry::{Entry, EntryResult, data, entries_of};
 pub(crate) use self::shard::Shard;
 use self::shard::charge;
 use crate::admission::AdmissionControl;
-use crate::bucket::Capacity;
-use crate::dedup::Dedup;
-use crate::fault::InjectedFault;
-use crate::gate::{Gate, Passage, Strike};
-use crate::journal::{Acknowledgement, Action, CallMark, Heard};
-use crate::lock;
-use crate::predicate::Predicate;
-use crate::statistics::Statistics;
-use crate::wire::Refusal;
-
-/// An entry of a call, checked.
-pub(crate) struct Arrival {
-    pub(crate) entry: Value,
-    /// The key whose entries are in order; empty if there is none.
-    pub(crate) key: String,
-    /// The shard whose capacity it consumes.
-    pub(crate) shard: usize,
-    pub(crate) bytes: usize,
-    /// The deduplication id: only the first entry with it is kept within five minutes.
-    pub(crate) deduplication_id: Option<String>,
-    /// Why this entry alone fails.
-    pub(crate) failure: Option<Refusal>,
-}
-
-impl Arrival {
-    /// An entry without an order, of the only shard.
-    pub(crate) fn new(entry: Value, bytes: usize) -> Self {
-        Self {
-            entry,
-            key: String::new(),
-            shard: 0,
-            bytes,
-            deduplication_id: None,
-            failure: None,
-        }
-    }
-}
-
-/// The result of an entry.
-pub(crate) enum Fate {
-    /// It is kept with this number.
-    Taken(u64),
-    Throttled,
-    Failed {
-        code: Cow<'static, str>,
-        sender_fault: bool,
-    },
-    /// It alone fails.
-    Refused(Refusal),
-    Omitted {
-        applied: bool,
-    },
-}
-
-impl Fate {
-    fn acknowledgement(&self) -> Acknowledgement {
-        match self {
-            Self::Taken(_) => Acknowledgement::Accepted,
-            Self::Throttled | Self::Failed { .. } | Self::Refused(_) => Acknowledgement::Rejected,
-            Self::Omitted { applied } => Acknowledgement::Ambiguous { applied: *applied },
-        }
-    }
-}
-
-/// A call that has arrived, and its fault.
-pub(crate) struct Call {
-    pub(crate) mark: CallMark,
-    pub(crate) strike: Strike,
-}
+use crate::capacity::Capacity;
+use crate::fault::{InjectedFault, Predicate};
+use crate::gate::{Call, Gate, Verdict};
+use crate::journal::{Acknowledgement, Action, Answered};
+use crate::message::Deduplication;
+use crate::registry::lock;
+use crate::wire::{Outcome, Refusal};
 
 /// The form in which an entry is kept.
 pub(crate) trait Kept {
-    fn of(arrival: &Arrival, number: u64, at: Instant) -> Self;
+    fn of(entry: &Entry, number: u64, at: Instant) -> Self;
 }
 
 pub(crate) struct Intake<K> {
@@ -98,7 +33,7 @@ pub(crate) struct Intake<K> {
     /// Entries that always fail.
     pub(crate) poison: Predicate,
     /// Entries that are throttled, whatever the capacity.
-    pub(crate) hot: Predicate,
+    pub(crate) throttled: Predicate,
     is_forgetful: bool,
 }
 
@@ -106,8 +41,8 @@ pub(crate) struct State<K> {
     pub(crate) gate: Gate,
     pub(crate) shards: Vec<Shard>,
     pub(crate) kept: Vec<K>,
-    taken: u64,
-    dedup: Dedup,
+    accepted: u64,
+    deduplication: Deduplication,
 }
 
 impl<K: Kept> Intake<K> {
@@ -119,11 +54,11 @@ impl<K: Kept> Intake<K> {
                 gate: Gate::new(control, seed),
                 shards,
                 kept: Vec::new(),
-                taken: 0,
-                dedup: Dedup::default(),
+                accepted: 0,
+                deduplication: Deduplication::default(),
             }),
             poison: Predicate::default(),
-            hot: Predicate::default(),
+            throttled: Predicate::default(),
             is_forgetful,
         }
     }
@@ -132,178 +67,148 @@ impl<K: Kept> Intake<K> {
         lock(&self.state)
     }
 
+    /// Changes the capacity of all shards.
+    pub(crate) fn set_capacity(&self, capacity: Capacity) {
+        for shard in &mut self.state().shards {
+            shard.set_capacity(capacity);
+        }
+    }
+
     /// Counts a call and returns its fault.
-    pub(crate) fn call(&self, heard: &Heard) -> Call {
-        let strike = self.state().gate.strike();
-        self.marked(strike, heard)
+    pub(crate) fn call(&self, answered: &Answered) -> Call {
+        self.state().gate.call(answered)
     }
 
-    /// Counts a call whose fault was drawn by another bus, to which it goes as well.
-    pub(crate) fn also_called(&self, strike: Strike, heard: &Heard) -> Call {
-        self.state().gate.statistics.calls += 1;
-        self.marked(strike, heard)
-    }
-
-    fn marked(&self, strike: Strike, heard: &Heard) -> Call {
-        let mark = CallMark {
-            call: self.state().gate.statistics.calls,
-            at: Instant::now(),
-            heard: heard.clone(),
+    /// Answers a call whose entries are checked: `answer` gets the entries and their results, unless a fault replaces the
+    /// answer.
+    ///
+    /// `acknowledgement` returns what the caller learns from the answer about an entry.
+    pub(crate) fn answer(
+        &self,
+        call: &Call,
+        entries: Result<Vec<Entry>, Refusal>,
+        acknowledgement: impl Fn(&EntryResult) -> Acknowledgement,
+        answer: impl FnOnce(&[Entry], Vec<EntryResult>) -> Outcome,
+    ) -> Outcome {
+        let entries = match entries {
+            Ok(entries) => entries,
+            Err(refusal) => {
+                self.count_refused_call();
+                return refusal.into();
+            }
         };
-        Call { mark, strike }
+        match self.admit(call, &entries, acknowledgement) {
+            Ok(results) => answer(&entries, results),
+            Err(fault) => Outcome::Fault(fault),
+        }
     }
 
     /// Counts a call that breaks a rule of the service.
-    pub(crate) fn refused(&self) {
+    pub(crate) fn count_refused_call(&self) {
         self.state().gate.statistics.refused_calls += 1;
     }
 
-    /// Keeps the entries for which there is capacity, unless a fault prevents it. An error is a fault that replaces the answer.
-    ///
-    /// `tells` returns what the caller learns from the answer about an entry.
-    pub(crate) fn admit<A: Borrow<Arrival>>(
-        &self,
-        call: &Call,
-        arrivals: &[A],
-        tells: impl Fn(&Fate) -> Acknowledgement,
-    ) -> Result<Vec<Fate>, InjectedFault> {
-        let fault = &call.strike.fault;
-        match fault.replaces_answer() {
-            None => return Ok(self.apply(call, arrivals, tells)),
-            Some(true) => {
-                self.apply(call, arrivals, |fate| Acknowledgement::Ambiguous {
-                    applied: fate.acknowledgement().is_applied(),
-                });
-            }
-            Some(false) => self.skip(call, arrivals),
-        }
-        let statistics = &mut self.state().gate.statistics;
-        if fault.is_throttle() {
-            statistics.throttled_calls += 1;
-        } else {
-            statistics.failed_calls += 1;
-        }
-        Err(fault.clone())
-    }
-
     /// Counts a call of which nothing was accepted for lack of capacity.
-    pub(crate) fn throttled(&self) {
+    pub(crate) fn count_throttled_call(&self) {
         self.state().gate.statistics.throttled_calls += 1;
     }
 
-    fn apply<A: Borrow<Arrival>>(
+    /// Keeps the entries for which there is capacity, unless a fault prevents it. An error is a fault that replaces the answer.
+    pub(crate) fn admit<E: Borrow<Entry>>(
         &self,
         call: &Call,
-        arrivals: &[A],
-        tells: impl Fn(&Fate) -> Acknowledgement,
-    ) -> Vec<Fate> {
-        let arrivals = arrivals.iter().map(|arrival| -> &Arrival { arrival.borrow() });
-        let good: Vec<&Arrival> = arrivals.clone().filter(|arrival| arrival.failure.is_none()).collect();
+        entries: &[E],
+        acknowledgement: impl Fn(&EntryResult) -> Acknowledgement,
+    ) -> Result<Vec<EntryResult>, InjectedFault> {
+        let skipped = match call.fault.replaces_answer() {
+            None => return Ok(self.apply(call, entries, acknowledgement)),
+            Some(true) => {
+                self.apply(call, entries, |result| result.acknowledgement().without_answer());
+                0
+            }
+            Some(false) => {
+                self.skip(call, entries);
+                entries.len()
+            }
+        };
+        self.state().gate.count_failed_call(&call.fault, skipped);
+        Err(call.fault.clone())
+    }
+
+    fn apply<E: Borrow<Entry>>(
+        &self,
+        call: &Call,
+        entries: &[E],
+        acknowledgement: impl Fn(&EntryResult) -> Acknowledgement,
+    ) -> Vec<EntryResult> {
+        let entries = entries.iter().map(|entry| -> &Entry { entry.borrow() });
+        let good: Vec<&Entry> = entries.clone().filter(|entry| entry.failure.is_none()).collect();
         // Outside of the lock, because the user's predicate may use this handle.
-        let hot: Vec<bool> = good.iter().map(|arrival| self.hot.holds(&arrival.entry)).collect();
+        let throttled: Vec<bool> = good.iter().map(|entry| self.throttled.holds(&entry.json)).collect();
         let mut state = self.state();
         let State { gate, shards, .. } = &mut *state;
-        let passages = gate.sift_by(&call.strike, good.len(), |order, passages| {
-            charge(shards, &good, &hot, call.mark.at, order, passages);
+        let verdicts = gate.decide_by(call, good.len(), |order, verdicts| {
+            charge(shards, &good, &throttled, call.info.at, order, verdicts);
         });
-        let mut passages = passages.into_iter();
-        let fate = |arrival: &Arrival| {
-            let passage = arrival.failure.is_none().then(|| passages.next()).flatten();
-            let fate = state.take(arrival, passage, &call.mark, self.is_forgetful);
-            state.note(&call.mark, arrival, tells(&fate));
-            fate
+        let mut verdicts = verdicts.into_iter();
+        let result = |entry: &Entry| {
+            let verdict = match &entry.failure {
+                None => verdicts.next(),
+                Some(_) => None,
+            };
+            let result = state.accept(entry, verdict, call.info.at, self.is_forgetful);
+            state.record(call, entry, acknowledgement(&result));
+            result
         };
-        arrivals.map(fate).collect()
+        entries.map(result).collect()
     }
 
     /// Records entries of which none is kept in the journal.
-    fn skip<A: Borrow<Arrival>>(&self, call: &Call, arrivals: &[A]) {
-        let fault = &call.strike.fault;
-        let acknowledgement = if fault.is_clear_refusal() {
-            Acknowledgement::Rejected
-        } else {
-            Acknowledgement::Ambiguous { applied: false }
-        };
+    fn skip<E: Borrow<Entry>>(&self, call: &Call, entries: &[E]) {
         let mut state = self.state();
-        let Statistics {
-            entries,
-            throttled,
-            failed,
-            ..
-        } = &mut state.gate.statistics;
-        *entries += arrivals.len() as u64;
-        *(if fault.is_throttle() { throttled } else { failed }) += arrivals.len() as u64;
-        for arrival in arrivals {
-            state.note(&call.mark, arrival.borrow(), acknowledgement);
+        for entry in entries {
+            state.record(call, entry.borrow(), call.fault.acknowledgement_of_skipped());
         }
     }
 }
 
 impl<K: Kept> State<K> {
-    /// An entry that always fails has no passage, because it does not reach the gate.
-    fn take(&mut self, arrival: &Arrival, passage: Option<Passage>, mark: &CallMark, is_forgetful: bool) -> Fate {
-        match passage {
-            Some(Passage::Passed) => Fate::Taken(self.keep(arrival, mark.at, is_forgetful)),
-            Some(Passage::Omitted { applied }) => {
+    /// An entry that always fails has no verdict, because it does not reach the gate.
+    fn accept(&mut self, entry: &Entry, verdict: Option<Verdict>, now: Instant, is_forgetful: bool) -> EntryResult {
+        match verdict {
+            Some(Verdict::Accepted) => EntryResult::Accepted(self.keep(entry, now, is_forgetful)),
+            Some(Verdict::Omitted { applied }) => {
                 if applied {
-                    self.keep(arrival, mark.at, is_forgetful);
+                    self.keep(entry, now, is_forgetful);
                 }
-                Fate::Omitted { applied }
+                EntryResult::Omitted { applied }
             }
-            Some(Passage::Throttled(_)) => Fate::Throttled,
-            Some(Passage::Failed { code, sender_fault }) => Fate::Failed { code, sender_fault },
+            Some(Verdict::Throttled(_)) => EntryResult::Throttled,
+            Some(Verdict::Failed { code, sender_fault }) => EntryResult::Failed { code, sender_fault },
             None => {
-                self.gate.statistics.entries += 1;
-                self.gate.statistics.failed += 1;
-                let refusal = arrival.failure.clone();
-                Fate::Refused(refusal.unwrap_or_else(|| Refusal::new("InternalFailure", "")))
+                self.gate.count_refused_entries(1);
+                let refusal = entry.failure.clone();
+                EntryResult::Refused(refusal.unwrap_or_else(|| Refusal::new("InternalFailure", "")))
             }
         }
     }
 
-    fn keep(&mut self, arrival: &Arrival, now: Instant, is_forgetful: bool) -> u64 {
-        if let Some(id) = &arrival.deduplication_id {
-            if let Some(number) = self.dedup.find(id, now) {
+    fn keep(&mut self, entry: &Entry, now: Instant, is_forgetful: bool) -> u64 {
+        if let Some(id) = &entry.deduplication_id {
+            if let Some(number) = self.deduplication.find(id, now) {
                 return number;
             }
-            self.dedup.remember(id, self.taken + 1, now);
+            self.deduplication.remember(id, self.accepted + 1, now);
         }
-        self.taken += 1;
+        self.accepted += 1;
         if !is_forgetful {
-            self.kept.push(K::of(arrival, self.taken, now));
+            self.kept.push(K::of(entry, self.accepted, now));
         }
-        self.taken
+        self.accepted
     }
 
-    fn note(&mut self, mark: &CallMark, arrival: &Arrival, acknowledgement: Acknowledgement) {
+    fn record(&mut self, call: &Call, entry: &Entry, acknowledgement: Acknowledgement) {
         let journal = &mut self.gate.journal;
-        journal.write(mark, Action::Send, &arrival.key, &arrival.entry, acknowledgement);
+        journal.write(&call.info, Action::Send, &entry.key, &entry.json, acknowledgement);
     }
-}
-
-/// What the caller learns about an entry from an answer by ids.
-pub(crate) fn acknowledged_by_id(fate: &Fate) -> Acknowledgement {
-    fate.acknowledgement()
-}
-
-/// What the caller learns about an entry from an answer by places: nothing if the answer is shorter or longer than the call.
-pub(crate) fn acknowledged_by_place(fault: &InjectedFault) -> impl Fn(&Fate) -> Acknowledgement {
-    let has_other_length = match fault {
-        InjectedFault::Omitted { entries, .. } | InjectedFault::Repeated(entries) | InjectedFault::Unknown(entries) => {
-            *entries > 0
-        }
-        _ => false,
-    };
-    move |fate| match fate.acknowledgement() {
-        known if has_other_length => Acknowledgement::Ambiguous {
-            applied: known.is_applied(),
-        },
-        known => known,
-    }
-}
-
-/// The bytes of a record.
-pub(crate) fn data(record: &Value) -> Result<Vec<u8>, Refusal> {
-    let data = record["Data"].as_str().and_then(|text| STANDARD.decode(text).ok());
-    data.ok_or_else(|| Refusal::serialization("Data is not Base64"))
 }

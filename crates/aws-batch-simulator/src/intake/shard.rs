@@ -2,13 +2,13 @@
 
 use tokio::time::Instant;
 
-use super::Arrival;
-use crate::bucket::{Bucket, Capacity};
-use crate::gate::{HOT, Passage};
+use super::entry::Entry;
+use crate::capacity::{Capacity, TokenBucket};
+use crate::gate::{HOT_RANGE, Verdict};
 
 pub(crate) struct Shard {
-    entries: Bucket,
-    bytes: Bucket,
+    entries: TokenBucket,
+    bytes: TokenBucket,
 }
 
 impl Shard {
@@ -16,8 +16,8 @@ impl Shard {
     pub(crate) fn new(entries: Capacity, bytes: Capacity) -> Self {
         let now = Instant::now();
         Self {
-            entries: Bucket::new(entries, now),
-            bytes: Bucket::new(bytes, now),
+            entries: TokenBucket::new(entries, now),
+            bytes: TokenBucket::new(bytes, now),
         }
     }
 
@@ -42,59 +42,55 @@ impl Shard {
 
 /// Charges the entries to their shards, in this order, and throttles those for which there is no capacity.
 ///
-/// Hot entries are throttled whatever the capacity. If a shard accepts only whole calls, all of the call passes or nothing.
+/// Some entries are throttled whatever the capacity. If a shard accepts only whole calls, all of the call is accepted or nothing.
 pub(super) fn charge(
     shards: &mut [Shard],
-    arrivals: &[&Arrival],
-    hot: &[bool],
+    entries: &[&Entry],
+    is_throttled: &[bool],
     now: Instant,
     order: &[usize],
-    passages: &mut [Passage],
+    verdicts: &mut [Verdict],
 ) {
     for shard in &mut *shards {
         shard.fill(now);
     }
-    for (passage, _) in passages
+    for (verdict, _) in verdicts
         .iter_mut()
-        .zip(hot)
-        .filter(|(passage, hot)| **hot && passage.is_applied())
+        .zip(is_throttled)
+        .filter(|(verdict, is_throttled)| **is_throttled && verdict.is_applied())
     {
-        *passage = Passage::Throttled(HOT);
+        *verdict = Verdict::Throttled(HOT_RANGE);
     }
-    if shards.iter().any(|shard| shard.entries.capacity().takes_whole_calls()) && !fit(shards, arrivals, passages) {
-        for passage in passages.iter_mut().filter(|passage| passage.is_applied()) {
-            *passage = Passage::Throttled(HOT);
+    if shards.iter().any(|shard| shard.entries.capacity().takes_whole_calls()) && !fit(shards, entries, verdicts) {
+        for verdict in verdicts.iter_mut().filter(|verdict| verdict.is_applied()) {
+            *verdict = Verdict::Throttled(HOT_RANGE);
         }
         return;
     }
     for &place in order {
-        let Arrival { shard, bytes, .. } = arrivals[place];
+        let Entry { shard, bytes, .. } = entries[place];
         let shard = &mut shards[*shard];
-        if !passages[place].is_applied() {
+        if !verdicts[place].is_applied() {
             continue;
         }
         if shard.fits(1.0, float(*bytes)) {
             shard.take(1.0, float(*bytes));
         } else {
-            passages[place] = Passage::Throttled(HOT);
+            verdicts[place] = Verdict::Throttled(HOT_RANGE);
         }
     }
 }
 
 /// Whether each shard has the capacity for all of its entries.
-fn fit(shards: &[Shard], arrivals: &[&Arrival], passages: &[Passage]) -> bool {
+fn fit(shards: &[Shard], entries: &[&Entry], verdicts: &[Verdict]) -> bool {
     let mut sums = vec![(0.0, 0.0); shards.len()];
-    for (arrival, _) in arrivals
-        .iter()
-        .zip(passages)
-        .filter(|(_, passage)| passage.is_applied())
-    {
-        let (entries, bytes) = &mut sums[arrival.shard];
-        *entries += 1.0;
-        *bytes += float(arrival.bytes);
+    for (entry, _) in entries.iter().zip(verdicts).filter(|(_, verdict)| verdict.is_applied()) {
+        let (count, bytes) = &mut sums[entry.shard];
+        *count += 1.0;
+        *bytes += float(entry.bytes);
     }
     let mut of_shards = shards.iter().zip(sums);
-    of_shards.all(|(shard, (entries, bytes))| shard.fits(entries, bytes))
+    of_shards.all(|(shard, (count, bytes))| shard.fits(count, bytes))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a request has less than 2^52 bytes")]

@@ -1,6 +1,7 @@
 //! The options of a data stream.
 
-use crate::bucket::Capacity;
+use crate::capacity::Capacity;
+use crate::handles::forgetful_option;
 
 /// Records per second that a shard accepts. From the quotas of Kinesis Data Streams, like the following constants.
 const RECORDS: f64 = 1_000.0;
@@ -22,7 +23,7 @@ const LARGEST_RECORD: usize = 1_048_576;
 #[derive(Debug, Clone)]
 pub struct StreamOptions {
     pub(super) shards: usize,
-    pub(super) records: Capacity,
+    pub(super) capacity: Capacity,
     pub(super) bytes: Capacity,
     pub(super) largest_record: usize,
     pub(super) is_spreading: bool,
@@ -34,7 +35,7 @@ impl Default for StreamOptions {
         let of_a_second = |rate: f64| Capacity::per_second(rate).burst(rate).starts_full();
         Self {
             shards: 1,
-            records: of_a_second(RECORDS),
+            capacity: of_a_second(RECORDS),
             bytes: of_a_second(BYTES),
             largest_record: LARGEST_RECORD,
             is_spreading: false,
@@ -44,6 +45,8 @@ impl Default for StreamOptions {
 }
 
 impl StreamOptions {
+    forgetful_option!("records");
+
     /// A stream with this many shards, at least one.
     pub fn shards(count: usize) -> Self {
         Self {
@@ -55,7 +58,7 @@ impl StreamOptions {
     /// The capacity of each shard, in records per second.
     #[must_use]
     pub fn capacity(mut self, records: impl Into<Capacity>) -> Self {
-        self.records = records.into();
+        self.capacity = records.into();
         self
     }
 
@@ -77,13 +80,6 @@ impl StreamOptions {
     #[must_use]
     pub fn spreading(mut self) -> Self {
         self.is_spreading = true;
-        self
-    }
-
-    /// Records are counted but not kept, so any number of them takes no memory.
-    #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.is_forgetful = true;
         self
     }
 }

@@ -1,47 +1,95 @@
 //! `PutRecords`.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::request::check;
-use super::stream::{sequence_number, shard_id};
-use super::{THROTTLED, named_stream};
-use crate::Inner;
-use crate::fault::InjectedFault;
-use crate::intake::{acknowledged_by_place, by_place};
-use crate::journal::Heard;
-use crate::wire::Outcome;
+use super::ranges::hash_key;
+use super::stream::{Stream, Streams, invalid_argument, shard_id};
+use crate::intake::{Entry, acknowledged_by_place, by_place, data, entries_of};
+use crate::journal::Answered;
+use crate::wire::{Outcome, Refusal};
 
-pub(super) fn put(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Outcome {
-    let stream = match named_stream(simulator, &body) {
-        Ok(stream) => stream,
-        Err(refusal) => return refusal.into(),
-    };
-    let call = stream.intake().call(heard);
-    let arrivals = match check(&stream, body["Records"].take(), call.mark.call) {
-        Ok(arrivals) => arrivals,
-        Err(refusal) => {
-            stream.intake().refused();
-            return refusal.into();
-        }
-    };
-    let fault = &call.strike.fault;
-    let fates = match stream.intake().admit(&call, &arrivals, acknowledged_by_place(fault)) {
-        Ok(fates) => fates,
-        Err(fault) => return Outcome::Struck(fault),
-    };
+/// Records in a call at most. From the API reference of `PutRecords`, as all of these.
+const MOST_RECORDS: usize = 500;
+/// Bytes of a call at most, partition keys included: 10 MiB.
+const LARGEST_CALL: usize = 10 * 1024 * 1024;
+/// Characters of a partition key at most.
+const LONGEST_KEY: usize = 256;
+
+/// The code of throttled records and calls.
+const THROTTLED: &str = "ProvisionedThroughputExceededException";
+
+pub(super) fn put(streams: &Streams, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+    let stream = streams.of_request(&body)?;
+    let call = stream.intake().call(answered);
+    let records = check(&stream, body["Records"].take(), call.info.number);
+    let acknowledgement = acknowledged_by_place(&call.fault);
     let throttled = (THROTTLED, "Rate exceeded for the shard");
-    let (records, failed) = by_place(
-        &arrivals,
-        fates,
-        fault,
-        throttled,
-        |arrival, number| json!({"SequenceNumber": sequence_number(number), "ShardId": shard_id(arrival.shard)}),
-    );
-    let answer = json!({"FailedRecordCount": failed, "Records": records});
-    match fault {
-        InjectedFault::Slow(delay) => Outcome::Late(answer, *delay),
-        _ => Outcome::Success(answer),
+    let answer = stream.intake().answer(&call, records, acknowledgement, |records, results| {
+        let accepted = |record: &Entry, number| json!({"SequenceNumber": sequence_number(number), "ShardId": shard_id(record.shard)});
+        let (records, failed) = by_place(records, results, &call.fault, throttled, accepted);
+        Outcome::success(json!({"FailedRecordCount": failed, "Records": records}), &call.fault)
+    });
+    Ok(answer)
+}
+
+/// The error of a call that is throttled as a whole.
+pub(super) fn throughput_exceeded() -> Refusal {
+    Refusal::new(THROTTLED, "Rate exceeded for the stream")
+}
+
+/// A sequence number with as many digits as those of the service.
+fn sequence_number(number: u64) -> String {
+    format!("49{number:054}")
+}
+
+/// Refuses the whole call, or finds the shard of each record. `call` is the number of the call.
+fn check(stream: &Stream, records: Value, call: u64) -> Result<Vec<Entry>, Refusal> {
+    let records = entries_of(records, "records", MOST_RECORDS)?.into_iter().zip(call..);
+    let records = records.map(|(record, number)| check_record(stream, record, number));
+    let records = records.collect::<Result<Vec<_>, _>>()?;
+    if records.iter().map(|record| record.bytes).sum::<usize>() > LARGEST_CALL {
+        return Err(invalid_argument("Records size exceeds 10 MiB limit"));
     }
+    Ok(records)
+}
+
+fn check_record(stream: &Stream, record: Value, number: u64) -> Result<Entry, Refusal> {
+    let key = record["PartitionKey"].as_str();
+    if key.is_some_and(|key| !(1..=LONGEST_KEY).contains(&key.chars().count())) {
+        return Err(invalid(format!(
+            "1 validation error detected: Value at 'records.member.partitionKey' failed to satisfy constraint: Member must have \
+             length less than or equal to {LONGEST_KEY} and greater than or equal to 1"
+        )));
+    }
+    if let Some(key) = record["ExplicitHashKey"].as_str()
+        && (key.parse::<u128>().is_err() || key.len() > 1 && key.starts_with(['0', '+']))
+    {
+        return Err(invalid_argument("Invalid ExplicitHashKey."));
+    }
+    let key = key.unwrap_or_default().to_owned();
+    let bytes = data(&record)?.len() + key.len();
+    let limit = stream.options().largest_record;
+    if bytes > limit {
+        return Err(invalid_argument(format!(
+            "The record has {bytes} bytes, and the stream takes records of at most {limit} bytes."
+        )));
+    }
+    let ranges = stream.ranges();
+    let shard = if stream.options().is_spreading {
+        usize::try_from(number % ranges.count() as u64).unwrap_or_default()
+    } else {
+        let hash_key = hash_key(&record).ok_or_else(|| invalid("PartitionKey is required for this stream."))?;
+        ranges.of(hash_key)
+    };
+    Ok(Entry {
+        key,
+        shard,
+        ..Entry::new(record, bytes)
+    })
+}
+
+fn invalid(message: impl Into<Cow<'static, str>>) -> Refusal {
+    Refusal::new("ValidationException", message)
 }

@@ -1,15 +1,19 @@
 //! A data stream.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::options::StreamOptions;
 use super::ranges::Ranges;
-use crate::bucket::Capacity;
-use crate::intake::{Arrival, Intake, Kept, Shard, data, handles};
-use crate::{ACCOUNT, REGION};
+use crate::capacity::Capacity;
+use crate::handles::intake_handle;
+use crate::intake::{Entry, Intake, Kept, Shard, data};
+use crate::registry::{ACCOUNT, REGION, Registry};
+use crate::wire::Refusal;
 
 /// A record in a stream.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,13 +42,13 @@ impl fmt::Debug for StreamRecord {
 }
 
 impl Kept for StreamRecord {
-    fn of(arrival: &Arrival, number: u64, at: Instant) -> Self {
+    fn of(entry: &Entry, number: u64, at: Instant) -> Self {
         Self {
             sequence: number,
             put_at: at,
-            shard: arrival.shard,
-            partition_key: arrival.key.clone(),
-            data: data(&arrival.entry).unwrap_or_default(),
+            shard: entry.shard,
+            partition_key: entry.key.clone(),
+            data: data(&entry.json).unwrap_or_default(),
         }
     }
 }
@@ -62,7 +66,7 @@ struct Inner {
     intake: Intake<StreamRecord>,
 }
 
-handles!(Stream, "records", "are put");
+intake_handle!(Stream, "records", "are put");
 
 impl Stream {
     /// The ARN.
@@ -86,7 +90,7 @@ impl Stream {
 
 impl Stream {
     pub(crate) fn new(name: &str, options: StreamOptions, seed: u64) -> Self {
-        let shards = (0..options.shards).map(|_| Shard::new(options.records, options.bytes));
+        let shards = (0..options.shards).map(|_| Shard::new(options.capacity, options.bytes));
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
@@ -114,7 +118,26 @@ pub(super) fn shard_id(shard: usize) -> String {
     format!("shardId-{shard:012}")
 }
 
-/// A sequence number with as many digits as those of the service.
-pub(super) fn sequence_number(number: u64) -> String {
-    format!("49{number:054}")
+/// The streams of a simulator.
+pub(crate) type Streams = Registry<Stream>;
+
+impl Streams {
+    /// The stream that a request names, by its name or its ARN.
+    pub(super) fn of_request(&self, body: &Value) -> Result<Stream, Refusal> {
+        let of_arn = body["StreamARN"].as_str().and_then(|arn| arn.rsplit_once(":stream/"));
+        let name = of_arn.map(|(_, name)| name).or(body["StreamName"].as_str());
+        let name = name.ok_or_else(|| invalid_argument("Either StreamName or StreamARN should be provided."))?;
+        self.named(name)
+    }
+
+    pub(super) fn named(&self, name: &str) -> Result<Stream, Refusal> {
+        self.find(name).ok_or_else(|| {
+            let message = format!("Stream {name} under account {ACCOUNT} not found.");
+            Refusal::new("ResourceNotFoundException", message)
+        })
+    }
+}
+
+pub(super) fn invalid_argument(message: impl Into<Cow<'static, str>>) -> Refusal {
+    Refusal::new("InvalidArgumentException", message)
 }

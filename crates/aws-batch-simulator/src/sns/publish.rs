@@ -1,49 +1,148 @@
 //! `PublishBatch`.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::request::check;
-use super::{THROTTLED, named_topic, throttled};
-use crate::Inner;
-use crate::fault::InjectedFault;
-use crate::intake::{Fate, acknowledged_by_id, by_id};
-use crate::journal::Heard;
-use crate::wire::Outcome;
+use super::topic::{Topic, Topics};
+use crate::intake::{Entry, EntryResult, ErrorText, acknowledged_by_id, by_id};
+use crate::journal::Answered;
+use crate::message::{LONGEST_NAME, id_of_content, is_id, is_name, size_of_attributes};
+use crate::wire::{Outcome, Refusal};
 
-pub(super) fn publish(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Outcome {
-    let topic = match named_topic(simulator, &body) {
-        Ok(topic) => topic,
-        Err(refusal) => return refusal.into(),
+/// Messages in a call at most. From the API reference of `PublishBatch`.
+const MOST_MESSAGES: usize = 10;
+/// The error of throttled messages and calls.
+const THROTTLED: ErrorText = ("Throttled", "Rate exceeded");
+
+pub(super) fn publish(topics: &Topics, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+    let topic = topics.of_request(&body)?;
+    let call = topic.intake().call(answered);
+    let messages = check(&topic, body["PublishBatchRequestEntries"].take());
+    let answer = topic
+        .intake()
+        .answer(&call, messages, acknowledged_by_id, |messages, results| {
+            if results.iter().all(|result| matches!(result, EntryResult::Throttled)) {
+                topic.intake().count_throttled_call();
+                return throttled().into();
+            }
+            let answer = by_id(messages, results, &call.fault, THROTTLED, |id, number| {
+                let mut accepted = json!({"Id": id, "MessageId": format!("00000000-0000-4000-b000-{number:012x}")});
+                if topic.is_fifo() {
+                    accepted["SequenceNumber"] = json!(format!("{:020}", 10_000_000_000_000_000_000 + number));
+                }
+                accepted
+            });
+            let answer = json!({"Successful": {"member": answer.successful}, "Failed": {"member": answer.failed}});
+            Outcome::success(answer, &call.fault)
+        });
+    Ok(answer)
+}
+
+/// The error of a call of which no message was accepted.
+pub(super) fn throttled() -> Refusal {
+    Refusal::new(THROTTLED.0, THROTTLED.1).status(429)
+}
+
+/// Refuses the whole call, or decides for each message whether it alone fails.
+fn check(topic: &Topic, entries: Value) -> Result<Vec<Entry>, Refusal> {
+    let Value::Array(entries) = entries else {
+        return Err(Refusal::new(
+            "EmptyBatchRequest",
+            "The batch request doesn't contain any entries.",
+        ));
     };
-    let call = topic.intake().call(heard);
-    let arrivals = match check(&topic, body["PublishBatchRequestEntries"].take()) {
-        Ok(arrivals) => arrivals,
-        Err(refusal) => {
-            topic.intake().refused();
-            return refusal.into();
-        }
-    };
-    let fates = match topic.intake().admit(&call, &arrivals, acknowledged_by_id) {
-        Ok(fates) => fates,
-        Err(fault) => return Outcome::Struck(fault),
-    };
-    if fates.iter().all(|fate| matches!(fate, Fate::Throttled)) {
-        topic.intake().throttled();
-        return throttled().into();
+    if entries.len() > MOST_MESSAGES {
+        return Err(Refusal::new(
+            "TooManyEntriesInBatchRequest",
+            "The batch request contains more entries than permissible (more than 10).",
+        ));
     }
-    let fault = &call.strike.fault;
-    let answer = by_id(&arrivals, fates, fault, THROTTLED, |id, number| {
-        let mut accepted = json!({"Id": id, "MessageId": format!("00000000-0000-4000-b000-{number:012x}")});
-        if topic.is_fifo() {
-            accepted["SequenceNumber"] = json!(format!("{:020}", 10_000_000_000_000_000_000 + number));
+    let mut ids = HashSet::new();
+    for entry in &entries {
+        let id = entry["Id"].as_str().unwrap_or_default();
+        if !is_id(id) {
+            let message = "The Id of a batch entry in a batch request doesn't abide by the specification.";
+            return Err(Refusal::new("InvalidBatchEntryId", message));
         }
-        accepted
-    });
-    let answer = json!({"Successful": {"member": answer.successful}, "Failed": {"member": answer.failed}});
-    match fault {
-        InjectedFault::Slow(delay) => Outcome::Late(answer, *delay),
-        _ => Outcome::Success(answer),
+        if !ids.insert(id) {
+            let message = "Two or more batch entries in the request have the same Id.";
+            return Err(Refusal::new("BatchEntryIdsNotDistinct", message));
+        }
+        check_order(topic, entry)?;
     }
+    if entries.iter().map(size_of).sum::<usize>() > topic.options().largest_message {
+        let message = "The length of all the batch messages put together is more than the limit.";
+        return Err(Refusal::new("BatchRequestTooLong", message));
+    }
+    Ok(entries.into_iter().map(|message| entry(topic, message)).collect())
+}
+
+/// Checks what a FIFO topic requires of each message.
+fn check_order(topic: &Topic, entry: &Value) -> Result<(), Refusal> {
+    if !topic.is_fifo() {
+        return Ok(());
+    }
+    if entry["MessageGroupId"].as_str().is_none_or(str::is_empty) {
+        return Err(invalid(
+            "Invalid parameter: The MessageGroupId parameter is required for FIFO topics",
+        ));
+    }
+    if entry["MessageDeduplicationId"].is_null() && !topic.options().deduplicates_by_content {
+        return Err(invalid(
+            "Invalid parameter: The topic should either have ContentBasedDeduplication enabled or MessageDeduplicationId \
+             provided explicitly",
+        ));
+    }
+    Ok(())
+}
+
+fn entry(topic: &Topic, message: Value) -> Entry {
+    let given = message["MessageDeduplicationId"].as_str().map(str::to_owned);
+    let content = message["Message"].as_str().unwrap_or_default();
+    let deduplication_id = topic.is_fifo().then(|| given.unwrap_or_else(|| id_of_content(content)));
+    let bytes = size_of(&message);
+    Entry {
+        key: message["MessageGroupId"].as_str().unwrap_or_default().to_owned(),
+        deduplication_id,
+        failure: failure(topic, &message).err(),
+        ..Entry::new(message, bytes)
+    }
+}
+
+fn failure(topic: &Topic, entry: &Value) -> Result<(), Refusal> {
+    if entry["Message"].as_str().is_none_or(str::is_empty) {
+        return Err(invalid("Invalid parameter: Empty message"));
+    }
+    for parameter in ["MessageGroupId", "MessageDeduplicationId"] {
+        let Some(name) = entry[parameter].as_str() else {
+            continue;
+        };
+        if !is_name(name) {
+            return Err(invalid(format!(
+                "Invalid parameter: {parameter} can only include alphanumeric and punctuation characters. 1 to {LONGEST_NAME} in \
+                 length"
+            )));
+        }
+    }
+    if !topic.is_fifo() && !entry["MessageDeduplicationId"].is_null() {
+        return Err(invalid(
+            "Invalid parameter: The request includes MessageDeduplicationId parameter that is not valid for this topic type",
+        ));
+    }
+    if topic.intake().poison.holds(entry) {
+        return Err(invalid("The simulator is set to refuse this message."));
+    }
+    Ok(())
+}
+
+/// The size of a message: its text and subject, and its attributes.
+fn size_of(message: &Value) -> usize {
+    let text = |value: &Value| value.as_str().map_or(0, str::len);
+    text(&message["Message"]) + text(&message["Subject"]) + size_of_attributes(&message["MessageAttributes"])
+}
+
+fn invalid(message: impl Into<Cow<'static, str>>) -> Refusal {
+    Refusal::new("InvalidParameter", message)
 }

@@ -6,10 +6,54 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::options::TopicOptions;
-use crate::bucket::Capacity;
-use crate::intake::{Arrival, Intake, Kept, Shard, handles};
-use crate::{ACCOUNT, REGION};
+use crate::capacity::Capacity;
+use crate::handles::{capacity_option, deduplication_option, forgetful_option, intake_handle};
+use crate::intake::{Entry, Intake, Kept, Shard};
+use crate::message::is_fifo;
+use crate::registry::{ACCOUNT, REGION, Registry};
+use crate::wire::Refusal;
+
+/// Bytes of a call, and of a message, at most, unless the topic takes more: 256 KiB.
+const LARGEST_MESSAGE: usize = 262_144;
+
+/// The options of a topic of SNS.
+///
+/// # Default
+/// - capacity: unlimited
+/// - largest message, and largest call: 262,144 bytes
+/// - content-based deduplication: off
+/// - messages are kept
+#[derive(Debug, Clone)]
+pub struct TopicOptions {
+    capacity: Capacity,
+    pub(super) largest_message: usize,
+    pub(super) deduplicates_by_content: bool,
+    is_forgetful: bool,
+}
+
+impl Default for TopicOptions {
+    fn default() -> Self {
+        Self {
+            capacity: Capacity::unlimited(),
+            largest_message: LARGEST_MESSAGE,
+            deduplicates_by_content: false,
+            is_forgetful: false,
+        }
+    }
+}
+
+impl TopicOptions {
+    capacity_option!("messages");
+    forgetful_option!("messages");
+    deduplication_option!("topic", "message");
+
+    /// Bytes of one message at most, and of all messages of a call.
+    #[must_use]
+    pub fn maximum_message_size(mut self, bytes: usize) -> Self {
+        self.largest_message = bytes;
+        self
+    }
+}
 
 /// A message that a topic has accepted.
 #[derive(Clone, PartialEq)]
@@ -41,9 +85,9 @@ impl fmt::Debug for Notification {
 }
 
 impl Kept for Notification {
-    fn of(arrival: &Arrival, number: u64, at: Instant) -> Self {
-        let text = |member: &str| arrival.entry[member].as_str().map(str::to_owned);
-        let attributes = &arrival.entry["MessageAttributes"];
+    fn of(entry: &Entry, number: u64, at: Instant) -> Self {
+        let text = |member: &str| entry.json[member].as_str().map(str::to_owned);
+        let attributes = &entry.json["MessageAttributes"];
         Self {
             sequence: number,
             published_at: at,
@@ -51,7 +95,7 @@ impl Kept for Notification {
             subject: text("Subject"),
             attributes: attributes.is_object().then(|| attributes.clone()),
             group: text("MessageGroupId"),
-            deduplication_id: arrival.deduplication_id.clone(),
+            deduplication_id: entry.deduplication_id.clone(),
         }
     }
 }
@@ -68,7 +112,7 @@ struct Inner {
     intake: Intake<Notification>,
 }
 
-handles!(Topic, "messages", "are published");
+intake_handle!(Topic, "messages", "are published");
 
 impl Topic {
     /// The ARN.
@@ -78,10 +122,7 @@ impl Topic {
 
     /// Changes the capacity, in messages per second. The level of the bucket stays, up to the new burst.
     pub fn set_capacity(&self, messages: impl Into<Capacity>) {
-        let messages = messages.into();
-        for shard in &mut self.inner.intake.state().shards {
-            shard.set_capacity(messages);
-        }
+        self.inner.intake.set_capacity(messages.into());
     }
 
     /// Messages for which the predicate is true fail with `InvalidParameter`.
@@ -110,8 +151,7 @@ impl Topic {
     }
 
     pub(super) fn is_fifo(&self) -> bool {
-        // A suffix of the name, always in lower case; not a file extension.
-        self.inner.name.strip_suffix(".fifo").is_some()
+        is_fifo(&self.inner.name)
     }
 
     pub(super) fn options(&self) -> &TopicOptions {
@@ -120,5 +160,18 @@ impl Topic {
 
     pub(super) fn intake(&self) -> &Intake<Notification> {
         &self.inner.intake
+    }
+}
+
+/// The topics of a simulator.
+pub(crate) type Topics = Registry<Topic>;
+
+impl Topics {
+    /// The topic that a request names by its ARN.
+    pub(super) fn of_request(&self, body: &Value) -> Result<Topic, Refusal> {
+        let arn = body["TopicArn"].as_str().unwrap_or_default();
+        let name = arn.rsplit(':').next().unwrap_or_default();
+        self.find(name)
+            .ok_or_else(|| Refusal::new("NotFound", "Topic does not exist").status(404))
     }
 }

@@ -3,18 +3,18 @@
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::{missing, named_queue, no_such_queue};
-use crate::Inner;
+use super::queue::Queues;
+use super::request::{missing, queue_named, queue_of};
 use crate::wire::Refusal;
 
-pub(super) fn url(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
+pub(super) fn url(queues: &Queues, body: &Value) -> Result<Value, Refusal> {
     let name = body["QueueName"].as_str().ok_or_else(|| missing("QueueName"))?;
-    let queue = simulator.queues.find(name).ok_or_else(no_such_queue)?;
+    let queue = queue_named(queues, name)?;
     Ok(json!({"QueueUrl": queue.url()}))
 }
 
-pub(super) fn attributes(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
-    let queue = named_queue(simulator, body)?;
+pub(super) fn attributes(queues: &Queues, body: &Value) -> Result<Value, Refusal> {
+    let queue = queue_of(queues, body)?;
     let options = queue.options();
     let (total, delayed, in_flight) = {
         let mut state = queue.state();

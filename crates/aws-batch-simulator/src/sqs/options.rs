@@ -1,16 +1,16 @@
-//! How a queue is made.
+//! The options of a queue.
 
 use std::time::Duration;
 
-use crate::bucket::Capacity;
-use crate::options::{deduplicating, taking};
+use crate::capacity::Capacity;
+use crate::handles::{capacity_option, deduplication_option, forgetful_option};
 
 /// Bytes of a message at most, unless the queue has a lower limit.
 const LARGEST_MESSAGE: usize = 1_048_576;
 /// How long a received message is hidden from others.
 const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How a queue is made.
+/// The options of a queue.
 ///
 /// # Default
 /// - capacity: unlimited
@@ -43,8 +43,9 @@ impl Default for QueueOptions {
 }
 
 impl QueueOptions {
-    taking!("messages");
-    deduplicating!("queue", "body");
+    capacity_option!("messages");
+    forgetful_option!("messages");
+    deduplication_option!("queue", "body");
 
     /// `MaximumMessageSize`: bytes of one message at most.
     #[must_use]
@@ -60,7 +61,7 @@ impl QueueOptions {
         self
     }
 
-    /// `DelaySeconds` of messages that bring none of their own.
+    /// `DelaySeconds` of messages that have none of their own.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;

@@ -9,17 +9,16 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::options::QueueOptions;
-use super::request::Envelope;
 use super::store::{Store, Stored};
 use crate::admission::{AdmissionControl, Demand, Place};
-use crate::bucket::Capacity;
-use crate::dedup::Dedup;
-use crate::fault::{Faults, InjectedFault};
-use crate::gate::{Gate, Passage, Strike, Toll};
-use crate::journal::{Acknowledgement, Action, CallMark, Heard, Record};
-use crate::predicate::Predicate;
-use crate::statistics::Statistics;
-use crate::{ACCOUNT, REGION, lock};
+use crate::capacity::Capacity;
+use crate::fault::Predicate;
+use crate::gate::{Call, Cost, Gate, Verdict};
+use crate::handles::{handle, handle_capacity};
+use crate::journal::{Acknowledgement, Action};
+use crate::message::{Deduplication, is_fifo};
+use crate::registry::{ACCOUNT, REGION, Registry, lock};
+use crate::wire::Refusal;
 
 /// A message in a queue.
 #[derive(Clone, PartialEq)]
@@ -67,16 +66,39 @@ struct Inner {
 pub(super) struct State {
     gate: Gate,
     pub(super) store: Store,
-    dedup: Dedup,
+    deduplication: Deduplication,
     sent: u64,
 }
 
-/// Handles for tests.
-impl Queue {
-    /// The name.
-    pub fn name(&self) -> &str {
-        &self.inner.name
+/// An entry of `SendMessageBatch`, checked, and what its answer contains.
+pub(super) struct SendEntry {
+    pub(super) id: String,
+    pub(super) json: Value,
+    /// Why this message alone fails.
+    pub(super) failure: Option<Refusal>,
+    pub(super) body_digest: String,
+    pub(super) attributes_digest: Option<String>,
+    pub(super) deduplication_id: Option<String>,
+    pub(super) delay: Option<Duration>,
+}
+
+impl SendEntry {
+    pub(super) fn body(&self) -> &str {
+        self.json["MessageBody"].as_str().unwrap_or_default()
     }
+
+    pub(super) fn group(&self) -> Option<&str> {
+        self.json["MessageGroupId"].as_str()
+    }
+}
+
+handle!(Queue, "messages", "are sent");
+
+impl Queue {
+    handle_capacity!(
+        "messages",
+        "queue(\"orders\", QueueOptions::default().capacity(1_000.0))"
+    );
 
     /// The URL.
     pub fn url(&self) -> String {
@@ -88,45 +110,6 @@ impl Queue {
         format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", self.inner.name)
     }
 
-    /// Changes the capacity, in messages per second. The level of the bucket stays, up to the new burst.
-    pub fn set_capacity(&self, capacity: impl Into<Capacity>) {
-        self.state().gate.set_capacity(capacity.into());
-    }
-
-    /// Changes the capacity at exactly each of these times after now.
-    ///
-    /// Replaces an earlier schedule; [`set_capacity`](Self::set_capacity) clears it.
-    ///
-    /// ```
-    /// # use std::time::Duration;
-    /// # use aws_batch_simulator::{Simulator, QueueOptions};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// # let simulator = Simulator::new(1);
-    /// let orders = simulator.queue("orders", QueueOptions::default().capacity(1_000.0));
-    /// orders.schedule_capacity([(Duration::from_secs(30), 500.0), (Duration::from_secs(60), 2_000.0)]);
-    /// # }
-    /// ```
-    pub fn schedule_capacity<C: Into<Capacity>>(&self, steps: impl IntoIterator<Item = (Duration, C)>) {
-        self.state().gate.schedule_capacity(steps);
-    }
-
-    /// Another sender uses the capacity for up to this many messages. Returns how many it has used.
-    pub fn drain(&self, messages: f64) -> f64 {
-        self.state().gate.drain(messages)
-    }
-
-    /// Sets the random faults. Default: none.
-    pub fn set_faults(&self, faults: Faults) {
-        self.state().gate.set_faults(faults);
-    }
-
-    /// Sets the faults of the next batch calls, in this order; the random faults apply again after them. Replaces the rest of
-    /// an earlier script. A call that is refused because of its contents uses its step of the script, too.
-    pub fn script(&self, faults: impl IntoIterator<Item = InjectedFault>) {
-        self.state().gate.set_script(faults);
-    }
-
     /// Messages for which the predicate is true fail with `InvalidMessageContents`.
     ///
     /// The message is the JSON of the request: `queue.poison(|message| message["MessageBody"] == "7")`.
@@ -136,7 +119,7 @@ impl Queue {
 
     /// Messages for which the predicate is true fail with `RequestThrottled`, whatever the capacity.
     pub fn reject_while(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
-        self.state().gate.set_hot(Some(Capacity::none()));
+        self.with_gate(|gate| gate.set_hot_range(Capacity::none()));
         self.inner.hot.set(predicate);
     }
 
@@ -144,7 +127,7 @@ impl Queue {
     /// FIFO queue. Replaces that of an earlier group, and the predicate of [`reject_while`](Self::reject_while).
     pub fn group_capacity(&self, group: impl Into<String>, capacity: impl Into<Capacity>) {
         let group = group.into();
-        self.state().gate.set_hot(Some(capacity.into()));
+        self.with_gate(|gate| gate.set_hot_range(capacity.into()));
         self.inner
             .hot
             .set(move |message| message["MessageGroupId"] == group.as_str());
@@ -178,26 +161,6 @@ impl Queue {
         messages.sort_unstable_by_key(|message| message.sequence);
         messages
     }
-
-    /// The number of batch calls that have arrived.
-    pub fn calls(&self) -> u64 {
-        self.state().gate.statistics.calls
-    }
-
-    /// The counts of calls and messages.
-    pub fn statistics(&self) -> Statistics {
-        self.state().gate.statistics
-    }
-
-    /// Keeps a record of every message sent from now on. Off by default, because it takes memory.
-    pub fn keep_journal(&self) {
-        self.state().gate.journal.switch_on();
-    }
-
-    /// What happened to every message since [`keep_journal`](Self::keep_journal), in the order of arrival.
-    pub fn journal(&self) -> Vec<Record> {
-        self.state().gate.journal.records()
-    }
 }
 
 impl Queue {
@@ -205,7 +168,7 @@ impl Queue {
         let state = State {
             gate: Gate::new(AdmissionControl::new(options.capacity, Instant::now(), seed), seed),
             store: Store::new(is_fifo(name)),
-            dedup: Dedup::default(),
+            deduplication: Deduplication::default(),
             sent: 0,
         };
         Self {
@@ -236,65 +199,51 @@ impl Queue {
         &self.inner.arrivals
     }
 
-    /// Counts a call and returns its fault.
-    pub(super) fn strike(&self, heard: &Heard) -> (CallMark, Strike) {
-        let mut state = self.state();
-        let strike = state.gate.strike();
-        let mark = CallMark {
-            call: state.gate.statistics.calls,
-            at: Instant::now(),
-            heard: heard.clone(),
-        };
-        (mark, strike)
+    pub(super) fn with_gate<R>(&self, act: impl FnOnce(&mut Gate) -> R) -> R {
+        act(&mut self.state().gate)
     }
 
-    pub(super) fn count(&self, change: impl FnOnce(&mut Statistics)) {
-        change(&mut self.state().gate.statistics);
-    }
-
-    /// Enqueues the messages that pass the gate, and returns their numbers.
+    /// Enqueues the messages that the gate accepts, and returns their numbers.
     pub(super) fn apply(
         &self,
-        envelopes: &[&Envelope],
-        mark: &CallMark,
-        strike: &Strike,
-        acknowledgement: impl Fn(&Passage) -> Acknowledgement,
-    ) -> Vec<(Passage, u64)> {
-        let tolls: Vec<Toll> = envelopes
+        entries: &[&SendEntry],
+        call: &Call,
+        acknowledgement: impl Fn(&Verdict) -> Acknowledgement,
+    ) -> Vec<(Verdict, u64)> {
+        let costs: Vec<Cost> = entries
             .iter()
-            .map(|envelope| Toll {
+            .map(|entry| Cost {
                 demand: Demand::new(Place::default(), 1.0),
-                hot: self.inner.hot.holds(&envelope.entry),
+                is_hot: self.inner.hot.holds(&entry.json),
             })
             .collect();
         let mut state = self.state();
         let state = &mut *state;
-        let passages = state.gate.sift(mark.at, strike, &tolls);
-        let mut sequences = Vec::with_capacity(envelopes.len());
-        for (envelope, passage) in envelopes.iter().zip(passages) {
-            state.note(mark, envelope, acknowledgement(&passage));
-            let sequence = if passage.is_applied() {
-                state.enqueue(envelope, mark.at, &self.inner.options)
+        let verdicts = state.gate.decide(call, &costs);
+        let mut sequences = Vec::with_capacity(entries.len());
+        for (entry, verdict) in entries.iter().zip(verdicts) {
+            state.record(call, entry, acknowledgement(&verdict));
+            let sequence = if verdict.is_applied() {
+                state.enqueue(entry, call.info.at, &self.inner.options)
             } else {
                 0
             };
-            sequences.push((passage, sequence));
+            sequences.push((verdict, sequence));
         }
         self.inner.arrivals.notify_waiters();
         sequences
     }
 
     /// Records messages that are not enqueued in the journal.
-    pub(super) fn skip<'a>(
+    pub(super) fn record<'a>(
         &self,
-        envelopes: impl IntoIterator<Item = &'a Envelope>,
-        mark: &CallMark,
+        entries: impl IntoIterator<Item = &'a SendEntry>,
+        call: &Call,
         acknowledgement: Acknowledgement,
     ) {
         let mut state = self.state();
-        for envelope in envelopes {
-            state.gate.statistics.entries += 1;
-            state.note(mark, envelope, acknowledgement);
+        for entry in entries {
+            state.record(call, entry, acknowledgement);
         }
     }
 
@@ -304,46 +253,32 @@ impl Queue {
 }
 
 impl State {
-    fn enqueue(&mut self, envelope: &Envelope, now: Instant, options: &QueueOptions) -> u64 {
-        if let Some(id) = &envelope.deduplication_id {
-            if let Some(sequence) = self.dedup.find(id, now) {
+    fn enqueue(&mut self, entry: &SendEntry, now: Instant, options: &QueueOptions) -> u64 {
+        if let Some(id) = &entry.deduplication_id {
+            if let Some(sequence) = self.deduplication.find(id, now) {
                 return sequence;
             }
-            self.dedup.remember(id, self.sent + 1, now);
+            self.deduplication.remember(id, self.sent + 1, now);
         }
         self.sent += 1;
         if !options.is_forgetful {
-            let mut message = Stored::new(envelope.body(), now);
-            message.attributes = Some(&envelope.entry["MessageAttributes"])
+            let mut message = Stored::new(entry.body(), now);
+            message.attributes = Some(&entry.json["MessageAttributes"])
                 .filter(|attributes| attributes.is_object())
                 .map(|attributes| Box::new(attributes.clone()));
-            message.group = envelope.group().map(Arc::from);
-            message.deduplication_id = envelope.deduplication_id.as_deref().map(Box::from);
-            self.store
-                .add(self.sent, message, envelope.delay.unwrap_or(options.delay));
+            message.group = entry.group().map(Arc::from);
+            message.deduplication_id = entry.deduplication_id.as_deref().map(Box::from);
+            self.store.add(self.sent, message, entry.delay.unwrap_or(options.delay));
         }
         self.sent
     }
 
-    fn note(&mut self, mark: &CallMark, envelope: &Envelope, acknowledgement: Acknowledgement) {
-        if self.gate.journal.is_on() {
-            let group = envelope.group().unwrap_or_default();
-            self.gate
-                .journal
-                .write(mark, Action::Send, group, &envelope.entry, acknowledgement);
-        }
+    fn record(&mut self, call: &Call, entry: &SendEntry, acknowledgement: Acknowledgement) {
+        let group = entry.group().unwrap_or_default();
+        let journal = &mut self.gate.journal;
+        journal.write(&call.info, Action::Send, group, &entry.json, acknowledgement);
     }
 }
 
-fn is_fifo(name: &str) -> bool {
-    // A suffix of the name, always in lower case; not a file extension.
-    name.strip_suffix(".fifo").is_some()
-}
-
-impl fmt::Debug for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue")
-            .field("name", &self.inner.name)
-            .finish_non_exhaustive()
-    }
-}
+/// The queues of a simulator.
+pub(crate) type Queues = Registry<Queue>;

@@ -1,28 +1,23 @@
-//! `ReceiveMessage` and `DeleteMessageBatch`.
+//! `ReceiveMessage`.
 
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::queue::Queue;
-use super::request::check_entries;
+use super::digest::{of_attributes, of_body};
+use super::queue::{Queue, Queues};
+use super::receipts::{LONGEST_VISIBILITY, handle};
+use super::request::{invalid_value, queue_of};
 use super::send::{message_id, sequence_number};
 use super::store::Stored;
-use super::{invalid_value, named_queue};
-use crate::Inner;
-use crate::digest::{of_attributes, of_body};
 use crate::wire::Refusal;
 
-/// Seconds that a received message may be hidden: twelve hours.
-pub(super) const LONGEST_VISIBILITY: u64 = 43_200;
 /// Seconds that a call may wait for messages.
 const LONGEST_WAIT: u64 = 20;
 
-pub(super) async fn receive(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
-    let queue = named_queue(simulator, body)?;
+pub(super) async fn receive(queues: &Queues, body: &Value) -> Result<Value, Refusal> {
+    let queue = queue_of(queues, body)?;
     let most = number(body, "MaxNumberOfMessages", 1, 10)?.unwrap_or(1);
     let most = usize::try_from(most).unwrap_or(1);
     let visibility = number(body, "VisibilityTimeout", 0, LONGEST_VISIBILITY)?
@@ -60,7 +55,7 @@ fn take(queue: &Queue, most: usize, visibility: Duration, body: &Value) -> (Vec<
 fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
     let mut shown = json!({
         "MessageId": message_id(number),
-        "ReceiptHandle": URL_SAFE.encode(format!("{number}:{}", message.receives)),
+        "ReceiptHandle": handle(number, message.receives),
         "MD5OfBody": of_body(&message.body),
         "Body": message.body,
     });
@@ -127,44 +122,4 @@ fn number(body: &Value, parameter: &str, low: u64, high: u64) -> Result<Option<u
             ))),
         },
     }
-}
-
-pub(super) fn delete(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
-    let queue = named_queue(simulator, body)?;
-    let entries = check_entries("DeleteMessageBatchRequestEntry", body["Entries"].clone())?;
-    let mut successful = Vec::new();
-    let mut failed = Vec::new();
-    let mut state = queue.state();
-    let store = &mut state.store;
-    store.settle(Instant::now());
-    for entry in entries {
-        let mut fail = |code: &str, message: &str| {
-            failed.push(json!({"Id": entry["Id"], "Code": code, "SenderFault": true, "Message": message}));
-        };
-        let Some((number, receives)) = read_handle(&entry["ReceiptHandle"]) else {
-            fail("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
-            continue;
-        };
-        let message = store.get(number);
-        if queue.is_fifo() && message.is_some() && !store.is_held(number, receives) {
-            fail(
-                "InvalidParameterValue",
-                "Value for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.",
-            );
-            continue;
-        }
-        // A standard queue answers an older receipt handle with success, but deletes nothing.
-        if message.is_some_and(|message| message.receives == receives) {
-            store.remove(number);
-        }
-        successful.push(json!({"Id": entry["Id"]}));
-    }
-    Ok(json!({"Successful": successful, "Failed": failed}))
-}
-
-/// The number of the message, and how often it had been received when it got this handle.
-pub(super) fn read_handle(handle: &Value) -> Option<(u64, u32)> {
-    let text = String::from_utf8(URL_SAFE.decode(handle.as_str()?).ok()?).ok()?;
-    let (number, receives) = text.split_once(':')?;
-    Some((number.parse().ok()?, receives.parse().ok()?))
 }

@@ -1,52 +1,43 @@
-//! Checks a batch of messages as SQS does.
+//! Checks requests as SQS does.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::queue::Queue;
-use super::{invalid_value, missing};
-use crate::digest::{bytes_of, of_attributes, of_body, of_content};
+use super::digest::{of_attributes, of_body};
+use super::queue::{Queue, Queues, SendEntry};
+use crate::message::{LONGEST_NAME, id_of_content, is_id, is_name, size_of_attributes};
 use crate::wire::Refusal;
 
 /// Entries in one call at most.
 const MOST_ENTRIES: usize = 10;
 /// Bytes of all messages of a call at most.
 const LARGEST_BATCH: usize = 1_048_576;
-/// Characters of an entry's id at most.
-const LONGEST_ID: usize = 80;
 /// Attributes of a message at most.
 const MOST_ATTRIBUTES: usize = 10;
 /// Seconds that a message may be delayed.
 const LONGEST_DELAY: u64 = 900;
-/// Characters of a group's or a deduplication id.
-const LONGEST_NAME: usize = 128;
 
-/// A message that may be enqueued, and what its answer contains.
-pub(super) struct Envelope {
-    pub(super) id: String,
-    pub(super) entry: Value,
-    /// Why this message alone fails.
-    pub(super) failure: Option<Refusal>,
-    pub(super) body_digest: String,
-    pub(super) attributes_digest: Option<String>,
-    pub(super) deduplication_id: Option<String>,
-    pub(super) delay: Option<Duration>,
+/// The queue that a request names by its URL.
+pub(super) fn queue_of(queues: &Queues, body: &Value) -> Result<Queue, Refusal> {
+    let url = body["QueueUrl"].as_str().ok_or_else(|| missing("QueueUrl"))?;
+    queue_named(queues, url.rsplit('/').next().unwrap_or_default())
 }
 
-impl Envelope {
-    pub(super) fn body(&self) -> &str {
-        self.entry["MessageBody"].as_str().unwrap_or_default()
-    }
-
-    pub(super) fn group(&self) -> Option<&str> {
-        self.entry["MessageGroupId"].as_str()
-    }
+pub(super) fn queue_named(queues: &Queues, name: &str) -> Result<Queue, Refusal> {
+    queues.find(name).ok_or_else(|| {
+        error(
+            "QueueDoesNotExist",
+            "AWS.SimpleQueueService.NonExistentQueue",
+            "The specified queue does not exist.",
+        )
+    })
 }
 
 /// Refuses the whole call, or decides for each message whether it alone fails.
-pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<Envelope>, Refusal> {
+pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<SendEntry>, Refusal> {
     let entries = check_entries("SendMessageBatchRequestEntry", entries)?;
     if queue.is_fifo() {
         for entry in &entries {
@@ -63,7 +54,7 @@ pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<Envelope>, Refu
     }
     let size: usize = entries.iter().map(size_of).sum();
     if size > LARGEST_BATCH {
-        return Err(batch(
+        return Err(error(
             "BatchRequestTooLong",
             "AWS.SimpleQueueService.BatchRequestTooLong",
             format!("Batch requests cannot be longer than {LARGEST_BATCH} bytes. You have sent {size} bytes."),
@@ -77,7 +68,7 @@ pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Re
     let entries = match entries {
         Value::Array(entries) if !entries.is_empty() => entries,
         _ => {
-            return Err(batch(
+            return Err(error(
                 "EmptyBatchRequest",
                 "AWS.SimpleQueueService.EmptyBatchRequest",
                 format!("There should be at least one {kind} in the request."),
@@ -85,7 +76,7 @@ pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Re
         }
     };
     if entries.len() > MOST_ENTRIES {
-        return Err(batch(
+        return Err(error(
             "TooManyEntriesInBatchRequest",
             "AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
             format!(
@@ -97,8 +88,8 @@ pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Re
     let mut ids = HashSet::new();
     for entry in &entries {
         let id = entry["Id"].as_str().ok_or_else(|| missing("Id"))?;
-        if id.is_empty() || id.len() > LONGEST_ID || !id.bytes().all(is_id) {
-            return Err(batch(
+        if !is_id(id) {
+            return Err(error(
                 "InvalidBatchEntryId",
                 "AWS.SimpleQueueService.InvalidBatchEntryId",
                 "A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most \
@@ -106,7 +97,7 @@ pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Re
             ));
         }
         if !ids.insert(id) {
-            return Err(batch(
+            return Err(error(
                 "BatchEntryIdsNotDistinct",
                 "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
                 format!("Id {id} repeated."),
@@ -116,19 +107,35 @@ pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Re
     Ok(entries)
 }
 
-fn batch(code: &'static str, query_code: &'static str, message: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {
+fn error(code: &'static str, query_code: &'static str, message: impl Into<Cow<'static, str>>) -> Refusal {
     Refusal::new(code, message).query_code(query_code)
 }
 
-fn check_entry(queue: &Queue, entry: Value) -> Envelope {
+pub(super) fn invalid_value(message: impl Into<Cow<'static, str>>) -> Refusal {
+    error(
+        "com.amazon.coral.service#InvalidParameterValueException",
+        "InvalidParameterValue",
+        message,
+    )
+}
+
+pub(super) fn missing(parameter: &str) -> Refusal {
+    error(
+        "com.amazon.coral.service#MissingRequiredParameterException",
+        "MissingParameter",
+        format!("The request must contain the parameter {parameter}."),
+    )
+}
+
+fn check_entry(queue: &Queue, entry: Value) -> SendEntry {
     let failure = find_failure(queue, &entry).err();
     let body = entry["MessageBody"].as_str().unwrap_or_default();
     let attributes = entry["MessageAttributes"].as_object();
     let deduplication_id = match entry["MessageDeduplicationId"].as_str() {
         Some(id) => Some(id.to_owned()),
-        None => queue.is_fifo().then(|| of_content(body)),
+        None => queue.is_fifo().then(|| id_of_content(body)),
     };
-    Envelope {
+    SendEntry {
         id: entry["Id"].as_str().unwrap_or_default().to_owned(),
         body_digest: of_body(body),
         attributes_digest: attributes
@@ -137,7 +144,7 @@ fn check_entry(queue: &Queue, entry: Value) -> Envelope {
         deduplication_id,
         delay: entry["DelaySeconds"].as_u64().map(Duration::from_secs),
         failure,
-        entry,
+        json: entry,
     }
 }
 
@@ -198,14 +205,10 @@ fn check_delay(queue: &Queue, delay: &Value) -> Result<(), Refusal> {
 
 fn check_name(parameter: &str, name: &Value) -> Result<(), Refusal> {
     match name.as_str() {
-        Some(name)
-            if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) =>
-        {
-            Err(invalid_value(format!(
-                "Value for parameter {parameter} is invalid. Reason: {parameter} can only include alphanumeric and \
-                 punctuation characters. 1 to {LONGEST_NAME} in length."
-            )))
-        }
+        Some(name) if !is_name(name) => Err(invalid_value(format!(
+            "Value for parameter {parameter} is invalid. Reason: {parameter} can only include alphanumeric and \
+             punctuation characters. 1 to {LONGEST_NAME} in length."
+        ))),
         _ => Ok(()),
     }
 }
@@ -245,20 +248,9 @@ fn check_attributes(attributes: &Map<String, Value>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The size of a message: its body, and the name, type and value of each attribute.
+/// The size of a message: its body and its attributes.
 fn size_of(entry: &Value) -> usize {
-    let body = entry["MessageBody"].as_str().map_or(0, str::len);
-    let attributes = entry["MessageAttributes"].as_object().into_iter().flatten();
-    body + attributes
-        .map(|(name, attribute)| {
-            let text = |member: &str| attribute[member].as_str().map_or(0, str::len);
-            name.len() + text("DataType") + text("StringValue") + bytes_of(&attribute["BinaryValue"]).len()
-        })
-        .sum::<usize>()
-}
-
-fn is_id(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+    entry["MessageBody"].as_str().map_or(0, str::len) + size_of_attributes(&entry["MessageAttributes"])
 }
 
 fn is_allowed(character: char) -> bool {

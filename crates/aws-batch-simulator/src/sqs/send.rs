@@ -1,102 +1,70 @@
 //! `SendMessageBatch`.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
-use super::queue::Queue;
-use super::request::{Envelope, check};
-use super::{named_queue, request_throttled};
-use crate::Inner;
+use super::queue::{Queue, Queues, SendEntry};
+use super::request::{check, queue_of};
 use crate::fault::InjectedFault;
-use crate::gate::{Passage, Strike};
-use crate::journal::{Acknowledgement, CallMark, Heard};
-use crate::wire::Outcome;
+use crate::gate::{Call, Verdict};
+use crate::journal::{Acknowledgement, Answered};
+use crate::wire::{Outcome, Refusal};
 
-pub(super) fn send(simulator: &Arc<Inner>, mut body: Value, heard: &Heard) -> Outcome {
-    let queue = match named_queue(simulator, &body) {
-        Ok(queue) => queue,
-        Err(refusal) => return refusal.into(),
-    };
-    let (mark, strike) = queue.strike(heard);
-    let envelopes = match check(&queue, body["Entries"].take()) {
-        Ok(envelopes) => envelopes,
-        Err(refusal) => {
-            queue.count(|statistics| statistics.refused_calls += 1);
-            return refusal.into();
-        }
-    };
-    match strike.fault.replaces_answer() {
-        Some(applied) => answer_with(applied, &queue, &envelopes, &mark, strike),
-        None => answer(&queue, &envelopes, &mark, &strike),
+pub(super) fn send(queues: &Queues, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+    let queue = queue_of(queues, &body)?;
+    let call = queue.with_gate(|gate| gate.call(answered));
+    let entries = check(&queue, body["Entries"].take()).inspect_err(|_| {
+        queue.with_gate(|gate| gate.statistics.refused_calls += 1);
+    })?;
+    match call.fault.replaces_answer() {
+        Some(applied) => Ok(answer_with_fault(applied, &queue, &entries, call)),
+        None => answer(&queue, &entries, &call),
     }
+}
+
+/// The error of a call of which no message was accepted.
+pub(super) fn request_throttled() -> Refusal {
+    Refusal::new("RequestThrottled", "Rate exceeded")
 }
 
 /// The answer of a fault. The messages may be enqueued even so.
-fn answer_with(applied: bool, queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: Strike) -> Outcome {
-    let (good, bad): (Vec<&Envelope>, Vec<&Envelope>) =
-        envelopes.iter().partition(|envelope| envelope.failure.is_none());
-    let acknowledgement = if strike.fault.is_clear_refusal() {
-        Acknowledgement::Rejected
-    } else {
-        Acknowledgement::Ambiguous { applied: false }
-    };
-    let lost = if applied {
-        queue.apply(&good, mark, &strike, |passage| Acknowledgement::Ambiguous {
-            applied: passage.is_applied(),
-        });
-        queue.skip(bad.iter().copied(), mark, acknowledgement);
+fn answer_with_fault(applied: bool, queue: &Queue, entries: &[SendEntry], call: Call) -> Outcome {
+    let acknowledgement = call.fault.acknowledgement_of_skipped();
+    let skipped = if applied {
+        let (good, bad) = partition(entries);
+        queue.apply(&good, &call, |verdict| verdict.acknowledgement().without_answer());
+        queue.record(bad.iter().copied(), &call, acknowledgement);
         bad.len()
     } else {
-        queue.skip(envelopes, mark, acknowledgement);
-        envelopes.len()
+        queue.record(entries, &call, acknowledgement);
+        entries.len()
     };
-    let is_throttle = strike.fault.is_throttle();
-    queue.count(|statistics| {
-        if is_throttle {
-            statistics.throttled_calls += 1;
-            statistics.throttled += lost as u64;
-        } else {
-            statistics.failed_calls += 1;
-            statistics.failed += lost as u64;
-        }
-    });
-    if is_throttle {
-        request_throttled().into()
-    } else {
-        Outcome::Struck(strike.fault)
-    }
+    queue.with_gate(|gate| gate.count_failed_call(&call.fault, skipped));
+    Outcome::Fault(call.fault)
 }
 
-fn answer(queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: &Strike) -> Outcome {
-    let (good, bad): (Vec<&Envelope>, Vec<&Envelope>) =
-        envelopes.iter().partition(|envelope| envelope.failure.is_none());
-    let passages = queue.apply(&good, mark, strike, |passage| match passage {
-        Passage::Passed => Acknowledgement::Accepted,
-        Passage::Omitted { applied } => Acknowledgement::Ambiguous { applied: *applied },
-        Passage::Throttled(_) | Passage::Failed { .. } => Acknowledgement::Rejected,
-    });
-    queue.skip(bad.iter().copied(), mark, Acknowledgement::Rejected);
-    queue.count(|statistics| statistics.failed += bad.len() as u64);
-    let is_throttled = |(passage, _): &(Passage, u64)| matches!(passage, Passage::Throttled(_));
-    if bad.is_empty() && passages.iter().all(is_throttled) {
-        queue.count(|statistics| statistics.throttled_calls += 1);
-        return request_throttled().into();
+fn answer(queue: &Queue, entries: &[SendEntry], call: &Call) -> Result<Outcome, Refusal> {
+    let (good, bad) = partition(entries);
+    let verdicts = queue.apply(&good, call, Verdict::acknowledgement);
+    queue.record(bad.iter().copied(), call, Acknowledgement::Rejected);
+    queue.with_gate(|gate| gate.count_refused_entries(bad.len()));
+    if bad.is_empty() && verdicts.iter().all(|(verdict, _)| verdict.is_throttled()) {
+        queue.with_gate(|gate| gate.statistics.throttled_calls += 1);
+        return Err(request_throttled());
     }
 
     let mut successful = Vec::new();
     let mut failed: Vec<Value> = bad.into_iter().filter_map(own_failure).collect();
-    for (envelope, (passage, sequence)) in good.into_iter().zip(passages) {
-        match passage {
-            Passage::Passed => successful.push(success(queue, envelope, sequence)),
-            Passage::Throttled(_) => failed.push(failure(envelope, "RequestThrottled", true, "Rate exceeded")),
-            Passage::Failed { code, sender_fault } => {
-                failed.push(failure(envelope, &code, sender_fault, "Simulated failure"));
+    for (entry, (verdict, sequence)) in good.into_iter().zip(verdicts) {
+        match verdict {
+            Verdict::Accepted => successful.push(success(queue, entry, sequence)),
+            Verdict::Throttled(_) => failed.push(failure(entry, "RequestThrottled", true, "Rate exceeded")),
+            Verdict::Failed { code, sender_fault } => {
+                failed.push(failure(entry, &code, sender_fault, "Simulated failure"));
             }
-            Passage::Omitted { .. } => {}
+            Verdict::Omitted { .. } => {}
         }
     }
-    match strike.fault {
+    match call.fault {
         InjectedFault::Repeated(_) => failed.extend_from_within(..),
         InjectedFault::Unknown(count) => {
             for number in 0..count {
@@ -108,19 +76,21 @@ fn answer(queue: &Queue, envelopes: &[Envelope], mark: &CallMark, strike: &Strik
         _ => {}
     }
     let answer = json!({"Successful": successful, "Failed": failed});
-    match strike.fault {
-        InjectedFault::Slow(delay) => Outcome::Late(answer, delay),
-        _ => Outcome::Success(answer),
-    }
+    Ok(Outcome::success(answer, &call.fault))
 }
 
-fn success(queue: &Queue, envelope: &Envelope, sequence: u64) -> Value {
+/// The entries that may be enqueued, and those that fail by themselves.
+fn partition(entries: &[SendEntry]) -> (Vec<&SendEntry>, Vec<&SendEntry>) {
+    entries.iter().partition(|entry| entry.failure.is_none())
+}
+
+fn success(queue: &Queue, entry: &SendEntry, sequence: u64) -> Value {
     let mut success = json!({
-        "Id": envelope.id,
+        "Id": entry.id,
         "MessageId": message_id(sequence),
-        "MD5OfMessageBody": envelope.body_digest,
+        "MD5OfMessageBody": entry.body_digest,
     });
-    if let Some(digest) = &envelope.attributes_digest {
+    if let Some(digest) = &entry.attributes_digest {
         success["MD5OfMessageAttributes"] = json!(digest);
     }
     if queue.is_fifo() {
@@ -129,13 +99,13 @@ fn success(queue: &Queue, envelope: &Envelope, sequence: u64) -> Value {
     success
 }
 
-fn own_failure(envelope: &Envelope) -> Option<Value> {
-    let refusal = envelope.failure.as_ref()?;
-    Some(failure(envelope, refusal.short_code(), true, refusal.message()))
+fn own_failure(entry: &SendEntry) -> Option<Value> {
+    let refusal = entry.failure.as_ref()?;
+    Some(failure(entry, refusal.short_code(), true, refusal.message()))
 }
 
-fn failure(envelope: &Envelope, code: &str, sender_fault: bool, message: &str) -> Value {
-    json!({"Id": envelope.id, "Code": code, "SenderFault": sender_fault, "Message": message})
+fn failure(entry: &SendEntry, code: &str, sender_fault: bool, message: &str) -> Value {
+    json!({"Id": entry.id, "Code": code, "SenderFault": sender_fault, "Message": message})
 }
 
 pub(super) fn message_id(sequence: u64) -> String {

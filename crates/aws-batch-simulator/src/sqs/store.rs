@@ -16,11 +16,11 @@ pub(super) struct Stored {
     pub(super) deduplication_id: Option<Box<str>>,
     pub(super) sent_at: Instant,
     pub(super) receives: u32,
-    place: Place,
+    state: State,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum State {
     Ready,
     Delayed(Instant),
     InFlight(Instant),
@@ -35,7 +35,7 @@ impl Stored {
             deduplication_id: None,
             sent_at,
             receives: 0,
-            place: Place::Ready,
+            state: State::Ready,
         }
     }
 }
@@ -96,7 +96,7 @@ impl Store {
             self.make_ready(number);
         } else {
             let due = message.sent_at + delay;
-            message.place = Place::Delayed(due);
+            message.state = State::Delayed(due);
             self.delayed.insert((due, number));
             self.messages.insert(number, message);
         }
@@ -113,7 +113,7 @@ impl Store {
         for &number in &numbers {
             if let Some(message) = self.messages.get_mut(&number) {
                 message.receives += 1;
-                message.place = Place::InFlight(now + visibility);
+                message.state = State::InFlight(now + visibility);
                 self.in_flight.insert((now + visibility, number));
             }
         }
@@ -132,7 +132,7 @@ impl Store {
     /// Whether the message is still hidden and was not received again after its receive with this count.
     pub(super) fn is_held(&self, number: u64, receives: u32) -> bool {
         let message = self.messages.get(&number);
-        message.is_some_and(|message| message.receives == receives && matches!(message.place, Place::InFlight(_)))
+        message.is_some_and(|message| message.receives == receives && matches!(message.state, State::InFlight(_)))
     }
 
     /// Hides a message in flight until this time. Returns whether it is in flight.
@@ -140,10 +140,10 @@ impl Store {
         let Some(message) = self.messages.get_mut(&number) else {
             return false;
         };
-        let Place::InFlight(due) = message.place else {
+        let State::InFlight(due) = message.state else {
             return false;
         };
-        message.place = Place::InFlight(until);
+        message.state = State::InFlight(until);
         self.in_flight.remove(&(due, number));
         self.in_flight.insert((until, number));
         true
@@ -153,19 +153,19 @@ impl Store {
         let Some(message) = self.messages.remove(&number) else {
             return;
         };
-        match message.place {
-            Place::Ready => {}
-            Place::Delayed(due) => {
+        match message.state {
+            State::Ready => {}
+            State::Delayed(due) => {
                 self.delayed.remove(&(due, number));
             }
-            Place::InFlight(due) => {
+            State::InFlight(due) => {
                 self.in_flight.remove(&(due, number));
             }
         }
         if let Some(name) = message.group.filter(|_| self.is_fifo) {
             if let Some(group) = self.groups.get_mut(&name) {
                 group.ready.remove(&number);
-                group.in_flight -= usize::from(matches!(message.place, Place::InFlight(_)));
+                group.in_flight -= usize::from(matches!(message.state, State::InFlight(_)));
             }
             self.offer(&name);
         }
@@ -191,7 +191,7 @@ impl Store {
         let Some(message) = self.messages.get_mut(&number) else {
             return;
         };
-        message.place = Place::Ready;
+        message.state = State::Ready;
         match message.group.clone().filter(|_| self.is_fifo) {
             Some(name) => {
                 self.groups.entry(Arc::clone(&name)).or_default().ready.insert(number);
@@ -222,7 +222,7 @@ impl Store {
         while numbers.len() < most {
             let Some(number) = self.ready.pop_front() else { break };
             let message = self.messages.get(&number);
-            if message.is_some_and(|message| message.place == Place::Ready) {
+            if message.is_some_and(|message| message.state == State::Ready) {
                 numbers.push(number);
             }
         }

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use super::refusal::Refusal;
-use crate::percent::decoded;
 
 /// The most parts of a name. An attribute of a message in a batch has eight.
 const DEEPEST: usize = 16;
@@ -15,7 +14,7 @@ pub(super) fn parse(body: &[u8]) -> Result<Value, Refusal> {
     let mut root = Node::default();
     for pair in form.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or_else(malformed)?;
-        let text = |text: &str| decoded(&text.replace('+', " "));
+        let text = |text: &str| percent_decoded(&text.replace('+', " "));
         let name = text(name);
         if name.split('.').count() > DEEPEST {
             return Err(malformed());
@@ -27,6 +26,24 @@ pub(super) fn parse(body: &[u8]) -> Result<Value, Refusal> {
         node.text = Some(text(value));
     }
     Ok(root.value())
+}
+
+/// Decodes percent-encoded text. A `%` without two hexadecimal digits stays as it is.
+pub(crate) fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = digits.filter(|_| *first == b'%');
+        if let Some(Ok(byte)) = digits.map(|digits| u8::from_str_radix(digits, 16)) {
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn malformed() -> Refusal {
@@ -86,7 +103,7 @@ pub(super) fn answer(operation: &str, result: &Value, request_id: &str) -> Strin
 }
 
 pub(super) fn error(refusal: &Refusal, request_id: &str) -> String {
-    let error = json!({"Type": refusal.blamed(), "Code": refusal.code, "Message": refusal.message});
+    let error = json!({"Type": refusal.faulty_side(), "Code": refusal.code, "Message": refusal.message});
     let mut xml = String::new();
     write(
         &mut xml,

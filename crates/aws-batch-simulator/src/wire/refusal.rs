@@ -42,6 +42,14 @@ impl Refusal {
         self
     }
 
+    pub(crate) fn unknown_operation() -> Self {
+        Self::new("com.amazon.coral.service#UnknownOperationException", "")
+    }
+
+    pub(crate) fn validation(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new("com.amazon.coral.validate#ValidationException", message)
+    }
+
     pub(crate) fn serialization(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new("com.amazon.coral.service#SerializationException", message)
     }
@@ -56,7 +64,7 @@ impl Refusal {
     }
 
     /// Whether the sender or the receiver is at fault, as SQS writes it.
-    pub(super) fn blamed(&self) -> &'static str {
+    pub(super) fn faulty_side(&self) -> &'static str {
         if self.status < 500 { "Sender" } else { "Receiver" }
     }
 }

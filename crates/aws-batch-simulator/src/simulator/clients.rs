@@ -12,7 +12,8 @@
 
 use aws_smithy_async::rt::sleep::TokioSleep;
 
-use super::{REGION, Simulator};
+use super::Simulator;
+use crate::registry::REGION;
 
 /// A macro, because the configuration is a type of its own in the SDK of each service.
 macro_rules! client {

@@ -1,10 +1,8 @@
-//! `ListShards`.
+//! `ListShards` and `DescribeStreamSummary`.
 
 use serde_json::{Value, json};
 
-use super::stream::shard_id;
-use super::{find_stream, invalid_argument, named_stream};
-use crate::Inner;
+use super::stream::{Streams, invalid_argument, shard_id};
 use crate::wire::Refusal;
 
 /// Shards in an answer, unless the request has another limit. From the API reference of `ListShards`.
@@ -13,10 +11,10 @@ const MOST_SHARDS: u64 = 1_000;
 /// Separates the stream from the next shard in a token. No stream name contains it.
 const SEPARATOR: char = ':';
 
-pub(super) fn list(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
+pub(super) fn list(streams: &Streams, body: &Value) -> Result<Value, Refusal> {
     let is_named = body["StreamName"].is_string() || body["StreamARN"].is_string();
     let (stream, first) = match body["NextToken"].as_str() {
-        None => (named_stream(simulator, body)?, 0),
+        None => (streams.of_request(body)?, 0),
         Some(_) if is_named => {
             return Err(invalid_argument(
                 "NextToken and StreamName cannot be provided together.",
@@ -26,7 +24,7 @@ pub(super) fn list(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
             let parts = token.split_once(SEPARATOR);
             let parts = parts.and_then(|(name, first)| Some((name, first.parse().ok()?)));
             let (name, first) = parts.ok_or_else(|| invalid_argument("NextToken is invalid."))?;
-            (find_stream(simulator, name)?, first)
+            (streams.named(name)?, first)
         }
     };
     let most = body["MaxResults"].as_u64().unwrap_or(MOST_SHARDS);
@@ -45,4 +43,26 @@ pub(super) fn list(simulator: &Inner, body: &Value) -> Result<Value, Refusal> {
         answer["NextToken"] = json!(format!("{}{SEPARATOR}{end}", stream.name()));
     }
     Ok(answer)
+}
+
+pub(super) fn describe(streams: &Streams, body: &Value) -> Result<Value, Refusal> {
+    let stream = streams.of_request(body)?;
+    let mut summary = json!({
+        "StreamName": stream.name(),
+        "StreamARN": stream.arn(),
+        "StreamStatus": "ACTIVE",
+        "StreamModeDetails": {"StreamMode": "PROVISIONED"},
+        "RetentionPeriodHours": 24,
+        "StreamCreationTimestamp": 0,
+        "EnhancedMonitoring": [{"ShardLevelMetrics": []}],
+        "EncryptionType": "NONE",
+        "OpenShardCount": stream.ranges().count(),
+        "ConsumerCount": 0,
+    });
+    // Only streams on demand can distribute their records themselves.
+    if stream.options().is_spreading {
+        summary["StreamModeDetails"] = json!({"StreamMode": "ON_DEMAND"});
+        summary["RecordDistributionStrategy"] = json!("AUTO");
+    }
+    Ok(json!({"StreamDescriptionSummary": summary}))
 }

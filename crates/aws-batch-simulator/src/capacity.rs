@@ -1,4 +1,4 @@
-//! A capacity as a token bucket.
+//! Capacities, and token buckets.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 /// `DynamoDB` banks up to 300 seconds of unused capacity. From the developer guide, "Burst capacity".
 const BANKED: Duration = Duration::from_mins(5);
-/// The least depth of a bucket without a burst of its own: one full batch write.
-const SHALLOWEST_DEFAULT: f64 = 25.0;
+/// The least burst of a capacity without a burst of its own: one full batch write.
+const LEAST_BURST: f64 = 25.0;
 /// Refills are sums of floating-point numbers: a level this close to a unit counts as the unit.
 const ROUNDING: f64 = 1e-6;
 
@@ -34,7 +34,7 @@ pub struct Capacity {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Burst {
     Units(f64),
-    /// The rate times this time, and at least [`SHALLOWEST_DEFAULT`].
+    /// The rate times this time, and at least [`LEAST_BURST`].
     Time(Duration),
 }
 
@@ -113,7 +113,7 @@ impl Capacity {
         match self.burst {
             _ if self.is_unlimited() => f64::INFINITY,
             Burst::Units(units) => units,
-            Burst::Time(time) => (self.rate * time.as_secs_f64()).max(SHALLOWEST_DEFAULT),
+            Burst::Time(time) => (self.rate * time.as_secs_f64()).max(LEAST_BURST),
         }
     }
 }
@@ -132,7 +132,7 @@ impl From<f64> for Capacity {
 
 /// The level of a [`Capacity`] over time.
 #[derive(Debug, Clone)]
-pub(crate) struct Bucket {
+pub(crate) struct TokenBucket {
     capacity: Capacity,
     level: f64,
     filled_at: Instant,
@@ -140,7 +140,7 @@ pub(crate) struct Bucket {
     scheduled: VecDeque<(Instant, Capacity)>,
 }
 
-impl Bucket {
+impl TokenBucket {
     pub(crate) fn new(capacity: Capacity, now: Instant) -> Self {
         Self {
             capacity,
@@ -192,13 +192,13 @@ impl Bucket {
     /// Refills up to `now`, at the rate of each moment.
     pub(crate) fn fill(&mut self, now: Instant) {
         while let Some((at, capacity)) = self.scheduled.pop_front_if(|(at, _)| *at <= now) {
-            self.pour(at);
+            self.refill(at);
             self.replace(capacity);
         }
-        self.pour(now);
+        self.refill(now);
     }
 
-    fn pour(&mut self, now: Instant) {
+    fn refill(&mut self, now: Instant) {
         let passed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.filled_at = self.filled_at.max(now);
         self.level = if self.capacity.is_unlimited() {
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn an_unlimited_bucket_accepts_everything() {
         let now = Instant::now();
-        let mut bucket = Bucket::new(Capacity::unlimited(), now);
+        let mut bucket = TokenBucket::new(Capacity::unlimited(), now);
         bucket.fill(now);
         bucket.take(1e12);
         assert!(bucket.fits(1e12));
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn an_entry_larger_than_the_bucket_waits_for_a_full_one_and_leaves_a_debt() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(Capacity::per_second(10.0).burst(5.0).starts_full(), start);
+        let mut bucket = TokenBucket::new(Capacity::per_second(10.0).burst(5.0).starts_full(), start);
         assert!(bucket.fits(15.0));
         bucket.take(15.0);
         bucket.fill(start + Duration::from_secs(1));
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_change_keeps_the_level_as_far_as_it_fits() {
         let now = Instant::now();
-        let mut bucket = Bucket::new(Capacity::per_second(100.0).burst(100.0).starts_full(), now);
+        let mut bucket = TokenBucket::new(Capacity::per_second(100.0).burst(100.0).starts_full(), now);
         bucket.change(Capacity::per_second(10.0).burst(30.0), now);
         assert!(bucket.fits(30.0));
         bucket.take(30.0);
@@ -275,7 +275,7 @@ mod tests {
     fn a_scheduled_capacity_applies_from_its_time_on() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
-        let mut bucket = Bucket::new(Capacity::per_second(10.0), start);
+        let mut bucket = TokenBucket::new(Capacity::per_second(10.0), start);
         let steps = [(6, 100.0), (2, 1.0)].map(|(at, rate)| (after(at), Capacity::per_second(rate)));
         bucket.schedule(steps, start);
         bucket.fill(after(7));
@@ -287,7 +287,7 @@ mod tests {
     fn an_explicit_change_clears_the_schedule() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
-        let mut bucket = Bucket::new(Capacity::per_second(10.0), start);
+        let mut bucket = TokenBucket::new(Capacity::per_second(10.0), start);
         bucket.schedule([(after(1), Capacity::none()), (after(3), Capacity::none())], start);
         bucket.change(Capacity::per_second(5.0), after(2));
         bucket.fill(after(4));
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn a_limit_that_follows_none_starts_empty() {
         let now = Instant::now();
-        let mut bucket = Bucket::new(Capacity::unlimited(), now);
+        let mut bucket = TokenBucket::new(Capacity::unlimited(), now);
         bucket.change(Capacity::per_second(10.0), now);
         assert!(!bucket.fits(1.0));
     }
@@ -310,7 +310,7 @@ mod tests {
             steps in prop::collection::vec((0_u64..200, 1_u32..30), 1..200),
         ) {
             let start = Instant::now();
-            let mut bucket = Bucket::new(Capacity::per_second(rate).burst(burst).starts_full(), start);
+            let mut bucket = TokenBucket::new(Capacity::per_second(rate).burst(burst).starts_full(), start);
             let mut now = start;
             let mut taken = 0.0;
             for (milliseconds, entries) in steps {

@@ -1,28 +1,20 @@
-//! Digests of messages: those that SQS returns so that senders can check them, and deduplication ids.
+//! Digests of messages, which SQS returns so that senders can check them.
 
-use std::fmt::Write;
-
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use md5::{Digest, Md5};
 use serde_json::{Map, Value};
-use sha2::Sha256;
+
+use crate::message::{bytes_of, hex};
 
 /// The encoding of a value, which is part of the digest.
 const STRING: u8 = 1;
 const BINARY: u8 = 2;
 
-pub(crate) fn of_body(body: &str) -> String {
+pub(super) fn of_body(body: &str) -> String {
     hex(&Md5::digest(body.as_bytes()))
 }
 
-/// The deduplication id of a queue or topic with content-based deduplication.
-pub(crate) fn of_content(body: &str) -> String {
-    hex(&Sha256::digest(body.as_bytes()))
-}
-
 /// Sorted by name: the length and bytes of the name, of the type and of the value, and the encoding before the value.
-pub(crate) fn of_attributes(attributes: &Map<String, Value>) -> String {
+pub(super) fn of_attributes(attributes: &Map<String, Value>) -> String {
     let mut sorted: Vec<_> = attributes.iter().collect();
     sorted.sort_by_key(|(name, _)| name.as_str());
     let mut digest = Md5::new();
@@ -43,24 +35,10 @@ pub(crate) fn of_attributes(attributes: &Map<String, Value>) -> String {
     hex(&digest.finalize())
 }
 
-pub(crate) fn bytes_of(value: &Value) -> Vec<u8> {
-    STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default()
-}
-
 fn add(digest: &mut Md5, bytes: &[u8]) {
     let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     digest.update(length.to_be_bytes());
     digest.update(bytes);
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }
 
 #[cfg(test)]
@@ -70,9 +48,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bodies_have_the_digests_of_the_standards() {
+    fn bodies_have_the_digest_of_the_standard() {
         assert_eq!(of_body("hello"), "5d41402abc4b2a76b9719d911017c592");
-        assert!(of_content("hello").starts_with("2cf24dba5fb0a30e"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -19,10 +19,17 @@ use hyper::http::uri::InvalidUri;
 use tokio::time::timeout;
 
 use super::Simulator;
-use super::wire::{Ending, Reply, Request};
+use crate::wire::{Ending, Reply, Request};
+
+impl Simulator {
+    /// An HTTP client for SDK clients with your own configuration.
+    pub fn http_client(&self) -> SharedHttpClient {
+        SharedHttpClient::new(InProcess(self.clone()))
+    }
+}
 
 /// Makes connectors that answer the SDK's requests without a socket.
-pub(crate) struct InProcess(pub(crate) Simulator);
+struct InProcess(Simulator);
 
 impl fmt::Debug for InProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::Simulator;
-use super::wire::{self, Ending, LARGEST_BODY, Reply};
+use crate::wire::{self, Ending, LARGEST_BODY, Reply};
 
 impl Simulator {
     /// Serves this simulator over plain HTTP, for clients in other processes and languages.

@@ -1,0 +1,149 @@
+//! Which service answers a request.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::dynamo::{self, Table};
+use crate::eventbridge::{self, EventBus};
+use crate::firehose::{self, DeliveryStream};
+use crate::journal::Answered;
+use crate::kinesis::{self, Stream};
+use crate::registry::Registry;
+use crate::s3::{self, Bucket};
+use crate::sns::{self, Topic};
+use crate::sqs::{self, Queue};
+use crate::wire::{Api, Ending, LARGEST_BODY, Outcome, Refusal, Request, Responder};
+
+/// The resources of all services.
+pub(super) struct Services {
+    pub(super) tables: Registry<Table>,
+    pub(super) queues: Registry<Queue>,
+    pub(super) streams: Registry<Stream>,
+    pub(super) delivery_streams: Registry<DeliveryStream>,
+    pub(super) topics: Registry<Topic>,
+    pub(super) buses: Registry<EventBus>,
+    pub(super) buckets: Registry<Bucket>,
+}
+
+/// The services whose operations are POST requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Service {
+    Dynamo,
+    Sqs,
+    Kinesis,
+    Firehose,
+    EventBridge,
+    Sns,
+}
+
+impl Service {
+    /// The service and the operation that `X-Amz-Target` names. SNS has no target: its operation is in the body.
+    fn of_target(target: &str) -> Option<(Self, &str)> {
+        if target.is_empty() {
+            return Some((Self::Sns, ""));
+        }
+        let (service, operation) = target.split_once('.')?;
+        let service = match service {
+            "DynamoDB_20120810" => Self::Dynamo,
+            "AmazonSQS" => Self::Sqs,
+            "Kinesis_20131202" => Self::Kinesis,
+            "Firehose_20150804" => Self::Firehose,
+            "AWSEvents" => Self::EventBridge,
+            _ => return None,
+        };
+        Some((service, operation))
+    }
+
+    fn api(self) -> &'static Api {
+        match self {
+            Self::Dynamo => &dynamo::API,
+            Self::Sqs => &sqs::API,
+            Self::Kinesis => &kinesis::API,
+            Self::Firehose => &firehose::API,
+            Self::EventBridge => &eventbridge::API,
+            Self::Sns => &sns::API,
+        }
+    }
+}
+
+impl Services {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            tables: Registry::new("table", seed),
+            queues: Registry::new("queue", seed),
+            streams: Registry::new("stream", seed),
+            delivery_streams: Registry::new("delivery stream", seed),
+            topics: Registry::new("topic", seed),
+            buses: Registry::new("event bus", seed),
+            buckets: Registry::new("bucket", seed),
+        }
+    }
+
+    /// Answers one request, without waiting.
+    ///
+    /// Returns how the call ends, and how much longer than usual the answer takes.
+    pub(super) async fn answer(
+        &self,
+        responder: &Responder,
+        request: &Request<'_>,
+        answered: &Answered,
+    ) -> (Ending, Duration) {
+        if request.target.is_empty() && request.method != "POST" {
+            return s3::answer(&self.buckets, responder, request);
+        }
+        let Some((service, operation)) = Service::of_target(request.target) else {
+            let ending = responder.refuse(&dynamo::API, &Refusal::unknown_operation());
+            return (ending, Duration::ZERO);
+        };
+        if request.body.len() > LARGEST_BODY {
+            return (responder.too_large(), Duration::ZERO);
+        }
+        let api = service.api();
+        let body = match api.protocol.parse(request.body) {
+            Ok(body) => body,
+            Err(refusal) => return (responder.refuse(api, &refusal), Duration::ZERO),
+        };
+        // In the Query protocol the operation is a member of the form.
+        let action = body.get("Action").and_then(Value::as_str).map(str::to_owned);
+        let action = action.filter(|_| service == Service::Sns);
+        let operation = action.as_deref().unwrap_or(operation);
+        match self.operate(service, operation, body, answered).await {
+            Outcome::Success(value) => (responder.succeed(api, operation, &value), Duration::ZERO),
+            Outcome::Late(value, delay) => (responder.succeed(api, operation, &value), delay),
+            Outcome::Refused(refusal) => (responder.refuse(api, &refusal), Duration::ZERO),
+            Outcome::Fault(fault) => (responder.fail(api, operation, fault), Duration::ZERO),
+        }
+    }
+
+    async fn operate(&self, service: Service, operation: &str, body: Value, answered: &Answered) -> Outcome {
+        match service {
+            Service::Dynamo => dynamo::operate(&self.tables, operation, body, answered),
+            Service::Sqs => sqs::operate(&self.queues, operation, body, answered).await,
+            Service::Kinesis => kinesis::operate(&self.streams, operation, body, answered),
+            Service::Firehose => firehose::operate(&self.delivery_streams, operation, body, answered),
+            Service::EventBridge => eventbridge::operate(&self.buses, operation, body, answered),
+            Service::Sns => sns::operate(&self.topics, operation, body, answered),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_names_service_and_operation() {
+        for (target, expected) in [
+            (
+                "DynamoDB_20120810.BatchWriteItem",
+                Some((Service::Dynamo, "BatchWriteItem")),
+            ),
+            ("AmazonSQS.SendMessageBatch", Some((Service::Sqs, "SendMessageBatch"))),
+            ("Kinesis_20131202.PutRecords", Some((Service::Kinesis, "PutRecords"))),
+            ("AWSGlue.StartJobRun", None),
+        ] {
+            assert_eq!(Service::of_target(target), expected);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A request, the result of its operation, and the end of the call.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::refusal::Refusal;
+use crate::fault::InjectedFault;
+
+/// The largest request body that `DynamoDB` accepts: 16 MiB.
+pub(crate) const LARGEST_BODY: usize = 16 * 1024 * 1024;
+
+/// A request. S3 is recognized by method, host and path, SNS by the missing target, and the others by their target.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) host: &'a str,
+    pub(crate) path: &'a str,
+    /// `X-Amz-Target`.
+    pub(crate) target: &'a str,
+    pub(crate) body: &'a [u8],
+}
+
+/// The result of an operation.
+pub(crate) enum Outcome {
+    Success(Value),
+    /// A success whose answer takes longer.
+    Late(Value, Duration),
+    Refused(Refusal),
+    /// A fault replaces the answer.
+    Fault(InjectedFault),
+}
+
+impl Outcome {
+    /// The success of a call with this fault, which may delay the answer.
+    pub(crate) fn success(answer: Value, fault: &InjectedFault) -> Self {
+        match fault {
+            InjectedFault::Slow(delay) => Self::Late(answer, *delay),
+            _ => Self::Success(answer),
+        }
+    }
+}
+
+impl From<Refusal> for Outcome {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Result<Value, Refusal>> for Outcome {
+    fn from(result: Result<Value, Refusal>) -> Self {
+        result.map_or_else(Self::Refused, Self::Success)
+    }
+}
+
+impl From<Result<Self, Refusal>> for Outcome {
+    fn from(result: Result<Self, Refusal>) -> Self {
+        result.unwrap_or_else(Self::Refused)
+    }
+}
+
+/// How a call ends for the caller.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    Reply(Reply),
+    /// The connection is closed.
+    Dropped,
+    /// There is no answer, and the connection stays open.
+    Hung,
+}
+
+/// An HTTP response.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
+}

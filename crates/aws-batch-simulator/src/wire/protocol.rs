@@ -1,0 +1,81 @@
+//! The formats of requests and answers.
+
+use serde_json::{Value, json};
+
+use super::query;
+use super::refusal::Refusal;
+
+/// What the answers of all operations of a service have in common.
+pub(crate) struct Api {
+    pub(crate) protocol: Protocol,
+    /// The prefix of the codes of its errors.
+    pub(crate) namespace: &'static str,
+    /// Whether answers have a checksum.
+    pub(crate) has_checksums: bool,
+    /// Whether errors have the code of the older protocol in a header.
+    pub(crate) has_query_errors: bool,
+    /// The error of a call that a fault throttles.
+    pub(crate) throttled: fn() -> Refusal,
+}
+
+/// The format of requests and answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Json10,
+    Json11,
+    /// Requests are forms, answers are XML.
+    Query,
+}
+
+impl Protocol {
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Json10 => "application/x-amz-json-1.0",
+            Self::Json11 => "application/x-amz-json-1.1",
+            Self::Query => "text/xml",
+        }
+    }
+
+    pub(crate) fn parse(self, body: &[u8]) -> Result<Value, Refusal> {
+        if self == Self::Query {
+            return query::parse(body);
+        }
+        serde_json::from_slice(body).map_err(|error| {
+            // The parser fails at 128 levels of JSON, far beyond the 32 levels of attributes.
+            if error.to_string().starts_with("recursion limit") {
+                Refusal::validation("Nesting Levels have exceeded supported limits")
+            } else {
+                Refusal::serialization("Unable to parse the request body")
+            }
+        })
+    }
+
+    pub(super) fn answer(self, operation: &str, value: &Value, request_id: &str) -> String {
+        match self {
+            Self::Query => query::answer(operation, value, request_id),
+            Self::Json10 | Self::Json11 => value.to_string(),
+        }
+    }
+}
+
+impl Api {
+    pub(super) fn error(&self, refusal: &Refusal, request_id: &str) -> String {
+        match self.protocol {
+            Protocol::Query => query::error(refusal, request_id),
+            Protocol::Json10 | Protocol::Json11 => self.json_error(refusal),
+        }
+    }
+
+    fn json_error(&self, refusal: &Refusal) -> String {
+        let kind = if refusal.code.contains('#') {
+            refusal.code.to_string()
+        } else {
+            format!("{}{}", self.namespace, refusal.code)
+        };
+        let mut body = json!({"__type": kind, "message": refusal.message});
+        if let Some((member, value)) = &refusal.more {
+            body[*member] = value.clone();
+        }
+        body.to_string()
+    }
+}
