@@ -149,7 +149,7 @@ impl Scenario {
         match self.trouble {
             Trouble::None | Trouble::Capacity(_) | Trouble::Poison(_) => Faults::none(),
             Trouble::Unprocessed(share) => Faults::none().unprocessed(share),
-            Trouble::Throttled(share) => Faults::none().throttled_calls(share),
+            Trouble::Throttled(share) => Faults::none().calls(share, InjectedFault::AccountLimit),
             Trouble::Errors(share) => Faults::none()
                 .calls(share / 2.0, InjectedFault::internal_error(false))
                 .calls(share / 2.0, InjectedFault::internal_error(true)),

@@ -18,7 +18,7 @@ use crate::journal::Acknowledgement;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum InjectedFault {
-    /// Nothing goes wrong.
+    /// No fault.
     None,
     /// This many random entries are returned as unprocessed; by a queue or topic as `Failed` with `InternalError` and
     /// `sender_fault = false`, by streams and buses with the code `InternalFailure`.
@@ -68,7 +68,7 @@ pub enum InjectedFault {
         applied: bool,
     },
     /// This many entries are in neither list of the answer. If the service answers by position, the answer is shorter by this
-    /// number. A table has no such answer, and nothing goes wrong.
+    /// number. A table has no such answer: there is no fault.
     Omitted {
         /// How many.
         entries: usize,
@@ -176,7 +176,7 @@ impl EntryFault {
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// No faults.
     pub fn none() -> Self {
         Self::default()
     }
@@ -203,12 +203,6 @@ impl Faults {
     pub fn calls(mut self, share: f64, fault: InjectedFault) -> Self {
         self.calls.push((share, fault));
         self
-    }
-
-    /// This share of the calls (0 to 1) is throttled as a whole, whatever the pace, as in [`InjectedFault::AccountLimit`].
-    #[must_use]
-    pub fn throttled_calls(self, share: f64) -> Self {
-        self.calls(share, InjectedFault::AccountLimit)
     }
 
     pub(crate) fn draw(&self, random: &mut SmallRng) -> InjectedFault {

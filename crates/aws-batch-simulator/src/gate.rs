@@ -1,6 +1,5 @@
 //! Decides on the entries of batch calls: capacity, faults, counts and journal.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -9,97 +8,11 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use tokio::time::Instant;
 
-use crate::admission::{AdmissionControl, Demand, Provision, Throttle, ThroughputLimit};
+use crate::admission::{AdmissionControl, Provision};
+use crate::calls::{Call, Cost, HOT_RANGE, Statistics, Verdict};
 use crate::capacity::{Capacity, TokenBucket};
 use crate::fault::{Faults, InjectedFault};
-use crate::journal::{Acknowledgement, Answered, CallInfo, Journal};
-
-/// Counts of the calls to a table, queue, stream, topic or bus since its creation, and of their entries.
-///
-/// Only batch writes, sends and puts are counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Statistics {
-    /// Batch calls that arrived.
-    pub calls: u64,
-    /// Calls that were refused because the request breaks a rule of the service.
-    pub refused_calls: u64,
-    /// Calls that were throttled as a whole.
-    pub throttled_calls: u64,
-    /// Calls that failed as a whole for another reason: errors, lost connections, answers that cannot be read.
-    pub failed_calls: u64,
-    /// Entries in the calls that were not refused.
-    pub entries: u64,
-    /// Entries that were applied.
-    pub applied: u64,
-    /// Entries that were not applied for lack of capacity.
-    pub throttled: u64,
-    /// Entries that were not applied for another reason.
-    pub failed: u64,
-    /// Capacity that the applied entries have consumed: write units of a table; elsewhere one for each entry.
-    pub units: f64,
-}
-
-/// A batch call that has arrived, and its fault.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) info: CallInfo,
-    pub(crate) fault: InjectedFault,
-    is_scripted: bool,
-}
-
-/// What an entry costs.
-#[derive(Debug, Clone)]
-pub(crate) struct Cost {
-    pub(crate) demand: Demand,
-    /// Whether the entry belongs to the key range that has a capacity of its own.
-    pub(crate) is_hot: bool,
-}
-
-/// Whether an entry is accepted.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Verdict {
-    Accepted,
-    Throttled(Throttle),
-    Failed {
-        code: Cow<'static, str>,
-        sender_fault: bool,
-    },
-    Omitted {
-        applied: bool,
-    },
-}
-
-impl Verdict {
-    pub(crate) fn is_applied(&self) -> bool {
-        matches!(self, Self::Accepted | Self::Omitted { applied: true })
-    }
-
-    pub(crate) fn is_throttled(&self) -> bool {
-        matches!(self, Self::Throttled(_))
-    }
-
-    pub(crate) fn acknowledgement(&self) -> Acknowledgement {
-        match self {
-            Self::Accepted => Acknowledgement::Accepted,
-            Self::Throttled(_) | Self::Failed { .. } => Acknowledgement::Rejected,
-            Self::Omitted { applied } => Acknowledgement::Ambiguous { applied: *applied },
-        }
-    }
-
-    fn internal_error() -> Self {
-        Self::Failed {
-            code: Cow::Borrowed("InternalError"),
-            sender_fault: false,
-        }
-    }
-}
-
-/// The key range that has a capacity of its own has none left.
-pub(crate) const HOT_RANGE: Throttle = Throttle {
-    index: None,
-    limit: ThroughputLimit::KeyRange,
-};
+use crate::journal::{Answered, CallInfo, Journal};
 
 pub(crate) struct Gate {
     control: AdmissionControl,
@@ -341,6 +254,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admission::Demand;
 
     const ONE: Cost = cost(false);
     const HOT_ONE: Cost = cost(true);

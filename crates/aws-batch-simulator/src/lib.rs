@@ -6,7 +6,7 @@
 //! |---|---|
 //! | how much is accepted | [`Capacity`], and the partitions of tables: [`TableOptions`] |
 //! | how long calls take | [`Latency`], [`Simulator::set_latency`] |
-//! | what goes wrong | [`InjectedFault`] by script, [`Faults`] at random |
+//! | which faults there are | [`InjectedFault`] by script, [`Faults`] at random |
 //! | what happened | [`Table::items`], [`Queue::messages`], [`Stream::records`], [`Statistics`], [`Record`] |
 //! | over HTTP | [`Simulator::serve`] |
 
@@ -16,6 +16,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 mod admission;
+mod calls;
 mod capacity;
 mod dynamo;
 mod eventbridge;
@@ -40,12 +41,12 @@ pub use serde_json::{Value, json};
 pub use self::admission::{
     AdmissionControl, AutoScaling, Demand, IndexDemand, OnDemand, Place, Tenant, Throttle, Throughput, ThroughputLimit,
 };
+pub use self::calls::Statistics;
 pub use self::capacity::Capacity;
 pub use self::dynamo::{IndexOptions, KeyType, Table, TableOptions};
 pub use self::eventbridge::{EventBus, EventBusOptions};
 pub use self::fault::{Faults, InjectedFault};
 pub use self::firehose::{DeliveryStream, DeliveryStreamOptions};
-pub use self::gate::Statistics;
 pub use self::journal::{Acknowledgement, Action, Record};
 pub use self::kinesis::{Stream, StreamOptions, StreamRecord};
 pub use self::latency::Latency;

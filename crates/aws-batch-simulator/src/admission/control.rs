@@ -38,7 +38,7 @@ use crate::capacity::Capacity;
 /// let mut table = AdmissionControl::new(throughput, now, 42);
 /// let hot = Demand::new(Place::new(7, 0), 1.0);
 /// let accepted = table.admit(now, &vec![hot; 2_000]);
-/// let accepted = accepted.iter().filter(|fate| fate.is_ok()).count();
+/// let accepted = accepted.iter().filter(|result| result.is_ok()).count();
 /// assert_eq!(accepted, 1_000, "the table has 4,000 units left, the partition had 1,000");
 /// ```
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ impl AdmissionControl {
         self.advance(now);
         let mut order: Vec<usize> = (0..call.len()).collect();
         order.shuffle(&mut self.random);
-        let mut fates = vec![Ok(()); call.len()];
+        let mut results = vec![Ok(()); call.len()];
         if self.takes_whole_calls() {
             let fits = self.fits(now, call.iter());
             if fits.is_ok() {
@@ -84,9 +84,9 @@ impl AdmissionControl {
             return vec![fits; call.len()];
         }
         for index in order {
-            fates[index] = self.take(now, &call[index]);
+            results[index] = self.take(now, &call[index]);
         }
-        fates
+        results
     }
 
     /// Changes the capacity of the table at each of these times after `now`. Replaces an earlier schedule.
@@ -121,12 +121,6 @@ impl AdmissionControl {
         self.advance(now);
         let pool = &self.table.pool;
         (pool.capacity().rate(), pool.level())
-    }
-
-    /// Units that can be used at once in the partition with this number.
-    pub fn partition_level(&mut self, index: usize, now: Instant) -> f64 {
-        let partitions = self.table.partitions.as_mut();
-        partitions.map_or(f64::INFINITY, |partitions| partitions.level(index, now))
     }
 
     /// The description of the capacity of the table, or of the index with this number.

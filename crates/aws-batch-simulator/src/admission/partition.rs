@@ -13,9 +13,9 @@ use crate::capacity::{Capacity, TokenBucket};
 /// workload".
 pub(super) const PARTITION_LIMIT: f64 = 1_000.0;
 /// The burst of a partition: the unused capacity of this time. AWS does not publish it.
-const EVENED_OUT: Duration = Duration::from_secs(1);
-/// A partition is no longer hot after it was not asked for more than its limit for this long.
-const COOLED_DOWN: Duration = Duration::from_secs(10);
+const BURST: Duration = Duration::from_secs(1);
+/// A partition is no longer hot when no more than its limit was requested for this long.
+const COOLING: Duration = Duration::from_secs(10);
 /// Sampled places, whose median is the place of a split.
 const SAMPLES: usize = 64;
 
@@ -26,7 +26,7 @@ pub(super) fn healthy() -> Capacity {
 
 /// A partition with this limit, in units per second. Its burst is empty when an outage ends.
 pub(super) fn limited(units: f64) -> Capacity {
-    Capacity::per_second(units).burst_of(EVENED_OUT)
+    Capacity::per_second(units).burst_of(BURST)
 }
 
 #[derive(Debug, Clone)]
@@ -34,12 +34,12 @@ pub(super) struct Partition {
     /// The first place that belongs to the partition.
     pub(super) start: Place,
     pub(super) bucket: TokenBucket,
-    heat: Option<Heat>,
+    overload: Option<Overload>,
 }
 
-/// Since when a partition is asked for more than its limit, and a sample of the requested places.
+/// Since when more than the limit of a partition is requested, and a sample of the requested places.
 #[derive(Debug, Clone)]
-struct Heat {
+struct Overload {
     since: Instant,
     last: Instant,
     seen: u64,
@@ -51,7 +51,7 @@ impl Partition {
         Self {
             start,
             bucket: TokenBucket::new(healthy(), now),
-            heat: None,
+            overload: None,
         }
     }
 
@@ -60,16 +60,16 @@ impl Partition {
         Self {
             start,
             bucket: self.bucket.clone(),
-            heat: None,
+            overload: None,
         }
     }
 
-    /// The partition was asked for more than its limit.
-    pub(super) fn throttled(&mut self, now: Instant) {
-        match &mut self.heat {
-            Some(heat) if now < heat.last + COOLED_DOWN => heat.last = now,
-            heat => {
-                *heat = Some(Heat {
+    /// More than the limit of the partition was requested.
+    pub(super) fn record_throttle(&mut self, now: Instant) {
+        match &mut self.overload {
+            Some(overload) if now < overload.last + COOLING => overload.last = now,
+            overload => {
+                *overload = Some(Overload {
                     since: now,
                     last: now,
                     seen: 0,
@@ -80,24 +80,24 @@ impl Partition {
     }
 
     /// A write was requested, accepted or not. Every place has the same probability of being sampled.
-    pub(super) fn asked(&mut self, place: Place, random: &mut SmallRng) {
-        let Some(heat) = &mut self.heat else { return };
-        heat.seen += 1;
-        if heat.places.len() < SAMPLES {
-            heat.places.push(place);
-        } else if let Ok(index) = usize::try_from(random.random_range(0..heat.seen))
-            && let Some(sample) = heat.places.get_mut(index)
+    pub(super) fn record_request(&mut self, place: Place, random: &mut SmallRng) {
+        let Some(overload) = &mut self.overload else { return };
+        overload.seen += 1;
+        if overload.places.len() < SAMPLES {
+            overload.places.push(place);
+        } else if let Ok(index) = usize::try_from(random.random_range(0..overload.seen))
+            && let Some(sample) = overload.places.get_mut(index)
         {
             *sample = place;
         }
     }
 
     /// Where the partition splits, if it has been hot for `after`.
-    pub(super) fn parts_at(&mut self, after: Duration, now: Instant) -> Option<Place> {
-        let heat = self
-            .heat
-            .take_if(|heat| heat.since + after <= now && heat.places.len() == SAMPLES)?;
-        let mut places = heat.places;
+    pub(super) fn split_point(&mut self, after: Duration, now: Instant) -> Option<Place> {
+        let overload = self
+            .overload
+            .take_if(|overload| overload.since + after <= now && overload.places.len() == SAMPLES)?;
+        let mut places = overload.places;
         places.sort_unstable();
         let first = *places.first()?;
         places[SAMPLES / 2..]

@@ -51,10 +51,10 @@ impl Partitions {
         let fits = partition.bucket.capacity().rate() > 0.0 && partition.bucket.fits(units);
         if let Some(after) = self.splits_after {
             if !fits {
-                partition.throttled(now);
+                partition.record_throttle(now);
             }
-            partition.asked(place, random);
-            if let Some(middle) = partition.parts_at(after, now) {
+            partition.record_request(place, random);
+            if let Some(middle) = partition.split_point(after, now) {
                 let upper = partition.from(middle);
                 self.ranges.insert(index + 1, upper);
             }
@@ -66,14 +66,8 @@ impl Partitions {
         self.ranges[index].bucket.take(units);
     }
 
-    pub(super) fn level(&mut self, index: usize, now: Instant) -> f64 {
-        let bucket = &mut self.ranges[index].bucket;
-        bucket.fill(now);
-        bucket.level()
-    }
-
     /// Splits every partition until all together accept this many units per second.
-    pub(super) fn carry(&mut self, units: f64) {
+    pub(super) fn grow_to(&mut self, units: f64) {
         #[expect(clippy::cast_precision_loss, reason = "a number of partitions")]
         while (self.len() as f64) * PARTITION_LIMIT < units && self.len() < MOST {
             let ends: Vec<u128> = self.ranges.iter().skip(1).map(|range| range.start.number()).collect();

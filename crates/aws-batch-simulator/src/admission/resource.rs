@@ -53,7 +53,7 @@ impl Resource {
                     self.pool.handle(at);
                     let needs = self.pool.needs();
                     if let Some(partitions) = &mut self.partitions {
-                        partitions.carry(needs);
+                        partitions.grow_to(needs);
                     }
                 }
                 _ => break,

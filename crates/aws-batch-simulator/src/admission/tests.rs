@@ -93,7 +93,7 @@ fn unused_capacity_is_banked_for_as_long_as_the_burst() {
 #[test]
 fn a_new_on_demand_table_accepts_4000_and_later_twice_its_peak() {
     let growth = OnDemand::default().grows_after(30 * SECOND);
-    let mut table = Rig::new(growth);
+    let mut table = Rig::new(Throughput::on_demand(growth));
     assert_eq!(table.control.partitions(), 4);
     let first = table.flood(1..30, spread);
     assert!((115_000..=120_000).contains(&first), "{first}");
@@ -105,7 +105,7 @@ fn a_new_on_demand_table_accepts_4000_and_later_twice_its_peak() {
 
 #[test]
 fn a_maximum_of_an_on_demand_table_is_a_limit_and_the_reason() {
-    let mut table = Rig::new(OnDemand::default().at_most(500.0));
+    let mut table = Rig::new(Throughput::on_demand(OnDemand::default().at_most(500.0)));
     assert_eq!(
         table.reason(0.0, &Demand::new(one_key(0), 1.0)),
         "TableWriteMaxOnDemandThroughputExceeded"
@@ -156,7 +156,7 @@ fn the_reason_names_the_limit() {
         hot.reason(1.0, &one(one_key(0))),
         "TableWriteKeyRangeThroughputExceeded"
     );
-    let mut growing = Rig::new(OnDemand::default());
+    let mut growing = Rig::new(Throughput::on_demand(OnDemand::default()));
     assert_eq!(
         growing.reason(0.0, &one(one_key(0))),
         "TableWriteKeyRangeThroughputExceeded"

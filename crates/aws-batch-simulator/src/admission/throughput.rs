@@ -90,11 +90,11 @@ impl Throughput {
         self
     }
 
-    /// A partition that was asked for more than its limit for this long splits at the median of the requested places, unless
+    /// A partition of which more than its limit was requested for this long splits at the median of the requested places, unless
     /// they are a single item. AWS splits partitions within minutes; the time is not published. Default: no splits.
     #[must_use]
-    pub fn splits_after(mut self, heat: Duration) -> Self {
-        self.splits_after = Some(heat);
+    pub fn splits_after(mut self, time: Duration) -> Self {
+        self.splits_after = Some(time);
         self
     }
 
@@ -135,11 +135,5 @@ impl From<Capacity> for Throughput {
 impl From<f64> for Throughput {
     fn from(units: f64) -> Self {
         Self::provisioned(units)
-    }
-}
-
-impl From<OnDemand> for Throughput {
-    fn from(growth: OnDemand) -> Self {
-        Self::on_demand(growth)
     }
 }

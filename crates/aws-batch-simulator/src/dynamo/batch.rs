@@ -8,8 +8,8 @@ use super::request::{Part, check, split};
 use super::table::{Table, Tables};
 use super::throttling::throttled;
 use crate::admission::{Demand, Throttle, ThroughputLimit};
+use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
-use crate::gate::{Call, Verdict};
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
 

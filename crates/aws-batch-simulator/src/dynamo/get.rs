@@ -9,9 +9,9 @@ use super::table::{Table, Tables};
 use super::throttling::throttled;
 use super::value::{size_of_item, unexpected};
 use crate::admission::{Demand, Throttle, ThroughputLimit};
+use crate::calls::{Call, Cost, Statistics, Verdict};
 use crate::capacity::Capacity;
 use crate::fault::{Faults, InjectedFault};
-use crate::gate::{Call, Cost, Statistics, Verdict};
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
 
@@ -27,8 +27,8 @@ const READ_UNIT: usize = 4_096;
 /// Batch reads, which have a capacity and faults of their own.
 impl Table {
     /// Changes the capacity for batch reads, in read units per second. Default: unlimited.
-    pub fn set_read_capacity(&self, capacity: Capacity) {
-        self.reads().set_capacity(capacity);
+    pub fn set_read_capacity(&self, capacity: impl Into<Capacity>) {
+        self.reads().set_capacity(capacity.into());
     }
 
     /// Sets the random faults of batch reads. Default: none.

@@ -95,8 +95,8 @@ impl TableOptions {
 
     /// A partition that stays hot for this long splits. See [`Throughput::splits_after`].
     #[must_use]
-    pub fn splits_after(mut self, heat: Duration) -> Self {
-        self.throughput = self.throughput.splits_after(heat);
+    pub fn splits_after(mut self, time: Duration) -> Self {
+        self.throughput = self.throughput.splits_after(time);
         self
     }
 

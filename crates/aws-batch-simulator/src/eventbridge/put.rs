@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::bus::{Buses, EventBus, bus_name};
+use crate::calls::Call;
 use crate::fault::InjectedFault;
-use crate::gate::Call;
 use crate::intake::{Entry, EntryResult, ErrorText, acknowledged_by_place, by_place, entries_of};
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};

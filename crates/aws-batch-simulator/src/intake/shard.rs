@@ -3,8 +3,8 @@
 use tokio::time::Instant;
 
 use super::entry::Entry;
+use crate::calls::{HOT_RANGE, Verdict};
 use crate::capacity::{Capacity, TokenBucket};
-use crate::gate::{HOT_RANGE, Verdict};
 
 pub(crate) struct Shard {
     entries: TokenBucket,

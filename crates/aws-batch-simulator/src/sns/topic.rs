@@ -13,7 +13,7 @@ use crate::message::is_fifo;
 use crate::registry::{ACCOUNT, REGION, Registry};
 use crate::wire::Refusal;
 
-/// Bytes of a call, and of a message, at most, unless the topic takes more: 256 KiB.
+/// Bytes of a call, and of a message, at most, unless the topic accepts more: 256 KiB.
 const LARGEST_MESSAGE: usize = 262_144;
 
 /// The options of a topic of SNS.

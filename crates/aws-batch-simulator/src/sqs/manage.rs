@@ -34,7 +34,7 @@ pub(super) fn attributes(queues: &Queues, body: &Value) -> Result<Value, Refusal
         all.push(("FifoQueue", "true".to_owned()));
         all.push(("ContentBasedDeduplication", options.deduplicates_by_content.to_string()));
     }
-    let asked: Vec<&str> = body["AttributeNames"]
+    let requested: Vec<&str> = body["AttributeNames"]
         .as_array()
         .into_iter()
         .flatten()
@@ -42,7 +42,7 @@ pub(super) fn attributes(queues: &Queues, body: &Value) -> Result<Value, Refusal
         .collect();
     let shown: Map<String, Value> = all
         .into_iter()
-        .filter(|(name, _)| asked.contains(&"All") || asked.contains(name))
+        .filter(|(name, _)| requested.contains(&"All") || requested.contains(name))
         .map(|(name, value)| (name.to_owned(), Value::String(value)))
         .collect();
     Ok(if shown.is_empty() {

@@ -59,26 +59,26 @@ fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
         "MD5OfBody": of_body(&message.body),
         "Body": message.body,
     });
-    let asked = asked_for(body, "MessageAttributeNames");
+    let requested = requested_names(body, "MessageAttributeNames");
     let attributes: Map<String, Value> = message
         .attributes
         .as_deref()
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
-        .filter(|(name, _)| is_asked_for(&asked, name))
+        .filter(|(name, _)| is_requested(&requested, name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     if !attributes.is_empty() {
         shown["MD5OfMessageAttributes"] = json!(of_attributes(&attributes));
         shown["MessageAttributes"] = Value::Object(attributes);
     }
-    let mut asked = asked_for(body, "MessageSystemAttributeNames");
-    asked.extend(asked_for(body, "AttributeNames"));
+    let mut requested = requested_names(body, "MessageSystemAttributeNames");
+    requested.extend(requested_names(body, "AttributeNames"));
     let system: Map<String, Value> = system_attributes(queue, number, message)
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
-        .filter(|(name, _)| is_asked_for(&asked, name))
+        .filter(|(name, _)| is_requested(&requested, name))
         .map(|(name, value)| (name.to_owned(), Value::String(value)))
         .collect();
     if !system.is_empty() {
@@ -99,16 +99,16 @@ fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static
     ]
 }
 
-fn asked_for<'a>(body: &'a Value, member: &str) -> Vec<&'a str> {
+fn requested_names<'a>(body: &'a Value, member: &str) -> Vec<&'a str> {
     let names = body[member].as_array().into_iter().flatten();
     names.filter_map(Value::as_str).collect()
 }
 
 /// Whether an attribute is requested: by its name, by `All`, or by a prefix such as `order.*`.
-fn is_asked_for(asked: &[&str], name: &str) -> bool {
-    asked.iter().any(|asked| match asked.strip_suffix(".*") {
+fn is_requested(requested: &[&str], name: &str) -> bool {
+    requested.iter().any(|requested| match requested.strip_suffix(".*") {
         Some(prefix) => prefix.is_empty() || name.starts_with(prefix),
-        None => *asked == "All" || *asked == name,
+        None => *requested == "All" || *requested == name,
     })
 }
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::queue::{Queue, Queues, SendEntry};
 use super::request::{check, queue_of};
+use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
-use crate::gate::{Call, Verdict};
 use crate::journal::{Acknowledgement, Answered};
 use crate::wire::{Outcome, Refusal};
 

@@ -206,8 +206,8 @@ async fn calls_are_throttled_at_random_for_a_limit_of_the_account() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id().forgetful());
     let queue = simulator.queue("orders", QueueOptions::default());
-    orders.set_faults(Faults::none().throttled_calls(0.2));
-    queue.set_faults(Faults::none().throttled_calls(1.0));
+    orders.set_faults(Faults::none().calls(0.2, InjectedFault::AccountLimit));
+    queue.set_faults(Faults::none().calls(1.0, InjectedFault::AccountLimit));
     let dynamo = simulator.dynamo_client();
     for _ in 0..500 {
         let _ = write(&dynamo, "orders", puts(0..25)).await;
