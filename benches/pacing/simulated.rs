@@ -24,7 +24,7 @@ pub(crate) fn simulator(scenario: &Scenario, seed: u64) -> Simulator {
 pub(crate) fn table(simulator: &Simulator, scenario: &Scenario) -> Table {
     let capacity = |rate: f64| Capacity::per_second(rate).burst((scenario.burst * rate).max(25.0));
     let options = TableOptions::key("id", KeyType::S).capacity(capacity(scenario.steps[0].1));
-    let table = simulator.table("orders", options.forgetful());
+    let table = simulator.table("orders", options.counts_only());
     table.keep_journal();
     let later = scenario.steps.iter().skip(1);
     table.schedule_capacity(later.map(|(at, rate)| (Duration::from_secs_f64(*at), capacity(*rate))));

@@ -109,7 +109,7 @@ pub(crate) fn serve(seed: u64) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let simulator = Simulator::new(seed);
-        let queue = |name: &str| Resource::Queue(simulator.queue(name, QueueOptions::default().forgetful()));
+        let queue = |name: &str| Resource::Queue(simulator.queue(name, QueueOptions::default().counts_only()));
         let resources = [
             Resource::Table(simulator.table(NAME, TableOptions::key("id", KeyType::S))),
             queue(NAME),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::capacity::Capacity;
-use crate::handles::{capacity_option, forgetful_option, intake_handle};
+use crate::handles::{capacity_option, counts_only_option, intake_handle};
 use crate::intake::{Entry, ErrorText, Intake, Kept, Shard, acknowledged_by_place, by_place, data, entries_of};
 use crate::journal::Answered;
 use crate::registry::{ACCOUNT, Registry};
@@ -39,12 +39,12 @@ const THROTTLED: ErrorText = ("ServiceUnavailableException", "Slow down.");
 pub struct DeliveryStreamOptions {
     capacity: Capacity,
     bytes: Capacity,
-    is_forgetful: bool,
+    counts_only: bool,
 }
 
 impl DeliveryStreamOptions {
     capacity_option!("records");
-    forgetful_option!("records");
+    counts_only_option!("records");
 
     /// The capacity, in bytes of data per second.
     #[must_use]
@@ -94,13 +94,13 @@ impl DeliveryStream {
         let DeliveryStreamOptions {
             capacity,
             bytes,
-            is_forgetful,
+            counts_only,
         } = options;
         let shard = Shard::new(capacity, bytes);
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
-                intake: Intake::new(vec![shard], is_forgetful, seed),
+                intake: Intake::new(vec![shard], counts_only, seed),
             }),
         }
     }

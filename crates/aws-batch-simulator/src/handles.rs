@@ -128,13 +128,13 @@ macro_rules! capacity_option {
     };
 }
 
-/// The option `forgetful`, within an `impl`.
-macro_rules! forgetful_option {
+/// The option `counts_only`, within an `impl`.
+macro_rules! counts_only_option {
     ($entries:literal) => {
         #[doc = concat!("The ", $entries, " are counted but not kept, so any number of them takes no memory.")]
         #[must_use]
-        pub fn forgetful(mut self) -> Self {
-            self.is_forgetful = true;
+        pub fn counts_only(mut self) -> Self {
+            self.counts_only = true;
             self
         }
     };
@@ -152,4 +152,4 @@ macro_rules! deduplication_option {
     };
 }
 
-pub(crate) use {capacity_option, deduplication_option, forgetful_option, handle, handle_capacity, intake_handle};
+pub(crate) use {capacity_option, counts_only_option, deduplication_option, handle, handle_capacity, intake_handle};

@@ -38,9 +38,7 @@ mod wire;
 
 pub use serde_json::{Value, json};
 
-pub use self::admission::{
-    AdmissionControl, AutoScaling, Demand, IndexDemand, OnDemand, Place, Tenant, Throttle, Throughput, ThroughputLimit,
-};
+pub use self::admission::{AdmissionControl, AutoScaling, Demand, OnDemand, Place, Tenant, Throttle, Throughput};
 pub use self::calls::Statistics;
 pub use self::capacity::Capacity;
 pub use self::dynamo::{IndexOptions, KeyType, Table, TableOptions};

@@ -35,22 +35,22 @@ impl Place {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
     /// The position in the table.
-    pub place: Place,
+    pub(crate) place: Place,
     /// Write units: one for each started KiB of the item.
-    pub units: f64,
+    pub(crate) units: f64,
     /// The indexes that the item is in.
-    pub indexes: Vec<IndexDemand>,
+    pub(crate) indexes: Vec<IndexDemand>,
 }
 
 /// The capacity that one write needs of one index.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct IndexDemand {
+pub(crate) struct IndexDemand {
     /// The number of the index, from 0 in the order in which the indexes were declared.
-    pub index: usize,
+    pub(crate) index: usize,
     /// The position in the index.
-    pub place: Place,
+    pub(crate) place: Place,
     /// Write units.
-    pub units: f64,
+    pub(crate) units: f64,
 }
 
 impl Demand {

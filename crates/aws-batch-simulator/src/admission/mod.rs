@@ -16,10 +16,12 @@ mod throttle;
 mod throughput;
 
 pub use self::control::AdmissionControl;
-pub use self::demand::{Demand, IndexDemand, Place};
+pub(crate) use self::demand::IndexDemand;
+pub use self::demand::{Demand, Place};
 pub use self::growth::OnDemand;
 pub(crate) use self::resource::Provision;
 pub use self::scaling::AutoScaling;
 pub use self::tenant::Tenant;
-pub use self::throttle::{Throttle, ThroughputLimit};
+pub use self::throttle::Throttle;
+pub(crate) use self::throttle::ThroughputLimit;
 pub use self::throughput::Throughput;

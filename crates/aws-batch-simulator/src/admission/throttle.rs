@@ -4,15 +4,14 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Throttle {
     /// The number of the index that has no capacity left, from 0 in the order of declaration; `None`: the table.
-    pub index: Option<usize>,
+    pub(crate) index: Option<usize>,
     /// The limit that was exceeded.
-    pub limit: ThroughputLimit,
+    pub(crate) limit: ThroughputLimit,
 }
 
 /// A limit of a table or an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ThroughputLimit {
+pub(crate) enum ThroughputLimit {
     /// The provisioned capacity.
     Provisioned,
     /// The limit of one partition, or the capacity to which the partitions of an on-demand table have grown.

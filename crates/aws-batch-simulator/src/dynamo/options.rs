@@ -6,7 +6,7 @@ use super::index::IndexOptions;
 use super::key::{KeyType, Schema};
 use crate::admission::{AutoScaling, OnDemand, Tenant, Throughput};
 use crate::capacity::Capacity;
-use crate::handles::forgetful_option;
+use crate::handles::counts_only_option;
 
 /// The options of a table.
 ///
@@ -42,11 +42,11 @@ pub struct TableOptions {
     pub(super) schema: Schema,
     pub(super) throughput: Throughput,
     pub(super) indexes: Vec<(String, IndexOptions)>,
-    pub(super) is_forgetful: bool,
+    pub(super) counts_only: bool,
 }
 
 impl TableOptions {
-    forgetful_option!("items");
+    counts_only_option!("items");
 
     /// A table with this partition key.
     pub fn key(name: impl Into<String>, kind: KeyType) -> Self {
@@ -54,7 +54,7 @@ impl TableOptions {
             schema: Schema::new(name, kind),
             throughput: Throughput::default(),
             indexes: Vec::new(),
-            is_forgetful: false,
+            counts_only: false,
         }
     }
 

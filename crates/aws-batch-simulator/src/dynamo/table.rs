@@ -30,7 +30,7 @@ struct Inner {
     name: String,
     schema: Schema,
     indexes: Vec<Index>,
-    is_forgetful: bool,
+    counts_only: bool,
     state: Mutex<State>,
     /// The capacity and the faults of batch reads.
     reads: Mutex<Gate>,
@@ -135,7 +135,7 @@ impl Table {
                 name: name.to_owned(),
                 schema: options.schema,
                 indexes,
-                is_forgetful: options.is_forgetful,
+                counts_only: options.counts_only,
                 state: Mutex::new(state),
                 reads: Mutex::new(Gate::new(AdmissionControl::new(Capacity::unlimited(), now, seed), seed)),
                 poison: Predicate::default(),
@@ -211,7 +211,7 @@ impl Table {
             .collect();
         let verdicts = state.gate.decide(call, &costs);
         for (write, verdict) in writes.iter().zip(&verdicts) {
-            if verdict.is_applied() && !self.inner.is_forgetful {
+            if verdict.is_applied() && !self.inner.counts_only {
                 state.items.store(write);
             }
             state.record(call, write, acknowledgement(verdict));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::capacity::Capacity;
-use crate::handles::{capacity_option, forgetful_option, intake_handle};
+use crate::handles::{capacity_option, counts_only_option, intake_handle};
 use crate::intake::{Entry, Intake, Kept, Shard};
 use crate::registry::{ACCOUNT, REGION, Registry};
 
@@ -21,12 +21,12 @@ const DEFAULT: &str = "default";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EventBusOptions {
     capacity: Capacity,
-    is_forgetful: bool,
+    counts_only: bool,
 }
 
 impl EventBusOptions {
     capacity_option!("events");
-    forgetful_option!("events");
+    counts_only_option!("events");
 }
 
 /// An event, as in its request.
@@ -80,12 +80,12 @@ impl EventBus {
 
 impl EventBus {
     pub(crate) fn new(name: &str, options: EventBusOptions, seed: u64) -> Self {
-        let EventBusOptions { capacity, is_forgetful } = options;
+        let EventBusOptions { capacity, counts_only } = options;
         let shard = Shard::new(capacity, Capacity::unlimited());
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
-                intake: Intake::new(vec![shard], is_forgetful, seed),
+                intake: Intake::new(vec![shard], counts_only, seed),
             }),
         }
     }

@@ -35,7 +35,7 @@ pub(crate) struct Intake<K> {
     pub(crate) poison: Predicate,
     /// Entries that are throttled, whatever the capacity.
     pub(crate) throttled: Predicate,
-    is_forgetful: bool,
+    counts_only: bool,
 }
 
 pub(crate) struct State<K> {
@@ -47,7 +47,7 @@ pub(crate) struct State<K> {
 }
 
 impl<K: Kept> Intake<K> {
-    pub(crate) fn new(shards: Vec<Shard>, is_forgetful: bool, seed: u64) -> Self {
+    pub(crate) fn new(shards: Vec<Shard>, counts_only: bool, seed: u64) -> Self {
         // The shards have the capacity; the gate has the faults, the counts and the journal.
         let control = AdmissionControl::new(Capacity::unlimited(), Instant::now(), seed);
         Self {
@@ -60,7 +60,7 @@ impl<K: Kept> Intake<K> {
             }),
             poison: Predicate::default(),
             throttled: Predicate::default(),
-            is_forgetful,
+            counts_only,
         }
     }
 
@@ -157,7 +157,7 @@ impl<K: Kept> Intake<K> {
                 None => verdicts.next(),
                 Some(_) => None,
             };
-            let result = state.accept(entry, verdict, call.info.at, self.is_forgetful);
+            let result = state.accept(entry, verdict, call.info.at, self.counts_only);
             state.record(call, entry, acknowledgement(&result));
             result
         };
@@ -175,12 +175,12 @@ impl<K: Kept> Intake<K> {
 
 impl<K: Kept> State<K> {
     /// An entry that always fails has no verdict, because it does not reach the gate.
-    fn accept(&mut self, entry: &Entry, verdict: Option<Verdict>, now: Instant, is_forgetful: bool) -> EntryResult {
+    fn accept(&mut self, entry: &Entry, verdict: Option<Verdict>, now: Instant, counts_only: bool) -> EntryResult {
         match verdict {
-            Some(Verdict::Accepted) => EntryResult::Accepted(self.keep(entry, now, is_forgetful)),
+            Some(Verdict::Accepted) => EntryResult::Accepted(self.keep(entry, now, counts_only)),
             Some(Verdict::Omitted { applied }) => {
                 if applied {
-                    self.keep(entry, now, is_forgetful);
+                    self.keep(entry, now, counts_only);
                 }
                 EntryResult::Omitted { applied }
             }
@@ -194,7 +194,7 @@ impl<K: Kept> State<K> {
         }
     }
 
-    fn keep(&mut self, entry: &Entry, now: Instant, is_forgetful: bool) -> u64 {
+    fn keep(&mut self, entry: &Entry, now: Instant, counts_only: bool) -> u64 {
         if let Some(id) = &entry.deduplication_id {
             if let Some(number) = self.deduplication.find(id, now) {
                 return number;
@@ -202,7 +202,7 @@ impl<K: Kept> State<K> {
             self.deduplication.remember(id, self.accepted + 1, now);
         }
         self.accepted += 1;
-        if !is_forgetful {
+        if !counts_only {
             self.kept.push(K::of(entry, self.accepted, now));
         }
         self.accepted

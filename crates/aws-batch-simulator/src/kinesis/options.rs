@@ -1,7 +1,7 @@
 //! The options of a data stream.
 
 use crate::capacity::Capacity;
-use crate::handles::forgetful_option;
+use crate::handles::counts_only_option;
 
 /// Records per second that a shard accepts. From the quotas of Kinesis Data Streams, like the following constants.
 const RECORDS: f64 = 1_000.0;
@@ -27,7 +27,7 @@ pub struct StreamOptions {
     pub(super) bytes: Capacity,
     pub(super) largest_record: usize,
     pub(super) is_spreading: bool,
-    pub(super) is_forgetful: bool,
+    pub(super) counts_only: bool,
 }
 
 impl Default for StreamOptions {
@@ -39,13 +39,13 @@ impl Default for StreamOptions {
             bytes: of_a_second(BYTES),
             largest_record: LARGEST_RECORD,
             is_spreading: false,
-            is_forgetful: false,
+            counts_only: false,
         }
     }
 }
 
 impl StreamOptions {
-    forgetful_option!("records");
+    counts_only_option!("records");
 
     /// A stream with this many shards, at least one.
     pub fn shards(count: usize) -> Self {

@@ -95,7 +95,7 @@ impl Stream {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
                 ranges: Ranges::new(options.shards),
-                intake: Intake::new(shards.collect(), options.is_forgetful, seed),
+                intake: Intake::new(shards.collect(), options.counts_only, seed),
                 options,
             }),
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::capacity::Capacity;
-use crate::handles::{capacity_option, deduplication_option, forgetful_option, intake_handle};
+use crate::handles::{capacity_option, counts_only_option, deduplication_option, intake_handle};
 use crate::intake::{Entry, Intake, Kept, Shard};
 use crate::message::is_fifo;
 use crate::registry::{ACCOUNT, REGION, Registry};
@@ -28,7 +28,7 @@ pub struct TopicOptions {
     capacity: Capacity,
     pub(super) largest_message: usize,
     pub(super) deduplicates_by_content: bool,
-    is_forgetful: bool,
+    counts_only: bool,
 }
 
 impl Default for TopicOptions {
@@ -37,14 +37,14 @@ impl Default for TopicOptions {
             capacity: Capacity::unlimited(),
             largest_message: LARGEST_MESSAGE,
             deduplicates_by_content: false,
-            is_forgetful: false,
+            counts_only: false,
         }
     }
 }
 
 impl TopicOptions {
     capacity_option!("messages");
-    forgetful_option!("messages");
+    counts_only_option!("messages");
     deduplication_option!("topic", "message");
 
     /// Bytes of one message at most, and of all messages of a call.
@@ -144,7 +144,7 @@ impl Topic {
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
-                intake: Intake::new(vec![shard], options.is_forgetful, seed),
+                intake: Intake::new(vec![shard], options.counts_only, seed),
                 options,
             }),
         }

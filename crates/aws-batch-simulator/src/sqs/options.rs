@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::capacity::Capacity;
-use crate::handles::{capacity_option, deduplication_option, forgetful_option};
+use crate::handles::{capacity_option, counts_only_option, deduplication_option};
 
 /// Bytes of a message at most, unless the queue has a lower limit.
 const LARGEST_MESSAGE: usize = 1_048_576;
@@ -26,7 +26,7 @@ pub struct QueueOptions {
     pub(super) visibility_timeout: Duration,
     pub(super) delay: Duration,
     pub(super) deduplicates_by_content: bool,
-    pub(super) is_forgetful: bool,
+    pub(super) counts_only: bool,
 }
 
 impl Default for QueueOptions {
@@ -37,14 +37,14 @@ impl Default for QueueOptions {
             visibility_timeout: VISIBILITY_TIMEOUT,
             delay: Duration::ZERO,
             deduplicates_by_content: false,
-            is_forgetful: false,
+            counts_only: false,
         }
     }
 }
 
 impl QueueOptions {
     capacity_option!("messages");
-    forgetful_option!("messages");
+    counts_only_option!("messages");
     deduplication_option!("queue", "body");
 
     /// `MaximumMessageSize`: bytes of one message at most.

@@ -262,7 +262,7 @@ impl State {
             self.deduplication.remember(id, self.sent + 1, now);
         }
         self.sent += 1;
-        if !options.is_forgetful {
+        if !options.counts_only {
             let mut message = Stored::new(entry.body(), now);
             message.attributes = Some(&entry.json["MessageAttributes"])
                 .filter(|attributes| attributes.is_object())

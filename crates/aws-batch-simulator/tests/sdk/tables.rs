@@ -277,9 +277,9 @@ async fn an_operation_that_is_not_simulated_is_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_forgetful_table_counts_and_keeps_nothing() {
+async fn a_table_that_counts_only_keeps_nothing() {
     let simulator = Simulator::new(1);
-    let orders = simulator.table("orders", by_id().forgetful());
+    let orders = simulator.table("orders", by_id().counts_only());
     write(&simulator.dynamo_client(), "orders", puts(0..25)).await.unwrap();
     assert_eq!(orders.statistics().applied, 25);
     assert!(orders.is_empty());

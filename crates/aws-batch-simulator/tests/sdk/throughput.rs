@@ -175,7 +175,7 @@ async fn the_key_of_an_index_has_its_type() {
 #[tokio::test(start_paused = true)]
 async fn an_on_demand_table_takes_4000_at_first_and_throttles_in_its_own_words() {
     let simulator = Simulator::new(1);
-    let orders = simulator.table("orders", by_id().on_demand(OnDemand::default()).forgetful());
+    let orders = simulator.table("orders", by_id().on_demand(OnDemand::default()).counts_only());
     let dynamo = simulator.dynamo_client();
     let applied = flood(&orders, &dynamo, 20, 3 * SECOND, |call| puts(25 * call..25 * call + 25)).await;
     assert!((12_000..=16_000).contains(&applied), "{applied}");
@@ -189,7 +189,11 @@ async fn an_on_demand_table_takes_4000_at_first_and_throttles_in_its_own_words()
 async fn capacity_follows_consumption_and_the_description_tells_it() {
     let simulator = Simulator::new(1);
     let scaling = AutoScaling::within(100.0..=1_000.0).period(2 * SECOND).delay(SECOND);
-    let options = by_id().capacity(100.0).burst(SECOND).auto_scaling(scaling).forgetful();
+    let options = by_id()
+        .capacity(100.0)
+        .burst(SECOND)
+        .auto_scaling(scaling)
+        .counts_only();
     let orders = simulator.table("orders", options.tenant(Tenant::new(10.0)));
     let dynamo = simulator.dynamo_client();
     flood(&orders, &dynamo, 5, 30 * SECOND, |call| puts(25 * call..25 * call + 25)).await;
@@ -204,7 +208,7 @@ async fn capacity_follows_consumption_and_the_description_tells_it() {
 #[tokio::test(start_paused = true)]
 async fn calls_are_throttled_at_random_for_a_limit_of_the_account() {
     let simulator = Simulator::new(1);
-    let orders = simulator.table("orders", by_id().forgetful());
+    let orders = simulator.table("orders", by_id().counts_only());
     let queue = simulator.queue("orders", QueueOptions::default());
     orders.set_faults(Faults::none().calls(0.2, InjectedFault::AccountLimit));
     queue.set_faults(Faults::none().calls(1.0, InjectedFault::AccountLimit));
@@ -282,7 +286,7 @@ async fn a_description_tells_mode_and_throughput_of_the_table_and_its_indexes() 
 #[tokio::test(start_paused = true)]
 async fn a_partition_that_stays_hot_becomes_two() {
     let simulator = Simulator::new(1);
-    let options = by_id_and_at().partitions(2).splits_after(3 * SECOND).forgetful();
+    let options = by_id_and_at().partitions(2).splits_after(3 * SECOND).counts_only();
     let orders = simulator.table("orders", options);
     let dynamo = simulator.dynamo_client();
     let of_one_key = |call| items("a", 25 * call..25 * call + 25);

@@ -43,7 +43,7 @@ impl Simulated {
         let simulator = Simulator::new(1);
         let table = simulator.table(
             last_part(name, ":table/"),
-            key.table().capacity(capacity(rate)).forgetful(),
+            key.table().capacity(capacity(rate)).counts_only(),
         );
         Self {
             simulator,
@@ -55,7 +55,7 @@ impl Simulated {
     pub(super) fn queue(name: &str, rate: f64) -> (Self, String) {
         let options = QueueOptions::default().content_based_deduplication();
         let simulator = Simulator::new(1);
-        let queue = simulator.queue(name, options.capacity(capacity(rate)).forgetful());
+        let queue = simulator.queue(name, options.capacity(capacity(rate)).counts_only());
         let url = queue.url();
         let stored = Stored::Messages(queue);
         (Self { simulator, stored }, url)
@@ -76,14 +76,14 @@ impl Simulated {
             .byte_capacity(Capacity::unlimited())
             .maximum_record_size(MAX_RECORD_BYTES);
         let simulator = Simulator::new(1);
-        let stored = Stored::Records(simulator.stream(last_part(name, ":stream/"), options.forgetful()));
+        let stored = Stored::Records(simulator.stream(last_part(name, ":stream/"), options.counts_only()));
         Self { simulator, stored }
     }
 
     /// A delivery stream with this capacity in records per second.
     #[cfg(feature = "put")]
     pub(super) fn delivery_stream(name: &str, rate: f64) -> Self {
-        let options = DeliveryStreamOptions::default().capacity(capacity(rate)).forgetful();
+        let options = DeliveryStreamOptions::default().capacity(capacity(rate)).counts_only();
         let simulator = Simulator::new(1);
         let stored = Stored::Delivered(simulator.delivery_stream(name, options));
         Self { simulator, stored }
@@ -96,14 +96,14 @@ impl Simulated {
             .content_based_deduplication()
             .capacity(capacity(rate));
         let simulator = Simulator::new(1);
-        let stored = Stored::Published(simulator.topic(last_part(arn, ":"), options.forgetful()));
+        let stored = Stored::Published(simulator.topic(last_part(arn, ":"), options.counts_only()));
         Self { simulator, stored }
     }
 
     /// An event bus with this capacity in events per second.
     #[cfg(feature = "put")]
     pub(super) fn event_bus(name: &str, rate: f64) -> Self {
-        let options = EventBusOptions::default().capacity(capacity(rate)).forgetful();
+        let options = EventBusOptions::default().capacity(capacity(rate)).counts_only();
         let simulator = Simulator::new(1);
         let stored = Stored::Events(simulator.event_bus(last_part(name, ":event-bus/"), options));
         Self { simulator, stored }
