@@ -140,8 +140,6 @@ mod pace;
 mod producer;
 mod progress;
 mod report;
-#[cfg(feature = "serde")]
-mod seconds;
 mod shutdown;
 mod sync;
 pub mod targets;

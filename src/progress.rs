@@ -108,7 +108,7 @@ pub struct Snapshot {
     /// Entries delivered per second since the last snapshot; 0 in the first one.
     pub rate: f64,
     /// The time from the answer of a call to the next call in the same slot, for the call that left last.
-    #[cfg_attr(feature = "serde", serde(rename = "delay_seconds", with = "crate::seconds"))]
+    #[cfg_attr(feature = "serde", serde(rename = "delay_seconds", with = "crate::report::seconds"))]
     pub delay: Duration,
     /// The state of the backoff strategy, its reason and its rate. `None` before the first delivery, after the options of
     /// the last one are dropped, and for a [strategy](crate::backoff::Pace::snapshot) that does not tell. If deliveries

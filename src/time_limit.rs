@@ -61,6 +61,14 @@ pub(crate) async fn passed(limit: Duration) {
     }
 }
 
+/// About 30 years: the furthest moment that tokio's timers support.
+const FAR: Duration = Duration::from_hours(24 * 365 * 30);
+
+/// `delay` after `now`, or the furthest moment that the clock supports.
+pub(crate) fn later(now: Instant, delay: Duration) -> Instant {
+    now.checked_add(delay.min(FAR)).unwrap_or(now)
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::sync::oneshot;

@@ -6,20 +6,33 @@ use std::time::Duration;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use super::fixture::Fixture;
-use super::service::{Plan, Said, Service};
+use super::{Fixture, Plan, Said, Service};
 use crate::backoff::FullJitter;
 use crate::delivery::Delivery;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, Undelivered};
 use crate::targets::{BatchTarget, Limits};
 
+/// Checks the target with `cases` random deliveries, and with one at each limit.
+///
+/// Run it on a paused clock, `#[tokio::test(start_paused = true)]`, unless the target makes its calls over sockets. The
+/// cases are the same in every run.
+///
+/// # Panics
+/// When the target breaks its contract. The message names the case, the entry and what happened to it.
+pub async fn check<F: Fixture>(fixture: F, cases: u64) {
+    at_the_limits(&fixture).await;
+    for case in 0..cases {
+        at_random(&fixture, case).await;
+    }
+}
+
 /// Entries that are delivered to check the limits, in calls: two full calls and a part of one.
 const BEYOND_THE_LIMIT: f64 = 2.5;
 
 /// Checks that calls are split by the number of entries and by their bytes, and that an entry that is too large is handed
 /// back.
-pub(super) async fn at_the_limits<F: Fixture>(fixture: &F) {
+async fn at_the_limits<F: Fixture>(fixture: &F) {
     let service = Service::new(Plan::default(), 0);
     let limits = fixture.target(service.clone(), None).limits();
     let count = scaled(limits.entries, BEYOND_THE_LIMIT);
@@ -65,7 +78,7 @@ pub(super) async fn at_the_limits<F: Fixture>(fixture: &F) {
 }
 
 /// A delivery of random size, to a service with random failures.
-pub(super) async fn at_random<F: Fixture>(fixture: &F, case: u64) {
+async fn at_random<F: Fixture>(fixture: &F, case: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(case);
     let entries = random.random_range(1..60);
     let is_poisoned = |_: &usize| random.random_bool(0.05);

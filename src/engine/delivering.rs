@@ -14,7 +14,6 @@ use super::calls::{AttemptTimeout, Call, CallPool, Settled, Slot, Slots};
 use super::entry::{Chunk, TrackedEntry};
 use super::health::{Disputes, Refusals, Ruling, Setup, Watch};
 use super::input::Input;
-use super::later::later;
 use super::outcome::{Delivered, Ending, Ledger};
 use super::preparation::{Again, prepare};
 use super::retry::Bisection;
@@ -26,6 +25,7 @@ use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault};
+use crate::time_limit::later;
 use crate::time_limit::{GRACE, is_held_up, passed};
 
 /// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.

@@ -16,7 +16,6 @@
 //! - `outcome`: counts the fate of the entries, and hands them back.
 //! - `preparation`: what happens before the first call.
 //! - `delivering`: the loop, which asks the others and applies their decisions.
-//! - `later`: moments that may be too far away for the clock.
 //!
 //! The engine does not know AWS: the service is a [`BatchTarget`](crate::targets::BatchTarget). It uses tokio's clock alone, so
 //! that tests can pause it. The pace that deliveries share is in `crate::pace`.
@@ -26,7 +25,6 @@ mod delivering;
 mod entry;
 mod health;
 mod input;
-mod later;
 mod order;
 mod outcome;
 mod preparation;
@@ -45,7 +43,6 @@ use crate::targets::BatchTarget;
 pub(crate) use calls::{CallQueue, Queued};
 pub(crate) use entry::{Confirmation, Confirms};
 pub(crate) use input::{Batch, Incoming, Input, Streamed};
-pub(crate) use later::later;
 pub(crate) use outcome::Delivered;
 
 /// Delivers every entry of the input, or hands it back, in a span of its own.

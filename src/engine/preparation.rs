@@ -12,12 +12,12 @@ use tokio::time::{Instant, sleep_until};
 
 use super::health::Watch;
 use super::input::{Fresh, Input};
-use super::later::later;
 use super::outcome::{Ending, Ledger};
 use crate::guarded::{guarded, panicked};
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault, Limits};
+use crate::time_limit::later;
 use crate::time_limit::{passed, within};
 
 /// While the target does not know everything, it prepares again this long after the last time.

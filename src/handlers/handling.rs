@@ -9,15 +9,15 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
-use super::Handlers;
-use super::result::HandlerError;
-use crate::engine::{Delivered, later};
+use super::{HandlerError, Handlers};
+use crate::engine::Delivered;
 use crate::events::HANDLER;
 use crate::fate::Fate;
 use crate::fault::Fault;
 use crate::options::DeliveryOptions;
 use crate::report::{Causes, Undelivered};
 use crate::sync::{Mutex, MutexGuard};
+use crate::time_limit::later;
 
 /// How many undelivered entries of a producer the handler processes at once in the end: as many as calls are in flight by
 /// default.

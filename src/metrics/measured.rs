@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use aws_smithy_observability::Attributes;
 
-use super::attribute::set;
 use super::instruments::Instruments;
 use super::paces::Registration;
+use super::set;
 use crate::backoff::Outcome;
 use crate::pace::Gate;
 use crate::report::Cause;

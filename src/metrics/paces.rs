@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use aws_smithy_observability::Attributes;
 use aws_smithy_observability::instruments::AsyncMeasure;
 
-use super::attribute::set;
+use super::set;
 use crate::backoff::{PaceSnapshot, PaceState};
 use crate::pace::Gate;
 

@@ -2,17 +2,17 @@
 
 mod cause;
 mod error;
-mod throttled_calls;
 mod undelivered;
 
 use std::fmt;
 use std::time::Duration;
 
-pub use self::cause::Cause;
-pub(crate) use self::error::Causes;
-pub use self::error::DeliveryError;
-pub use self::throttled_calls::ThrottledCalls;
-pub use self::undelivered::Undelivered;
+use crate::fault::ThrottlingReason;
+
+pub use cause::Cause;
+pub(crate) use error::Causes;
+pub use error::DeliveryError;
+pub use undelivered::Undelivered;
 
 /// The figures of a delivery.
 ///
@@ -42,7 +42,10 @@ pub struct Report {
     /// entries of a call that was accepted in part it names none.
     pub throttled_by: Box<[ThrottledCalls]>,
     /// From the start of the delivery to its end.
-    #[cfg_attr(feature = "serde", serde(rename = "elapsed_seconds", with = "crate::seconds"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "elapsed_seconds", with = "crate::report::seconds")
+    )]
     pub elapsed: Duration,
     /// Whether the input was read to its end. Always true for a batch, because its remaining entries are handed back, and
     /// for every report without an error. False for a stream that failed or whose delivery ended early, by a cancellation,
@@ -125,6 +128,24 @@ impl fmt::Display for Report {
     }
 }
 
+/// Durations as seconds, a number that every JSON reader understands.
+#[cfg(feature = "serde")]
+pub(crate) mod seconds {
+    use std::time::Duration;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(duration.as_secs_f64())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        Duration::try_from_secs_f64(seconds).map_err(D::Error::custom)
+    }
+}
+
 #[cfg(all(test, feature = "serde"))]
 mod tests {
     use proptest::prelude::*;
@@ -160,5 +181,36 @@ mod tests {
         let of_an_older_version = r#"{"delivered":3,"elapsed_seconds":1.5}"#;
         assert_eq!(serde_json::from_str::<Report>(of_an_older_version).unwrap(), report);
         assert!(serde_json::from_str::<Report>(r#"{"elapsed_seconds":-1}"#).is_err());
+    }
+}
+
+/// The calls that were throttled for one reason.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ThrottledCalls {
+    /// The limit that they have exceeded, and the resource it belongs to. Serialized as the fields `reason` and `resource`.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub reason: ThrottlingReason,
+    /// The number of calls.
+    pub calls: u64,
+}
+
+impl ThrottledCalls {
+    /// Counts calls that were throttled for this reason.
+    pub(crate) fn add(counted: &mut Vec<Self>, reason: &ThrottlingReason, calls: u64) {
+        match counted.iter_mut().find(|counted| counted.reason == *reason) {
+            Some(counted) => counted.calls += calls,
+            None => counted.push(Self {
+                reason: reason.clone(),
+                calls,
+            }),
+        }
+    }
+}
+
+impl fmt::Display for ThrottledCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} × {}", self.calls, self.reason)
     }
 }

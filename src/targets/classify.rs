@@ -15,7 +15,7 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use super::renewal::Used;
-use super::retry_after::named_wait;
+use super::transmission::named_wait;
 use super::transmission::{Clock, Signature, is_unconnected, signature, unsent};
 use super::{Answer, Fault, Rejection, Verdict};
 

@@ -1,4 +1,4 @@
-//! What a queue or topic tells of itself, and the deduplication ids that follow from it.
+//! What a queue or topic tells of itself, and the ids of its messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,6 +8,7 @@ use tracing::{debug, warn};
 use super::Fault;
 use super::lookup::{Advice, Lookup, LookupError};
 use crate::events::LOOKUP;
+use crate::invalid::InvalidEntry;
 
 /// The name of the attribute that tells whether ids are derived from the bodies, at a queue and at a topic.
 pub(super) const BY_CONTENT: &str = "ContentBasedDeduplication";
@@ -142,4 +143,46 @@ impl Described {
             *id = Some(format!("{:032x}-{number}", self.prefix));
         }
     }
+}
+
+/// The suffix of the name of every FIFO queue and topic, and of no other. From the API references of `CreateQueue` and
+/// `CreateTopic`.
+pub(super) const FIFO_SUFFIX: &str = ".fifo";
+
+/// Characters of a group id or a deduplication id.
+const MAX_ID_LENGTH: usize = 128;
+
+/// Checks the ids of a message.
+pub(super) fn check_ids(group: Option<&str>, deduplication: Option<&str>, fifo: bool) -> Result<(), InvalidEntry> {
+    if fifo && group.is_none_or(str::is_empty) {
+        return Err(InvalidEntry::Missing {
+            part: "message group id",
+        });
+    }
+    // Standard queues accept group ids too, for fair queues.
+    group.map_or(Ok(()), |group| check_id("message group id", group))?;
+
+    // A FIFO queue may derive the deduplication id from the body; only the queue knows whether it does.
+    let Some(deduplication) = deduplication else {
+        return Ok(());
+    };
+    if !fifo {
+        // SQS answers `InvalidParameterValue`: not valid for this queue type.
+        return Err(InvalidEntry::Malformed {
+            part: "message deduplication id",
+            rule: "absent unless the queue or topic is FIFO",
+        });
+    }
+    check_id("message deduplication id", deduplication)
+}
+
+fn check_id(part: &'static str, id: &str) -> Result<(), InvalidEntry> {
+    // The graphic characters of ASCII are letters, digits and punctuation.
+    if (1..=MAX_ID_LENGTH).contains(&id.len()) && id.bytes().all(|letter| letter.is_ascii_graphic()) {
+        return Ok(());
+    }
+    Err(InvalidEntry::Malformed {
+        part,
+        rule: "1 to 128 letters, digits and punctuation characters of ASCII",
+    })
 }

@@ -20,14 +20,11 @@ mod described;
 pub mod dynamo;
 #[cfg(feature = "eventbridge")]
 pub mod eventbridge;
-#[cfg(any(feature = "sqs", feature = "sns"))]
-mod fifo;
 #[cfg(feature = "firehose")]
 pub mod firehose;
 #[cfg(feature = "kinesis")]
 pub mod kinesis;
 mod lane;
-mod limits;
 mod lookup;
 #[cfg(test)]
 mod recording;
@@ -53,8 +50,6 @@ mod renewal;
     feature = "eventbridge"
 ))]
 mod request;
-#[cfg(feature = "aws")]
-mod retry_after;
 #[cfg(any(
     feature = "dynamodb",
     feature = "sqs",
@@ -72,11 +67,11 @@ mod target;
 #[cfg(feature = "aws")]
 mod transmission;
 
+pub use self::target::Limits;
 pub use answer::{Acknowledgement, Answer, Rejection, Verdict};
 #[cfg(feature = "aws")]
 pub use classify::{classify, classify_entry};
 pub use lane::Lane;
-pub use limits::Limits;
 pub use lookup::{Lookup, LookupError};
 pub use target::BatchTarget;
 #[cfg(feature = "aws")]

@@ -11,7 +11,7 @@ use aws_sdk_sns::types::{BatchResultErrorEntry, PublishBatchRequestEntry, Publis
 
 use super::correlate::{by_id, wire_id};
 use super::described::{Attributes, Described};
-use super::fifo::{FIFO_SUFFIX, check_ids};
+use super::described::{FIFO_SUFFIX, check_ids};
 use super::lane::hash_of;
 use super::lookup::LookupError;
 use super::renewal::Changes;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::engine::later::later;
+use crate::time_limit::later;
 
 /// A slot for one call in flight, while it is empty.
 ///

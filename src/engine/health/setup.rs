@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::backoff::{BackoffStrategy, EqualJitter, Retry};
 use crate::engine::calls::Settled;
-use crate::engine::later::later;
 use crate::targets::{Fault, Rejection};
+use crate::time_limit::later;
 
 /// The first probe leaves after 50 to 100 ms; a lost packet is retransmitted by then.
 const FIRST_DELAY: Duration = Duration::from_millis(50);

@@ -1,10 +1,151 @@
-//! The source of the entries.
+//! The source of the entries: an iterator, a stream, or the queue of a producer.
 //!
-//! - `source`: an iterator, a stream, or a producer's queue.
 //! - `fresh`: entries that were read from the source, checked and measured.
 
 mod fresh;
-mod source;
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures::Stream;
+use tokio::time::Instant;
+
+use super::entry::Confirmation;
+use crate::fault::Fault;
 
 pub(crate) use fresh::{Fresh, Read};
-pub(crate) use source::{Batch, Incoming, Input, Streamed};
+
+/// An entry as the source yields it.
+pub(crate) struct Incoming<E> {
+    pub(crate) entry: E,
+    /// Its position in the input of the caller, from 0.
+    pub(crate) position: u64,
+    /// The receipt or handler that is told its fate, if there is one.
+    pub(crate) confirmation: Option<Confirmation<E>>,
+    /// When it was handed over; `None` where that is when it is read.
+    pub(crate) handed_over: Option<Instant>,
+}
+
+impl<E> Incoming<E> {
+    /// An entry that is handed over when it is read, and of whose fate only the report tells.
+    fn new(position: u64, entry: E) -> Self {
+        Self {
+            entry,
+            position,
+            confirmation: None,
+            handed_over: None,
+        }
+    }
+}
+
+/// The source that a delivery reads its entries from.
+pub(crate) trait Input {
+    type Entry;
+
+    /// The next entry; `None` at the end. Not called again after that.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<Self::Entry>>>;
+
+    /// The next entry that was handed over but not read, when the delivery ends early. Pending if unread entries stay in
+    /// the source.
+    fn unread(&mut self) -> Poll<Option<Incoming<Self::Entry>>> {
+        Poll::Pending
+    }
+
+    /// How many entries it has at least, without polling it.
+    fn known(&self) -> usize;
+
+    /// Entries before this position do not linger.
+    fn hurried(&self) -> u64 {
+        0
+    }
+
+    /// Why the delivery must not go on though the input does: a handler of its entries has failed.
+    fn stop(&self) -> Option<Fault> {
+        None
+    }
+
+    /// The delivery ends before the input does.
+    fn ends_early(&self) {}
+}
+
+/// A batch: all of its entries are handed over with the iterator, so each one is delivered or handed back.
+pub(crate) struct Batch<I> {
+    entries: I,
+    /// The position of the next entry.
+    next: u64,
+}
+
+impl<I> Batch<I> {
+    pub(crate) fn new(entries: I) -> Self {
+        Self { entries, next: 0 }
+    }
+}
+
+impl<I: Iterator> Input for Batch<I> {
+    type Entry = I::Item;
+
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<Incoming<I::Item>>> {
+        self.unread()
+    }
+
+    fn unread(&mut self) -> Poll<Option<Incoming<I::Item>>> {
+        let next = self.entries.next();
+        Poll::Ready(next.map(|entry| Incoming::new(counted(&mut self.next), entry)))
+    }
+
+    fn known(&self) -> usize {
+        self.entries.size_hint().0
+    }
+
+    /// There is nothing to linger for.
+    fn hurried(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// A stream. Entries that were not read stay in the stream.
+pub(crate) struct Streamed<S, X> {
+    stream: Pin<Box<S>>,
+    /// The position of the next entry.
+    next: u64,
+    /// The error with which the stream ended, if it did.
+    pub(crate) error: Option<X>,
+}
+
+impl<S, X> Streamed<S, X> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self {
+            stream: Box::pin(stream),
+            next: 0,
+            error: None,
+        }
+    }
+}
+
+impl<S, E, X> Input for &mut Streamed<S, X>
+where
+    S: Stream<Item = Result<E, X>>,
+{
+    type Entry = E;
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
+        self.stream.as_mut().poll_next(context).map(|next| match next? {
+            Ok(entry) => Some(Incoming::new(counted(&mut self.next), entry)),
+            Err(error) => {
+                self.error = Some(error);
+                None
+            }
+        })
+    }
+
+    fn known(&self) -> usize {
+        self.stream.size_hint().0
+    }
+}
+
+/// The next position.
+fn counted(next: &mut u64) -> u64 {
+    let position = *next;
+    *next += 1;
+    position
+}

@@ -1,13 +1,13 @@
 //! Hands back undelivered entries, after the target has cleaned up.
 
-use std::future::{pending, ready};
-use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::future::ready;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, stream};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -15,7 +15,7 @@ use crate::engine::entry::Confirmation;
 use crate::events::CLEANUP;
 use crate::guarded::destination;
 use crate::report::Undelivered;
-use crate::shutdown;
+use crate::shutdown::joined;
 use crate::targets::BatchTarget;
 use crate::time_limit::within;
 
@@ -152,15 +152,4 @@ pub(crate) async fn clean_up<T: BatchTarget>(
         None => "the target had no time left to clean up after undelivered entries",
     };
     warn!(target: CLEANUP, destination = destination(target), "{failure}");
-}
-
-/// The result of a task. The task catches the panics of the target, so a panic that gets through is a bug in this crate.
-async fn joined<R>(ended: Result<R, JoinError>) -> R {
-    match ended.map_err(JoinError::try_into_panic) {
-        Ok(result) => result,
-        Err(Ok(panic)) => resume_unwind(panic),
-        // This delivery is dropped next.
-        Err(Err(_)) if shutdown::is_underway() => pending().await,
-        Err(Err(cancelled)) => panic!("the runtime shuts down: {cancelled}"),
-    }
 }

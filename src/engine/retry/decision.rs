@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::delays::SharedDelays;
-use crate::backoff::Outcome;
+use crate::backoff::{Outcome, Retry};
 use crate::engine::entry::EntryState;
-use crate::engine::later::later;
 use crate::options::DeliveryOptions;
 use crate::targets::{Fault, Rejection};
+use crate::time_limit::later;
 
 /// What happens to a rejected entry.
 pub(crate) enum Decision {
@@ -75,6 +74,31 @@ impl<'a> Retries<'a> {
             Duration::ZERO
         };
         delay.max(self.options.gate.strategy.cooldown())
+    }
+}
+
+/// The delays drawn for the rejected entries of one call.
+///
+/// Entries with the same history get the same delay, so that they can leave together in one call.
+#[derive(Default)]
+pub(crate) struct SharedDelays {
+    drawn: Vec<(Retry, Duration)>,
+}
+
+impl SharedDelays {
+    /// The delay before that retry.
+    pub(crate) fn before(&mut self, retry: Retry, draw: impl FnOnce(Retry) -> Duration) -> Duration {
+        if let Some((_, delay)) = self.drawn.iter().find(|(drawn, _)| *drawn == retry) {
+            return *delay;
+        }
+        let delay = draw(retry);
+        self.drawn.push((retry, delay));
+        delay
+    }
+
+    /// The shortest delay, or zero.
+    pub(crate) fn shortest(&self) -> Duration {
+        self.drawn.iter().map(|(_, delay)| *delay).min().unwrap_or_default()
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::engine::entry::EntryState;
-use crate::engine::later::later;
 use crate::options::DeliveryOptions;
+use crate::time_limit::later;
 
 /// The shortest time between two searches. A search looks at all entries that wait, up to 30,000 by default, which takes
 /// about a millisecond; entries that expire one after the other must not cause one search each.

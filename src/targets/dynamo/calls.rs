@@ -14,7 +14,6 @@ use aws_sdk_dynamodb::types::{ConsumedCapacity, KeysAndAttributes, ReturnConsume
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tracing::field::{Empty, display};
 
-use super::name::short_name;
 use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
@@ -120,10 +119,24 @@ pub(super) fn consumed(capacity: &[ConsumedCapacity]) -> Option<f64> {
         .reduce(|sum, units| sum + units)
 }
 
+/// The name of a table for the log, without the account id of an ARN.
+pub(super) fn short_name(table: &str) -> &str {
+    let last = table.rsplit_once('/').filter(|_| table.starts_with("arn:"));
+    last.map_or(table, |(_, name)| name)
+}
+
+/// The name of a table that may be given by its ARN, so that its writes keep their order with both spellings.
+pub(super) fn table_name(table: &str) -> &str {
+    match table.strip_prefix("arn:").and_then(|arn| arn.split_once(":table/")) {
+        Some((_, name)) => name,
+        None => table,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{client, put, text};
     use super::*;
+    use crate::targets::dynamo::testing::{client, put, text};
     use crate::targets::recording::Recorder;
 
     async fn write(calls: &Calls, id: &str) -> bool {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::WriteRequest;
 use tracing::warn;
 
+use super::TableWrite;
 use super::equality::same_request;
-use super::write::TableWrite;
 use crate::events::ANSWER;
 use crate::targets::{Answer, Fault, Rejection, Verdict};
 

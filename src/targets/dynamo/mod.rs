@@ -8,9 +8,6 @@ mod describe;
 mod equality;
 mod index_keys;
 mod key;
-mod key_read;
-mod memory;
-mod name;
 mod number;
 mod reads;
 mod size;
@@ -20,11 +17,78 @@ mod tables;
 mod testing;
 mod throttling;
 mod throughput;
-mod write;
 
-pub use key_read::KeyRead;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
+
 pub use reads::{DynamoReads, MAX_ANSWER_BYTES, MAX_KEYS};
 pub use size::item_size;
 pub use table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 pub use tables::DynamoTables;
-pub use write::TableWrite;
+
+/// A put or a delete, together with its table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableWrite {
+    /// The table's name or ARN, in the same spelling as in the delivery.
+    pub table: String,
+    /// The put or the delete.
+    pub request: WriteRequest,
+}
+
+impl TableWrite {
+    /// A write to this table.
+    pub fn new(table: impl Into<String>, request: WriteRequest) -> Self {
+        Self {
+            table: table.into(),
+            request,
+        }
+    }
+}
+
+type Attributes = HashMap<String, AttributeValue>;
+
+/// A key whose item is read, and the item once it was read. A clone shares the item.
+#[derive(Clone)]
+pub struct KeyRead {
+    key: Attributes,
+    item: Arc<Mutex<Option<Attributes>>>,
+}
+
+impl KeyRead {
+    /// Reads the item with this primary key: its partition key, and the sort key if the table has one.
+    pub fn new(key: Attributes) -> Self {
+        Self {
+            key,
+            item: Arc::default(),
+        }
+    }
+
+    /// The primary key.
+    pub fn key(&self) -> &Attributes {
+        &self.key
+    }
+
+    /// The primary key, without a clone.
+    pub fn into_key(self) -> Attributes {
+        self.key
+    }
+
+    /// Takes the item, if it was read. If the read was delivered and there is none, the table has no item with this key.
+    pub fn take_item(&self) -> Option<Attributes> {
+        self.item.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put_item(&self, item: Attributes) {
+        *self.item.lock().unwrap_or_else(PoisonError::into_inner) = Some(item);
+    }
+}
+
+/// Without the key, which is content of the entry.
+impl fmt::Debug for KeyRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRead").finish_non_exhaustive()
+    }
+}

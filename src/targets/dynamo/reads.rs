@@ -9,10 +9,10 @@ use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use tracing::warn;
 
+use super::KeyRead;
 use super::calls::{Calls, consumed};
+use super::calls::{short_name, table_name};
 use super::key::KeyValue;
-use super::key_read::KeyRead;
-use super::name::{short_name, table_name};
 use super::size::item_size;
 use super::table::{MAX_BODY_BYTES, MAX_ITEM_BYTES};
 use super::{check, throttling};

@@ -8,11 +8,11 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
 
 use super::calls::{Calls, consumed};
+use super::calls::{short_name, table_name};
 use super::describe::Description;
 use super::key::KeySchema;
-use super::name::{short_name, table_name};
-use super::size::item_size;
-use super::{body, check, correlate, describe, memory, throttling};
+use super::size::{item_size, request_memory};
+use super::{body, check, correlate, describe, throttling};
 use crate::invalid::InvalidEntry;
 use crate::targets::lookup::Lookup;
 use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
@@ -175,7 +175,7 @@ impl BatchTarget for DynamoTable {
     }
 
     fn weight(&self, entry: &WriteRequest, bytes: usize) -> usize {
-        memory::of_request(entry).max(bytes)
+        request_memory(entry).max(bytes)
     }
 
     fn lane(&self, entry: &WriteRequest) -> Option<Lane> {

@@ -8,11 +8,12 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
+use super::TableWrite;
+use super::calls::short_name;
 use super::calls::{Calls, consumed};
-use super::name::short_name;
+use super::size::request_memory;
 use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, has_room_to_ask};
-use super::write::TableWrite;
-use super::{body, correlate, memory, throttling};
+use super::{body, correlate, throttling};
 use crate::invalid::InvalidEntry;
 use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 
@@ -122,7 +123,7 @@ impl BatchTarget for DynamoTables {
     }
 
     fn weight(&self, entry: &TableWrite, bytes: usize) -> usize {
-        memory::of_request(&entry.request).max(bytes)
+        request_memory(&entry.request).max(bytes)
     }
 
     fn lane(&self, entry: &TableWrite) -> Option<Lane> {

@@ -3,11 +3,14 @@
 //! A message that breaks a rule of FIFO queues causes the whole call to be refused, so it is found before the call. Rules that
 //! AWS documents but does not enforce (letters beyond ASCII in attribute names) are left to the service.
 
-use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
+use std::borrow::Cow;
 
-use super::size::message_size;
+use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
+use aws_smithy_types::base64;
+
+use super::message_size;
 use crate::invalid::InvalidEntry;
-use crate::targets::fifo::check_ids;
+use crate::targets::described::check_ids;
 
 /// Attributes of a message.
 pub(super) const MAX_ATTRIBUTES: usize = 10;
@@ -175,6 +178,34 @@ fn is_suspicious(text: &str) -> bool {
 /// From the API reference of `SendMessage`: the characters of XML 1.0. Surrogates cannot occur in a `char`.
 pub(super) fn is_allowed(letter: char) -> bool {
     matches!(letter, '\t' | '\n' | '\r' | '\u{20}'..='\u{FFFD}' | '\u{10000}'..)
+}
+
+/// The message attribute that marks an encoded body. MIME has a header with this name.
+pub const ENCODING_ATTRIBUTE: &str = "Content-Transfer-Encoding";
+
+/// The value of [`ENCODING_ATTRIBUTE`]: the body is the base64, with padding, of the UTF-8 bytes of the original body.
+pub const ENCODING: &str = "base64";
+
+/// The message in a form that SQS accepts. A message that needs no encoding stays as it is. So does a message that already has
+/// the attribute: its reader could not tell whether the sender or this crate encoded it.
+pub(super) fn encoded(message: &SendMessageBatchRequestEntry) -> Cow<'_, SendMessageBatchRequestEntry> {
+    let attributes = message.message_attributes();
+    let is_taken = attributes.is_some_and(|attributes| attributes.contains_key(ENCODING_ATTRIBUTE));
+    if is_taken || message.message_body().chars().all(is_allowed) {
+        return Cow::Borrowed(message);
+    }
+    let value = MessageAttributeValue::builder()
+        .data_type("String")
+        .string_value(ENCODING);
+    let Ok(value) = value.build() else {
+        // Building fails only without a data type.
+        return Cow::Borrowed(message);
+    };
+    let mut encoded = message.clone();
+    encoded.message_body = base64::encode(message.message_body());
+    let attributes = encoded.message_attributes.get_or_insert_default();
+    attributes.insert(ENCODING_ATTRIBUTE.to_owned(), value);
+    Cow::Owned(encoded)
 }
 
 #[cfg(test)]

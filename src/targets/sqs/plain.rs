@@ -6,12 +6,12 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
 
 use super::calls::Calls;
+use super::check;
 use super::failed;
-use super::{check, encoding};
 use crate::invalid::InvalidEntry;
 use crate::targets::correlate::{by_id, wire_id};
+use crate::targets::described::FIFO_SUFFIX;
 use crate::targets::described::{Attributes, Described};
-use crate::targets::fifo::FIFO_SUFFIX;
 use crate::targets::lookup::LookupError;
 use crate::targets::{Acknowledgement, Answer, Limits, Verdict, classify};
 
@@ -64,7 +64,7 @@ impl PlainQueue {
     /// The message that is sent, encoded if necessary.
     pub(super) fn encoded<'a>(&self, entry: &'a SendMessageBatchRequestEntry) -> Cow<'a, SendMessageBatchRequestEntry> {
         if self.encodes {
-            encoding::encoded(entry)
+            check::encoded(entry)
         } else {
             Cow::Borrowed(entry)
         }

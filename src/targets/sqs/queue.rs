@@ -7,11 +7,11 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 #[cfg(feature = "s3-offload")]
+use super::message_size;
+#[cfg(feature = "s3-offload")]
 use super::offload::{self, Offload};
 use super::plain::PlainQueue;
 use super::short_name;
-#[cfg(feature = "s3-offload")]
-use super::size::message_size;
 use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
 use crate::report::Undelivered;

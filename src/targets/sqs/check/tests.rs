@@ -1,11 +1,14 @@
-//! Which messages are refused, and with which error.
+//! Which messages are refused, and with which error; which are encoded.
 
 use aws_sdk_sqs::primitives::Blob;
 use aws_sdk_sqs::types::builders::SendMessageBatchRequestEntryBuilder;
 
 use super::*;
-use crate::targets::sqs::MAX_MESSAGE_BYTES;
-use crate::targets::sqs::testing::{binary, message, text};
+use crate::invalid::InvalidEntry;
+use crate::targets::BatchTarget;
+use crate::targets::recording::Recorder;
+use crate::targets::sqs::testing::{binary, client, message, text};
+use crate::targets::sqs::{MAX_MESSAGE_BYTES, SqsQueue};
 
 const STANDARD: bool = false;
 const FIFO: bool = true;
@@ -203,4 +206,68 @@ fn a_standard_queue_takes_no_deduplication_id() {
         refusal(message("x").message_deduplication_id("d")),
         "the message deduplication id must be absent unless the queue or topic is FIFO"
     );
+}
+
+fn queue(recorder: &Recorder) -> SqsQueue {
+    SqsQueue::new(
+        client(recorder),
+        "https://sqs.eu-central-1.amazonaws.com/123456789012/orders",
+    )
+    .encode_invalid_characters()
+}
+
+#[tokio::test]
+async fn a_body_with_invalid_characters_is_encoded_and_marked() {
+    let recorder = Recorder::answering(200, "{}");
+    let queue = queue(&recorder);
+    let entry = message("a\u{0}ü")
+        .message_attributes("mine", text("String", "x"))
+        .build()
+        .unwrap();
+    // `YQDDvA==`, and both attributes.
+    assert_eq!(queue.check(&entry), Ok(8 + 11 + 25 + 6 + 6));
+    queue.send(&[entry]).await;
+    let body = recorder.only_request().body;
+    assert!(body.contains(r#""MessageBody":"YQDDvA==""#), "{body}");
+    assert!(
+        body.contains(r#""Content-Transfer-Encoding":{"#) && body.contains("mine"),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+async fn a_valid_body_stays_as_it_is() {
+    let recorder = Recorder::answering(200, "{}");
+    let queue = queue(&recorder);
+    let entry = message("größe\t😀").build().unwrap();
+    assert_eq!(queue.check(&entry), Ok(12));
+    queue.send(&[entry]).await;
+    let body = recorder.only_request().body;
+    assert!(body.contains("größe") && !body.contains(ENCODING_ATTRIBUTE), "{body}");
+}
+
+#[test]
+fn a_message_that_would_be_too_large_encoded_is_refused() {
+    let queue = queue(&Recorder::answering(200, "{}"));
+    let entry = |bytes: usize| message(&"\u{1}".repeat(bytes)).build().unwrap();
+    // Three bytes become four, and the attribute has 37.
+    assert_eq!(queue.check(&entry(786_402)), Ok(1_048_536 + 37));
+    assert!(matches!(
+        queue.check(&entry(786_405)),
+        Err(InvalidEntry::TooLarge { actual: 1_048_577, .. })
+    ));
+}
+
+#[test]
+fn without_the_option_or_with_the_attribute_it_is_refused() {
+    let recorder = Recorder::answering(200, "{}");
+    let plain = SqsQueue::new(
+        client(&recorder),
+        "https://sqs.eu-central-1.amazonaws.com/123456789012/orders",
+    );
+    let entry = message("\u{1}").build().unwrap();
+    assert!(matches!(plain.check(&entry), Err(InvalidEntry::Character { .. })));
+    let taken = message("\u{1}").message_attributes(ENCODING_ATTRIBUTE, text("String", "x"));
+    let refusal = queue(&recorder).check(&taken.build().unwrap());
+    assert!(matches!(refusal, Err(InvalidEntry::Character { .. })));
 }

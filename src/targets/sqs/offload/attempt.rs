@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::future::join_all;
 
+use super::Offload;
 use super::mark;
-use super::offload::Offload;
 use crate::targets::sqs::plain::PlainQueue;
 use crate::targets::{Answer, Fault, Rejection, Verdict};
 

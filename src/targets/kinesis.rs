@@ -1,4 +1,4 @@
-//! Records to one data stream.
+//! Kinesis: records to one data stream by `PutRecords`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,20 +8,20 @@ use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::config::Builder;
 use aws_sdk_kinesis::operation::RequestId;
 use aws_sdk_kinesis::types::{
-    PutRecordsRequestEntry, PutRecordsResultEntry, RecordDistributionStrategy, StreamDescriptionSummary,
+    PutRecordsRequestEntry, PutRecordsResultEntry, RecordDistributionStrategy, Shard, StreamDescriptionSummary,
 };
+use md5::{Digest, Md5};
 use tracing::debug;
 
-use super::shards::{Shards, hash_key};
+use super::correlate::{by_place, entry_verdict};
+use super::lane::hash_of;
+use super::lookup::{Lookup, LookupError};
+use super::renewal::Changes;
+use super::request::{in_span, request_span};
+use super::single_attempt::single_attempt;
+use super::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
-use crate::targets::correlate::{by_place, entry_verdict};
-use crate::targets::lane::hash_of;
-use crate::targets::lookup::{Lookup, LookupError};
-use crate::targets::renewal::Changes;
-use crate::targets::request::{in_span, request_span};
-use crate::targets::single_attempt::single_attempt;
-use crate::targets::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify};
 
 /// Records in a call. From the API reference of `PutRecords`.
 pub const MAX_RECORDS: usize = 500;
@@ -310,6 +310,51 @@ impl fmt::Debug for KinesisStream {
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
+}
+
+/// The open shards of a stream, by the hash keys at which they begin and end.
+#[derive(Debug, Clone, Default)]
+struct Shards(Vec<(u128, u128)>);
+
+impl Shards {
+    /// The open shards among all shards that the stream has had. A shard with a last sequence number was split or merged and
+    /// takes no more records.
+    fn open(shards: &[Shard]) -> Self {
+        let is_open = |shard: &&Shard| {
+            let sequence_numbers = shard.sequence_number_range();
+            sequence_numbers.is_none_or(|numbers| numbers.ending_sequence_number().is_none())
+        };
+        let range = |shard: &Shard| {
+            let range = shard.hash_key_range()?;
+            let first = range.starting_hash_key().parse().ok()?;
+            Some((first, range.ending_hash_key().parse().ok()?))
+        };
+        let mut ranges: Vec<_> = shards.iter().filter(is_open).filter_map(range).collect();
+        ranges.sort_unstable();
+        Self(ranges)
+    }
+
+    /// Records per second that the shards take together: 1,000 each, from the quotas of Kinesis. `None` without a shard.
+    fn throughput(&self) -> Option<f64> {
+        let count = u32::try_from(self.0.len()).ok().filter(|count| *count > 0)?;
+        Some(1_000.0 * f64::from(count))
+    }
+
+    /// The index of the shard that takes the hash key, in the order of the hash keys.
+    fn of(&self, hash_key: u128) -> Option<usize> {
+        let place = self.0.partition_point(|(first, _)| *first <= hash_key).checked_sub(1)?;
+        (hash_key <= self.0[place].1).then_some(place)
+    }
+}
+
+/// The hash key of a record: its explicit one, or the MD5 of its partition key. From the API reference of `PutRecords`.
+/// `None` if the stream distributes the records itself.
+fn hash_key(record: &PutRecordsRequestEntry) -> Option<u128> {
+    if let Some(explicit) = record.explicit_hash_key() {
+        return explicit.parse().ok();
+    }
+    let digest = Md5::digest(record.partition_key()?);
+    Some(u128::from_be_bytes(digest.into()))
 }
 
 #[cfg(test)]
