@@ -9,7 +9,7 @@ use aws_sdk_s3::error::BoxError;
 
 use crate::arguments::Service;
 use crate::connect;
-use crate::failure::Failure;
+use crate::outcome::Failure;
 
 /// The header in which S3 names the region of a bucket, also if the request was sent to another region or is not permitted.
 const REGION: &str = "x-amz-bucket-region";

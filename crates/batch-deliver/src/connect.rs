@@ -7,8 +7,8 @@ use aws_sdk_dynamodb::config::ProvideCredentials;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
 use crate::arguments::{Given, Queue, Service};
-use crate::failure::Failure;
-use crate::key::Key;
+use crate::format::Key;
+use crate::outcome::Failure;
 
 /// Codes of calls that are not permitted, or that an emulator does not have.
 const UNASKED: [&str; 3] = ["AccessDeniedException", "AccessDenied", "UnknownOperationException"];

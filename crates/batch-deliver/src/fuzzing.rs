@@ -5,15 +5,9 @@ use std::sync::Arc;
 
 use crate::arguments::{Rows, TableFormat};
 use crate::console::Console;
-use crate::flaw::Flaw;
-use crate::format::Format;
-use crate::format::csv::CsvItems;
-use crate::format::items::{JsonItems, Typing};
-use crate::format::messages::Messages;
-use crate::format::table::TableItems;
-use crate::journal::settled_in;
-use crate::key::Key;
-use crate::write::Writes;
+use crate::format::{CsvItems, JsonItems, Key, Messages, TableItems, Typing, Writes};
+use crate::keeping::settled_in;
+use crate::source::{Flaw, Format};
 
 /// The records of an input with their lines, and why the input could not be read further.
 type Records<E> = (Vec<(u64, Option<Result<E, Flaw>>)>, Option<String>);

@@ -15,43 +15,30 @@
 //! | dead letters, summary | undelivered entries and bad lines are written, and the result is printed | `dead_letter/`, `handed_back`, `run/` |
 
 mod arguments;
-mod bad_lines;
 #[cfg(feature = "s3")]
 mod bucket;
 mod cause;
 mod connect;
 mod console;
-mod dead_letter;
-mod escaped;
-mod failure;
-mod flaw;
 mod format;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod handed_back;
-mod input;
-mod item;
-mod journal;
-mod key;
-mod log;
+mod keeping;
 mod manual;
+mod outcome;
 mod plan;
 mod progress;
 mod run;
-mod settling;
 mod shard;
+mod source;
 mod stop;
-mod stream;
-mod window;
 #[cfg(feature = "distributed")]
 mod worker;
-mod write;
 
 use std::process::ExitCode;
 
-use self::failure::Failure;
-use self::run::Outcome;
+use self::outcome::{Failure, Outcome};
 use self::stop::INTERRUPTED;
 
 pub use self::arguments::Arguments;

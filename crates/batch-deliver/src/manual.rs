@@ -7,8 +7,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::arguments::Arguments;
-use crate::failure::Failure;
-use crate::run::Outcome;
+use crate::outcome::{Failure, Outcome};
 
 const PROGRAM: &str = "batch-deliver";
 

@@ -7,10 +7,10 @@ use tokio::task;
 
 use crate::arguments::{Cutting, TableFormat, ToPlan};
 use crate::console::{self, grouped, size};
-use crate::failure::Failure;
-use crate::format::text::refusal;
-use crate::input::{Input, Part};
-use crate::run::{Outcome, reading};
+use crate::format::refusal;
+use crate::outcome::{Failure, Outcome};
+use crate::run::reading;
+use crate::source::{Input, Part, named};
 
 /// A planned shard: the bytes of an input from `begin` to before `end`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub(crate) struct Planned {
 
 /// Writes the shards of the inputs to the standard output.
 pub(crate) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
-    let inputs = Input::named(&arguments.inputs, &arguments.service).await?;
+    let inputs = named(&arguments.inputs, &arguments.service).await?;
     console::print(&format!("reading {}", reading::words(&inputs)));
     let sized = inputs.into_iter().map(|input| {
         let cannot = |words: String| Failure::WrongUse(format!("{} cannot be planned: {words}", input.name));

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use crate::failure::Failure;
-use crate::input::{Input, Part};
+use crate::outcome::Failure;
+use crate::source::{Input, Part};
 
 /// The variable with the number of shards, if no other one has it.
 const SHARDS: &str = "SHARDS";

@@ -9,7 +9,7 @@ use aws_batch_delivery::backoff::{
 use clap::{Args, ValueEnum};
 use tokio::time::Instant;
 
-use crate::failure::Failure;
+use crate::outcome::Failure;
 
 /// How long calls in flight may take after an interruption: less than the 30 s of an attempt, but enough for most calls.
 pub(crate) const GRACE: Duration = Duration::from_secs(20);

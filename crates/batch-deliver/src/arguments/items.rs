@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::Rows;
-use crate::key::Key;
+use crate::format::Key;
 
 #[derive(Debug, Args)]
 pub(crate) struct Items {

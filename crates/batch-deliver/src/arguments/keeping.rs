@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Location;
-use crate::failure::Failure;
-use crate::input::{Input, names};
+use crate::keeping::Location;
+use crate::outcome::Failure;
+use crate::source::{Input, names};
 
 const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
 

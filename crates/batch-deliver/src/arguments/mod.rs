@@ -4,7 +4,6 @@ mod delivering;
 mod group;
 mod items;
 mod keeping;
-mod location;
 mod planning;
 #[cfg(feature = "put")]
 mod putting;
@@ -31,7 +30,6 @@ pub(crate) use self::delivering::Delivering;
 pub(crate) use self::delivering::GRACE;
 pub(crate) use self::items::Items;
 pub(crate) use self::keeping::Keeping;
-pub(crate) use self::location::Location;
 pub(crate) use self::planning::{Cutting, ToPlan};
 #[cfg(feature = "put")]
 pub(crate) use self::putting::{Destination, Events, ToPut};
@@ -41,8 +39,7 @@ pub(crate) use self::service::Service;
 pub(crate) use self::telling::Telling;
 #[cfg(feature = "distributed")]
 pub(crate) use self::working::{ShardFormat, ToWork};
-use crate::console;
-use crate::escaped::escaped;
+use crate::console::{self, escaped};
 use crate::shard::Asked;
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";

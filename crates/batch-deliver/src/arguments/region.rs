@@ -1,7 +1,7 @@
 //! The region that the name of a destination says.
 
 use super::Service;
-use crate::failure::Failure;
+use crate::outcome::Failure;
 
 /// Whether this looks like a region, such as `us-gov-west-1`.
 pub(super) fn is_one(text: &str) -> bool {

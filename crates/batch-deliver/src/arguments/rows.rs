@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::format::csv::{Character, Quote, Types};
+use crate::format::{Character, Quote, Types};
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "CSV")]

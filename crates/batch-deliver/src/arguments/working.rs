@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 
 use super::group;
 use super::table::table;
-use super::{Delivering, Items, Location, Queue, Service, Telling};
+use super::{Delivering, Items, Queue, Service, Telling};
+use crate::keeping::Location;
 
 const DEAD_LETTERS: &str =
     "Folder or s3://bucket/prefix/ for undelivered entries; without it, a shard that has any fails";

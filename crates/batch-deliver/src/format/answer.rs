@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
-use super::envelope::is_of_answer;
-use super::typed::type_of;
-use crate::input::{BYTE_ORDER_MARK, Members};
+use super::document::Members;
+use super::items::{is_of_answer, type_of};
+use super::lines::BYTE_ORDER_MARK;
 
 /// The most bytes that are looked at.
 pub(super) const LOOKED_AT: usize = 4 << 10;

@@ -8,9 +8,9 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use super::answer::{Answer, LOOKED_AT, answer, look};
 use super::csv::CsvItems;
 use super::items::JsonItems;
-use super::{Format, Source};
+use super::lines::BYTE_ORDER_MARK;
 use crate::arguments::TableFormat;
-use crate::input::BYTE_ORDER_MARK;
+use crate::source::{Format, Records};
 
 /// What separates cells.
 const DELIMITERS: [u8; 4] = [b'\t', b';', b',', b'|'];
@@ -23,7 +23,7 @@ pub(crate) struct TableItems {
 }
 
 impl Format<WriteRequest> for TableItems {
-    fn open(&self, mut input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
+    fn open(&self, mut input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
         let are_rows = self.delimiter(b"", name).is_some();
         let mut start = look(&mut input, |start| has_line(start, are_rows))?;
         if start.starts_with(BYTE_ORDER_MARK) {
@@ -39,7 +39,7 @@ impl Format<WriteRequest> for TableItems {
     }
 
     /// Only JSON is cut.
-    fn open_part(&self, part: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Source<WriteRequest>>> {
+    fn open_part(&self, part: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
         self.json.open_part(part, name)
     }
 

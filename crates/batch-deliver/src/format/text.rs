@@ -7,7 +7,7 @@ use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
 use super::answer::{Answer, answer, look};
-use crate::input::BYTE_ORDER_MARK;
+use super::lines::BYTE_ORDER_MARK;
 
 const PRETTY: &str = "this is one JSON value over several lines, and each line would be sent alone: `jq -c '.[]' FILE` makes lines of an \
                       array, and `jq -c . FILE` of objects";

@@ -10,7 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::estimate::{self, Estimate};
 use crate::console::{Console, grouped, rate, time};
-use crate::input::Counts;
+use crate::source::Counts;
 use crate::stop::Stop;
 
 /// The interval at which the bar is drawn.

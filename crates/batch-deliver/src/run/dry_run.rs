@@ -4,10 +4,9 @@ use aws_batch_delivery::targets::BatchTarget;
 use serde_json::json;
 
 use super::Job;
-use super::summary::Outcome;
 use crate::console::{counted, grouped, size};
-use crate::failure::Failure;
-use crate::input::{Input, Settled};
+use crate::outcome::{Failure, Outcome};
+use crate::source::{Input, Settled};
 
 /// The most bad lines that are printed; the others are counted.
 const TOLD: u64 = 100;

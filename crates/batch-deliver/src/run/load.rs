@@ -9,17 +9,13 @@ use aws_sdk_dynamodb::types::WriteRequest;
 
 use super::dry_run::Measured;
 use super::simulated::Simulated;
-use super::{Job, Outcome, Settings, name};
+use super::{Job, Settings, name};
 use crate::arguments::{Order, TableFormat, ToDelete, ToTable, region};
 use crate::connect;
 use crate::console::Console;
-use crate::failure::Failure;
-use crate::format::csv::CsvItems;
-use crate::format::items::{JsonItems, Typing};
-use crate::format::table::TableItems;
-use crate::journal::Identity;
-use crate::key::Key;
-use crate::write::Writes;
+use crate::format::{CsvItems, JsonItems, Key, TableItems, Typing, Writes};
+use crate::keeping::Identity;
+use crate::outcome::{Failure, Outcome};
 
 /// Bytes of an item that one write unit writes.
 const WRITE_UNIT: usize = 1_024;

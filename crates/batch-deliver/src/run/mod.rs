@@ -22,25 +22,20 @@ use tokio_util::task::TaskTracker;
 
 use self::dry_run::Measured;
 use self::simulated::Simulated;
-pub(crate) use self::summary::{Outcome, Summary};
-use crate::arguments::{Arguments, Command, Common, Location, Order};
-use crate::bad_lines::BadLines;
+pub(crate) use self::summary::Summary;
+use crate::arguments::{Arguments, Command, Common, Order};
 use crate::cause;
-use crate::console::{Console, counted, grouped};
-use crate::dead_letter::DeadLetter;
-use crate::failure::Failure;
-use crate::format::Format;
-use crate::input::{self, Input, Settled, Storage, Turns};
-use crate::journal::{Claim, Identity, Journal, State};
-use crate::log;
+use crate::console::{Console, counted, grouped, print_warnings};
+use crate::keeping::{
+    BadLines, Claim, DeadLetter, Ended, Identity, Journal, Location, Settling, State, Window, entries,
+};
 use crate::manual;
+use crate::outcome::{Failure, Outcome};
 use crate::plan;
 use crate::progress::{Ticker, Watched};
-use crate::settling::Settling;
 use crate::shard::Shard;
+use crate::source::{self, Format, Input, Settled, Storage, Turns, named};
 use crate::stop::Stop;
-use crate::stream::{Ended, entries};
-use crate::window::Window;
 #[cfg(feature = "distributed")]
 use crate::worker;
 
@@ -95,7 +90,7 @@ pub(crate) struct Round {
 
 impl<T: BatchTarget + Clone> Job<T> {
     async fn run(mut self, common: &Common) -> Result<Outcome, Failure> {
-        let mut inputs = Input::named(&common.inputs, &common.service).await?;
+        let mut inputs = named(&common.inputs, &common.service).await?;
         for input in &mut inputs {
             input.encoding = common.encoding;
         }
@@ -113,7 +108,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         }
         // A deadline begins after the answer.
         let options = common.delivering.options()?;
-        log::start(self.console.clone());
+        print_warnings(self.console.clone());
         let dead_letter = dead_letter(common, &self.console).await?;
         let stop = Stop::default();
         let (journal, settled) = match &common.keeping.resume {
@@ -153,7 +148,7 @@ impl<T: BatchTarget + Clone> Job<T> {
         } else {
             turns
         };
-        let (receiver, read) = input::read(turns);
+        let (receiver, read) = source::read(turns);
         let settling = Arc::new(Settling {
             window: Window::default(),
             names,

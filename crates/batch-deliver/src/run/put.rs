@@ -12,16 +12,11 @@ use aws_config::SdkConfig;
 
 use super::dry_run::Measured;
 use super::simulated::Simulated;
-use super::{Job, Outcome, Settings, name};
+use super::{Job, Settings, name};
 use crate::arguments::{Common, Destination, Events, QueueFormat, ToPut, region};
 use crate::connect;
-use crate::failure::Failure;
-use crate::format::Parse;
-use crate::format::group::Groups;
-use crate::format::put::EachLine;
-use crate::format::put::events::EventLines;
-use crate::format::put::notifications::Notifications;
-use crate::format::put::records::{DeliveryRecords, StreamRecords};
+use crate::format::{DeliveryRecords, EachLine, EventLines, Groups, Notifications, Parse, StreamRecords};
+use crate::outcome::{Failure, Outcome};
 
 /// Bytes that a record is counted in: the `PUT` payload units of Kinesis. From its pricing.
 const PAYLOAD_UNIT: usize = 25 << 10;

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr, stdin};
 
-use crate::failure::Failure;
+use crate::outcome::Failure;
 
 /// Whether there is a person to ask.
 pub(super) fn is_possible() -> bool {

@@ -1,7 +1,7 @@
 //! What is said about the inputs before they are read.
 
 use crate::console::{grouped, size};
-use crate::input::{Input, STANDARD_INPUT};
+use crate::source::{Input, STANDARD_INPUT};
 
 /// The most names that are told.
 const TOLD: usize = 3;
@@ -36,7 +36,7 @@ pub(crate) fn words(inputs: &[Input]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Storage;
+    use crate::source::Storage;
 
     #[test]
     fn inputs_are_told_by_their_first_names_their_number_and_their_size() {

@@ -9,12 +9,11 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use super::dry_run::Measured;
 use super::simulated::Simulated;
-use super::{Job, Outcome, name};
+use super::{Job, name};
 use crate::arguments::{QueueFormat, ToQueue};
 use crate::connect;
-use crate::failure::Failure;
-use crate::format::group::{Groups, InGroups};
-use crate::format::messages::Messages;
+use crate::format::{Groups, InGroups, Messages};
+use crate::outcome::{Failure, Outcome};
 
 /// Bytes that SQS bills as one request. From its pricing page.
 const REQUEST: usize = 64 << 10;

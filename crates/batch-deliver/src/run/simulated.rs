@@ -9,7 +9,7 @@ use aws_batch_simulator::{
 };
 
 use crate::console::{counted, grouped};
-use crate::key::Key;
+use crate::format::Key;
 
 /// The burst of the simulated capacity, in seconds of its rate.
 const BURST_SECONDS: f64 = 0.1;

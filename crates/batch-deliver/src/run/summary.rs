@@ -7,32 +7,16 @@ use aws_batch_delivery::Report;
 use serde_json::{Value, json};
 
 use super::simulated::Simulated;
-use crate::arguments::Location;
-use crate::bad_lines::BadLines;
 use crate::console::{Console, counted, grouped, rate, time};
-use crate::dead_letter::{DeadLetter, Written};
-use crate::failure::Failure;
-use crate::handed_back::{HandedBack, Reason};
-use crate::input::STANDARD_INPUT;
-use crate::settling::Settling;
-use crate::stream::Ended;
+use crate::keeping::{BadLines, DeadLetter, Ended, HandedBack, Location, Reason, Settling, Written};
+use crate::outcome::{Failure, Outcome};
+use crate::source::STANDARD_INPUT;
 
 /// The most ranges of undelivered lines that are printed.
 const RUNS_TOLD: usize = 20;
 
 /// The most inputs whose last line is printed.
 const PLACES_TOLD: usize = 10;
-
-/// How the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// Everything was delivered.
-    Delivered,
-    /// Something was not delivered, or not read.
-    Undelivered,
-    /// It was interrupted, and has stopped cleanly.
-    Interrupted,
-}
 
 pub(crate) struct Summary {
     pub(super) destination: String,

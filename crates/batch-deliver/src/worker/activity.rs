@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::Answer;
 use crate::console::Console;
-use crate::failure::Failure;
+use crate::outcome::Failure;
 use crate::stop::Stop;
 
 /// How long an answer may take. `GetActivityTask` is held open for 60 s, and AWS recommends 65 s at least.

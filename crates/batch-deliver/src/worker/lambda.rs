@@ -11,9 +11,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::Worker;
 use super::answer::Answer;
 use crate::arguments::GRACE;
-use crate::failure::Failure;
-use crate::log;
-use crate::run::Outcome;
+use crate::console::print_warnings;
+use crate::outcome::{Failure, Outcome};
 use crate::stop::Stop;
 
 /// The variable in which Lambda gives a function the address of its runtime API.
@@ -24,7 +23,7 @@ const RESERVE: Duration = Duration::from_secs(5);
 
 /// Answers each invocation with the result of its shard.
 pub(super) async fn serve<T: BatchTarget + Clone>(worker: &Worker<'_, T>) -> Result<Outcome, Failure> {
-    log::start(worker.job.console.clone());
+    print_warnings(worker.job.console.clone());
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let stop = Stop::default();
         let _timer = cancel_before(event.context.deadline(), stop.clone());

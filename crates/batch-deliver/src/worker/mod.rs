@@ -18,17 +18,14 @@ use tokio::time::Instant;
 use self::activity::Activity;
 use self::answer::{Answer, CHECKPOINT};
 use self::name::name_of;
-use crate::arguments::{
-    Common, Keeping, Location, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork, region,
-};
+use crate::arguments::{Common, Keeping, QueueFormat, ShardFormat, TableFormat, ToQueue, ToTable, ToWork, region};
 use crate::connect;
-use crate::dead_letter::DeadLetter;
-use crate::failure::Failure;
-use crate::input::{Input, Settled};
-use crate::journal::{self, Claim};
-use crate::log;
+use crate::console::print_warnings;
+use crate::keeping::{Claim, DeadLetter, Location, remove};
+use crate::outcome::{Failure, Outcome};
 use crate::plan::Planned;
-use crate::run::{Job, Outcome, Round, load, send};
+use crate::run::{Job, Round, load, send};
+use crate::source::{Input, Settled, exactly};
 use crate::stop::Stop;
 
 /// Delivers shards until the program is stopped.
@@ -134,7 +131,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
             return Err(Failure::WrongUse(words.to_owned()));
         };
         let console = &self.job.console;
-        log::start(console.clone());
+        print_warnings(console.clone());
         let service = self.common.service.within(region::of_arn(&activity), "the activity")?;
         let config = connect::config(&service).await?;
         let activity = Activity::new(&config, &activity, console.clone());
@@ -188,7 +185,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
     /// Removes the checkpoint of a delivered shard, so that another run of the same plan starts from the beginning.
     async fn forget(&self, checkpoint: Option<Location>) {
         if let Some(checkpoint) = checkpoint
-            && let Err(words) = journal::remove(&checkpoint, &self.common.service).await
+            && let Err(words) = remove(&checkpoint, &self.common.service).await
         {
             self.job.console.warn(&words);
         }
@@ -242,7 +239,7 @@ impl<'a, T: BatchTarget + Clone> Worker<'a, T> {
     async fn input(&self, shard: &Planned) -> Result<Input, Answer> {
         let unreadable = |words: String| Answer::failed("Unreadable", words);
         let name = &shard.input;
-        let input = Input::exactly(name, &self.common.service).await;
+        let input = exactly(name, &self.common.service).await;
         let input = input.map_err(|failure| unreadable(failure.to_string()))?;
         let bytes = input.bytes.unwrap_or_default();
         if (shard.part.begin, shard.part.end) == (0, bytes) {

@@ -32,7 +32,7 @@ pub(super) fn name_of(shard: &Planned, execution: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Part;
+    use crate::source::Part;
 
     #[test]
     fn a_name_identifies_the_shard_and_fits_a_file_system() {

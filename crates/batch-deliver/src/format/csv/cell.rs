@@ -11,8 +11,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::set;
-use crate::format::json::Json;
-use crate::format::typed;
+use crate::format::items::{Json, of_cell};
 
 /// The type that the cells of a column become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +119,7 @@ pub(super) fn value(cell: &[u8], kind: CellType, json: &mut Json) -> Result<Opti
         },
         CellType::Json => {
             let value = json.value(cell).map_err(|flaw| flaw.reason.into_owned())?;
-            typed::of_cell(value).map_err(|flaw| flaw.reason.into_owned())?
+            of_cell(value).map_err(|flaw| flaw.reason.into_owned())?
         }
         CellType::Ss | CellType::Ns | CellType::Bs => {
             let members = set::members(text()?)?;

@@ -6,10 +6,9 @@ use std::fmt;
 use super::cell::{CellType, Types};
 use super::reader::Cells;
 use crate::console::counted;
-use crate::flaw::Flaw;
-use crate::input::BYTE_ORDER_MARK;
-use crate::key::Key;
-use crate::write::Writes;
+use crate::format::items::{Key, Writes};
+use crate::format::lines::BYTE_ORDER_MARK;
+use crate::source::Flaw;
 
 /// The columns, in their order.
 pub(super) struct Columns {

@@ -20,15 +20,10 @@ use self::columns::Columns;
 use self::dialect::Dialect;
 pub(crate) use self::dialect::{Character, Quote};
 use self::reader::{Cells, Row, RowReader};
-use super::json::Json;
-use super::typed::to_json;
-use super::{Reading, Source};
+use super::items::{Item, Json, Writes, to_json};
 use crate::arguments::Rows as Options;
 use crate::console::Console;
-use crate::flaw::Flaw;
-use crate::input::STANDARD_INPUT;
-use crate::item::Item;
-use crate::write::Writes;
+use crate::source::{Flaw, Record, Records, STANDARD_INPUT};
 
 /// Items from rows. An empty cell is left out of its item.
 pub(crate) struct CsvItems {
@@ -48,7 +43,7 @@ impl CsvItems {
         name: &str,
         delimiter: u8,
         line_end: u8,
-    ) -> io::Result<Box<dyn Source<WriteRequest>>> {
+    ) -> io::Result<Box<dyn Records<WriteRequest>>> {
         let options = &self.options;
         let dialect = Dialect {
             delimiter: options.delimiter.map_or(delimiter, |Character(delimiter)| delimiter),
@@ -153,13 +148,13 @@ impl ToItem<'_> {
     }
 }
 
-impl Source<WriteRequest> for Rows {
-    fn next(&mut self, is_wanted: bool) -> io::Result<Option<Reading<WriteRequest>>> {
+impl Records<WriteRequest> for Rows {
+    fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<WriteRequest>>> {
         let Some(Row { line, raw, cells, .. }) = self.reader.next()? else {
             return Ok(None);
         };
         if !is_wanted {
-            return Ok(Some(Reading::skipped(line)));
+            return Ok(Some(Record::skipped(line)));
         }
         let mut to_item = ToItem {
             columns: &self.columns,
@@ -179,7 +174,7 @@ impl Source<WriteRequest> for Rows {
                 .filter(|_| self.keeps_text)
                 .map(|row| Box::from(row.trim_ascii_end())),
         };
-        Ok(Some(Reading {
+        Ok(Some(Record {
             line,
             text,
             entry: Some(entry),
@@ -201,7 +196,7 @@ mod tests {
     use aws_sdk_dynamodb::types::AttributeValue;
 
     use super::*;
-    use crate::input::LONGEST_LINE;
+    use crate::format::lines::LONGEST_LINE;
 
     type Read = io::Result<Vec<(u64, Result<Item, String>)>>;
 
@@ -216,7 +211,7 @@ mod tests {
         let text = io::Cursor::new(text.as_bytes().to_vec());
         let mut rows = items.open(Box::new(text), "a.csv", b',', b'\n')?;
         let mut read = Vec::new();
-        while let Some(Reading { line, entry, .. }) = rows.next(true)? {
+        while let Some(Record { line, entry, .. }) = rows.next(true)? {
             let item = entry.unwrap().map(|entry| entry.put_request.unwrap().item);
             read.push((line, item.map_err(|flaw| flaw.to_string())));
         }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter, memchr2, memchr3, memrchr};
 
 use super::dialect::Dialect;
-use crate::flaw::Flaw;
-use crate::input::{LONGEST_LINE, append_block};
+use crate::format::lines::{LONGEST_LINE, append_block};
+use crate::source::Flaw;
 
 /// A row, or what is wrong with it.
 pub(super) struct Row<'a> {

@@ -1,0 +1,99 @@
+//! Prints the warnings of the library as the program's own, with what to do.
+
+use std::fmt::Debug;
+use std::io::{self, Write};
+
+use aws_batch_delivery::events::SUMMARY;
+use tracing::Subscriber;
+use tracing::field::Field;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::Console;
+
+/// The prefix of the library's log targets.
+const LIBRARY: &str = "aws_batch_delivery";
+
+/// Codes of calls with credentials that have expired.
+const EXPIRED: [&str; 3] = ["ExpiredToken", "ExpiredTokenException", "RequestExpired"];
+
+/// How the code of a call begins whose credentials could not be fetched.
+const NO_CREDENTIALS: &str = "not sent: there are no AWS credentials";
+
+const RENEW: &str = "renew the credentials (for example by aws sso login), and the delivery goes on; those of environment variables \
+                     and of a file are read only once: stop with Ctrl-C, and run the command again with new ones";
+
+/// Prints the library's warnings, above all that nothing is accepted. The summary is left out, because the program has its own.
+pub(crate) fn print_warnings(console: Console) {
+    let told = Targets::new()
+        .with_target(LIBRARY, LevelFilter::WARN)
+        .with_target(SUMMARY, LevelFilter::OFF);
+    let words = fmt::layer()
+        .without_time()
+        .with_target(false)
+        .with_level(false)
+        .with_ansi(false)
+        .with_writer(Told(console.clone()));
+    let advice = Advice(console);
+    // It fails if there is a subscriber already.
+    let _ = tracing_subscriber::registry()
+        .with(told)
+        .with(words)
+        .with(advice)
+        .try_init();
+}
+
+/// Prints what to do about a warning, behind it.
+struct Advice(Console);
+
+impl<S: Subscriber> Layer<S> for Advice {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            let value = format!("{value:?}");
+            let code = value.trim_matches('"');
+            if field.name() == "code" && (EXPIRED.contains(&code) || code.starts_with(NO_CREDENTIALS)) {
+                self.0.warn(RENEW);
+            }
+        });
+    }
+}
+
+/// Writes events as lines of the console.
+struct Told(Console);
+
+/// One event.
+struct Event<'a> {
+    console: &'a Console,
+    text: Vec<u8>,
+}
+
+impl<'a> MakeWriter<'a> for Told {
+    type Writer = Event<'a>;
+
+    fn make_writer(&'a self) -> Event<'a> {
+        Event {
+            console: &self.0,
+            text: Vec::new(),
+        }
+    }
+}
+
+impl Write for Event<'_> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.text.write(text)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Event<'_> {
+    fn drop(&mut self) {
+        self.console.warn(String::from_utf8_lossy(&self.text).trim());
+    }
+}

@@ -1,0 +1,172 @@
+//! Items of a table, one JSON object on each line.
+
+use std::io::{self, Read};
+
+use aws_sdk_dynamodb::types::WriteRequest;
+
+use super::Item;
+use super::envelope::{Record, record};
+use super::json::Json;
+use super::typed::{Shape, has_type, shape, typed_part, untyped};
+use super::write::Writes;
+use crate::format::answer::Answer;
+use crate::format::document::Members;
+use crate::format::one_per_line::{OnePerLine, Parse};
+use crate::source::{Flaw, Format, Records};
+
+/// How the types of values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Typing {
+    /// Detected from the content.
+    ByContent,
+    /// Plain JSON.
+    Plain,
+    /// DynamoDB JSON.
+    Typed,
+}
+
+/// Items to be put, or to be deleted, from JSON lines.
+pub(crate) struct JsonItems {
+    /// The table's name, if it is known.
+    pub(crate) table: Option<String>,
+    pub(crate) typing: Typing,
+    pub(crate) writes: Writes,
+    pub(crate) keeps_text: bool,
+}
+
+impl JsonItems {
+    fn lines(
+        &self,
+        input: Box<dyn Read + Send>,
+        members: impl Fn(Answer) -> Option<Members>,
+    ) -> io::Result<Box<dyn Records<WriteRequest>>> {
+        let parse = ItemLine {
+            json: Json::default(),
+            typing: self.typing,
+            writes: self.writes.clone(),
+        };
+        Ok(Box::new(OnePerLine::objects(input, members, parse, self.keeps_text)?))
+    }
+}
+
+impl Format<WriteRequest> for JsonItems {
+    fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
+        self.lines(input, |answer| {
+            let is_read = self.typing != Typing::Plain && answer != Answer::Messages;
+            answer.members(self.table.as_deref()).filter(|_| is_read)
+        })
+    }
+
+    /// The lines of a part. Answers are not cut.
+    fn open_part(&self, part: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
+        self.lines(part, |_| None)
+    }
+}
+
+struct ItemLine {
+    json: Json,
+    typing: Typing,
+    writes: Writes,
+}
+
+impl ItemLine {
+    /// An item in the types of a table.
+    fn item(&self, item: Item) -> Result<Item, Flaw> {
+        let is_typed = match self.typing {
+            Typing::Plain => false,
+            Typing::Typed => true,
+            Typing::ByContent => shape(&item) != Shape::Plain || self.has_typed_key(&item),
+        };
+        if is_typed {
+            return untyped(item);
+        }
+        match typed_part(&item) {
+            Some(flaw) if self.typing == Typing::ByContent => Err(flaw),
+            _ => Ok(item),
+        }
+    }
+
+    /// Whether the line is DynamoDB JSON, although not all of it is valid.
+    fn has_typed_key(&self, item: &Item) -> bool {
+        let key = self.writes.key();
+        key.is_some_and(|key| {
+            key.attributes()
+                .any(|attribute| item.get(&attribute.name).is_some_and(has_type))
+        })
+    }
+}
+
+impl Parse<WriteRequest> for ItemLine {
+    fn parse(&mut self, line: &[u8]) -> Result<WriteRequest, Flaw> {
+        let line = self.json.item(line)?;
+        if self.typing == Typing::Plain {
+            return self.writes.of(line);
+        }
+        let deletes = self.writes.is_delete();
+        match record(line, self.writes.key())? {
+            Record::Changed(_) | Record::Removed(_) if deletes => Err(Flaw::new(CHANGE)),
+            Record::Put(_) if deletes => Err(Flaw::new(PUT)),
+            Record::Key(_) if !deletes => Err(Flaw::new(KEY)),
+            Record::Item(item) | Record::Put(item) | Record::Changed(item) => self.writes.of(self.item(item)?),
+            Record::Key(key) | Record::Delete(key) | Record::Removed(key) => self.writes.delete_key(self.item(key)?),
+        }
+    }
+}
+
+const CHANGE: &str = "this is a change of an item, and which items to delete is not clear: `batch-deliver load` repeats the changes, \
+                      and `jq -c .Keys FILE` makes lines of all keys";
+
+const PUT: &str = "this is a request to put an item, and not to delete it: `batch-deliver load` does what each request says, and \
+                   `jq -c .PutRequest.Item FILE` makes lines of the items, which can be deleted";
+
+const KEY: &str = "this is a key alone, which would replace the item: `batch-deliver delete` deletes the items with these keys, and \
+                   `jq -c .Key FILE` makes lines that can be loaded";
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+
+    use super::*;
+
+    fn lines(typing: Typing) -> ItemLine {
+        ItemLine {
+            json: Json::default(),
+            typing,
+            writes: Writes::puts(Some("year:N".parse().unwrap())),
+        }
+    }
+
+    fn put(lines: &mut ItemLine, line: &str) -> Result<Item, Flaw> {
+        let write = lines.parse(line.as_bytes())?;
+        Ok(write.put_request.unwrap().item)
+    }
+
+    #[test]
+    fn typed_and_plain_lines_are_told_apart_and_may_stand_together() {
+        let mut lines = lines(Typing::ByContent);
+        let year = Item::from([("year".to_owned(), AttributeValue::N("2013".to_owned()))]);
+        for line in [
+            r#"{"year":{"N":"2013"}}"#,
+            r#"{"Item":{"year":{"N":"2013"}}}"#,
+            r#"{"year":2013}"#,
+        ] {
+            assert_eq!(put(&mut lines, line).unwrap(), year, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_typed_key_makes_all_of_the_line_typed() {
+        let mut lines = lines(Typing::ByContent);
+        let flaw = put(&mut lines, r#"{"year":{"N":"2013"},"title":{"Z":"Rush"}}"#).unwrap_err();
+        assert!(flaw.reason.contains("no type of DynamoDB"), "{flaw}");
+    }
+
+    #[test]
+    fn an_explicit_typing_is_not_detected() {
+        let plain = put(&mut lines(Typing::Plain), r#"{"year":2013,"a":{"N":"1"}}"#).unwrap();
+        assert!(plain["a"].is_m());
+        let flaw = put(&mut lines(Typing::Plain), r#"{"Item":{"year":2013}}"#).unwrap_err();
+        assert!(flaw.reason.contains("there is no year"), "{flaw}");
+        assert!(put(&mut lines(Typing::Typed), r#"{"year":2013}"#).is_err());
+    }
+}

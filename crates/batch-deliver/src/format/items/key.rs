@@ -1,0 +1,177 @@
+//! The primary key of a table.
+
+use std::fmt;
+use std::str::FromStr;
+
+use aws_batch_simulator::{KeyType, TableOptions};
+use aws_sdk_dynamodb::types::{AttributeValue, KeyType as Role, ScalarAttributeType, TableDescription};
+
+use super::Item;
+use crate::source::Flaw;
+
+/// The attributes of a table's primary key: the partition key, and the sort key if there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) partition: KeyAttribute,
+    pub(crate) sort: Option<KeyAttribute>,
+}
+
+/// One attribute of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyAttribute {
+    pub(crate) name: String,
+    pub(crate) kind: KeyType,
+}
+
+impl Key {
+    /// The key of a table, from its description.
+    pub(crate) fn of_table(table: &TableDescription) -> Option<Self> {
+        let attribute = |role: &Role| {
+            let element = table.key_schema().iter().find(|element| element.key_type() == role)?;
+            let name = element.attribute_name();
+            let definition = table
+                .attribute_definitions()
+                .iter()
+                .find(|definition| definition.attribute_name() == name)?;
+            let kind = match definition.attribute_type() {
+                ScalarAttributeType::S => KeyType::S,
+                ScalarAttributeType::N => KeyType::N,
+                ScalarAttributeType::B => KeyType::B,
+                _ => return None,
+            };
+            Some(KeyAttribute {
+                name: name.to_owned(),
+                kind,
+            })
+        };
+        Some(Self {
+            partition: attribute(&Role::Hash)?,
+            sort: attribute(&Role::Range),
+        })
+    }
+
+    /// A simulated table with this key.
+    pub(crate) fn table(&self) -> TableOptions {
+        let table = TableOptions::key(&self.partition.name, self.partition.kind);
+        match &self.sort {
+            Some(sort) => table.sort_key(&sort.name, sort.kind),
+            None => table,
+        }
+    }
+
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+        std::iter::once(&self.partition).chain(&self.sort)
+    }
+
+    /// Whether an attribute with this name is part of the key.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.attributes().any(|attribute| attribute.name == name)
+    }
+
+    /// Checks that the item has this key, with the types of the table.
+    pub(crate) fn check(&self, item: &Item) -> Result<(), Flaw> {
+        for KeyAttribute { name, kind } in self.attributes() {
+            let found = match item.get(name) {
+                None => {
+                    return Err(Flaw::new(format!(
+                        "there is no {name}, which is part of the table's key"
+                    )));
+                }
+                Some(AttributeValue::S(_)) if *kind == KeyType::S => continue,
+                Some(AttributeValue::N(_)) if *kind == KeyType::N => continue,
+                Some(AttributeValue::B(_)) if *kind == KeyType::B => continue,
+                Some(AttributeValue::S(_)) => "a string",
+                Some(AttributeValue::N(_)) => "a number",
+                Some(AttributeValue::B(_)) => "binary",
+                Some(_) => "neither a string nor a number nor binary",
+            };
+            let wanted = words(*kind);
+            return Err(Flaw::new(format!(
+                "{name} is {found}, but in the table's key it is {wanted}"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn words(kind: KeyType) -> &'static str {
+    match kind {
+        KeyType::S => "a string",
+        KeyType::N => "a number",
+        KeyType::B => "binary",
+    }
+}
+
+/// Reads `year:N,title:S`; without a type, an attribute is a string.
+impl FromStr for Key {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let attribute = |text: &str| {
+            let (name, kind) = text.trim().rsplit_once(':').unwrap_or((text.trim(), "S"));
+            let kind = match kind {
+                "S" => KeyType::S,
+                "N" => KeyType::N,
+                "B" => KeyType::B,
+                other => return Err(format!("a key attribute is of the type S, N or B, not {other}")),
+            };
+            let name = name.to_owned();
+            Ok(KeyAttribute { name, kind })
+        };
+        let attributes: Vec<_> = text.split(',').map(attribute).collect::<Result<_, _>>()?;
+        let is_named = |attribute: &KeyAttribute| !attribute.name.is_empty();
+        match &attributes[..] {
+            [partition] if is_named(partition) => Ok(Self {
+                partition: partition.clone(),
+                sort: None,
+            }),
+            [partition, sort] if is_named(partition) && is_named(sort) && partition.name != sort.name => Ok(Self {
+                partition: partition.clone(),
+                sort: Some(sort.clone()),
+            }),
+            _ => Err("a key has one attribute, or two different ones: year:N,title:S".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for KeyAttribute { name, kind } in self.attributes() {
+            write!(f, "{separator}{name}:{kind:?}")?;
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_as_it_is_written() {
+        for text in ["id:S", "year:N,title:S", "a:b:B"] {
+            assert_eq!(text.parse::<Key>().unwrap().to_string(), text);
+        }
+        assert_eq!("id".parse::<Key>().unwrap().to_string(), "id:S");
+        for text in ["", ":N", "a,a", "a,b,c", "a:X"] {
+            assert!(text.parse::<Key>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_flaw_in_the_key_names_its_attributes_only() {
+        let key: Key = "year:N,title:S".parse().unwrap();
+        let mut item = Item::from([("year".to_owned(), AttributeValue::S("secret".to_owned()))]);
+        let flaw = key.check(&item).unwrap_err().to_string();
+        assert_eq!(flaw, "year is a string, but in the table's key it is a number");
+        item.insert("year".to_owned(), AttributeValue::N("1".to_owned()));
+        assert_eq!(
+            key.check(&item).unwrap_err().to_string(),
+            "there is no title, which is part of the table's key"
+        );
+        item.insert("title".to_owned(), AttributeValue::S("a".to_owned()));
+        assert_eq!(key.check(&item), Ok(()));
+    }
+}

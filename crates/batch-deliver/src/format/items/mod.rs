@@ -1,0 +1,23 @@
+//! Items of a table, as attributes: written as JSON, as DynamoDB JSON, or within requests and answers.
+
+mod envelope;
+mod json;
+mod json_lines;
+mod key;
+mod path;
+mod typed;
+mod write;
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+pub(super) use self::envelope::is_of_answer;
+pub(super) use self::json::Json;
+pub(crate) use self::json_lines::{JsonItems, Typing};
+pub(crate) use self::key::Key;
+pub(super) use self::typed::{of_cell, to_json, type_of};
+pub(crate) use self::write::Writes;
+
+/// Attributes by their names.
+pub(crate) type Item = HashMap<String, AttributeValue>;

@@ -1,0 +1,221 @@
+//! Messages of a queue, one on each line.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use aws_sdk_sqs::error::BuildError;
+use aws_sdk_sqs::primitives::Blob;
+use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
+use crate::format::answer::Answer;
+use crate::format::one_per_line::{OnePerLine, Parse};
+use crate::format::text::{lines_of_text, refusal};
+use crate::source::{Flaw, Format, Records};
+
+/// Messages, each a line of text or a JSON object.
+pub(crate) struct Messages {
+    pub(crate) is_json: bool,
+    pub(crate) keeps_text: bool,
+}
+
+impl Format<SendMessageBatchRequestEntry> for Messages {
+    fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
+        Ok(if self.is_json {
+            let members = |answer: Answer| answer.members(None).filter(|_| answer == Answer::Messages);
+            Box::new(OnePerLine::objects(input, members, JsonMessage, self.keeps_text)?)
+        } else {
+            Box::new(OnePerLine::new(lines_of_text(input)?, Text, self.keeps_text))
+        })
+    }
+
+    /// The lines of a part, which does not begin a document.
+    fn open_part(
+        &self,
+        part: Box<dyn Read + Send>,
+        _: &str,
+    ) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
+        Ok(if self.is_json {
+            Box::new(OnePerLine::objects(part, |_| None, JsonMessage, self.keeps_text)?)
+        } else {
+            Box::new(OnePerLine::new(part, Text, self.keeps_text))
+        })
+    }
+
+    fn can_be_cut(&self, start: &[u8], _: &str) -> bool {
+        refusal(start).is_none()
+    }
+}
+
+/// The line is the body.
+struct Text;
+
+impl Parse<SendMessageBatchRequestEntry> for Text {
+    fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
+        built(SendMessageBatchRequestEntry::builder().message_body(utf8(line)?))
+    }
+}
+
+/// The line is a JSON object with the body and its other parts.
+struct JsonMessage;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    body: &'a RawValue,
+    #[serde(default, borrow)]
+    attributes: BTreeMap<String, &'a RawValue>,
+    group_id: Option<String>,
+    dedup_id: Option<String>,
+    delay: Option<i32>,
+}
+
+/// A message as `ReceiveMessage` returns it, or as `SendMessageBatch` takes it. What belongs to its time in a queue is left out.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Enveloped<'a> {
+    #[serde(borrow, alias = "MessageBody")]
+    body: &'a RawValue,
+    #[serde(default, borrow)]
+    message_attributes: Option<BTreeMap<String, &'a RawValue>>,
+    #[serde(default)]
+    attributes: OfQueue,
+    message_group_id: Option<String>,
+    message_deduplication_id: Option<String>,
+    delay_seconds: Option<i32>,
+}
+
+/// The attributes that a queue gives to a message.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "PascalCase")]
+struct OfQueue {
+    message_group_id: Option<String>,
+    message_deduplication_id: Option<String>,
+}
+
+impl<'a> From<Enveloped<'a>> for Fields<'a> {
+    fn from(message: Enveloped<'a>) -> Self {
+        let of_queue = message.attributes;
+        Self {
+            body: message.body,
+            attributes: message.message_attributes.unwrap_or_default(),
+            group_id: message.message_group_id.or(of_queue.message_group_id),
+            dedup_id: message.message_deduplication_id.or(of_queue.message_deduplication_id),
+            delay: message.delay_seconds,
+        }
+    }
+}
+
+impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
+    fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
+        let fields = match serde_json::from_slice::<Fields<'_>>(line) {
+            Ok(fields) => fields,
+            Err(error) => match serde_json::from_slice::<Enveloped<'_>>(line) {
+                Ok(message) => message.into(),
+                Err(_) => return Err(unreadable(&error, line, DATA, SYNTAX)),
+            },
+        };
+        let message = SendMessageBatchRequestEntry::builder()
+            .message_body(text(fields.body)?)
+            .set_message_attributes(attributes(fields.attributes, attribute)?)
+            .set_message_group_id(fields.group_id)
+            .set_message_deduplication_id(fields.dedup_id)
+            .set_delay_seconds(fields.delay);
+        built(message)
+    }
+}
+
+fn built(
+    message: aws_sdk_sqs::types::builders::SendMessageBatchRequestEntryBuilder,
+) -> Result<SendMessageBatchRequestEntry, Flaw> {
+    message.id("").build().map_err(|_| Flaw::new("a message needs a body"))
+}
+
+fn attribute(Attribute { kind, value }: Attribute) -> Result<MessageAttributeValue, BuildError> {
+    let attribute = MessageAttributeValue::builder().data_type(kind);
+    match value {
+        Value::Text(text) => attribute.string_value(text),
+        Value::Binary(bytes) => attribute.binary_value(Blob::new(bytes)),
+    }
+    .build()
+}
+
+const DATA: &str = "a message is a JSON object with `body` and optionally `attributes`, `group_id`, `dedup_id` and `delay` (seconds): \
+                    if each line is the text of a message, use --format text";
+
+const SYNTAX: &str = "this is not JSON: if each line is the text of a message, use --format text";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<SendMessageBatchRequestEntry, Flaw> {
+        JsonMessage.parse(line.as_bytes())
+    }
+
+    #[test]
+    fn a_line_of_text_is_the_body() {
+        let message = Text.parse("größe {\"a\":1}".as_bytes()).unwrap();
+        assert_eq!(message.message_body(), "größe {\"a\":1}");
+        assert_eq!(Text.parse(b"ab\xFFc").unwrap_err().column, Some(3));
+    }
+
+    #[test]
+    fn a_json_line_has_what_goes_with_the_body() {
+        let line = r#"{"body":"a\nb","group_id":"g","dedup_id":"d","delay":5,
+            "attributes":{"s":"x","n":1.50,"b":{"type":"Binary","value":"AAE="},"t":{"type":"String.url","value":"u"}}}"#;
+        let message = read(line).unwrap();
+        assert_eq!(message.message_body(), "a\nb");
+        assert_eq!(
+            (message.message_group_id(), message.message_deduplication_id()),
+            (Some("g"), Some("d"))
+        );
+        assert_eq!(message.delay_seconds(), Some(5));
+        let attributes = message.message_attributes().unwrap();
+        let of = |name: &str| (attributes[name].data_type(), attributes[name].string_value());
+        assert_eq!(of("s"), ("String", Some("x")));
+        assert_eq!(of("n"), ("Number", Some("1.50")));
+        assert_eq!(of("t"), ("String.url", Some("u")));
+        assert_eq!(attributes["b"].binary_value().unwrap().as_ref(), [0, 1]);
+    }
+
+    #[test]
+    fn messages_that_were_received_or_are_to_be_sent_have_their_parts() {
+        for line in [
+            r#"{"MessageId":"m","ReceiptHandle":"r","MD5OfBody":"x","Body":"b","Attributes":{"MessageGroupId":"g","SentTimestamp":"1"},
+                "MessageAttributes":{"kind":{"StringValue":"new","DataType":"String"},"b":{"BinaryValue":"AAE=","DataType":"Binary"}}}"#,
+            r#"{"Id":"1","MessageBody":"b","MessageGroupId":"g",
+                "MessageAttributes":{"kind":{"DataType":"String","StringValue":"new"},"b":{"DataType":"Binary","BinaryValue":"AAE="}}}"#,
+        ] {
+            let message = read(line).unwrap();
+            assert_eq!((message.message_body(), message.message_group_id()), ("b", Some("g")));
+            let attributes = message.message_attributes().unwrap();
+            assert_eq!(attributes["kind"].string_value(), Some("new"));
+            assert_eq!(attributes["b"].binary_value().unwrap().as_ref(), [0, 1]);
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_no_string_is_sent_as_the_json_that_it_is() {
+        assert_eq!(
+            read(r#"{"body":{"id": 1.0}}"#).unwrap().message_body(),
+            r#"{"id": 1.0}"#
+        );
+    }
+
+    #[test]
+    fn a_flaw_says_what_to_do_and_does_not_quote() {
+        for line in [
+            r#"{"text":"secret"}"#,
+            r#"{"body":"a","delay":"secret"}"#,
+            "secret",
+            "[1]",
+        ] {
+            let flaw = read(line).unwrap_err().to_string();
+            assert!(flaw.contains("--format text") && !flaw.contains("secret"), "{flaw}");
+        }
+    }
+}

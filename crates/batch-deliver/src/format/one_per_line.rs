@@ -1,0 +1,128 @@
+//! Records of one line each.
+
+use std::io::{self, Cursor, Read};
+
+use super::answer::{Answer, answer, look};
+use super::document::{Document, Members};
+use super::lines::{Line, Lines};
+#[cfg(feature = "put")]
+use super::text::{lines_of_text, refusal};
+#[cfg(feature = "put")]
+use crate::source::Format;
+use crate::source::{Flaw, Record, Records};
+
+/// Makes an entry from a line.
+pub(crate) trait Parse<E>: Send {
+    fn parse(&mut self, line: &[u8]) -> Result<E, Flaw>;
+}
+
+/// Records of one line each, or of a part of one, or of a list in a document.
+pub(crate) struct OnePerLine<P> {
+    texts: Texts,
+    parse: P,
+    keeps_text: bool,
+}
+
+enum Texts {
+    Lines(Lines<Box<dyn Read + Send>>),
+    Document(Document<Box<dyn Read + Send>>),
+}
+
+impl<P> OnePerLine<P> {
+    pub(crate) fn new(input: Box<dyn Read + Send>, parse: P, keeps_text: bool) -> Self {
+        Self {
+            texts: Texts::Lines(Lines::new(input)),
+            parse,
+            keeps_text,
+        }
+    }
+
+    /// Records that are JSON objects. A line may have several, and an input may be an answer of a service that has them.
+    pub(crate) fn objects(
+        mut input: Box<dyn Read + Send>,
+        members: impl Fn(Answer) -> Option<Members>,
+        parse: P,
+        keeps_text: bool,
+    ) -> io::Result<Self> {
+        let start = look(&mut input, |start| answer(start).is_some())?;
+        let members = answer(&start).and_then(members);
+        let whole: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
+        Ok(Self {
+            texts: match members {
+                Some(members) => Texts::Document(Document::new(whole, members)),
+                None => Texts::Lines(Lines::of_objects(whole)),
+            },
+            parse,
+            keeps_text,
+        })
+    }
+}
+
+impl Texts {
+    fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        match self {
+            Self::Lines(lines) => lines.next(),
+            Self::Document(document) => document.next(),
+        }
+    }
+}
+
+impl<E, P: Parse<E>> Records<E> for OnePerLine<P> {
+    fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<E>>> {
+        let has_columns = matches!(self.texts, Texts::Lines(_));
+        let Some(line) = self.texts.next()? else {
+            return Ok(None);
+        };
+        if !is_wanted {
+            return Ok(Some(Record::skipped(line.number)));
+        }
+        let text = line.text.as_ref().ok().filter(|_| self.keeps_text);
+        let text = text.map(|text| Box::from(*text));
+        let entry = line.text.and_then(|text| self.parse.parse(text));
+        let entry = entry.map_err(|flaw| {
+            if has_columns {
+                flaw.behind(line.before)
+            } else {
+                // The object may extend over several lines.
+                Flaw { column: None, ..flaw }
+            }
+        });
+        Ok(Some(Record {
+            line: line.number,
+            text,
+            entry: Some(entry),
+        }))
+    }
+
+    fn is_ready(&self) -> bool {
+        match &self.texts {
+            Texts::Lines(lines) => lines.is_ready(),
+            Texts::Document(document) => document.is_ready(),
+        }
+    }
+}
+
+/// A parser that makes an entry from each line.
+#[cfg(feature = "put")]
+pub(crate) struct EachLine<P> {
+    pub(crate) parse: P,
+    pub(crate) keeps_text: bool,
+}
+
+#[cfg(feature = "put")]
+impl<E, P> Format<E> for EachLine<P>
+where
+    P: Parse<E> + Clone + Sync + 'static,
+{
+    fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<E>>> {
+        self.open_part(lines_of_text(input)?, "")
+    }
+
+    fn open_part(&self, part: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<E>>> {
+        Ok(Box::new(OnePerLine::new(part, self.parse.clone(), self.keeps_text)))
+    }
+
+    fn can_be_cut(&self, start: &[u8], _: &str) -> bool {
+        refusal(start).is_none()
+    }
+}

@@ -1,0 +1,72 @@
+//! What is kept of an entry or of a line, and why.
+
+use aws_batch_delivery::Cause;
+use aws_batch_delivery::targets::Fault;
+use serde_json::json;
+
+use crate::cause;
+use crate::source::Flaw;
+
+/// An undelivered entry, or a line that could not be read.
+pub(crate) struct Letter<'a> {
+    /// The header without which a row cannot be read.
+    pub(super) header: Option<&'a [u8]>,
+    /// The text in the input. A line that is too long has none.
+    pub(super) text: Option<&'a [u8]>,
+    /// Everything but the text, as a line of JSON.
+    pub(super) cause: String,
+}
+
+impl<'a> Letter<'a> {
+    /// An entry that was not delivered. Its text becomes a line.
+    pub(crate) fn of_entry(
+        text: &'a [u8],
+        (file, line): (&str, u64),
+        cause: &Cause,
+        attempts: u32,
+        may_have_been_delivered: bool,
+    ) -> Self {
+        let fault = cause::fault(cause);
+        let cause = json!({
+            "cause": cause::words(cause),
+            "code": fault.map(Fault::code),
+            "message": fault.and_then(Fault::message),
+            "attempts": attempts,
+            "may_have_been_delivered": may_have_been_delivered,
+            "file": file,
+            "line": line,
+        });
+        Self {
+            header: None,
+            text: Some(text),
+            cause: cause.to_string(),
+        }
+    }
+
+    /// A line, or a row below this header, that could not be read.
+    pub(crate) fn of_bad_line(
+        header: Option<&'a [u8]>,
+        text: Option<&'a [u8]>,
+        (file, line): (&str, u64),
+        flaw: &Flaw,
+    ) -> Self {
+        let cause = json!({
+            "file": file,
+            "line": line,
+            "column": flaw.column,
+            "reason": flaw.reason,
+            "kept": text.is_some(),
+            "has_header": header.is_some(),
+        });
+        Self {
+            header: header.map(without_line_end),
+            text: text.map(without_line_end),
+            cause: cause.to_string(),
+        }
+    }
+}
+
+fn without_line_end(text: &[u8]) -> &[u8] {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    text.strip_suffix(b"\r").unwrap_or(text)
+}

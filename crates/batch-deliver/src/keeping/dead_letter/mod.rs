@@ -1,0 +1,146 @@
+//! What was not delivered, in the form of its input so that it can be an input again: undelivered entries, and lines that could not
+//! be read. The causes are written separately.
+
+mod bad_lines;
+mod files;
+mod letter;
+#[cfg(feature = "s3")]
+mod objects;
+
+use std::io;
+
+use self::bad_lines::BadLineFiles;
+use self::files::LetterFiles;
+pub(crate) use self::letter::Letter;
+#[cfg(feature = "s3")]
+use self::objects::LetterObjects;
+use super::location::Location;
+use crate::arguments::Service;
+#[cfg(feature = "s3")]
+use crate::bucket;
+use crate::outcome::Failure;
+
+#[derive(Debug)]
+pub(crate) enum DeadLetter {
+    Files {
+        entries: LetterFiles,
+        bad_lines: BadLineFiles,
+    },
+    #[cfg(feature = "s3")]
+    Objects {
+        entries: LetterObjects,
+        bad_lines: LetterObjects,
+    },
+}
+
+/// How much was written, and where.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Written {
+    /// Letters that have a text.
+    pub(crate) letters: u64,
+    pub(crate) place: String,
+    pub(crate) causes: String,
+    /// The error after which nothing is written.
+    pub(crate) error: Option<String>,
+}
+
+/// A letter that was handed over, but may not be stored yet.
+pub(crate) enum HandedOver {
+    Stored,
+    #[cfg(feature = "s3")]
+    Waiting(objects::Storing),
+}
+
+impl DeadLetter {
+    /// Opens the place of the dead letters. Earlier ones stay.
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
+    pub(crate) async fn open(location: &Location, service: &Service) -> Result<Self, Failure> {
+        match location {
+            Location::File(path) => Ok(Self::Files {
+                entries: LetterFiles::open(path)?.with_a_cause_for_each()?,
+                bad_lines: BadLineFiles::open(path)?,
+            }),
+            #[cfg(feature = "s3")]
+            Location::Object { bucket, key } => {
+                let client = bucket::client(service, bucket).await?;
+                let folder = key.trim_end_matches('/');
+                let bad_lines = if folder.is_empty() {
+                    "bad".to_owned()
+                } else {
+                    format!("{folder}/bad")
+                };
+                Ok(Self::Objects {
+                    bad_lines: LetterObjects::open(client.clone(), bucket, &bad_lines),
+                    entries: LetterObjects::open(client, bucket, key),
+                })
+            }
+            #[cfg(not(feature = "s3"))]
+            Location::Object { .. } => {
+                let _ = service;
+                Err(location.without_s3())
+            }
+        }
+    }
+
+    /// Whether there are dead letters of earlier runs. New ones are added to them.
+    pub(crate) fn has_old_ones(&self) -> bool {
+        match self {
+            Self::Files { entries, .. } => entries.has_old_ones(),
+            #[cfg(feature = "s3")]
+            Self::Objects { .. } => false,
+        }
+    }
+
+    /// Writes an undelivered entry. After the first error nothing more is written.
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
+    pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<HandedOver> {
+        match self {
+            Self::Files { entries, .. } => entries.write(letter).map(|()| HandedOver::Stored),
+            #[cfg(feature = "s3")]
+            Self::Objects { entries, .. } => Ok(HandedOver::Waiting(entries.write(letter).await)),
+        }
+    }
+
+    /// Writes a line that could not be read. After the first error nothing more is written.
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
+    pub(crate) async fn write_bad_line(&self, letter: &Letter<'_>) -> io::Result<HandedOver> {
+        match self {
+            Self::Files { bad_lines, .. } => bad_lines.write(letter).map(|()| HandedOver::Stored),
+            #[cfg(feature = "s3")]
+            Self::Objects { bad_lines, .. } => Ok(HandedOver::Waiting(bad_lines.write(letter).await)),
+        }
+    }
+
+    /// How many entries and how many bad lines were written. Called at the end of a delivery.
+    pub(crate) fn close(&self) -> (Written, Written) {
+        match self {
+            Self::Files { entries, bad_lines } => (entries.close(), bad_lines.close()),
+            #[cfg(feature = "s3")]
+            Self::Objects { entries, bad_lines } => (entries.close(), bad_lines.close()),
+        }
+    }
+}
+
+impl HandedOver {
+    /// Returns when the letter is stored.
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
+    pub(crate) async fn stored(self) -> io::Result<()> {
+        match self {
+            Self::Stored => Ok(()),
+            #[cfg(feature = "s3")]
+            Self::Waiting(storing) => storing.stored().await,
+        }
+    }
+}

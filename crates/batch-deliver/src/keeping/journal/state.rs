@@ -1,0 +1,101 @@
+//! The journal of a load, in a file or in S3.
+
+#[cfg(feature = "distributed")]
+use std::fs;
+
+use super::super::location::Location;
+use super::Identity;
+use super::content::Found;
+use super::file::JournalFile;
+#[cfg(feature = "s3")]
+use super::object::JournalObject;
+use crate::arguments::Service;
+#[cfg(all(feature = "distributed", feature = "s3"))]
+use crate::bucket;
+#[cfg(all(feature = "distributed", feature = "s3"))]
+use crate::connect;
+use crate::console::Console;
+use crate::outcome::Failure;
+use crate::source::Settled;
+
+/// How a journal of another load, or of another run, is treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The journal was named by the user. It is an error if it belongs to another load or is in use by another run.
+    Named,
+    /// The load was handed to this process only. Another run of it is about to end, and the journal of another load is replaced.
+    #[cfg(feature = "distributed")]
+    Granted,
+}
+
+/// A journal that only this process writes.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(super) storage: Storage,
+    pub(crate) settled: Settled,
+    /// How many entries the last run may have sent without recording them.
+    pub(crate) doubtful: u64,
+}
+
+#[derive(Debug)]
+pub(super) enum Storage {
+    File(JournalFile),
+    #[cfg(feature = "s3")]
+    Object(Box<JournalObject>),
+}
+
+impl State {
+    /// Opens the journal of a load, or creates one. Blocks.
+    pub(crate) fn open(
+        location: &Location,
+        identity: Identity,
+        claim: Claim,
+        service: &Service,
+        console: &Console,
+    ) -> Result<Self, Failure> {
+        let (storage, found) = match location {
+            Location::File(path) => {
+                let (file, found) = JournalFile::open(path, identity, claim != Claim::Named)?;
+                (Storage::File(file), found)
+            }
+            #[cfg(feature = "s3")]
+            Location::Object { .. } => {
+                let (object, found) = JournalObject::open(location, identity, claim, service, console)?;
+                (Storage::Object(Box::new(object)), found)
+            }
+            #[cfg(not(feature = "s3"))]
+            Location::Object { .. } => {
+                let _ = (service, console);
+                return Err(location.without_s3());
+            }
+        };
+        let Found { settled, doubtful } = found;
+        Ok(Self {
+            storage,
+            settled,
+            doubtful,
+        })
+    }
+}
+
+/// Removes a journal that is no longer needed.
+#[cfg(feature = "distributed")]
+pub(crate) async fn remove(location: &Location, service: &Service) -> Result<(), String> {
+    let removed = match location {
+        Location::File(path) => fs::remove_file(path).map_err(|error| error.to_string()),
+        #[cfg(feature = "s3")]
+        Location::Object { bucket, key } => {
+            let client = bucket::client(service, bucket)
+                .await
+                .map_err(|failure| failure.to_string())?;
+            let deleted = client.delete_object().bucket(bucket).key(key).send().await;
+            deleted.map(|_| ()).map_err(|error| connect::words(&error))
+        }
+        #[cfg(not(feature = "s3"))]
+        Location::Object { .. } => {
+            let _ = service;
+            Err(location.without_s3().to_string())
+        }
+    };
+    removed.map_err(|words| format!("{location} cannot be removed: {words}"))
+}

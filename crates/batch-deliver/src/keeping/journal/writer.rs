@@ -1,0 +1,218 @@
+//! Writes the journal in a thread beside the delivery.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+#[cfg(feature = "s3")]
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+#[cfg(feature = "s3")]
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::location::Location;
+use super::file::JournalFile;
+#[cfg(feature = "s3")]
+use super::object::JournalObject;
+use super::state::Storage;
+use super::{State, Stopped};
+
+/// Bytes after which the journal is compacted.
+const LONG: u64 = 4 << 20;
+
+/// The most numbers of one write, and the most that wait: a slow disk slows the delivery down.
+const NUMBERS: usize = 64;
+
+/// The same for an object, whose put takes some tens of milliseconds.
+const NUMBERS_OF_OBJECT: usize = 2_048;
+
+/// The interval at which an object is put if fewer numbers arrive. It shows other runs that this one is alive.
+#[cfg(feature = "s3")]
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Receives the numbers of settled records, and writes them without delay.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    sender: Mutex<Option<SyncSender<u64>>>,
+    writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
+    ending: Arc<Ending>,
+}
+
+/// How the run ends.
+#[derive(Debug, Default)]
+struct Ending {
+    /// Whether an entry that the next run sends may have been delivered already.
+    is_open: AtomicBool,
+    /// The bad line at which it stops.
+    stopped: Mutex<Option<Stopped>>,
+}
+
+impl Ending {
+    fn is_open(&self) -> bool {
+        self.is_open.load(Relaxed)
+    }
+
+    fn stopped(&self) -> MutexGuard<'_, Option<Stopped>> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journal {
+    /// The most entries that may be settled without being in a journal at this place: waiting or being written.
+    pub(crate) fn unwritten(location: &Location) -> u64 {
+        2 * match location {
+            Location::File(_) => NUMBERS,
+            Location::Object { .. } => NUMBERS_OF_OBJECT,
+        } as u64
+    }
+
+    /// Continues a journal. If it can no longer be written, the delivery is cancelled.
+    pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
+        let (sender, receiver) = sync_channel(match &state.storage {
+            Storage::File(_) => NUMBERS,
+            #[cfg(feature = "s3")]
+            Storage::Object(_) => NUMBERS_OF_OBJECT,
+        });
+        let ending = Arc::new(Ending::default());
+        let ends = Arc::clone(&ending);
+        let writer = thread::spawn(move || {
+            let written = match state.storage {
+                Storage::File(file) => write(file, &receiver, &ends),
+                #[cfg(feature = "s3")]
+                Storage::Object(object) => put(*object, &receiver, &ends),
+            };
+            if written.is_err() {
+                cancellation.cancel();
+            }
+            written
+        });
+        Self {
+            sender: Mutex::new(Some(sender)),
+            writer: Mutex::new(Some(writer)),
+            ending,
+        }
+    }
+
+    /// The record with this number is settled.
+    pub(crate) fn settle(&self, number: u64) {
+        if let Some(sender) = &*self.sender.lock().unwrap_or_else(PoisonError::into_inner) {
+            // If the writer has ended, the delivery is being cancelled.
+            let _ = sender.send(number);
+        }
+    }
+
+    /// An entry that the next run sends may have been delivered already. That run warns of it, as after a kill.
+    pub(crate) fn leave_open(&self) {
+        self.ending.is_open.store(true, Relaxed);
+    }
+
+    /// The run ends at a bad line, which may be corrected before the next run.
+    pub(crate) fn stopped_at(&self, stopped: Stopped) {
+        *self.ending.stopped() = Some(stopped);
+    }
+
+    /// Writes all settled records, and also that nothing is in flight, unless the journal is [left open](Self::leave_open).
+    pub(crate) fn close(&self) -> io::Result<()> {
+        drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        writer.map_or(Ok(()), |writer| {
+            writer
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
+        })
+    }
+}
+
+/// Writes numbers until the channel is closed. Numbers that arrive during a write are written together.
+fn write(mut file: JournalFile, receiver: &Receiver<u64>, ending: &Ending) -> io::Result<()> {
+    while let Ok(first) = receiver.recv() {
+        let mut numbers: Vec<u64> = std::iter::once(first)
+            .chain(receiver.try_iter().take(NUMBERS - 1))
+            .collect();
+        numbers.sort_unstable();
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        for number in numbers {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == number => *last = number,
+                _ => runs.push((number, number)),
+            }
+        }
+        file.add(&runs)?;
+        if file.written > LONG {
+            file.compact()?;
+        }
+    }
+    if ending.is_open() {
+        Ok(())
+    } else {
+        file.end(*ending.stopped())
+    }
+}
+
+/// Puts the journal until the channel is closed.
+#[cfg(feature = "s3")]
+fn put(mut object: JournalObject, receiver: &Receiver<u64>, ending: &Ending) -> io::Result<()> {
+    loop {
+        let due = Instant::now() + EVERY;
+        for _ in 0..NUMBERS_OF_OBJECT {
+            match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(number) => object.settle(number),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) if ending.is_open() => return object.put(),
+                Err(RecvTimeoutError::Disconnected) => return object.end(*ending.stopped()),
+            }
+        }
+        object.put()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::super::{Claim, Identity};
+    use super::*;
+    use crate::arguments::Service;
+    use crate::console::Console;
+
+    fn open(path: &Path, identity: Identity) -> State {
+        let location = Location::File(path.to_owned());
+        let console = Console::new(false, true);
+        State::open(&location, identity, Claim::Named, &Service::default(), &console).unwrap()
+    }
+
+    #[test]
+    fn the_next_run_warns_of_entries_that_may_be_sent_twice() {
+        for is_left_open in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            let identity = Identity::new([], &[], 7).unwrap();
+            let journal = Journal::start(open(&path, identity.clone()), CancellationToken::new());
+            if is_left_open {
+                journal.leave_open();
+            }
+            journal.close().unwrap();
+            assert_eq!(open(&path, identity).doubtful > 0, is_left_open);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_settled_records_are_in_the_journal(numbers in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle(), count in 0_usize..40) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state");
+            let identity = Identity::new([], &[], 1).unwrap();
+            let journal = Journal::start(open(&path, identity.clone()), CancellationToken::new());
+            numbers[..count].iter().for_each(|number| journal.settle(*number));
+            journal.close().unwrap();
+            let state = open(&path, identity);
+            for (index, number) in numbers.iter().enumerate() {
+                prop_assert_eq!(state.settled.contains(*number), index < count);
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A place to write to.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+#[cfg(not(feature = "s3"))]
+use crate::outcome::Failure;
+use crate::source::SCHEME;
+
+/// A file or folder, or an object or prefix in S3.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Location {
+    File(PathBuf),
+    Object { bucket: String, key: String },
+}
+
+impl FromStr for Location {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(name) = text.strip_prefix(SCHEME) else {
+            return Ok(Self::File(text.into()));
+        };
+        let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
+        if bucket.is_empty() {
+            return Err(format!("a bucket is needed, as in {SCHEME}bucket/prefix/"));
+        }
+        Ok(Self::Object {
+            bucket: bucket.to_owned(),
+            key: key.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Object { bucket, key } => write!(f, "{SCHEME}{bucket}/{key}"),
+        }
+    }
+}
+
+impl Location {
+    /// The file in this folder, or the object below this prefix, with this name.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn below(&self, name: &str) -> Self {
+        match self {
+            Self::File(folder) => Self::File(folder.join(name)),
+            Self::Object { bucket, key } => Self::Object {
+                bucket: bucket.clone(),
+                key: match key.trim_end_matches('/') {
+                    "" => name.to_owned(),
+                    folder => format!("{folder}/{name}"),
+                },
+            },
+        }
+    }
+
+    #[cfg(not(feature = "s3"))]
+    pub(crate) fn without_s3(&self) -> Failure {
+        Failure::WrongUse(format!(
+            "{self} cannot be written: this program was built without S3: install it with --features s3"
+        ))
+    }
+}

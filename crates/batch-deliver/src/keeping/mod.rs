@@ -1,0 +1,23 @@
+//! What is kept of a delivery: the journal of settled records, the dead letters, the bad lines, and why entries were handed back.
+
+mod bad_lines;
+mod dead_letter;
+mod entries;
+mod handed_back;
+mod journal;
+mod location;
+mod settling;
+mod window;
+
+pub(crate) use self::bad_lines::{BadLines, Ended};
+pub(crate) use self::dead_letter::{DeadLetter, Written};
+pub(crate) use self::entries::entries;
+pub(crate) use self::handed_back::{HandedBack, Reason};
+#[cfg(feature = "distributed")]
+pub(crate) use self::journal::remove;
+#[cfg(any(test, fuzzing))]
+pub(crate) use self::journal::settled_in;
+pub(crate) use self::journal::{Claim, Identity, Journal, State};
+pub(crate) use self::location::Location;
+pub(crate) use self::settling::Settling;
+pub(crate) use self::window::Window;

@@ -1,0 +1,188 @@
+//! Settles each entry that was delivered or handed back.
+
+use std::io;
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_batch_delivery::{Cause, Undelivered};
+use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
+
+use super::dead_letter::{DeadLetter, HandedOver, Letter};
+use super::handed_back::HandedBack;
+use super::journal::{Journal, Stopped};
+use super::window::{BadLine, Origin, Window};
+use crate::stop::Stop;
+
+/// Writes the results of entries: to the journal, the dead letters, and the causes for the summary.
+#[derive(Debug)]
+pub(crate) struct Settling {
+    pub(crate) window: Window,
+    pub(crate) names: Arc<[String]>,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) dead_letter: Option<DeadLetter>,
+    pub(crate) handed_back: Mutex<HandedBack>,
+    pub(crate) stop: Stop,
+    /// Undelivered entries and bad lines that are being settled.
+    pub(crate) under_way: TaskTracker,
+    /// Whether another run delivers everything again if this one does not finish.
+    pub(crate) is_repeated: bool,
+}
+
+/// An undelivered entry.
+struct Lost {
+    origin: Origin,
+    cause: Cause,
+    attempts: u32,
+    may_have_been_delivered: bool,
+}
+
+impl Settling {
+    /// The entry at this position was delivered, or superseded by a newer one.
+    pub(crate) fn delivered(&self, position: u64) {
+        if let Some(origin) = self.window.settle(position) {
+            self.settle(&origin);
+        }
+    }
+
+    /// The entry was not delivered. The future completes when it is settled.
+    ///
+    /// It is settled in a task, because a delivery that ends early does not wait for a handler for longer than its grace
+    /// periods, and a dead letter must be written neither in part nor twice.
+    pub(crate) fn undelivered<E>(self: &Arc<Self>, undelivered: &Undelivered<E>) -> impl Future<Output = ()> + use<E> {
+        let origin = self.window.settle(undelivered.position);
+        let settled = origin.map(|origin| {
+            let settling = Arc::clone(self);
+            let lost = Lost {
+                origin,
+                cause: undelivered.cause.clone(),
+                attempts: undelivered.attempts,
+                may_have_been_delivered: undelivered.may_have_been_delivered,
+            };
+            self.under_way
+                .spawn(async move { settling.settle_undelivered(lost).await })
+        });
+        async move {
+            if let Some(settled) = settled
+                && let Err(failed) = settled.await
+                && let Ok(panic) = failed.try_into_panic()
+            {
+                resume_unwind(panic);
+            }
+        }
+    }
+
+    /// Keeps a line that could not be read. Returns when it is handed over, so that lines stay in their order and few of them are
+    /// in memory. Without a place for it, the next run reads it again.
+    ///
+    /// It is settled in a task, because an interrupted delivery does not wait for its stream.
+    pub(crate) async fn bad_line(self: &Arc<Self>, bad_line: BadLine) {
+        if self.dead_letter.is_none() {
+            return;
+        }
+        let (handed_over, is_handed_over) = oneshot::channel();
+        let settling = Arc::clone(self);
+        self.under_way
+            .spawn(async move { settling.settle_bad_line(bad_line, handed_over).await });
+        let _ = is_handed_over.await;
+    }
+
+    /// The load ends at this line. If it is not kept, it may be corrected before the next run: what stands before it is compared then.
+    pub(crate) fn stopped_at(&self, bad_line: &BadLine) {
+        let BadLine { origin, .. } = bad_line;
+        let is_kept = self.dead_letter.is_some() && origin.text.is_some();
+        if let (Some(journal), Some(checksum), false) = (&self.journal, bad_line.checksum_before, is_kept) {
+            journal.stopped_at(Stopped {
+                number: origin.number,
+                input: origin.place.input,
+                line: origin.place.line,
+                checksum,
+            });
+        }
+    }
+
+    /// Settles the entries that the delivery has handed back, and waits for all that are being settled.
+    pub(crate) async fn end<E>(self: &Arc<Self>, handed_back: &[Undelivered<E>]) {
+        for undelivered in handed_back {
+            drop(self.undelivered(undelivered));
+        }
+        self.under_way.close();
+        self.under_way.wait().await;
+    }
+
+    async fn settle_undelivered(&self, lost: Lost) {
+        let is_left = self.is_left_to_the_next_run(&lost.cause);
+        if is_left
+            && lost.may_have_been_delivered
+            && let Some(journal) = &self.journal
+        {
+            journal.leave_open();
+        }
+        let is_kept = is_left || self.write_dead_letter(&lost).await;
+        let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
+        handed_back.add(lost.origin.place, &lost.cause, is_kept);
+    }
+
+    /// Whether the entry is left to the next run: its attempts were cut short, and the next run finds it by the journal. An entry
+    /// that was given up is not left, because later entries of its key or group were sent, and it would overwrite them.
+    fn is_left_to_the_next_run(&self, cause: &Cause) -> bool {
+        let is_early = matches!(
+            cause,
+            Cause::Cancelled(_) | Cause::DeadlineReached(_) | Cause::Stopped(_)
+        );
+        is_early && (self.is_repeated || self.journal.is_some())
+    }
+
+    /// Writes a dead letter. If that fails, the delivery stops. Returns whether the entry is kept.
+    async fn write_dead_letter(&self, lost: &Lost) -> bool {
+        let origin = &lost.origin;
+        let (Some(dead_letter), Some(text)) = (&self.dead_letter, &origin.text) else {
+            self.settle(origin);
+            return false;
+        };
+        let place = (&*self.names[origin.place.input], origin.place.line);
+        let letter = Letter::of_entry(text, place, &lost.cause, lost.attempts, lost.may_have_been_delivered);
+        self.stored(origin, dead_letter.write(&letter).await).await
+    }
+
+    /// Writes a bad line. One that is too long to be kept is not settled.
+    async fn settle_bad_line(&self, bad_line: BadLine, handed_over: oneshot::Sender<()>) {
+        let Some(dead_letter) = &self.dead_letter else { return };
+        let BadLine {
+            origin, header, flaw, ..
+        } = bad_line;
+        let place = (&*self.names[origin.place.input], origin.place.line);
+        let letter = Letter::of_bad_line(header.as_deref(), origin.text.as_deref(), place, &flaw);
+        let written = dead_letter.write_bad_line(&letter).await;
+        let _ = handed_over.send(());
+        if origin.text.is_none() {
+            if let Ok(handed_over) = written {
+                let _ = handed_over.stored().await;
+            }
+        } else if !self.stored(&origin, written).await {
+            let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
+            handed_back.only_in_the_input(origin.place);
+        }
+    }
+
+    /// Settles what was handed over when it is stored. If that fails, the delivery stops. Returns whether it is kept.
+    async fn stored(&self, origin: &Origin, written: io::Result<HandedOver>) -> bool {
+        let stored = match written {
+            Ok(handed_over) => handed_over.stored().await,
+            Err(error) => Err(error),
+        };
+        if stored.is_err() {
+            self.stop.token.cancel();
+            // It is not settled in the journal, so the next run reads it.
+            return self.journal.is_some();
+        }
+        self.settle(origin);
+        true
+    }
+
+    fn settle(&self, origin: &Origin) {
+        if let Some(journal) = &self.journal {
+            journal.settle(origin.number);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! One input: where it is stored, and how it is opened.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, stdin};
+use std::path::{Path, PathBuf};
+
+use encoding_rs::Encoding;
+
+use super::checksums::checksum_before;
+use super::compression::{is_compressed, unpacked};
+use super::counts::ReadBytes;
+use super::names::{near_path, near_words};
+#[cfg(feature = "s3")]
+use super::object::Object;
+use super::part::{Cut, Part};
+use super::{encoding, export};
+
+/// The name of the standard input.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+/// First bytes of an input from which its format is detected.
+const START: u64 = 4 << 10;
+
+/// One input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    /// The name in messages.
+    pub(crate) name: String,
+    pub(crate) storage: Storage,
+    /// The stored size in bytes, if it is known.
+    pub(crate) bytes: Option<u64>,
+    /// The part that is read, if not all of it: lines of an input that is not compressed.
+    pub(crate) part: Option<Part>,
+    /// The encoding of the text, if it is neither UTF-8 nor shown by a byte order mark.
+    pub(crate) encoding: Option<&'static Encoding>,
+    /// Whether no other input has a key of this one, as with the data files of one full export.
+    pub(crate) has_own_keys: bool,
+}
+
+/// Where an input is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Storage {
+    Standard,
+    File(PathBuf),
+    #[cfg(feature = "s3")]
+    Object(Object),
+}
+
+impl Input {
+    pub(super) fn standard() -> Self {
+        Self {
+            name: STANDARD_INPUT.to_owned(),
+            storage: Storage::Standard,
+            bytes: None,
+            part: None,
+            encoding: None,
+            has_own_keys: false,
+        }
+    }
+
+    pub(crate) fn file(path: &Path) -> Result<Self, String> {
+        let name = path.display().to_string();
+        let metadata = fs::metadata(path).map_err(|error| {
+            let near = match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => near_words(&near_path(path)),
+                _ => String::new(),
+            };
+            format!("{name} cannot be read: {error}{near}")
+        })?;
+        if metadata.is_dir() {
+            if let Some(told) = export::below(path) {
+                return Err(format!("{name} {told}"));
+            }
+            return Err(format!(
+                "{name} is a folder, but not an export with {}: name the files in it, such as '{}/*.jsonl'",
+                export::FILES,
+                name.trim_end_matches('/')
+            ));
+        }
+        // A pipe has no size.
+        let bytes = metadata.is_file().then_some(metadata.len());
+        let storage = Storage::File(path.to_owned());
+        Ok(Self {
+            name,
+            storage,
+            bytes,
+            part: None,
+            encoding: None,
+            has_own_keys: false,
+        })
+    }
+
+    #[cfg(feature = "s3")]
+    pub(super) fn object(object: Object) -> Self {
+        Self {
+            name: object.name(),
+            bytes: Some(object.bytes),
+            part: None,
+            encoding: None,
+            has_own_keys: object.has_own_keys,
+            storage: Storage::Object(object),
+        }
+    }
+
+    /// The path of a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.storage {
+            Storage::File(path) => Some(path),
+            Storage::Standard => None,
+            #[cfg(feature = "s3")]
+            Storage::Object(_) => None,
+        }
+    }
+
+    /// A part of the input, whose lines are counted from its first one.
+    pub(crate) fn part(&self, part: Part) -> Self {
+        Self {
+            name: format!("{}@{}-{}", self.name, part.begin, part.end),
+            storage: self.storage.clone(),
+            bytes: Some(part.bytes()),
+            part: Some(part),
+            encoding: self.encoding,
+            has_own_keys: self.has_own_keys,
+        }
+    }
+
+    /// The first bytes; `None` if they are compressed, or in another encoding than UTF-8. Blocks.
+    pub(crate) fn start(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut start = Vec::new();
+        match &self.storage {
+            Storage::File(path) => _ = File::open(path)?.take(START).read_to_end(&mut start)?,
+            Storage::Standard => {}
+            #[cfg(feature = "s3")]
+            Storage::Object(object) => start = object.start(START)?,
+        }
+        let is_utf_8 = self.encoding.is_none() && encoding::marked(&start).is_none();
+        Ok((is_utf_8 && !is_compressed(&start)).then_some(start))
+    }
+
+    /// The checksum of all that stands before this line; `None` if there is no such line. Blocks.
+    pub(crate) fn checksum_before(&self, line: u64) -> io::Result<Option<u32>> {
+        checksum_before(line, self.open(&ReadBytes::default())?)
+    }
+
+    /// The content, unpacked. The bytes that are read are counted.
+    pub(super) fn open(&self, counters: &ReadBytes) -> io::Result<Box<dyn Read + Send>> {
+        let from = self.part.map_or(0, Part::read_from);
+        let stored: Box<dyn Read + Send> = match &self.storage {
+            Storage::File(path) => {
+                let mut file = File::open(path)?;
+                if from > 0 {
+                    file.seek(SeekFrom::Start(from))?;
+                }
+                Box::new(file)
+            }
+            Storage::Standard => Box::new(stdin()),
+            #[cfg(feature = "s3")]
+            Storage::Object(object) => Box::new(object.open_at(from)),
+        };
+        let stored = Box::new(counters.stored.of(stored));
+        let content = match self.part {
+            Some(part) => Box::new(Cut::new(stored, part)),
+            None => unpacked(stored, self.encoding)?,
+        };
+        Ok(Box::new(counters.unpacked.of(content)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_stored_and_unpacked_bytes_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.zst");
+        let stored = zstd::encode_all("a".repeat(9_000).as_bytes(), 1).unwrap();
+        fs::write(&path, &stored).unwrap();
+        let input = Input::file(&path).unwrap();
+        let counters = ReadBytes::default();
+        let mut text = String::new();
+        input.open(&counters).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!((text.len(), counters.unpacked.get()), (9_000, 9_000));
+        assert_eq!(
+            (counters.stored.get(), input.bytes),
+            (stored.len() as u64, Some(stored.len() as u64))
+        );
+    }
+}

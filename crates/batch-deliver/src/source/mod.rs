@@ -1,0 +1,34 @@
+//! Where records come from: which inputs the arguments name, how these are opened, unpacked and decoded, and in which order their
+//! records are read.
+
+mod checksums;
+mod compression;
+mod counts;
+mod encoding;
+mod export;
+mod foreign;
+mod gzip;
+mod input;
+#[cfg(feature = "s3")]
+mod listing;
+mod named;
+mod names;
+#[cfg(feature = "s3")]
+mod object;
+mod part;
+mod reader;
+mod record;
+mod settled;
+mod turns;
+
+pub(crate) use self::counts::Counts;
+pub(crate) use self::input::{Input, STANDARD_INPUT, Storage};
+#[cfg(feature = "distributed")]
+pub(crate) use self::named::exactly;
+pub(crate) use self::named::named;
+pub(crate) use self::names::{SCHEME, names};
+pub(crate) use self::part::Part;
+pub(crate) use self::reader::{Received, read};
+pub(crate) use self::record::{Flaw, Format, Record, Records};
+pub(crate) use self::settled::Settled;
+pub(crate) use self::turns::{Place, Turns};
