@@ -108,7 +108,7 @@ fn line(colour: &str, width: u32, points: &[(f64, f64)]) -> String {
 async fn adaptive() -> Chart {
     let simulator = Simulator::new(42);
     simulator.set_latency(Latency::lognormal(Duration::from_millis(8), 0.4).slow(0.005, 8.0));
-    let table = simulator.table("orders", TableOptions::key("id", KeyType::S).forgetful());
+    let table = simulator.table("orders", TableOptions::key("id", KeyType::S).counts_only());
     let strategy = Arc::new(Adaptive::default());
     let options = DeliveryOptions::default()
         .backoff(Arc::clone(&strategy))

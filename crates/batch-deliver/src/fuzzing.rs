@@ -3,9 +3,8 @@
 use std::io::{Cursor, Read};
 use std::sync::Arc;
 
-use crate::arguments::{Rows, TableFormat};
 use crate::console::Console;
-use crate::format::{CsvItems, JsonItems, Key, Messages, TableItems, Typing, Writes};
+use crate::format::{CsvItems, CsvOptions, JsonItems, Key, Messages, TableFormat, TableItems, Typing, Writes};
 use crate::keeping::settled_in;
 use crate::source::{Flaw, Format};
 
@@ -60,9 +59,9 @@ fn table(kind: u8, types: &str) -> TableItems {
             keeps_text: false,
         },
         csv: CsvItems {
-            options: Rows {
+            options: CsvOptions {
                 types: types.parse().ok(),
-                ..Rows::default()
+                ..CsvOptions::default()
             },
             writes,
             keeps_text: false,

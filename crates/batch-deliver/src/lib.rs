@@ -1,39 +1,40 @@
 //! The program `batch-deliver`. `README.md` is its manual.
 //!
 //! ```text
-//! input ─▶ format ─▶ stream ─▶ delivery ─▶ settling ─▶ journal
-//!                    window ◀──────────────┘     └───▶ dead letters, summary
+//! source ─▶ format ─▶ sink
+//!    │         │        │
+//!    └─────────┴────────┴──▶ keeping ─▶ progress
 //! ```
 //!
-//! | step | what happens | where |
-//! |---|---|---|
-//! | input | the named inputs are found, opened, unpacked, decoded and read, in a thread of its own | `input/` |
-//! | format | a line or a row becomes an item, a message, a record or an event, or has a flaw | `format/`, `flaw`, `key`, `write` |
-//! | stream | the entries in the order of reading, without bad lines; the window has the places of those in delivery | `stream`, `bad_lines`, `window` |
-//! | settling | an entry that was delivered or handed back is removed from the window | `settling` |
-//! | journal | settled records are written, for the next run | `journal/` |
-//! | dead letters, summary | undelivered entries and bad lines are written, and the result is printed | `dead_letter/`, `handed_back`, `run/` |
+//! | folder | what it has |
+//! |---|---|
+//! | `commands/`, `arguments/` | a file for each command, and the command line, which only these two know |
+//! | `worker/` | shards of many machines |
+//! | `delivery/` | a delivery from the inputs to the summary, and the dry run instead |
+//! | `progress/` | the bar, lines and JSON of a running delivery, and its summary |
+//! | `keeping/` | the entries in delivery, and what is kept of them: journal, dead letters, bad lines |
+//! | `sink/` | a destination of each service, and the delivery to it by the library |
+//! | `format/` | how the bytes of an input become entries, or have a flaw |
+//! | `source/` | how the inputs are found, opened, unpacked and decoded, and in which order they are read, in a thread of its own |
+//! | `connection`, `console/`, `stop`, `outcome` | what all of them use: account and region, the output, signals, and the exit code |
+//!
+//! Each imports only what is below it in this table: see `tests/imports.rs`.
 
 mod arguments;
-#[cfg(feature = "s3")]
-mod bucket;
-mod cause;
-mod connect;
+mod commands;
+mod connection;
 mod console;
+mod delivery;
 mod format;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod keeping;
-mod manual;
 mod outcome;
-mod plan;
 mod progress;
-mod run;
-mod shard;
+mod sink;
 mod source;
 mod stop;
-#[cfg(feature = "distributed")]
 mod worker;
 
 use std::process::ExitCode;
@@ -45,7 +46,7 @@ pub use self::arguments::Arguments;
 
 /// Runs the program with these arguments. Returns the exit code: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted.
 pub async fn run(arguments: Arguments) -> ExitCode {
-    match Box::pin(run::run(arguments)).await {
+    match Box::pin(commands::run(arguments)).await {
         Ok(Outcome::Delivered) => ExitCode::SUCCESS,
         Ok(Outcome::Undelivered) => ExitCode::from(1),
         Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),

@@ -1,46 +1,33 @@
-//! The command line.
+//! The command line. Only the commands know it.
 
-mod delivering;
-mod group;
+mod common;
 mod items;
-mod keeping;
-mod planning;
+mod pace;
 #[cfg(feature = "put")]
 mod putting;
 mod queue;
-pub(crate) mod region;
-mod rows;
-mod service;
+mod shards;
 mod table;
-mod telling;
-#[cfg(feature = "distributed")]
-mod working;
+mod values;
 
 use std::env;
 use std::ffi::OsStr;
 use std::process;
 
-use clap::builder::Resettable;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-use encoding_rs::Encoding;
 
-pub(crate) use self::delivering::Delivering;
-#[cfg(feature = "lambda")]
-pub(crate) use self::delivering::GRACE;
-pub(crate) use self::items::Items;
-pub(crate) use self::keeping::Keeping;
-pub(crate) use self::planning::{Cutting, ToPlan};
-#[cfg(feature = "put")]
-pub(crate) use self::putting::{Destination, Events, ToPut};
-pub(crate) use self::queue::{Given, Queue};
-pub(crate) use self::rows::Rows;
-pub(crate) use self::service::Service;
-pub(crate) use self::telling::Telling;
+pub(crate) use self::common::Common;
 #[cfg(feature = "distributed")]
-pub(crate) use self::working::{ShardFormat, ToWork};
+pub(crate) use self::common::Keeping;
+#[cfg(feature = "put")]
+pub(crate) use self::putting::{Destination, ToPut};
+pub(crate) use self::queue::ToQueue;
+pub(crate) use self::shards::{Cutting, ToPlan};
+#[cfg(feature = "distributed")]
+pub(crate) use self::shards::{ShardFormat, ToWork};
+pub(crate) use self::table::{ToDelete, ToTable};
 use crate::console::{self, escaped};
-use crate::shard::Asked;
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
 
@@ -106,109 +93,6 @@ pub(crate) enum Command {
         #[arg(value_name = "COMMAND")]
         command: Option<String>,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ToTable {
-    /// The table, by its name or ARN
-    #[arg(long, value_name = "NAME", value_parser = table::table)]
-    pub(crate) table: String,
-    /// auto, json, dynamodb, csv or tsv
-    #[arg(long, value_enum, default_value_t = TableFormat::Auto, hide_possible_values = true)]
-    pub(crate) format: TableFormat,
-    #[command(flatten)]
-    pub(crate) items: Items,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ToDelete {
-    #[command(flatten)]
-    pub(crate) from: ToTable,
-    /// Do not ask on a terminal before it begins
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ToQueue {
-    /// The queue, by its URL, ARN or name
-    #[arg(long, value_name = "URL")]
-    pub(crate) queue: Queue,
-    #[arg(long, help = "Lines of text, or JSON with body, attributes, group_id, dedup_id, delay", value_enum, default_value_t = QueueFormat::Text)]
-    pub(crate) format: QueueFormat,
-    #[arg(long, value_name = "ID", help = group::HELP, value_parser = group::group)]
-    pub(crate) group_id: Option<String>,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-/// The options that the delivering commands share.
-// Without it, they would stand below the heading of the options before them.
-#[derive(Debug, Args)]
-#[command(next_help_heading = Resettable::Reset)]
-pub(crate) struct Common {
-    #[arg(help = "Files, 'part-*.gz', exports, s3://bucket/key, s3://bucket/dir/, -")]
-    #[arg(value_name = "INPUT")]
-    pub(crate) inputs: Vec<String>,
-    /// Read input by input, or one record of each in turn [default: file; turns for deletes]
-    #[arg(long, value_enum)]
-    pub(crate) order: Option<Order>,
-    /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs
-    #[arg(long, value_name = "I/N")]
-    pub(crate) shard: Option<Asked>,
-    /// Encoding of the inputs, such as utf-16le or latin1 [default: utf-8, or that of a byte order mark]
-    #[arg(long, value_name = "NAME", value_parser = encoding)]
-    pub(crate) encoding: Option<&'static Encoding>,
-    /// Skip up to this many bad lines
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) keep_going: u64,
-    /// Check and measure every line, and send nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    #[command(flatten)]
-    pub(crate) keeping: Keeping,
-    #[command(flatten)]
-    pub(crate) delivering: Delivering,
-    #[command(flatten)]
-    pub(crate) service: Service,
-    #[command(flatten)]
-    pub(crate) telling: Telling,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TableFormat {
-    // Detected from the content.
-    Auto,
-    // One JSON object on each line.
-    Json,
-    // One object of DynamoDB JSON on each line.
-    Dynamodb,
-    // Rows below a header.
-    Csv,
-    Tsv,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum QueueFormat {
-    // The line is the body.
-    Text,
-    // The line is a JSON object with the body.
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
-    // One input after the other, so that what is named later wins.
-    File,
-    // One record of each input in turn, which distributes sorted inputs over the partitions of a table.
-    Turns,
-}
-
-fn encoding(name: &str) -> Result<&'static Encoding, String> {
-    Encoding::for_label(name.as_bytes())
-        .ok_or_else(|| "give the name of an encoding, such as utf-8, utf-16le, latin1 or windows-1252".to_owned())
 }
 
 #[cfg(test)]

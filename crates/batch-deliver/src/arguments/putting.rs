@@ -2,7 +2,9 @@
 
 use clap::Args;
 
-use super::{Common, QueueFormat, group};
+use super::common::Common;
+use super::queue::{GROUP, group};
+use crate::format::{EventDefaults, TextFormat};
 
 const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams); message, subject, attributes, group_id, dedup_id \
                       (topics); detail, detail_type, source, resources, time (buses)";
@@ -11,12 +13,12 @@ const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams);
 pub(crate) struct ToPut {
     #[command(flatten)]
     pub(crate) destination: Destination,
-    #[arg(long, help = FORMAT, value_enum, default_value_t = QueueFormat::Text)]
-    pub(crate) format: QueueFormat,
+    #[arg(long, help = FORMAT, value_enum, default_value_t = TextFormat::Text)]
+    pub(crate) format: TextFormat,
     /// The partition key of records that have none [default: a hash of the data]
     #[arg(long, value_name = "KEY", requires = "stream")]
     pub(crate) partition_key: Option<String>,
-    #[arg(long, value_name = "ID", help = group::HELP, value_parser = group::group, requires = "topic")]
+    #[arg(long, value_name = "ID", help = GROUP, value_parser = group, requires = "topic")]
     pub(crate) group_id: Option<String>,
     #[command(flatten)]
     pub(crate) events: Events,
@@ -51,6 +53,12 @@ pub(crate) struct Events {
     /// The detail type of events that have none
     #[arg(long, value_name = "NAME", requires = "bus")]
     pub(crate) detail_type: Option<String>,
+}
+
+impl From<Events> for EventDefaults {
+    fn from(Events { source, detail_type }: Events) -> Self {
+        Self { source, detail_type }
+    }
 }
 
 fn topic(text: &str) -> Result<String, String> {

@@ -1,6 +1,35 @@
-//! The name of a table.
+//! The arguments of the commands for tables.
 
 use std::ops::RangeInclusive;
+
+use clap::Args;
+
+use super::common::Common;
+use super::items::Items;
+use crate::format::TableFormat;
+
+#[derive(Debug, Args)]
+pub(crate) struct ToTable {
+    /// The table, by its name or ARN
+    #[arg(long, value_name = "NAME", value_parser = table)]
+    pub(crate) table: String,
+    /// auto, json, dynamodb, csv or tsv
+    #[arg(long, value_enum, default_value_t = TableFormat::Auto, hide_possible_values = true)]
+    pub(crate) format: TableFormat,
+    #[command(flatten)]
+    pub(crate) items: Items,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToDelete {
+    #[command(flatten)]
+    pub(crate) from: ToTable,
+    /// Do not ask on a terminal before it begins
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
 
 /// The number of characters of a table's name, by DynamoDB's naming rules.
 const LENGTH: RangeInclusive<usize> = 3..=255;

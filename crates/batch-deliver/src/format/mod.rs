@@ -10,10 +10,10 @@ mod one_per_line;
 mod table;
 mod text;
 
-pub(crate) use self::csv::{Character, CsvItems, Quote, Types};
-pub(crate) use self::items::{JsonItems, Key, Typing, Writes};
+pub(crate) use self::csv::{Character, CsvItems, Options as CsvOptions, Quote, Types};
+pub(crate) use self::items::{JsonItems, Key, KeyType, Typing, Writes};
 #[cfg(feature = "put")]
-pub(crate) use self::messages::{DeliveryRecords, EventLines, Notifications, StreamRecords};
+pub(crate) use self::messages::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
 pub(crate) use self::messages::{Groups, InGroups, Messages};
 #[cfg(feature = "put")]
 pub(crate) use self::one_per_line::EachLine;
@@ -21,5 +21,5 @@ pub(crate) use self::one_per_line::EachLine;
 pub(crate) use self::one_per_line::OnePerLine;
 #[cfg(any(feature = "put", test))]
 pub(crate) use self::one_per_line::Parse;
-pub(crate) use self::table::TableItems;
-pub(crate) use self::text::refusal;
+pub(crate) use self::table::{TableFormat, TableItems};
+pub(crate) use self::text::{TextFormat, refusal};

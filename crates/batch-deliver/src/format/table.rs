@@ -9,11 +9,24 @@ use super::answer::{Answer, LOOKED_AT, answer, look};
 use super::csv::CsvItems;
 use super::items::JsonItems;
 use super::lines::BYTE_ORDER_MARK;
-use crate::arguments::TableFormat;
 use crate::source::{Format, Records};
 
 /// What separates cells.
 const DELIMITERS: [u8; 4] = [b'\t', b';', b',', b'|'];
+
+/// How the items of an input are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableFormat {
+    /// Detected from the content.
+    Auto,
+    /// One JSON object on each line.
+    Json,
+    /// One object of DynamoDB JSON on each line.
+    Dynamodb,
+    /// Rows below a header.
+    Csv,
+    Tsv,
+}
 
 /// Items as JSON or as rows.
 pub(crate) struct TableItems {
@@ -59,6 +72,18 @@ impl TableItems {
 }
 
 impl TableFormat {
+    pub(crate) const ALL: [Self; 5] = [Self::Auto, Self::Json, Self::Dynamodb, Self::Csv, Self::Tsv];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Json => "json",
+            Self::Dynamodb => "dynamodb",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+        }
+    }
+
     /// Whether the input can be cut. Rows cannot: they need their header, and their cells may contain line ends. Answers of the
     /// service are one document.
     pub(crate) fn can_be_cut(self, start: &[u8], name: &str) -> bool {

@@ -9,6 +9,26 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use super::answer::{Answer, answer, look};
 use super::lines::BYTE_ORDER_MARK;
 
+/// How the entries of a line format are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextFormat {
+    /// The line is the content of the entry.
+    Text,
+    /// The line is a JSON object with the content and its other parts.
+    Json,
+}
+
+impl TextFormat {
+    pub(crate) const ALL: [Self; 2] = [Self::Text, Self::Json];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
 const PRETTY: &str = "this is one JSON value over several lines, and each line would be sent alone: `jq -c '.[]' FILE` makes lines of an \
                       array, and `jq -c . FILE` of objects";
 

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use aws_batch_delivery::Cause;
-
-use crate::cause;
 use crate::source::{Place, Settled};
 
 /// The most causes that are printed; the others are counted.
@@ -32,11 +29,10 @@ pub(crate) struct Reason {
 }
 
 impl HandedBack {
-    /// The entry at this place was not delivered. `is_kept`: it is in a journal or among the dead letters.
-    pub(crate) fn add(&mut self, place: Place, cause: &Cause, is_kept: bool) {
-        let words = cause::printed(cause);
+    /// The entry at this place was not delivered, with this cause. `is_kept`: it is in a journal or among the dead letters.
+    pub(crate) fn add(&mut self, place: Place, cause: String, is_kept: bool) {
         let is_full = self.causes.len() == TOLD;
-        match self.causes.iter_mut().find(|known| known.words == words) {
+        match self.causes.iter_mut().find(|known| known.words == cause) {
             Some(known) => {
                 known.entries += 1;
                 // Entries are settled in no order.
@@ -44,7 +40,7 @@ impl HandedBack {
             }
             None if is_full => self.others += 1,
             None => self.causes.push(Reason {
-                words,
+                words: cause,
                 first: place,
                 entries: 1,
             }),
@@ -107,9 +103,9 @@ mod tests {
     #[test]
     fn each_cause_is_listed_once_with_its_first_place() {
         let mut handed_back = HandedBack::default();
-        handed_back.add(place(7), &Cause::Cancelled(None), true);
-        handed_back.add(place(8), &Cause::Closed, true);
-        handed_back.add(place(3), &Cause::Cancelled(None), true);
+        handed_back.add(place(7), "cancelled".to_owned(), true);
+        handed_back.add(place(8), "closed".to_owned(), true);
+        handed_back.add(place(3), "cancelled".to_owned(), true);
         let (reasons, others) = handed_back.reasons();
         let told: Vec<_> = reasons
             .iter()
@@ -123,9 +119,9 @@ mod tests {
     fn lines_that_are_only_in_their_input_are_listed_as_ranges() {
         let mut handed_back = HandedBack::default();
         for line in [9, 3, 7, 8] {
-            handed_back.add(place(line), &Cause::Closed, false);
+            handed_back.add(place(line), "closed".to_owned(), false);
         }
-        handed_back.add(Place { input: 0, line: 5 }, &Cause::Closed, false);
+        handed_back.add(Place { input: 0, line: 5 }, "closed".to_owned(), false);
         let names = ["a.jsonl".to_owned(), "b.jsonl".to_owned()];
         assert_eq!(handed_back.lines(&names, 9).unwrap(), "a.jsonl: 5, b.jsonl: 3, 7-9");
         assert_eq!(
@@ -133,7 +129,7 @@ mod tests {
             "a.jsonl: 5, b.jsonl: 3 and others"
         );
         for line in 10..5_000 {
-            handed_back.add(place(line * 2), &Cause::Closed, false);
+            handed_back.add(place(line * 2), "closed".to_owned(), false);
         }
         assert!(handed_back.lines(&names, 9_999).unwrap().ends_with(" and others"));
     }

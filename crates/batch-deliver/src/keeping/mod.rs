@@ -6,6 +6,7 @@ mod entries;
 mod handed_back;
 mod journal;
 mod location;
+mod places;
 mod settling;
 mod window;
 
@@ -19,5 +20,6 @@ pub(crate) use self::journal::remove;
 pub(crate) use self::journal::settled_in;
 pub(crate) use self::journal::{Claim, Identity, Journal, State};
 pub(crate) use self::location::Location;
+pub(crate) use self::places::Places;
 pub(crate) use self::settling::Settling;
 pub(crate) use self::window::Window;

@@ -4,7 +4,6 @@ use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aws_batch_delivery::{Cause, Undelivered};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
@@ -12,6 +11,7 @@ use super::dead_letter::{DeadLetter, HandedOver, Letter};
 use super::handed_back::HandedBack;
 use super::journal::{Journal, Stopped};
 use super::window::{BadLine, Origin, Window};
+use crate::sink::Undelivered;
 use crate::stop::Stop;
 
 /// Writes the results of entries: to the journal, the dead letters, and the causes for the summary.
@@ -29,14 +29,6 @@ pub(crate) struct Settling {
     pub(crate) is_repeated: bool,
 }
 
-/// An undelivered entry.
-struct Lost {
-    origin: Origin,
-    cause: Cause,
-    attempts: u32,
-    may_have_been_delivered: bool,
-}
-
 impl Settling {
     /// The entry at this position was delivered, or superseded by a newer one.
     pub(crate) fn delivered(&self, position: u64) {
@@ -49,18 +41,12 @@ impl Settling {
     ///
     /// It is settled in a task, because a delivery that ends early does not wait for a handler for longer than its grace
     /// periods, and a dead letter must be written neither in part nor twice.
-    pub(crate) fn undelivered<E>(self: &Arc<Self>, undelivered: &Undelivered<E>) -> impl Future<Output = ()> + use<E> {
+    pub(crate) fn undelivered(self: &Arc<Self>, undelivered: Undelivered) -> impl Future<Output = ()> + use<> {
         let origin = self.window.settle(undelivered.position);
         let settled = origin.map(|origin| {
             let settling = Arc::clone(self);
-            let lost = Lost {
-                origin,
-                cause: undelivered.cause.clone(),
-                attempts: undelivered.attempts,
-                may_have_been_delivered: undelivered.may_have_been_delivered,
-            };
             self.under_way
-                .spawn(async move { settling.settle_undelivered(lost).await })
+                .spawn(async move { settling.settle_undelivered(&origin, &undelivered).await })
         });
         async move {
             if let Some(settled) = settled
@@ -102,7 +88,7 @@ impl Settling {
     }
 
     /// Settles the entries that the delivery has handed back, and waits for all that are being settled.
-    pub(crate) async fn end<E>(self: &Arc<Self>, handed_back: &[Undelivered<E>]) {
+    pub(crate) async fn end(self: &Arc<Self>, handed_back: impl Iterator<Item = Undelivered>) {
         for undelivered in handed_back {
             drop(self.undelivered(undelivered));
         }
@@ -110,38 +96,33 @@ impl Settling {
         self.under_way.wait().await;
     }
 
-    async fn settle_undelivered(&self, lost: Lost) {
-        let is_left = self.is_left_to_the_next_run(&lost.cause);
+    async fn settle_undelivered(&self, origin: &Origin, undelivered: &Undelivered) {
+        let is_left = self.is_left_to_the_next_run(undelivered);
         if is_left
-            && lost.may_have_been_delivered
+            && undelivered.may_have_been_delivered
             && let Some(journal) = &self.journal
         {
             journal.leave_open();
         }
-        let is_kept = is_left || self.write_dead_letter(&lost).await;
+        let is_kept = is_left || self.write_dead_letter(origin, undelivered).await;
         let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
-        handed_back.add(lost.origin.place, &lost.cause, is_kept);
+        handed_back.add(origin.place, undelivered.printed(), is_kept);
     }
 
     /// Whether the entry is left to the next run: its attempts were cut short, and the next run finds it by the journal. An entry
     /// that was given up is not left, because later entries of its key or group were sent, and it would overwrite them.
-    fn is_left_to_the_next_run(&self, cause: &Cause) -> bool {
-        let is_early = matches!(
-            cause,
-            Cause::Cancelled(_) | Cause::DeadlineReached(_) | Cause::Stopped(_)
-        );
-        is_early && (self.is_repeated || self.journal.is_some())
+    fn is_left_to_the_next_run(&self, undelivered: &Undelivered) -> bool {
+        undelivered.was_cut_short() && (self.is_repeated || self.journal.is_some())
     }
 
     /// Writes a dead letter. If that fails, the delivery stops. Returns whether the entry is kept.
-    async fn write_dead_letter(&self, lost: &Lost) -> bool {
-        let origin = &lost.origin;
+    async fn write_dead_letter(&self, origin: &Origin, undelivered: &Undelivered) -> bool {
         let (Some(dead_letter), Some(text)) = (&self.dead_letter, &origin.text) else {
             self.settle(origin);
             return false;
         };
         let place = (&*self.names[origin.place.input], origin.place.line);
-        let letter = Letter::of_entry(text, place, &lost.cause, lost.attempts, lost.may_have_been_delivered);
+        let letter = Letter::of_entry(text, place, undelivered);
         self.stored(origin, dead_letter.write(&letter).await).await
     }
 

@@ -1,6 +1,8 @@
-//! The progress of a running delivery.
+//! The progress of a running delivery, and its result.
 
 mod estimate;
+mod summary;
 mod ticker;
 
+pub(crate) use self::summary::Summary;
 pub(crate) use self::ticker::{Ticker, Watched};

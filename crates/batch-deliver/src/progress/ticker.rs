@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use aws_batch_delivery::{Progress, Snapshot};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::estimate::{self, Estimate};
 use crate::console::{Console, grouped, rate, time};
+use crate::sink::{Progress, Snapshot};
 use crate::source::Counts;
 use crate::stop::Stop;
 

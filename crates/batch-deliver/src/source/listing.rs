@@ -9,22 +9,20 @@ use super::export;
 use super::input::Input;
 use super::names::{IN_A_FOLDER, SCHEME, WILDCARDS, near_words, nearest, parts};
 use super::object::Object;
-use crate::arguments::Service;
-use crate::bucket;
-use crate::connect;
+use crate::connection::{self, Connection};
 use crate::outcome::Failure;
 
 /// The objects that `bucket/key` names: one object, those of a folder or pattern, or the data files of an export.
-pub(super) async fn named(name: &str, service: &Service) -> Result<Vec<Input>, Failure> {
-    let (bucket, key) = Bucket::of(name, service).await?;
+pub(super) async fn named(name: &str, connection: &Connection) -> Result<Vec<Input>, Failure> {
+    let (bucket, key) = Bucket::of(name, connection).await?;
     let objects = bucket.named(key).await?;
     Ok(objects.into_iter().map(Input::object).collect())
 }
 
 /// The object `bucket/key`, and no other one, whatever its name looks like.
 #[cfg(feature = "distributed")]
-pub(super) async fn exactly(name: &str, service: &Service) -> Result<Input, Failure> {
-    let (bucket, key) = Bucket::of(name, service).await?;
+pub(super) async fn exactly(name: &str, connection: &Connection) -> Result<Input, Failure> {
+    let (bucket, key) = Bucket::of(name, connection).await?;
     match bucket.object(key).await? {
         Some(object) => Ok(Input::object(object)),
         None => Err(bucket.missing(key).await),
@@ -41,9 +39,9 @@ struct Bucket<'a> {
 
 impl<'a> Bucket<'a> {
     /// The bucket of a name, and the key.
-    async fn of(name: &'a str, service: &Service) -> Result<(Self, &'a str), Failure> {
+    async fn of(name: &'a str, connection: &Connection) -> Result<(Self, &'a str), Failure> {
         let (name, key) = parts(name).map_err(Failure::WrongUse)?;
-        let client = bucket::client(service, name).await?;
+        let client = connection.bucket(name).await?;
         Ok((Self { client, name }, key))
     }
 
@@ -143,7 +141,7 @@ impl<'a> Bucket<'a> {
         if error.code() == Some(NO_BUCKET) {
             return Failure::WrongUse(format!("there is no bucket {}: check its name", self.name));
         }
-        let (name, words) = (self.name_of(prefix), connect::words(error));
+        let (name, words) = (self.name_of(prefix), connection::words(error));
         Failure::Failed(format!("{name} cannot be listed: {words}"))
     }
 

@@ -25,10 +25,10 @@ pub(crate) use self::counts::Counts;
 pub(crate) use self::input::{Input, STANDARD_INPUT, Storage};
 #[cfg(feature = "distributed")]
 pub(crate) use self::named::exactly;
-pub(crate) use self::named::named;
+pub(crate) use self::named::{described, named};
 pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
 pub(crate) use self::reader::{Received, read};
 pub(crate) use self::record::{Flaw, Format, Record, Records};
 pub(crate) use self::settled::Settled;
-pub(crate) use self::turns::{Place, Turns};
+pub(crate) use self::turns::{Order, Place, Turns};

@@ -8,11 +8,12 @@ use super::input::{Input, STANDARD_INPUT, Storage};
 #[cfg(feature = "s3")]
 use super::listing;
 use super::names::{SCHEME, WILDCARDS};
-use crate::arguments::Service;
+use crate::connection::Connection;
+use crate::console::{grouped, size};
 use crate::outcome::Failure;
 
 /// The inputs that these arguments name: files, patterns, folders of exports, objects of S3, `-`.
-pub(crate) async fn named(arguments: &[String], service: &Service) -> Result<Vec<Input>, Failure> {
+pub(crate) async fn named(arguments: &[String], connection: &Connection) -> Result<Vec<Input>, Failure> {
     if arguments.is_empty() {
         if stdin().is_terminal() {
             let words = "no input is named: name files, or - for the standard input";
@@ -23,7 +24,7 @@ pub(crate) async fn named(arguments: &[String], service: &Service) -> Result<Vec
     let mut inputs = Vec::new();
     for argument in arguments {
         inputs.extend(match argument.strip_prefix(SCHEME) {
-            Some(object) => objects(object, service).await?,
+            Some(object) => objects(object, connection).await?,
             None => local(argument).map_err(Failure::WrongUse)?,
         });
     }
@@ -40,33 +41,33 @@ pub(crate) async fn named(arguments: &[String], service: &Service) -> Result<Vec
 }
 
 #[cfg(feature = "s3")]
-async fn objects(name: &str, service: &Service) -> Result<Vec<Input>, Failure> {
-    listing::named(name, service).await
+async fn objects(name: &str, connection: &Connection) -> Result<Vec<Input>, Failure> {
+    listing::named(name, connection).await
 }
 
 #[cfg(not(feature = "s3"))]
 #[expect(clippy::unused_async, reason = "with the feature it waits")]
-async fn objects(name: &str, _: &Service) -> Result<Vec<Input>, Failure> {
+async fn objects(name: &str, _: &Connection) -> Result<Vec<Input>, Failure> {
     Err(without_s3(name))
 }
 
 /// The file or object with exactly this name, as a plan has it.
 #[cfg(feature = "distributed")]
-pub(crate) async fn exactly(name: &str, service: &Service) -> Result<Input, Failure> {
+pub(crate) async fn exactly(name: &str, connection: &Connection) -> Result<Input, Failure> {
     match name.strip_prefix(SCHEME) {
-        Some(object) => object_named(object, service).await,
+        Some(object) => object_named(object, connection).await,
         None => Input::file(Path::new(name)).map_err(Failure::WrongUse),
     }
 }
 
 #[cfg(all(feature = "distributed", feature = "s3"))]
-async fn object_named(name: &str, service: &Service) -> Result<Input, Failure> {
-    listing::exactly(name, service).await
+async fn object_named(name: &str, connection: &Connection) -> Result<Input, Failure> {
+    listing::exactly(name, connection).await
 }
 
 #[cfg(all(feature = "distributed", not(feature = "s3")))]
 #[expect(clippy::unused_async, reason = "with the feature it waits")]
-async fn object_named(name: &str, _: &Service) -> Result<Input, Failure> {
+async fn object_named(name: &str, _: &Connection) -> Result<Input, Failure> {
     Err(without_s3(name))
 }
 
@@ -115,6 +116,36 @@ fn without_s3(name: &str) -> Failure {
     Failure::WrongUse(words)
 }
 
+/// The most names that are told.
+const TOLD: usize = 3;
+
+/// The first names, the number and the size of the inputs, for people to see what a name or a pattern has found.
+pub(crate) fn described(inputs: &[Input]) -> String {
+    let name = |input: &Input| match input.name.as_str() {
+        STANDARD_INPUT => "the standard input".to_owned(),
+        name => name.to_owned(),
+    };
+    let bytes: Option<u64> = inputs.iter().map(|input| input.bytes).sum();
+    let bytes = bytes.map(size);
+    if let [input] = inputs {
+        let bytes = bytes.map(|bytes| format!(", {bytes}")).unwrap_or_default();
+        return format!("{}{bytes}", name(input));
+    }
+    let told: Vec<String> = inputs.iter().take(TOLD).map(name).collect();
+    let others = match inputs.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        others => format!(" and {} more", grouped(others as u64)),
+    };
+    let bytes = bytes.map(|bytes| format!(", {bytes}")).unwrap_or_default();
+    let count = grouped(inputs.len() as u64);
+    let names = if told.is_empty() {
+        String::new()
+    } else {
+        format!(": {}{others}", told.join(", "))
+    };
+    format!("{count} inputs{bytes}{names}")
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -125,7 +156,7 @@ mod tests {
 
     fn names(arguments: &[&str]) -> Result<Vec<String>, String> {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        let inputs = named(&arguments, &Service::default()).now_or_never().unwrap();
+        let inputs = named(&arguments, &Connection::default()).now_or_never().unwrap();
         let inputs = inputs.map_err(|failure| failure.to_string())?;
         Ok(inputs.into_iter().map(|input| input.name).collect())
     }
@@ -153,5 +184,24 @@ mod tests {
         assert!(names(&["-", "-"]).unwrap_err().contains("only once"));
         let of_folder = names(&[&folder.path().display().to_string()]).unwrap_err();
         assert!(of_folder.contains("name the files in it"), "{of_folder}");
+    }
+
+    #[test]
+    fn inputs_are_told_by_their_first_names_their_number_and_their_size() {
+        let input = |name: &str, bytes: Option<u64>| Input {
+            name: name.to_owned(),
+            storage: Storage::Standard,
+            bytes,
+            part: None,
+            encoding: None,
+            has_own_keys: false,
+        };
+        assert_eq!(described(&[input("a", Some(5))]), "a, 5 B");
+        assert_eq!(described(&[]), "0 inputs, 0 B");
+        assert_eq!(described(&[input("-", None)]), "the standard input");
+        let two = [input("a", Some(5)), input("b", Some(1_000))];
+        assert_eq!(described(&two), "2 inputs, 1.0 kB: a, b");
+        let many: Vec<Input> = (0..1_203).map(|number| input(&number.to_string(), None)).collect();
+        assert_eq!(described(&many), "1,203 inputs: 0, 1, 2 and 1,200 more");
     }
 }

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::names::SCHEME;
-use crate::connect;
+use crate::connection;
 use crate::outcome::Failure;
 
 /// The HTTP status if the object has another tag.
@@ -122,7 +122,7 @@ impl Object {
                     Some(answer) if answer.status().as_u16() == CHANGED => {
                         "the object has changed since it was listed".to_owned()
                     }
-                    _ => connect::words(&error),
+                    _ => connection::words(&error),
                 }));
             }
         };

@@ -13,6 +13,26 @@ use super::settled::Settled;
 /// The most inputs that are open at the same time: file descriptors are limited, and each input has a buffer.
 const MOST_OPEN: usize = 32;
 
+/// The order of the records of several inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// One input after the other, so that what is named later wins.
+    File,
+    /// One record of each input in turn, which distributes sorted inputs over the partitions of a table.
+    Turns,
+}
+
+impl Order {
+    pub(crate) const ALL: [Self; 2] = [Self::File, Self::Turns];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Turns => "turns",
+        }
+    }
+}
+
 /// The place of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {

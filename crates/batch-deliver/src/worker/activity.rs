@@ -13,7 +13,7 @@ use aws_sdk_sfn::error::{DisplayErrorContext, ProvideErrorMetadata};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Answer;
+use super::answer::Answer;
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::stop::Stop;

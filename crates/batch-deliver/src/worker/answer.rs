@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 
 use serde_json::{Value, json};
 
-use crate::plan::Planned;
-use crate::run::Summary;
+use super::plan::Planned;
+use crate::progress::Summary;
 
 /// The result of a shard.
 #[derive(Debug)]
@@ -40,15 +40,15 @@ impl Answer {
     pub(super) fn of(shard: &Planned, settled: u64, summary: &Summary) -> Self {
         let report = &summary.report;
         let (entries, bad_lines) = summary.written();
-        let (buried, error) = (entries.letters, entries.error.or(bad_lines.error));
-        if report.finished && summary.ended.is_none() && report.undelivered == buried {
+        let (dead_letters, error) = (entries.letters, entries.error.or(bad_lines.error));
+        if report.finished && summary.ended.is_none() && report.undelivered == dead_letters {
             return Self::Delivered(json!({
                 "input": shard.input,
                 "begin": shard.part.begin,
                 "end": shard.part.end,
                 "delivered": report.delivered,
                 "settled_before": settled,
-                "dead_letters": buried,
+                "dead_letters": dead_letters,
                 "bad_lines": summary.bad_lines.count(),
                 "calls": report.calls,
                 "resubmitted": report.resubmitted,

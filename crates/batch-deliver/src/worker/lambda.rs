@@ -2,17 +2,16 @@
 
 use std::time::{Duration, SystemTime};
 
-use aws_batch_delivery::targets::BatchTarget;
 use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
 use serde_json::Value;
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Worker;
 use super::answer::Answer;
-use crate::arguments::GRACE;
+use super::attempt::Worker;
 use crate::console::print_warnings;
 use crate::outcome::{Failure, Outcome};
+use crate::sink::{GRACE, Target};
 use crate::stop::Stop;
 
 /// The variable in which Lambda gives a function the address of its runtime API.
@@ -22,7 +21,7 @@ pub(super) const API: &str = "AWS_LAMBDA_RUNTIME_API";
 const RESERVE: Duration = Duration::from_secs(5);
 
 /// Answers each invocation with the result of its shard.
-pub(super) async fn serve<T: BatchTarget + Clone>(worker: &Worker<'_, T>) -> Result<Outcome, Failure> {
+pub(super) async fn serve<T: Target>(worker: &Worker<T>) -> Result<Outcome, Failure> {
     print_warnings(worker.job.console.clone());
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let stop = Stop::default();

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use aws_batch_simulator::KeyType;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::set;
-use crate::format::items::{Json, of_cell};
+use crate::format::items::{Json, KeyType, of_cell};
 
 /// The type that the cells of a column become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! How the cells of rows are separated and quoted.
 
-use std::str::FromStr;
-
 /// The characters of rows. RFC 4180 has a comma and double quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
@@ -33,38 +31,5 @@ impl Dialect {
     /// Whether this byte stands around quoted cells without being a part of them.
     pub(super) fn is_padding(self, byte: u8) -> bool {
         byte == b' ' && self.delimiter != b' '
-    }
-}
-
-/// One character of a dialect, as an option names it: `;`, `tab` or `\t`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Character(pub(crate) u8);
-
-impl FromStr for Character {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.as_bytes() {
-            b"tab" | b"\\t" => Ok(Self(b'\t')),
-            [byte] if byte.is_ascii_graphic() && !byte.is_ascii_alphanumeric() || matches!(byte, b'\t' | b' ') => {
-                Ok(Self(*byte))
-            }
-            _ => Err("give one character that is no letter and no digit, or tab".to_owned()),
-        }
-    }
-}
-
-/// The quote of a dialect, as an option names it: a character or `none`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Quote(pub(crate) Option<u8>);
-
-impl FromStr for Quote {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self(None)),
-            _ => text.parse().map(|Character(quote)| Self(Some(quote))),
-        }
     }
 }

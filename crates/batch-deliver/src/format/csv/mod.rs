@@ -3,6 +3,7 @@
 mod cell;
 mod columns;
 mod dialect;
+mod options;
 #[cfg(test)]
 mod properties;
 mod reader;
@@ -18,10 +19,9 @@ pub(crate) use self::cell::Types;
 use self::cell::value;
 use self::columns::Columns;
 use self::dialect::Dialect;
-pub(crate) use self::dialect::{Character, Quote};
+pub(crate) use self::options::{Character, Options, Quote};
 use self::reader::{Cells, Row, RowReader};
 use super::items::{Item, Json, Writes, to_json};
-use crate::arguments::Rows as Options;
 use crate::console::Console;
 use crate::source::{Flaw, Record, Records, STANDARD_INPUT};
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use aws_batch_simulator::{KeyType, TableOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, KeyType as Role, ScalarAttributeType, TableDescription};
 
 use super::Item;
@@ -21,6 +20,14 @@ pub(crate) struct Key {
 pub(crate) struct KeyAttribute {
     pub(crate) name: String,
     pub(crate) kind: KeyType,
+}
+
+/// The type of a key attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyType {
+    S,
+    N,
+    B,
 }
 
 impl Key {
@@ -48,15 +55,6 @@ impl Key {
             partition: attribute(&Role::Hash)?,
             sort: attribute(&Role::Range),
         })
-    }
-
-    /// A simulated table with this key.
-    pub(crate) fn table(&self) -> TableOptions {
-        let table = TableOptions::key(&self.partition.name, self.partition.kind);
-        match &self.sort {
-            Some(sort) => table.sort_key(&sort.name, sort.kind),
-            None => table,
-        }
     }
 
     pub(crate) fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {

@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 pub(super) use self::envelope::is_of_answer;
 pub(super) use self::json::Json;
 pub(crate) use self::json_lines::{JsonItems, Typing};
-pub(crate) use self::key::Key;
+pub(crate) use self::key::{Key, KeyType};
 pub(super) use self::typed::{of_cell, to_json, type_of};
 pub(crate) use self::write::Writes;
 

@@ -7,16 +7,22 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::attribute::{text, unreadable, utf8};
-use crate::arguments::Events;
 use crate::format::one_per_line::Parse;
 use crate::source::Flaw;
+
+/// The parts of events that do not have them.
+#[derive(Debug, Clone)]
+pub(crate) struct EventDefaults {
+    pub(crate) source: Option<String>,
+    pub(crate) detail_type: Option<String>,
+}
 
 /// Events: each line is the detail, or a JSON object that contains it.
 #[derive(Debug, Clone)]
 pub(crate) struct EventLines {
     pub(crate) is_json: bool,
     /// The parts of events that do not have them.
-    pub(crate) otherwise: Events,
+    pub(crate) otherwise: EventDefaults,
 }
 
 #[derive(Deserialize)]
@@ -39,7 +45,7 @@ const SYNTAX: &str = "this is not JSON: an event has a JSON object as its detail
 impl Parse<PutEventsRequestEntry> for EventLines {
     fn parse(&mut self, line: &[u8]) -> Result<PutEventsRequestEntry, Flaw> {
         let event = PutEventsRequestEntry::builder();
-        let Events { source, detail_type } = self.otherwise.clone();
+        let EventDefaults { source, detail_type } = self.otherwise.clone();
         if !self.is_json {
             let event = event.detail(checked(utf8(line)?.to_owned())?);
             return Ok(event.set_source(source).set_detail_type(detail_type).build());
@@ -77,7 +83,7 @@ mod tests {
     use super::*;
 
     fn lines(is_json: bool) -> EventLines {
-        let otherwise = Events {
+        let otherwise = EventDefaults {
             source: Some("given".to_owned()),
             detail_type: Some("order".to_owned()),
         };

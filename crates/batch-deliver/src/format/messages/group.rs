@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::arguments::QueueFormat;
+use crate::format::text::TextFormat;
 use crate::outcome::Failure;
 use crate::source::{Flaw, Format, Record, Records};
 
@@ -19,13 +19,9 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// Lines of text have no groups, so that a FIFO destination would refuse all of them.
-    pub(crate) fn new(
-        given: Option<&String>,
-        fifo: Option<&'static str>,
-        format: QueueFormat,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(given: Option<&String>, fifo: Option<&'static str>, format: TextFormat) -> Result<Self, Failure> {
         match fifo {
-            Some(what) if given.is_none() && format == QueueFormat::Text => Err(Failure::WrongUse(format!(
+            Some(what) if given.is_none() && format == TextFormat::Text => Err(Failure::WrongUse(format!(
                 "messages of a FIFO {what} have a group_id: give them by --format json, or one for all of them by --group-id"
             ))),
             _ => Ok(Self {

@@ -11,7 +11,7 @@ mod queue;
 mod records;
 
 #[cfg(feature = "put")]
-pub(crate) use self::events::EventLines;
+pub(crate) use self::events::{EventDefaults, EventLines};
 pub(crate) use self::group::{Groups, InGroups};
 #[cfg(feature = "put")]
 pub(crate) use self::notifications::Notifications;

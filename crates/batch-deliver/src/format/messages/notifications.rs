@@ -79,11 +79,11 @@ fn attribute(Attribute { kind, value }: Attribute) -> Result<MessageAttributeVal
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::QueueFormat;
+    use crate::format::text::TextFormat;
 
-    fn notifications(format: QueueFormat) -> Notifications {
+    fn notifications(format: TextFormat) -> Notifications {
         Notifications {
-            is_json: format == QueueFormat::Json,
+            is_json: format == TextFormat::Json,
             groups: Groups::new(None, None, format).unwrap(),
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_json_line_has_what_goes_with_the_message() {
         let line = r#"{"message":{"a":1},"subject":"s","group_id":"g","dedup_id":"d","attributes":{"n":1.50,"b":{"type":"Binary","value":"AAE="}}}"#;
-        let message = notifications(QueueFormat::Json).parse(line.as_bytes()).unwrap();
+        let message = notifications(TextFormat::Json).parse(line.as_bytes()).unwrap();
         assert_eq!((message.message(), message.subject()), (r#"{"a":1}"#, Some("s")));
         assert_eq!(
             (message.message_group_id(), message.message_deduplication_id()),
@@ -104,10 +104,10 @@ mod tests {
 
     #[test]
     fn a_line_of_text_is_the_message() {
-        let message = notifications(QueueFormat::Text).parse("größe".as_bytes()).unwrap();
+        let message = notifications(TextFormat::Text).parse("größe".as_bytes()).unwrap();
         assert_eq!(message.message(), "größe");
-        assert!(notifications(QueueFormat::Text).parse(b"\xFF").is_err());
-        let flaw = notifications(QueueFormat::Json)
+        assert!(notifications(TextFormat::Text).parse(b"\xFF").is_err());
+        let flaw = notifications(TextFormat::Json)
             .parse(br#"{"text":"secret"}"#)
             .unwrap_err()
             .to_string();

@@ -9,7 +9,7 @@ use super::{Letter, Written};
 use crate::outcome::Failure;
 
 /// The suffix of the first file, after the name of the file of dead letters. The others have a number behind it.
-const BAD: &str = ".bad";
+pub(crate) const BAD: &str = ".bad";
 
 /// `FILE.bad`, `FILE.bad.2`, …, each with a file of its reasons.
 #[derive(Debug)]

@@ -11,6 +11,9 @@ use super::bad_lines::Content;
 use super::{Letter, Written};
 use crate::outcome::Failure;
 
+/// The suffix of the file of causes, after the name of the file of dead letters.
+pub(crate) const CAUSES: &str = ".causes.jsonl";
+
 /// A file of entries, and a file of their causes.
 #[derive(Debug)]
 pub(crate) struct LetterFiles {
@@ -31,7 +34,7 @@ impl LetterFiles {
     /// Opens both files, which only their owner may read. Their contents stay.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let mut causes = path.to_owned().into_os_string();
-        causes.push(".causes.jsonl");
+        causes.push(CAUSES);
         let open = |path: &Path| {
             let opened = Appended::open(path);
             opened.map_err(|error| {
@@ -128,7 +131,7 @@ impl LetterFiles {
         Written {
             letters: files.written,
             place: path.to_string(),
-            causes: format!("{path}.causes.jsonl"),
+            causes: format!("{path}{CAUSES}"),
             error: files.error.as_ref().map(ToString::to_string),
         }
     }
@@ -249,13 +252,15 @@ impl Appended {
 
 #[cfg(test)]
 mod tests {
-    use aws_batch_delivery::Cause;
     use serde_json::json;
 
     use super::*;
+    use crate::sink::Undelivered;
 
-    fn letter<'a>(text: &'a [u8], cause: &'a Cause) -> Letter<'a> {
-        Letter::of_entry(text, ("a.jsonl", 7), cause, 2, true)
+    fn letter(text: &[u8]) -> Letter<'_> {
+        let mut undelivered = Undelivered::unattempted(0);
+        (undelivered.attempts, undelivered.may_have_been_delivered) = (2, true);
+        Letter::of_entry(text, ("a.jsonl", 7), &undelivered)
     }
 
     #[test]
@@ -275,7 +280,7 @@ mod tests {
         let path = folder.path().join("dead");
         fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
         let dead = LetterFiles::open(&path).unwrap();
-        dead.write(&letter(b"{\"id\": 2}", &Cause::Closed)).unwrap();
+        dead.write(&letter(b"{\"id\": 2}")).unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
             "{\"id\": 1}\n{\"id\"\n{\"id\": 2}\n"
@@ -290,7 +295,7 @@ mod tests {
         fs::write(&causes, "first\nsecond\nthird\n").unwrap();
         let dead = LetterFiles::open(&path).unwrap().with_a_cause_for_each().unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
-        dead.write(&letter(b"{\"id\": 2}", &Cause::Closed)).unwrap();
+        dead.write(&letter(b"{\"id\": 2}")).unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), 3);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3);
     }
@@ -300,7 +305,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
         let dead = LetterFiles::open(&path).unwrap();
-        dead.write(&letter(b"{\"id\": 1}", &Cause::Closed)).unwrap();
+        dead.write(&letter(b"{\"id\": 1}")).unwrap();
         assert_eq!(dead.close().letters, 1);
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\"id\": 1}\n");
         let causes = fs::read_to_string(folder.path().join("dead.causes.jsonl")).unwrap();
@@ -338,7 +343,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let dead = LetterFiles::open(&path).unwrap();
         for _ in 0..2 {
-            dead.write(&letter(b"{}", &Cause::Closed)).unwrap_err();
+            dead.write(&letter(b"{}")).unwrap_err();
         }
         let written = dead.close();
         assert_eq!((written.letters, written.error.is_some()), (0, true));

@@ -1,10 +1,8 @@
 //! What is kept of an entry or of a line, and why.
 
-use aws_batch_delivery::Cause;
-use aws_batch_delivery::targets::Fault;
 use serde_json::json;
 
-use crate::cause;
+use crate::sink::Undelivered;
 use crate::source::Flaw;
 
 /// An undelivered entry, or a line that could not be read.
@@ -19,20 +17,13 @@ pub(crate) struct Letter<'a> {
 
 impl<'a> Letter<'a> {
     /// An entry that was not delivered. Its text becomes a line.
-    pub(crate) fn of_entry(
-        text: &'a [u8],
-        (file, line): (&str, u64),
-        cause: &Cause,
-        attempts: u32,
-        may_have_been_delivered: bool,
-    ) -> Self {
-        let fault = cause::fault(cause);
+    pub(crate) fn of_entry(text: &'a [u8], (file, line): (&str, u64), undelivered: &Undelivered) -> Self {
         let cause = json!({
-            "cause": cause::words(cause),
-            "code": fault.map(Fault::code),
-            "message": fault.and_then(Fault::message),
-            "attempts": attempts,
-            "may_have_been_delivered": may_have_been_delivered,
+            "cause": undelivered.words(),
+            "code": undelivered.code(),
+            "message": undelivered.message(),
+            "attempts": undelivered.attempts,
+            "may_have_been_delivered": undelivered.may_have_been_delivered,
             "file": file,
             "line": line,
         });

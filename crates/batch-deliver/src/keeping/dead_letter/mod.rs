@@ -9,15 +9,15 @@ mod objects;
 
 use std::io;
 
+pub(super) use self::bad_lines::BAD;
 use self::bad_lines::BadLineFiles;
+pub(super) use self::files::CAUSES;
 use self::files::LetterFiles;
 pub(crate) use self::letter::Letter;
 #[cfg(feature = "s3")]
 use self::objects::LetterObjects;
 use super::location::Location;
-use crate::arguments::Service;
-#[cfg(feature = "s3")]
-use crate::bucket;
+use crate::connection::Connection;
 use crate::outcome::Failure;
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl DeadLetter {
         not(feature = "s3"),
         expect(clippy::unused_async, reason = "with the feature it waits")
     )]
-    pub(crate) async fn open(location: &Location, service: &Service) -> Result<Self, Failure> {
+    pub(crate) async fn open(location: &Location, connection: &Connection) -> Result<Self, Failure> {
         match location {
             Location::File(path) => Ok(Self::Files {
                 entries: LetterFiles::open(path)?.with_a_cause_for_each()?,
@@ -65,7 +65,7 @@ impl DeadLetter {
             }),
             #[cfg(feature = "s3")]
             Location::Object { bucket, key } => {
-                let client = bucket::client(service, bucket).await?;
+                let client = connection.bucket(bucket).await?;
                 let folder = key.trim_end_matches('/');
                 let bad_lines = if folder.is_empty() {
                     "bad".to_owned()
@@ -79,7 +79,7 @@ impl DeadLetter {
             }
             #[cfg(not(feature = "s3"))]
             Location::Object { .. } => {
-                let _ = service;
+                let _ = connection;
                 Err(location.without_s3())
             }
         }

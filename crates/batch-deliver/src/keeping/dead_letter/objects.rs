@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Letter, Written};
-use crate::connect;
+use crate::connection;
 
 /// Bytes of a piece after which it is put.
 const LARGE: usize = 5 << 20;
@@ -156,7 +156,7 @@ impl Pieces {
     async fn put_object(&self, key: String, content: Vec<u8>) -> Result<(), String> {
         let put = self.client.put_object().bucket(&self.bucket).key(key);
         let put = put.body(ByteStream::from(content)).send().await;
-        put.map(|_| ()).map_err(|error| connect::words(&error))
+        put.map(|_| ()).map_err(|error| connection::words(&error))
     }
 }
 

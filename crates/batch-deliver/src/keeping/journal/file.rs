@@ -9,6 +9,9 @@ use super::{Identity, Stopped};
 use crate::outcome::Failure;
 use crate::source::Settled;
 
+/// The suffix of a new journal, which replaces the old one.
+pub(crate) const NEW: &str = ".new";
+
 /// A file to which lines are appended.
 #[derive(Debug)]
 pub(crate) struct JournalFile {
@@ -81,7 +84,7 @@ impl JournalFile {
 /// Creates the file of a journal atomically: either the old one or the complete new one exists.
 fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File> {
     let mut temporary = path.to_owned().into_os_string();
-    temporary.push(".new");
+    temporary.push(NEW);
     let mut options = OpenOptions::new();
     options.create(true).write(true).truncate(true);
     #[cfg(unix)]

@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Failure;
+use crate::sink::TABLE_ARN;
 use crate::source::{Input, Part, Storage};
 
 /// The version of the journal.
@@ -73,9 +74,6 @@ impl Identity {
         })
     }
 
-    /// The name of a setting that is compared only if both runs know it, because `DescribeTable` may not be permitted.
-    pub(crate) const TABLE_ARN: &str = "table's ARN";
-
     /// How this load differs from that of the journal, whose last run has stopped at a bad line or not; and what to do. Blocks.
     pub(super) fn difference(&self, old: &Self, stopped: Option<&Stopped>) -> Option<String> {
         if (self.batch_deliver, &self.program) != (old.batch_deliver, &old.program) {
@@ -90,7 +88,7 @@ impl Identity {
         let mut names = self.settings.keys().chain(old.settings.keys());
         names.find_map(|name| {
             let (new, before) = (self.settings.get(name), old.settings.get(name));
-            let is_unknown = name == Self::TABLE_ARN && (new.is_none() || before.is_none());
+            let is_unknown = name == TABLE_ARN && (new.is_none() || before.is_none());
             let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
             (new != before && !is_unknown).then(|| {
                 let (new, before) = (word(new), word(before));
@@ -217,8 +215,8 @@ mod tests {
         };
         let plain = of(&[("format", "auto")]);
         let simulated = of(&[("format", "auto"), ("--simulate", "10")]);
-        let known = of(&[("format", "auto"), (Identity::TABLE_ARN, "a")]);
-        let other = of(&[("format", "auto"), (Identity::TABLE_ARN, "b")]);
+        let known = of(&[("format", "auto"), (TABLE_ARN, "a")]);
+        let other = of(&[("format", "auto"), (TABLE_ARN, "b")]);
         let words = plain.difference(&simulated, None).unwrap();
         assert!(words.contains("the --simulate was 10, and is not given"), "{words}");
         assert!(simulated.difference(&plain, None).is_some());

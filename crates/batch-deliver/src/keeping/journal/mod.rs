@@ -10,6 +10,7 @@ mod writer;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
+pub(super) use self::file::NEW;
 pub(crate) use self::identity::{Identity, Stopped};
 #[cfg(feature = "distributed")]
 pub(crate) use self::state::remove;

@@ -17,9 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::super::location::Location;
 use super::content::{self, Found, Line};
 use super::{Claim, Identity, Stopped};
-use crate::arguments::Service;
-use crate::bucket;
-use crate::connect;
+use crate::connection::{self, Connection};
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::source::Settled;
@@ -73,7 +71,7 @@ impl JournalObject {
         location: &Location,
         identity: Identity,
         claim: Claim,
-        service: &Service,
+        connection: &Connection,
         console: &Console,
     ) -> Result<(Self, Found), Failure> {
         let Location::Object { bucket, key } = location else {
@@ -87,7 +85,7 @@ impl JournalObject {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::Failed(format!("the journal {name} cannot be read: {error}")))?;
-        let client = runtime.block_on(bucket::client(service, bucket))?;
+        let client = runtime.block_on(connection.bucket(bucket))?;
         let config = client.config().to_builder();
         let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
         let mut journal = Self {
@@ -210,7 +208,7 @@ impl Object {
             {
                 Ok(None)
             }
-            Err(error) => Err(connect::words(&error)),
+            Err(error) => Err(connection::words(&error)),
         }
     }
 
@@ -228,7 +226,7 @@ impl Object {
             };
             let status = error.raw_response().map(|answer| answer.status().as_u16());
             if !status.is_some_and(|status| UNMET.contains(&status)) {
-                return Err(NotPut::Failed(connect::words(&error)));
+                return Err(NotPut::Failed(connection::words(&error)));
             }
             // An earlier attempt without an answer may have succeeded.
             match self.get().await.map_err(NotPut::Failed)? {

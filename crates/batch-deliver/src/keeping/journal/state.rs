@@ -9,11 +9,9 @@ use super::content::Found;
 use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
-use crate::arguments::Service;
 #[cfg(all(feature = "distributed", feature = "s3"))]
-use crate::bucket;
-#[cfg(all(feature = "distributed", feature = "s3"))]
-use crate::connect;
+use crate::connection;
+use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::source::Settled;
@@ -50,7 +48,7 @@ impl State {
         location: &Location,
         identity: Identity,
         claim: Claim,
-        service: &Service,
+        connection: &Connection,
         console: &Console,
     ) -> Result<Self, Failure> {
         let (storage, found) = match location {
@@ -60,12 +58,12 @@ impl State {
             }
             #[cfg(feature = "s3")]
             Location::Object { .. } => {
-                let (object, found) = JournalObject::open(location, identity, claim, service, console)?;
+                let (object, found) = JournalObject::open(location, identity, claim, connection, console)?;
                 (Storage::Object(Box::new(object)), found)
             }
             #[cfg(not(feature = "s3"))]
             Location::Object { .. } => {
-                let _ = (service, console);
+                let _ = (connection, console);
                 return Err(location.without_s3());
             }
         };
@@ -80,20 +78,18 @@ impl State {
 
 /// Removes a journal that is no longer needed.
 #[cfg(feature = "distributed")]
-pub(crate) async fn remove(location: &Location, service: &Service) -> Result<(), String> {
+pub(crate) async fn remove(location: &Location, connection: &Connection) -> Result<(), String> {
     let removed = match location {
         Location::File(path) => fs::remove_file(path).map_err(|error| error.to_string()),
         #[cfg(feature = "s3")]
         Location::Object { bucket, key } => {
-            let client = bucket::client(service, bucket)
-                .await
-                .map_err(|failure| failure.to_string())?;
+            let client = connection.bucket(bucket).await.map_err(|failure| failure.to_string())?;
             let deleted = client.delete_object().bucket(bucket).key(key).send().await;
-            deleted.map(|_| ()).map_err(|error| connect::words(&error))
+            deleted.map(|_| ()).map_err(|error| connection::words(&error))
         }
         #[cfg(not(feature = "s3"))]
         Location::Object { .. } => {
-            let _ = service;
+            let _ = connection;
             Err(location.without_s3().to_string())
         }
     };

@@ -176,13 +176,13 @@ mod tests {
 
     use super::super::{Claim, Identity};
     use super::*;
-    use crate::arguments::Service;
+    use crate::connection::Connection;
     use crate::console::Console;
 
     fn open(path: &Path, identity: Identity) -> State {
         let location = Location::File(path.to_owned());
         let console = Console::new(false, true);
-        State::open(&location, identity, Claim::Named, &Service::default(), &console).unwrap()
+        State::open(&location, identity, Claim::Named, &Connection::default(), &console).unwrap()
     }
 
     #[test]

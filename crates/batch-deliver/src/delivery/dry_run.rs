@@ -1,11 +1,11 @@
 //! Checks all lines and sends nothing.
 
-use aws_batch_delivery::targets::BatchTarget;
 use serde_json::json;
 
 use super::Job;
 use crate::console::{counted, grouped, size};
 use crate::outcome::{Failure, Outcome};
+use crate::sink::{Measured, Target};
 use crate::source::{Input, Settled};
 
 /// The most bad lines that are printed; the others are counted.
@@ -14,27 +14,21 @@ const TOLD: u64 = 100;
 /// Records after which the bar is drawn again.
 const STEP: u64 = 1_000;
 
-/// The size of an entry.
-pub(super) struct Measured {
-    pub(super) bytes: usize,
-    pub(super) units: usize,
-}
-
 /// The sums of all inputs.
 #[derive(Default)]
-pub(super) struct Sums {
-    pub(super) entries: u64,
+pub(crate) struct Sums {
+    pub(crate) entries: u64,
     bytes: u64,
     units: u64,
     largest: usize,
     flaws: u64,
 }
 
-impl<T: BatchTarget + Clone> Job<T> {
-    /// Checks every line against the key and the limits, as a delivery would.
-    pub(super) fn dry_run(&self, inputs: Vec<Input>) -> Result<Outcome, Failure> {
+impl<T: Target> Job<T> {
+    /// Checks every line against the key and the limits, as a delivery would. Blocks.
+    pub(crate) fn dry_run(&self, inputs: Vec<Input>) -> Result<Outcome, Failure> {
         let sums = self.sums(inputs)?;
-        self.console.tell(&sums.words(self.unit));
+        self.console.tell(&sums.words(self.destination.unit));
         if sums.flaws > 0 {
             self.console.tell(&counted(sums.flaws, "bad line"));
         }
@@ -53,7 +47,7 @@ impl<T: BatchTarget + Clone> Job<T> {
     }
 
     /// Reads all inputs. Flaws are printed.
-    pub(super) fn sums(&self, inputs: Vec<Input>) -> Result<Sums, Failure> {
+    pub(crate) fn sums(&self, inputs: Vec<Input>) -> Result<Sums, Failure> {
         let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let mut turns = self.turns(inputs, Settled::default());
@@ -62,11 +56,11 @@ impl<T: BatchTarget + Clone> Job<T> {
         let mut sums = Sums::default();
         while let Some(taken) = turns.next().map_err(|error| Failure::Failed(error.to_string()))? {
             let checked = taken.entry.map_err(|flaw| flaw.to_string()).and_then(|entry| {
-                let checked = self.target.check(&entry);
+                let checked = self.destination.target.check(&entry);
                 checked.map(|_| entry).map_err(|invalid| invalid.to_string())
             });
             match checked {
-                Ok(entry) => sums.add(&(self.measure)(&entry)),
+                Ok(entry) => sums.add(&(self.destination.measure)(&entry)),
                 Err(words) => {
                     sums.flaws += 1;
                     if sums.flaws <= TOLD {

@@ -3,13 +3,12 @@
 use std::io;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use aws_batch_delivery::Report;
 use serde_json::{Value, json};
 
-use super::simulated::Simulated;
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::keeping::{BadLines, DeadLetter, Ended, HandedBack, Location, Reason, Settling, Written};
 use crate::outcome::{Failure, Outcome};
+use crate::sink::{Report, Simulated};
 use crate::source::STANDARD_INPUT;
 
 /// The most ranges of undelivered lines that are printed.
@@ -19,20 +18,20 @@ const RUNS_TOLD: usize = 20;
 const PLACES_TOLD: usize = 10;
 
 pub(crate) struct Summary {
-    pub(super) destination: String,
+    pub(crate) destination: String,
     pub(crate) report: Report,
     pub(crate) ended: Option<Ended>,
     pub(crate) stopped: Option<String>,
     pub(crate) journal_error: Option<io::Error>,
     pub(crate) settling: Arc<Settling>,
     pub(crate) bad_lines: BadLines,
-    pub(super) resumes: Option<Location>,
-    pub(super) simulated: Option<Arc<Simulated>>,
+    pub(crate) resumes: Option<Location>,
+    pub(crate) simulated: Option<Arc<Simulated>>,
 }
 
 impl Summary {
     /// Prints the summary.
-    pub(super) fn tell(&self, console: &Console) -> Result<Outcome, Failure> {
+    pub(crate) fn tell(&self, console: &Console) -> Result<Outcome, Failure> {
         console.tell(&self.figures());
         for words in self.throttled() {
             console.tell(&words);
@@ -54,7 +53,7 @@ impl Summary {
         }
         let outcome = self.outcome();
         if outcome != Outcome::Delivered {
-            self.how_to_go_on().iter().for_each(|words| console.warn(words));
+            self.how_to_continue().iter().for_each(|words| console.warn(words));
         }
         console
             .emit(&self.event())
@@ -115,11 +114,11 @@ impl Summary {
         let handed_back = self.handed_back();
         let (reasons, others) = handed_back.reasons();
         let told = reasons.iter().map(|Reason { words, first, entries }| {
-            let more = match entries {
+            let others = match entries {
                 1 => String::new(),
                 _ => format!(" and {} more", grouped(entries - 1)),
             };
-            format!("{}:{}{more}: {words}", self.settling.names[first.input], first.line)
+            format!("{}:{}{others}: {words}", self.settling.names[first.input], first.line)
         });
         let mut lines: Vec<String> = told.collect();
         if others > 0 {
@@ -182,7 +181,7 @@ impl Summary {
     }
 
     /// What is left undone, and how to continue.
-    fn how_to_go_on(&self) -> Vec<String> {
+    fn how_to_continue(&self) -> Vec<String> {
         let mut words = Vec::new();
         if let Some(journal) = &self.resumes {
             match &self.journal_error {
@@ -211,12 +210,12 @@ impl Summary {
             words.push(format!("not delivered, and only in the input: {lines}"));
         }
         if !self.report.finished && self.resumes.is_none() {
-            words.push(self.where_the_reading_has_ended());
+            words.push(self.last_read_lines());
         }
         words
     }
 
-    fn where_the_reading_has_ended(&self) -> String {
+    fn last_read_lines(&self) -> String {
         let names = &self.settling.names;
         let mut places = self.settling.window.last_places();
         let told = places.by_ref().take(PLACES_TOLD);

@@ -1,31 +1,11 @@
-//! The options for dead letters and for the journal.
+//! The places of dead letters and of the journal.
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-
-use crate::keeping::Location;
+use super::location::Location;
+use super::{dead_letter, journal};
 use crate::outcome::Failure;
 use crate::source::{Input, names};
-
-const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
-
-const RESUME: &str = "Continue where an earlier run with this journal ended or was killed: a file, or s3://bucket/key";
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Recovery")]
-pub(crate) struct Keeping {
-    #[arg(long, value_name = "FILE", help = DEAD_LETTER)]
-    pub(crate) dead_letter: Option<Location>,
-    #[arg(long, value_name = "STATE", help = RESUME)]
-    pub(crate) resume: Option<Location>,
-}
-
-/// The suffix of the file of causes, after the name of the file of dead letters.
-const CAUSES: &str = ".causes.jsonl";
-
-/// The suffix of the file of bad lines, after the name of the file of dead letters.
-const BAD: &str = ".bad";
 
 /// Objects as they are put below the prefix of dead letters.
 const LETTERS: [&str; 2] = [
@@ -33,18 +13,23 @@ const LETTERS: [&str; 2] = [
     "causes/20261126T000000Z-0123456789abcdef-000001.jsonl",
 ];
 
-/// The suffix of a new journal, which replaces the old one.
-const NEW: &str = ".new";
+/// Where dead letters and the journal are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) dead_letter: Option<Location>,
+    /// The journal.
+    pub(crate) resume: Option<Location>,
+}
 
-impl Keeping {
+impl Places {
     /// Checks that no file is both read and written, or written for two purposes.
     pub(crate) fn check(&self, named: &[String], inputs: &[Input]) -> Result<(), Failure> {
         self.check_objects(named)?;
         let mut files: Vec<(PathBuf, &str)> = Vec::new();
         if let Some(Location::File(path)) = &self.dead_letter {
             files.push((path.clone(), "the file of dead letters"));
-            files.push((with(path, CAUSES), "the file of causes"));
-            let bad = with(path, BAD);
+            files.push((with(path, dead_letter::CAUSES), "the file of causes"));
+            let bad = with(path, dead_letter::BAD);
             for input in inputs.iter().filter_map(Input::path) {
                 if is_numbered(&resolved(input), &resolved(&bad)) {
                     return Err(Failure::WrongUse(format!(
@@ -53,12 +38,12 @@ impl Keeping {
                     )));
                 }
             }
-            files.push((with(&bad, CAUSES), "the file of reasons"));
+            files.push((with(&bad, dead_letter::CAUSES), "the file of reasons"));
             files.push((bad, "the file of bad lines"));
         }
         if let Some(Location::File(path)) = &self.resume {
             files.push((path.clone(), "the journal"));
-            files.push((with(path, NEW), "the file of a new journal"));
+            files.push((with(path, journal::NEW), "the file of a new journal"));
         }
         let inputs = inputs
             .iter()
@@ -157,11 +142,11 @@ mod tests {
         fs::write(path("a.bad.2"), "{}").unwrap();
         let inputs = ["a.new", "a.bad.2"].map(|name| Input::file(&path(name)).unwrap());
         let told = |dead_letter: &str, resume: &str| {
-            let keeping = Keeping {
+            let places = Places {
                 dead_letter: Some(Location::File(path(dead_letter))),
                 resume: Some(Location::File(path(resume))),
             };
-            keeping
+            places
                 .check(&[], &inputs)
                 .err()
                 .map(|failure| failure.to_string())
@@ -196,11 +181,11 @@ mod tests {
     #[test]
     fn objects_that_are_written_are_not_inputs_of_the_next_run() {
         let told = |input: &str, dead_letter: &str, resume: &str| {
-            let keeping = Keeping {
+            let places = Places {
                 dead_letter: Some(dead_letter.parse().unwrap()),
                 resume: Some(resume.parse().unwrap()),
             };
-            let checked = keeping.check(&[input.to_owned()], &[]);
+            let checked = places.check(&[input.to_owned()], &[]);
             checked.err().map(|failure| failure.to_string()).unwrap_or_default()
         };
         assert_eq!(told("s3://b/in/", "s3://b/dead/", "s3://b/state"), "");

@@ -12,7 +12,7 @@ use crate::outcome::{Failure, Outcome};
 const PROGRAM: &str = "batch-deliver";
 
 /// Prints the script that completes the arguments in this shell.
-pub(crate) fn completions(shell: Shell) -> Result<Outcome, Failure> {
+pub(super) fn completions(shell: Shell) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), PROGRAM, &mut script);
     let script = String::from_utf8_lossy(&script);
@@ -21,7 +21,7 @@ pub(crate) fn completions(shell: Shell) -> Result<Outcome, Failure> {
 }
 
 /// Prints the manual page of the program, or of one of its commands.
-pub(crate) fn page(command: Option<&str>) -> Result<Outcome, Failure> {
+pub(super) fn page(command: Option<&str>) -> Result<Outcome, Failure> {
     // Gives each command its name: `batch-deliver-load`.
     let mut program = Arguments::command();
     program.build();

@@ -1,4 +1,4 @@
-//! The options of a delivery.
+//! How fast a delivery is, and for how long.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use aws_batch_delivery::DeliveryOptions;
 use aws_batch_delivery::backoff::{
     Adaptive, DecorrelatedJitter, EqualJitter, Exponential, FullJitter, Linear, Quadratic, Responsive,
 };
-use clap::{Args, ValueEnum};
 use tokio::time::Instant;
 
 use crate::outcome::Failure;
@@ -14,30 +13,24 @@ use crate::outcome::Failure;
 /// How long calls in flight may take after an interruption: less than the 30 s of an attempt, but enough for most calls.
 pub(crate) const GRACE: Duration = Duration::from_secs(20);
 
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Pace")]
-pub(crate) struct Delivering {
-    /// Maximum write units, messages, events, or KiB of records per second
-    #[arg(long, value_name = "RATE", value_parser = at_least_one)]
+/// How fast a delivery is, and for how long.
+#[derive(Debug, Clone)]
+pub(crate) struct Pace {
+    /// The most units per second.
     pub(crate) max_rate: Option<f64>,
-    /// Share of the capacity to use, such as 0.5
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    /// The share of the capacity to use.
     pub(crate) share: Option<f64>,
-    /// Maximum number of calls in flight
-    #[arg(long, value_name = "CALLS", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    /// The most calls in flight.
     pub(crate) concurrency: u32,
-    /// adaptive, responsive, full-jitter, equal-jitter, decorrelated-jitter, linear, quadratic or exponential
-    #[arg(long, value_enum, default_value_t = Strategy::Adaptive, hide_possible_values = true)]
     pub(crate) strategy: Strategy,
-    /// Maximum retries of an entry [default: no limit]
-    #[arg(long, value_name = "TIMES")]
+    /// The most retries of an entry.
     pub(crate) retries: Option<u32>,
-    /// Stop after this time, such as 90s, 15m or 2h
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    /// The time after which the delivery stops.
     pub(crate) deadline: Option<Duration>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// A strategy of the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strategy {
     Adaptive,
     Responsive,
@@ -49,7 +42,33 @@ pub(crate) enum Strategy {
     Exponential,
 }
 
-impl Delivering {
+impl Strategy {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Adaptive,
+        Self::Responsive,
+        Self::FullJitter,
+        Self::EqualJitter,
+        Self::DecorrelatedJitter,
+        Self::Linear,
+        Self::Quadratic,
+        Self::Exponential,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Adaptive => "adaptive",
+            Self::Responsive => "responsive",
+            Self::FullJitter => "full-jitter",
+            Self::EqualJitter => "equal-jitter",
+            Self::DecorrelatedJitter => "decorrelated-jitter",
+            Self::Linear => "linear",
+            Self::Quadratic => "quadratic",
+            Self::Exponential => "exponential",
+        }
+    }
+}
+
+impl Pace {
     /// The options of a delivery.
     pub(crate) fn options(&self) -> Result<DeliveryOptions, Failure> {
         let is_shaped = self.max_rate.is_some() || self.share.is_some();
@@ -92,25 +111,4 @@ impl Delivering {
         }
         adaptive
     }
-}
-
-pub(super) fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("give a number above 0".to_owned()),
-    }
-}
-
-fn at_least_one(text: &str) -> Result<f64, String> {
-    positive(text).and_then(|rate| match rate {
-        1.0.. => Ok(rate),
-        _ => Err("a rate must be at least 1".to_owned()),
-    })
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    positive(text).and_then(|share| match share {
-        0.0..=1.0 => Ok(share),
-        _ => Err("a share must be above 0 and at most 1".to_owned()),
-    })
 }

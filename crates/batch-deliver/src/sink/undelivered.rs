@@ -1,4 +1,4 @@
-//! The cause of an undelivered entry as text.
+//! An entry that was not delivered, and its cause as text.
 
 use aws_batch_delivery::Cause;
 use aws_batch_delivery::targets::Fault;
@@ -20,27 +20,85 @@ const UNQUOTED: [(&str, &[&str]); 3] = [
     ("Parameter value: ", &[]),
 ];
 
+/// An entry that was not delivered.
+pub(crate) struct Undelivered {
+    /// Its position among the entries of the delivery.
+    pub(crate) position: u64,
+    pub(crate) attempts: u32,
+    pub(crate) may_have_been_delivered: bool,
+    cause: Cause,
+}
+
+impl Undelivered {
+    pub(super) fn of<E>(entry: &aws_batch_delivery::Undelivered<E>) -> Self {
+        Self {
+            position: entry.position,
+            attempts: entry.attempts,
+            may_have_been_delivered: entry.may_have_been_delivered,
+            cause: entry.cause.clone(),
+        }
+    }
+
+    /// One that was not attempted, with this position.
+    #[cfg(test)]
+    pub(crate) fn unattempted(position: u64) -> Self {
+        Self {
+            position,
+            attempts: 0,
+            may_have_been_delivered: false,
+            cause: Cause::Closed,
+        }
+    }
+
+    /// Whether its attempts were cut short, by the end of the delivery.
+    pub(crate) fn was_cut_short(&self) -> bool {
+        matches!(
+            self.cause,
+            Cause::Cancelled(_) | Cause::DeadlineReached(_) | Cause::Stopped(_)
+        )
+    }
+
+    /// The cause, without the service's message.
+    pub(crate) fn words(&self) -> String {
+        words(&self.cause)
+    }
+
+    /// The cause for the terminal and for logs: with the service's message, but without what the message quotes, because that may
+    /// be content of the entry.
+    pub(crate) fn printed(&self) -> String {
+        printed(&self.cause)
+    }
+
+    /// The service's error code.
+    pub(crate) fn code(&self) -> Option<&str> {
+        fault(&self.cause).map(Fault::code)
+    }
+
+    /// The service's message, which may quote the entry.
+    pub(crate) fn message(&self) -> Option<&str> {
+        fault(&self.cause).and_then(Fault::message)
+    }
+}
+
 /// The cause, and the fault of the last attempt before a deadline or a stop, without the service's message.
-pub(crate) fn words(cause: &Cause) -> String {
+fn words(cause: &Cause) -> String {
     match cause {
         Cause::DeadlineReached(Some(fault)) | Cause::Cancelled(Some(fault)) => format!("{cause}: {fault}"),
         _ => cause.to_string(),
     }
 }
 
-/// The cause for the terminal and for logs: with the service's message, but without what the message quotes, because that may be
-/// content of the entry.
-pub(crate) fn printed(cause: &Cause) -> String {
+fn printed(cause: &Cause) -> String {
     with_message(words(cause), fault(cause))
 }
 
 /// The fault for the terminal and for logs.
-pub(crate) fn printed_fault(fault: &Fault) -> String {
+pub(super) fn printed_fault(fault: &Fault) -> String {
     with_message(fault.to_string(), Some(fault))
 }
 
 /// What was wrong with the last attempt, if there was one.
-pub(crate) fn fault(cause: &Cause) -> Option<&Fault> {
+fn fault(cause: &Cause) -> Option<&Fault> {
     match cause {
         Cause::Refused(fault)
         | Cause::RetriesUsedUp(fault)

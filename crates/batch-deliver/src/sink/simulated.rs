@@ -2,14 +2,14 @@
 
 #[cfg(feature = "put")]
 use aws_batch_delivery::targets::kinesis::MAX_RECORD_BYTES;
-use aws_batch_simulator::{Capacity, Queue, QueueOptions, Simulator, Statistics, Table};
+use aws_batch_simulator::{Capacity, KeyType, Queue, QueueOptions, Simulator, Statistics, Table, TableOptions};
 #[cfg(feature = "put")]
 use aws_batch_simulator::{
     DeliveryStream, DeliveryStreamOptions, EventBus, EventBusOptions, Stream, StreamOptions, Topic, TopicOptions,
 };
 
 use crate::console::{counted, grouped};
-use crate::format::Key;
+use crate::format::{self, Key};
 
 /// The burst of the simulated capacity, in seconds of its rate.
 const BURST_SECONDS: f64 = 0.1;
@@ -19,8 +19,8 @@ const BURST_SECONDS: f64 = 0.1;
 const SHARD: f64 = 1_000.0;
 
 /// A simulated destination, which counts entries but does not keep them.
-pub(super) struct Simulated {
-    pub(super) simulator: Simulator,
+pub(crate) struct Simulated {
+    pub(crate) simulator: Simulator,
     stored: Stored,
 }
 
@@ -39,11 +39,11 @@ enum Stored {
 
 impl Simulated {
     /// A table with this capacity in write units per second.
-    pub(super) fn table(name: &str, key: &Key, rate: f64) -> Self {
+    pub(crate) fn table(name: &str, key: &Key, rate: f64) -> Self {
         let simulator = Simulator::new(1);
         let table = simulator.table(
             last_part(name, ":table/"),
-            key.table().capacity(capacity(rate)).counts_only(),
+            keyed_by(key).capacity(capacity(rate)).counts_only(),
         );
         Self {
             simulator,
@@ -52,7 +52,7 @@ impl Simulated {
     }
 
     /// A queue with this capacity in messages per second, and its URL.
-    pub(super) fn queue(name: &str, rate: f64) -> (Self, String) {
+    pub(crate) fn queue(name: &str, rate: f64) -> (Self, String) {
         let options = QueueOptions::default().content_based_deduplication();
         let simulator = Simulator::new(1);
         let queue = simulator.queue(name, options.capacity(capacity(rate)).counts_only());
@@ -63,7 +63,7 @@ impl Simulated {
 
     /// A data stream with this capacity in records per second, with as many shards as that needs.
     #[cfg(feature = "put")]
-    pub(super) fn stream(name: &str, rate: f64) -> Self {
+    pub(crate) fn stream(name: &str, rate: f64) -> Self {
         // At least one, and no more than one `ListShards` call returns.
         let shards = (rate / SHARD).ceil().clamp(1.0, 1_000.0);
         #[expect(
@@ -82,7 +82,7 @@ impl Simulated {
 
     /// A delivery stream with this capacity in records per second.
     #[cfg(feature = "put")]
-    pub(super) fn delivery_stream(name: &str, rate: f64) -> Self {
+    pub(crate) fn delivery_stream(name: &str, rate: f64) -> Self {
         let options = DeliveryStreamOptions::default().capacity(capacity(rate)).counts_only();
         let simulator = Simulator::new(1);
         let stored = Stored::Delivered(simulator.delivery_stream(name, options));
@@ -91,7 +91,7 @@ impl Simulated {
 
     /// A topic with this capacity in messages per second.
     #[cfg(feature = "put")]
-    pub(super) fn topic(arn: &str, rate: f64) -> Self {
+    pub(crate) fn topic(arn: &str, rate: f64) -> Self {
         let options = TopicOptions::default()
             .content_based_deduplication()
             .capacity(capacity(rate));
@@ -102,7 +102,7 @@ impl Simulated {
 
     /// An event bus with this capacity in events per second.
     #[cfg(feature = "put")]
-    pub(super) fn event_bus(name: &str, rate: f64) -> Self {
+    pub(crate) fn event_bus(name: &str, rate: f64) -> Self {
         let options = EventBusOptions::default().capacity(capacity(rate)).counts_only();
         let simulator = Simulator::new(1);
         let stored = Stored::Events(simulator.event_bus(last_part(name, ":event-bus/"), options));
@@ -110,7 +110,7 @@ impl Simulated {
     }
 
     /// A sentence that compares its count with the delivered entries.
-    pub(super) fn compare(&self, delivered: u64) -> String {
+    pub(crate) fn compare(&self, delivered: u64) -> String {
         let (what, Statistics { applied, .. }) = match &self.stored {
             Stored::Writes(table) => ("write", table.statistics()),
             Stored::Messages(queue) => ("message", queue.statistics()),
@@ -132,6 +132,20 @@ impl Simulated {
                 grouped(delivered)
             )
         }
+    }
+}
+
+/// A table with this key.
+fn keyed_by(key: &Key) -> TableOptions {
+    let kind = |kind: format::KeyType| match kind {
+        format::KeyType::S => KeyType::S,
+        format::KeyType::N => KeyType::N,
+        format::KeyType::B => KeyType::B,
+    };
+    let table = TableOptions::key(&key.partition.name, kind(key.partition.kind));
+    match &key.sort {
+        Some(sort) => table.sort_key(&sort.name, kind(sort.kind)),
+        None => table,
     }
 }
 

@@ -1,20 +1,69 @@
-//! The options of `worker`.
+//! The arguments of the commands for shards: those that plan them, and those of a worker.
 
+#[cfg(feature = "distributed")]
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
-use super::group;
+use super::common::Service;
+#[cfg(feature = "distributed")]
+use super::common::Telling;
+#[cfg(feature = "distributed")]
+use super::items::Items;
+#[cfg(feature = "distributed")]
+use super::pace::Delivering;
+#[cfg(feature = "distributed")]
+use super::queue::{GROUP, group};
+#[cfg(feature = "distributed")]
 use super::table::table;
-use super::{Delivering, Items, Queue, Service, Telling};
+#[cfg(feature = "distributed")]
+use super::values::time;
+#[cfg(feature = "distributed")]
 use crate::keeping::Location;
+#[cfg(feature = "distributed")]
+use crate::sink::QueueName;
 
+#[derive(Debug, Args)]
+pub(crate) struct ToPlan {
+    /// Files, patterns, exports, or objects of S3
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<String>,
+    /// Size of a shard, such as 64MB or 1GiB; a compressed or CSV input is one shard, whatever its size
+    #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = size)]
+    pub(crate) shard_bytes: u64,
+    /// Cut inputs if their content allows it (auto), or all of them at line ends (lines)
+    #[arg(long, value_enum, default_value_t = Cutting::Auto)]
+    pub(crate) format: Cutting,
+    /// Print one shard on each line instead of a JSON array
+    #[arg(long)]
+    pub(crate) lines: bool,
+    #[command(flatten)]
+    pub(crate) service: Service,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Cutting {
+    Auto,
+    Lines,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    match text.parse::<ByteSize>() {
+        Ok(size) if size.as_u64() > 0 => Ok(size.as_u64()),
+        _ => Err("give a size above 0, such as 64MB".to_owned()),
+    }
+}
+
+#[cfg(feature = "distributed")]
 const DEAD_LETTERS: &str =
     "Folder or s3://bucket/prefix/ for undelivered entries; without it, a shard that has any fails";
 
+#[cfg(feature = "distributed")]
 const CHECKPOINTS: &str = "Folder or s3://bucket/prefix/ for the progress of each shard, which continues there when it is \
                            handed out again; needs --dead-letters";
 
+#[cfg(feature = "distributed")]
 #[derive(Debug, Args)]
 pub(crate) struct ToWork {
     /// The activity to get shards from; not for Lambda functions
@@ -25,8 +74,8 @@ pub(crate) struct ToWork {
     pub(crate) table: Option<String>,
     /// The queue, by its URL, ARN or name
     #[arg(long, value_name = "URL", conflicts_with_all = ["table", "key", "types", "delete"])]
-    pub(crate) queue: Option<Queue>,
-    #[arg(long, value_name = "ID", help = group::HELP, value_parser = group::group, conflicts_with = "table")]
+    pub(crate) queue: Option<QueueName>,
+    #[arg(long, value_name = "ID", help = GROUP, value_parser = group, conflicts_with = "table")]
     pub(crate) group_id: Option<String>,
     /// Delete the items of the shards
     #[arg(long)]
@@ -55,6 +104,7 @@ pub(crate) struct ToWork {
     pub(crate) telling: Telling,
 }
 
+#[cfg(feature = "distributed")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShardFormat {
     Json,
@@ -64,10 +114,7 @@ pub(crate) enum ShardFormat {
     Text,
 }
 
+#[cfg(feature = "distributed")]
 fn heartbeat(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(time) if time >= Duration::from_secs(1) => Ok(time),
-        Ok(_) => Err("a heartbeat must be at least 1s".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    time(text, Duration::from_secs(1), "a heartbeat must be at least 1s")
 }

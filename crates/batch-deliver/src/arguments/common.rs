@@ -1,0 +1,134 @@
+//! The options that commands share.
+
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::Resettable;
+use encoding_rs::Encoding;
+
+use super::pace::Delivering;
+use super::values::{encoding, positive, time, url};
+use crate::connection::Connection;
+use crate::console::Console;
+use crate::keeping::{Location, Places};
+use crate::source::Order;
+use crate::worker::Asked;
+
+const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
+
+const RESUME: &str = "Continue where an earlier run with this journal ended or was killed: a file, or s3://bucket/key";
+
+/// The options that the delivering commands share.
+// Without it, they would stand below the heading of the options before them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = Resettable::Reset)]
+pub(crate) struct Common {
+    #[arg(help = "Files, 'part-*.gz', exports, s3://bucket/key, s3://bucket/dir/, -")]
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<String>,
+    /// Read input by input, or one record of each in turn [default: file; turns for deletes]
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<Order>,
+    /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Asked>,
+    /// Encoding of the inputs, such as utf-16le or latin1 [default: utf-8, or that of a byte order mark]
+    #[arg(long, value_name = "NAME", value_parser = encoding)]
+    pub(crate) encoding: Option<&'static Encoding>,
+    /// Skip up to this many bad lines
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) keep_going: u64,
+    /// Check and measure every line, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) keeping: Keeping,
+    #[command(flatten)]
+    pub(crate) delivering: Delivering,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recovery")]
+pub(crate) struct Keeping {
+    #[arg(long, value_name = "FILE", help = DEAD_LETTER)]
+    pub(crate) dead_letter: Option<Location>,
+    #[arg(long, value_name = "STATE", help = RESUME)]
+    pub(crate) resume: Option<Location>,
+}
+
+impl From<&Keeping> for Places {
+    fn from(keeping: &Keeping) -> Self {
+        Self {
+            dead_letter: keeping.dead_letter.clone(),
+            resume: keeping.resume.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct Service {
+    /// The profile of the shared AWS configuration
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// The AWS region
+    #[arg(long, value_name = "REGION")]
+    pub(crate) region: Option<String>,
+    /// The region of buckets [default: asked of S3]
+    #[arg(long, value_name = "REGION")]
+    pub(crate) s3_region: Option<String>,
+    /// Pay for requests to buckets with Requester Pays
+    #[arg(long)]
+    pub(crate) request_payer: bool,
+    /// Another endpoint, such as that of an emulator
+    #[arg(long, value_name = "URL", value_parser = url)]
+    pub(crate) endpoint_url: Option<String>,
+    /// Simulate a service with this capacity per second
+    #[arg(long, value_name = "RATE", value_parser = positive)]
+    pub(crate) simulate: Option<f64>,
+}
+
+impl From<&Service> for Connection {
+    fn from(service: &Service) -> Self {
+        Self {
+            profile: service.profile.clone(),
+            region: service.region.clone(),
+            s3_region: service.s3_region.clone(),
+            request_payer: service.request_payer,
+            endpoint_url: service.endpoint_url.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Telling {
+    /// Write progress and report as JSON to the standard output
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+    /// Print only problems
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Interval without a bar [default: 10s, with --json 1s]
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub(crate) every: Option<Duration>,
+}
+
+impl Telling {
+    pub(crate) fn console(&self) -> Console {
+        Console::new(self.json, self.quiet)
+    }
+
+    pub(crate) fn every(&self) -> Duration {
+        self.every
+            .unwrap_or(Duration::from_secs(if self.json { 1 } else { 10 }))
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    time(text, Duration::from_nanos(1), "a time above 0 is needed, such as 10s")
+}

@@ -1,0 +1,77 @@
+//! Deletes items from a table.
+
+use std::io::{IsTerminal, Write, stderr, stdin};
+
+use super::deliver::{deliver, deliver_after};
+use super::load;
+use crate::arguments::ToDelete;
+use crate::console::counted;
+use crate::delivery::Job;
+use crate::outcome::{Failure, Outcome};
+use crate::sink::Target;
+use crate::source::{Input, Storage, described};
+
+/// Deletes the items of the inputs.
+pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
+    let ToDelete { from, yes } = arguments;
+    let job = load::job(&from, true).await?;
+    if yes {
+        deliver(job, &from.common).await
+    } else {
+        deliver_after(job, &from.common, ask).await
+    }
+}
+
+/// Asks whether to begin, if there is a terminal to ask on: with the number of entries if the inputs can be read twice. Blocks.
+fn ask<T: Target>(job: &Job<T>, inputs: &[Input]) -> Result<(), Failure> {
+    if !stdin().is_terminal() || !stderr().is_terminal() {
+        return Ok(());
+    }
+    if inputs.iter().any(|input| input.storage == Storage::Standard) {
+        let words =
+            "the keys and the answer cannot both come from the terminal: add --yes to delete without a question";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    if job.console.is_quiet() {
+        // What is asked about is said in any case.
+        job.console.warn(&format!("reading {}", described(inputs)));
+    }
+    let count = if inputs.iter().all(|input| input.bytes.is_some()) {
+        counted(job.sums(inputs.to_vec())?.entries, "key")
+    } else {
+        "an unknown number of keys".to_owned()
+    };
+    question(&format!("delete the items of {count} from {}?", job.destination.name))
+}
+
+/// Asks. Any answer but y or yes is an error, after which nothing was deleted.
+fn question(words: &str) -> Result<(), Failure> {
+    let answer = || {
+        write!(stderr(), "{words} [y/N] ")?;
+        let mut answer = String::new();
+        stdin().read_line(&mut answer).map(|_| answer)
+    };
+    let answer =
+        answer().map_err(|error| Failure::WrongUse(format!("there is no answer: {error}; nothing was deleted")))?;
+    if is_yes(&answer) {
+        Ok(())
+    } else {
+        let words = "nothing was deleted, because the answer was not yes";
+        Err(Failure::WrongUse(words.to_owned()))
+    }
+}
+
+fn is_yes(answer: &str) -> bool {
+    ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_y_and_yes_are_yes() {
+        assert!(["y", "Y\n", "yes\r\n", " YES "].into_iter().all(is_yes));
+        assert!(!["", "\n", "n", "no", "yea", "yes please", "j"].into_iter().any(is_yes));
+    }
+}

@@ -1,0 +1,141 @@
+//! A delivery from the inputs to the summary, as all delivering commands have it.
+
+use std::env;
+use std::sync::Arc;
+
+use tokio::task;
+
+use crate::arguments::Common;
+use crate::console::{Console, grouped, print_warnings};
+use crate::delivery::{Job, Round};
+use crate::keeping::{Claim, DeadLetter, Places};
+use crate::outcome::{Failure, Outcome};
+use crate::sink::{Access, Destination, Pace, Settings, Target};
+use crate::source::{Format, Input, Order, Settled, described, named};
+use crate::stop::Stop;
+use crate::worker::Shard;
+
+/// What happens after the inputs are found, and before the delivery begins.
+type Before<T> = fn(&Job<T>, &[Input]) -> Result<(), Failure>;
+
+/// Delivers the inputs.
+pub(super) async fn deliver<T: Target>(job: Job<T>, common: &Common) -> Result<Outcome, Failure> {
+    deliver_after(job, common, |_, _| Ok(())).await
+}
+
+/// Delivers the inputs, unless `before` returns an error. It may block.
+pub(super) async fn deliver_after<T: Target>(
+    mut job: Job<T>,
+    common: &Common,
+    before: Before<T>,
+) -> Result<Outcome, Failure> {
+    let mut inputs = named(&common.inputs, &job.connection).await?;
+    for input in &mut inputs {
+        input.encoding = common.encoding;
+    }
+    if job.order.is_none() && inputs.iter().all(|input| input.has_own_keys) {
+        job.order = Some(Order::Turns);
+    }
+    let inputs = shard(&job, common, inputs)?;
+    job.console.tell(&format!("reading {}", described(&inputs)));
+    if common.dry_run {
+        return task::block_in_place(|| job.dry_run(inputs));
+    }
+    let places = Places::from(&common.keeping);
+    places.check(&common.inputs, &inputs)?;
+    task::block_in_place(|| before(&job, &inputs))?;
+    // A deadline begins after the answer.
+    let options = Pace::from(&common.delivering).options()?;
+    print_warnings(job.console.clone());
+    let dead_letter = dead_letter(&places, &job).await?;
+    let stop = Stop::default();
+    let (journal, settled) = match &places.resume {
+        None => (None, Settled::default()),
+        Some(location) => {
+            let (journal, settled) = job.journal(location, Claim::Named, &inputs, &stop)?;
+            (Some(journal), settled)
+        }
+    };
+    stop.on_interrupt(job.console.clone());
+    let round = Round {
+        inputs,
+        options,
+        journal,
+        settled,
+        dead_letter,
+        stop,
+        resumes: places.resume,
+        is_repeated: false,
+    };
+    job.deliver(round).await.tell(&job.console)
+}
+
+/// The part of the inputs that this process reads.
+fn shard<T: Target>(job: &Job<T>, common: &Common, inputs: Vec<Input>) -> Result<Vec<Input>, Failure> {
+    let Some(shard) = Shard::wanted(common.shard, |name| env::var(name).ok())? else {
+        return Ok(inputs);
+    };
+    let (own, whole) = task::block_in_place(|| shard.of(inputs, |input| job.can_be_cut(input)))?;
+    job.console.tell(&match whole {
+        0 => format!("shard {shard}"),
+        _ => format!(
+            "shard {shard}: {} inputs are compressed or CSV, and go whole to one shard each",
+            grouped(whole)
+        ),
+    });
+    Ok(own)
+}
+
+/// The place of dead letters, if one is requested.
+async fn dead_letter<T: Target>(places: &Places, job: &Job<T>) -> Result<Option<DeadLetter>, Failure> {
+    let Some(location) = &places.dead_letter else {
+        return Ok(None);
+    };
+    let dead_letter = DeadLetter::open(location, &job.connection).await?;
+    if dead_letter.has_old_ones() {
+        job.console
+            .tell(&format!("{location} has dead letters of earlier runs, and keeps them"));
+    }
+    Ok(Some(dead_letter))
+}
+
+impl Common {
+    /// The job of these options.
+    pub(super) fn job<T: Target>(
+        &self,
+        command: &'static str,
+        format: Arc<dyn Format<T::Entry>>,
+        destination: Destination<T>,
+        mut settings: Settings,
+        console: Console,
+    ) -> Job<T> {
+        let encoding = self.encoding.map(|encoding| ("--encoding", encoding.name().to_owned()));
+        settings.extend(encoding);
+        Job {
+            command,
+            format,
+            destination,
+            settings,
+            order: self.order,
+            keep_going: self.keep_going,
+            concurrency: self.delivering.concurrency,
+            every: self.telling.every(),
+            connection: (&self.service).into(),
+            console,
+        }
+    }
+
+    /// How the service is reached.
+    pub(super) fn access(&self) -> Access {
+        Access {
+            connection: (&self.service).into(),
+            simulate: self.service.simulate,
+            is_dry_run: self.dry_run,
+        }
+    }
+
+    /// Whether dead letters are to repeat the text of entries.
+    pub(super) fn keeps_text(&self) -> bool {
+        self.keeping.dead_letter.is_some()
+    }
+}

@@ -1,0 +1,31 @@
+//! The commands, a file each: what the arguments ask for, from the source by the format to the sink.
+
+mod delete;
+mod deliver;
+mod load;
+mod manual;
+mod plan;
+#[cfg(feature = "put")]
+mod put;
+mod send;
+#[cfg(feature = "distributed")]
+mod worker;
+
+use crate::arguments::{Arguments, Command};
+use crate::outcome::{Failure, Outcome};
+
+/// Runs the command.
+pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
+    match arguments.command {
+        Command::Load(load) => load::run(load).await,
+        Command::Delete(delete) => delete::run(delete).await,
+        Command::Send(send) => Box::pin(send::run(send)).await,
+        #[cfg(feature = "put")]
+        Command::Put(put) => Box::pin(put::run(put)).await,
+        Command::Plan(plan) => plan::run(plan).await,
+        #[cfg(feature = "distributed")]
+        Command::Worker(worker) => Box::pin(worker::run(*worker)).await,
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { command } => manual::page(command.as_deref()),
+    }
+}

@@ -1,0 +1,69 @@
+//! Divides inputs into shards for workers, and prints them.
+
+use std::io::{self, Write, stdout};
+
+use tokio::task;
+
+use crate::arguments::{Cutting, ToPlan};
+use crate::console::{self, grouped, size};
+use crate::format::{TableFormat, refusal};
+use crate::outcome::{Failure, Outcome};
+use crate::source::{Input, described, named};
+use crate::worker::{Planned, interleaved};
+
+/// Writes the shards of the inputs to the standard output.
+pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
+    let inputs = named(&arguments.inputs, &(&arguments.service).into()).await?;
+    console::print(&format!("reading {}", described(&inputs)));
+    let sized = inputs.into_iter().map(|input| {
+        let cannot = |words: String| Failure::WrongUse(format!("{} cannot be planned: {words}", input.name));
+        let bytes = input
+            .bytes
+            .ok_or_else(|| cannot("workers read only files and objects of S3".to_owned()))?;
+        let is_cut = task::block_in_place(|| can_be_cut(&input, arguments.format));
+        let is_cut = is_cut.map_err(|error| cannot(error.to_string()))?;
+        let count = if is_cut {
+            bytes.div_ceil(arguments.shard_bytes)
+        } else {
+            1
+        };
+        Ok((input.name, bytes, count.max(1)))
+    });
+    let sized = sized.collect::<Result<Vec<_>, Failure>>()?;
+    let shards = interleaved(&sized);
+    let bytes = sized.iter().map(|(_, bytes, _)| bytes).sum();
+    console::print(&format!(
+        "{} shards of {} inputs with {}",
+        grouped(shards.len() as u64),
+        grouped(sized.len() as u64),
+        size(bytes)
+    ));
+    write(&shards, arguments.lines).map_err(|error| Failure::Failed(format!("the plan cannot be written: {error}")))?;
+    Ok(Outcome::Delivered)
+}
+
+fn can_be_cut(input: &Input, cutting: Cutting) -> io::Result<bool> {
+    let start = input.start()?;
+    Ok(start.is_some_and(|start| match cutting {
+        Cutting::Lines => refusal(&start).is_none(),
+        Cutting::Auto => TableFormat::Auto.can_be_cut(&start, &input.name),
+    }))
+}
+
+fn write(shards: &[Planned], lines: bool) -> io::Result<()> {
+    let (before, between, behind) = if lines {
+        ("", "\n", "\n")
+    } else {
+        ("[\n", ",\n", "\n]\n")
+    };
+    let mut output = io::BufWriter::new(stdout().lock());
+    output.write_all(before.as_bytes())?;
+    for (index, shard) in shards.iter().enumerate() {
+        if index > 0 {
+            output.write_all(between.as_bytes())?;
+        }
+        serde_json::to_writer(&mut output, shard)?;
+    }
+    output.write_all(behind.as_bytes())?;
+    output.flush()
+}

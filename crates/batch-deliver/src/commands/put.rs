@@ -1,0 +1,102 @@
+//! Puts records into streams, messages into topics, and events on buses.
+
+use std::sync::Arc;
+
+use super::deliver::deliver;
+use crate::arguments::{Common, Destination, ToPut};
+use crate::format::{
+    DeliveryRecords, EachLine, EventDefaults, EventLines, Groups, Notifications, Parse, StreamRecords, TextFormat,
+};
+use crate::outcome::{Failure, Outcome};
+use crate::sink::{self, Settings, Target};
+
+/// Puts the entries of the inputs.
+pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
+    let ToPut {
+        destination,
+        format,
+        partition_key,
+        group_id,
+        events,
+        common,
+    } = arguments;
+    let access = common.access();
+    let is_json = format == TextFormat::Json;
+    match destination {
+        Destination {
+            stream: Some(stream), ..
+        } => {
+            let stream = sink::stream(stream, &access).await?;
+            let settings = settings(format, [("--partition-key", partition_key.clone())]);
+            let records = StreamRecords { is_json, partition_key };
+            Box::pin(put("put --stream", records, stream, settings, &common)).await
+        }
+        Destination {
+            delivery_stream: Some(stream),
+            ..
+        } => {
+            let stream = sink::delivery_stream(stream, &access).await?;
+            let records = DeliveryRecords { is_json };
+            Box::pin(put(
+                "put --delivery-stream",
+                records,
+                stream,
+                settings(format, []),
+                &common,
+            ))
+            .await
+        }
+        Destination { topic: Some(arn), .. } => {
+            let fifo = arn.strip_suffix(".fifo").map(|_| "topic");
+            let groups = Groups::new(group_id.as_ref(), fifo, format)?;
+            let topic = sink::topic(arn, &access).await?;
+            let settings = settings(format, [("--group-id", group_id)]);
+            let messages = Notifications { is_json, groups };
+            Box::pin(put("put --topic", messages, topic, settings, &common)).await
+        }
+        Destination { bus: Some(bus), .. } => {
+            if !is_json && (events.source.is_none() || events.detail_type.is_none()) {
+                let words = "a line is the detail of an event: give the rest by --source and --detail-type, or all of it by --format json";
+                return Err(Failure::WrongUse(words.to_owned()));
+            }
+            let bus = sink::event_bus(bus, &access).await?;
+            let otherwise = EventDefaults::from(events);
+            let EventDefaults { source, detail_type } = otherwise.clone();
+            let settings = settings(format, [("--source", source), ("--detail-type", detail_type)]);
+            let events = EventLines { is_json, otherwise };
+            Box::pin(put("put --bus", events, bus, settings, &common)).await
+        }
+        _ => {
+            let words = "name where to put it: --stream, --delivery-stream, --topic or --bus";
+            Err(Failure::WrongUse(words.to_owned()))
+        }
+    }
+}
+
+/// The format, and the options of a service that are given.
+fn settings<const N: usize>(format: TextFormat, given: [(&'static str, Option<String>); N]) -> Settings {
+    let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    std::iter::once(("--format", format.name().to_owned()))
+        .chain(given)
+        .collect()
+}
+
+async fn put<T, P>(
+    command: &'static str,
+    parse: P,
+    destination: sink::Destination<T>,
+    settings: Settings,
+    common: &Common,
+) -> Result<Outcome, Failure>
+where
+    T: Target,
+    P: Parse<T::Entry> + Clone + Sync + 'static,
+{
+    let lines = EachLine {
+        parse,
+        keeps_text: common.keeps_text(),
+    };
+    let console = common.telling.console();
+    let job = common.job(command, Arc::new(lines), destination, settings, console);
+    deliver(job, common).await
+}

@@ -1,0 +1,42 @@
+//! Sends messages to a queue.
+
+use std::sync::Arc;
+
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+
+use super::deliver::deliver;
+use crate::arguments::ToQueue;
+use crate::delivery::Job;
+use crate::format::{Groups, InGroups, Messages, TextFormat};
+use crate::outcome::{Failure, Outcome};
+use crate::sink::{self, Target};
+
+/// Sends the messages of the inputs.
+pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
+    deliver(job(&arguments).await?, &arguments.common).await
+}
+
+/// The job of a delivery to a queue.
+pub(super) async fn job(
+    arguments: &ToQueue,
+) -> Result<Job<impl Target<Entry = SendMessageBatchRequestEntry> + use<>>, Failure> {
+    let ToQueue {
+        queue,
+        format,
+        group_id,
+        common,
+    } = arguments;
+    let fifo = queue.is_fifo().then_some("queue");
+    let groups = Groups::new(group_id.as_ref(), fifo, *format)?;
+    let messages = InGroups {
+        messages: Messages {
+            is_json: *format == TextFormat::Json,
+            keeps_text: common.keeps_text(),
+        },
+        groups,
+    };
+    let queue = sink::queue(queue, &common.access()).await?;
+    let mut settings = vec![("--format", format.name().to_owned())];
+    settings.extend(group_id.clone().map(|group| ("--group-id", group)));
+    Ok(common.job("send", Arc::new(messages), queue, settings, common.telling.console()))
+}

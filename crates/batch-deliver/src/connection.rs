@@ -1,0 +1,247 @@
+//! The connection to the services: account, region and endpoint, and the clients of buckets.
+
+#[cfg(feature = "s3")]
+use std::env;
+use std::error::Error;
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::config::ProvideCredentials;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+#[cfg(feature = "s3")]
+use aws_sdk_s3::config::interceptors::BeforeTransmitInterceptorContextMut;
+#[cfg(feature = "s3")]
+use aws_sdk_s3::config::{Builder, ConfigBag, Intercept, RuntimeComponents};
+#[cfg(feature = "s3")]
+use aws_sdk_s3::error::BoxError;
+
+use crate::outcome::Failure;
+
+/// How the services are reached. What is not given is found as by AWS's own tools.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Connection {
+    /// The profile of the shared AWS configuration.
+    pub(crate) profile: Option<String>,
+    pub(crate) region: Option<String>,
+    /// The region of buckets; without it, S3 is asked.
+    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "only buckets have it"))]
+    pub(crate) s3_region: Option<String>,
+    /// Whether requests to buckets with Requester Pays are paid.
+    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "only buckets have it"))]
+    pub(crate) request_payer: bool,
+    /// Another endpoint, such as that of an emulator.
+    pub(crate) endpoint_url: Option<String>,
+}
+
+impl Connection {
+    /// The same in the region that the name of a destination says, if it does. A region that is given must be the same one,
+    /// but an emulator may have everything in any region.
+    pub(crate) fn within(&self, region: Option<&str>, destination: &str) -> Result<Self, Failure> {
+        let Some(region) = region else { return Ok(self.clone()) };
+        match &self.region {
+            Some(given) if given != region && self.endpoint_url.is_none() => Err(Failure::WrongUse(format!(
+                "{destination} is in {region}, but --region is {given}: leave out --region"
+            ))),
+            Some(_) => Ok(self.clone()),
+            None => Ok(Self {
+                region: Some(region.to_owned()),
+                ..self.clone()
+            }),
+        }
+    }
+
+    /// The AWS configuration, as AWS's own tools find it.
+    pub(crate) async fn config(&self) -> Result<SdkConfig, Failure> {
+        let mut loader = aws_config::defaults(BehaviorVersion::latest());
+        if let Some(profile) = &self.profile {
+            loader = loader.profile_name(profile);
+        }
+        if let Some(region) = &self.region {
+            loader = loader.region(Region::new(region.clone()));
+        }
+        if let Some(url) = &self.endpoint_url {
+            loader = loader.endpoint_url(url);
+        }
+        let config = loader.load().await;
+        if config.region().is_none() {
+            let words = "no AWS region is set: give --region, set AWS_REGION, or set it in the profile";
+            return Err(Failure::WrongUse(words.to_owned()));
+        }
+        if let Some(provider) = config.credentials_provider()
+            && let Err(error) = provider.provide_credentials().await
+        {
+            return Err(Failure::WrongUse(self.without_credentials(&error)));
+        }
+        Ok(config)
+    }
+
+    /// Why there are no credentials, and what to do.
+    fn without_credentials(&self, error: &dyn Error) -> String {
+        let mut last = error;
+        while let Some(source) = last.source() {
+            last = source;
+        }
+        // Only the first line: the rest lists every place that was searched.
+        let words = last.to_string();
+        let why = words
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches(". Attempted:");
+        let of_profile = self
+            .profile
+            .as_ref()
+            .map(|profile| format!(" in the profile {profile}"));
+        format!(
+            "there are no AWS credentials{}: {why}. Name a --profile that has some, or set AWS_ACCESS_KEY_ID and \
+             AWS_SECRET_ACCESS_KEY; renew an expired session with aws sso login",
+            of_profile.unwrap_or_default()
+        )
+    }
+
+    /// The client for this bucket. The SDK does not follow S3 to another region, so the region is looked up if it is not given.
+    #[cfg(feature = "s3")]
+    pub(crate) async fn bucket(&self, bucket: &str) -> Result<aws_sdk_s3::Client, Failure> {
+        use aws_sdk_s3::Client;
+        let config = self.config().await?;
+        // Emulators do not resolve bucket names as hosts.
+        let is_emulator = config.endpoint_url().is_some() || env::var_os("AWS_ENDPOINT_URL_S3").is_some();
+        let mut builder = Builder::from(&config).force_path_style(is_emulator);
+        if self.request_payer {
+            builder = builder.interceptor(RequestPayer);
+        }
+        if let Some(region) = &self.s3_region {
+            return Ok(Client::from_conf(builder.region(Region::new(region.clone())).build()));
+        }
+        let client = Client::from_conf(builder.clone().build());
+        match region_of_bucket(&client, bucket).await? {
+            Some(region) => Ok(Client::from_conf(builder.region(Region::new(region)).build())),
+            None => Ok(client),
+        }
+    }
+}
+
+/// Whether this looks like a region, such as `us-gov-west-1`.
+pub(crate) fn is_region(text: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    text.split('-').count() >= 3 && text.split('-').all(is_part) && text.ends_with(|last: char| last.is_ascii_digit())
+}
+
+/// The region in an ARN. `None` if it is a plain name.
+pub(crate) fn region_of_arn(text: &str) -> Option<&str> {
+    let region = text.strip_prefix("arn:")?.split(':').nth(2)?;
+    is_region(region).then_some(region)
+}
+
+/// The settings that identify the service.
+pub(crate) fn settings(config: &SdkConfig) -> Vec<(&'static str, String)> {
+    let region = config.region().map(|region| ("region", region.to_string()));
+    let endpoint = config.endpoint_url().map(|url| ("--endpoint-url", url.to_owned()));
+    region.into_iter().chain(endpoint).collect()
+}
+
+/// The code and message of the service, or the error and its sources.
+pub(crate) fn words<E>(error: &E) -> String
+where
+    E: Error + ProvideErrorMetadata,
+{
+    if let (Some(code), Some(message)) = (error.code(), error.message()) {
+        return format!("{code}: {message}");
+    }
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !words.contains(&cause) {
+            words = format!("{words}: {cause}");
+        }
+        source = error.source();
+    }
+    words
+}
+
+/// The header in which S3 names the region of a bucket, also if the request was sent to another region or is not permitted.
+#[cfg(feature = "s3")]
+const REGION: &str = "x-amz-bucket-region";
+
+/// The region that S3 names; `None` if it names none, as for a bucket that does not exist.
+#[cfg(feature = "s3")]
+async fn region_of_bucket(client: &aws_sdk_s3::Client, bucket: &str) -> Result<Option<String>, Failure> {
+    let error = match client.head_bucket().bucket(bucket).send().await {
+        Ok(answer) => return Ok(answer.bucket_region),
+        Err(error) => error,
+    };
+    match error.raw_response() {
+        Some(answer) => Ok(answer.headers().get(REGION).map(ToOwned::to_owned)),
+        None => Err(Failure::Failed(format!(
+            "the bucket {bucket} cannot be reached: {}",
+            words(&error)
+        ))),
+    }
+}
+
+/// The header of a request that its sender pays for.
+#[cfg(feature = "s3")]
+const PAYER: (&str, &str) = ("x-amz-request-payer", "requester");
+
+/// Says in each request that its sender pays, as buckets with Requester Pays demand. Other buckets ignore it.
+#[cfg(feature = "s3")]
+#[derive(Debug)]
+struct RequestPayer;
+
+#[cfg(feature = "s3")]
+impl Intercept for RequestPayer {
+    fn name(&self) -> &'static str {
+        "RequestPayer"
+    }
+
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let (name, value) = PAYER;
+        context.request_mut().headers_mut().insert(name, value);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_region_of_an_arn_is_used_unless_another_one_is_given() {
+        let arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/films";
+        assert_eq!((region_of_arn(arn), region_of_arn("films")), (Some("eu-west-1"), None));
+        let connection = |region: Option<&str>, endpoint: Option<&str>| Connection {
+            region: region.map(ToOwned::to_owned),
+            endpoint_url: endpoint.map(ToOwned::to_owned),
+            ..Connection::default()
+        };
+        let within = |connection: Connection| {
+            let within = connection.within(region_of_arn(arn), arn);
+            within.map(|connection| connection.region.unwrap())
+        };
+        assert_eq!(within(connection(None, None)).unwrap(), "eu-west-1");
+        assert_eq!(within(connection(Some("eu-west-1"), None)).unwrap(), "eu-west-1");
+        assert_eq!(
+            within(connection(Some("us-east-1"), Some("http://e"))).unwrap(),
+            "us-east-1"
+        );
+        let refused = within(connection(Some("us-east-1"), None)).unwrap_err().to_string();
+        assert!(
+            refused.ends_with("is in eu-west-1, but --region is us-east-1: leave out --region"),
+            "{refused}"
+        );
+        let plain = connection(Some("us-east-1"), None)
+            .within(region_of_arn("films"), "films")
+            .unwrap();
+        assert_eq!(plain.region.as_deref(), Some("us-east-1"));
+    }
+}

@@ -1,0 +1,53 @@
+//! A delivery by the library.
+
+use std::error::Error;
+
+use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, Report};
+use futures::Stream;
+
+use super::destination::Target;
+use super::undelivered::{Undelivered, printed_fault};
+
+/// What came of a delivery.
+pub(crate) struct Delivered<E>(Result<Report, DeliveryError<E>>);
+
+/// Delivers the entries. Calls `delivered` with the position of each one that was delivered or superseded, and `undelivered` with
+/// each one that was not, and waits for what this returns.
+pub(crate) async fn deliver<T, S, X, F>(
+    target: T,
+    options: DeliveryOptions,
+    entries: S,
+    delivered: impl Fn(u64) + Send + Sync + 'static,
+    undelivered: impl Fn(Undelivered) -> F + Send + Sync + 'static,
+) -> Delivered<T::Entry>
+where
+    T: Target,
+    S: Stream<Item = Result<T::Entry, X>>,
+    X: Into<Box<dyn Error + Send + Sync>>,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let delivery = Delivery::new(target)
+        .options(options)
+        .on_delivered(move |position, _, _| delivered(position))
+        .on_undelivered(move |entry| undelivered(Undelivered::of(entry)));
+    Delivered(delivery.try_deliver_stream(entries).await)
+}
+
+impl<E> Delivered<E> {
+    /// The entries that were handed back at the end.
+    pub(crate) fn handed_back(&self) -> impl Iterator<Item = Undelivered> {
+        let handed_back = self.0.as_ref().map_or_else(DeliveryError::undelivered, |_| &[]);
+        handed_back.iter().map(Undelivered::of)
+    }
+
+    /// The report, the error of the stream, and why the delivery stopped.
+    pub(crate) fn parts(self) -> (Report, Option<Box<dyn Error + Send + Sync>>, Option<String>) {
+        match self.0 {
+            Ok(report) => (report, None, None),
+            Err(error) => {
+                let stopped = error.stopped.map(|fault| printed_fault(&fault));
+                (error.report, error.stream_error, stopped)
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A destination of entries, whichever service has it.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use aws_batch_delivery::targets::BatchTarget;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+
+use super::simulated::Simulated;
+use crate::connection::{self, Connection};
+use crate::outcome::Failure;
+
+/// Codes of calls that are not permitted, or that an emulator does not have.
+pub(super) const UNASKED: [&str; 3] = ["AccessDeniedException", "AccessDenied", "UnknownOperationException"];
+
+/// What the library delivers to, as often as needed.
+pub(crate) trait Target: BatchTarget + Clone {}
+
+impl<T: BatchTarget + Clone> Target for T {}
+
+/// The settings of a delivery, by name.
+pub(crate) type Settings = Vec<(&'static str, String)>;
+
+/// Where entries are delivered to, and how they are measured.
+pub(crate) struct Destination<T: Target> {
+    /// As it was named by the user.
+    pub(crate) name: String,
+    pub(crate) target: T,
+    pub(crate) measure: fn(&T::Entry) -> Measured,
+    /// The unit of the capacity.
+    pub(crate) unit: &'static str,
+    /// What identifies the service and the destination.
+    pub(crate) settings: Settings,
+    pub(crate) simulated: Option<Arc<Simulated>>,
+}
+
+/// The size of an entry.
+pub(crate) struct Measured {
+    pub(crate) bytes: usize,
+    pub(crate) units: usize,
+}
+
+impl Measured {
+    /// A unit for each started `unit` of bytes, and one at least.
+    pub(super) fn in_units(bytes: usize, unit: usize) -> Self {
+        let units = bytes.div_ceil(unit).max(1);
+        Self { bytes, units }
+    }
+}
+
+/// How the service is reached.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    pub(crate) connection: Connection,
+    /// Simulates a service with this capacity per second instead.
+    pub(crate) simulate: Option<f64>,
+    /// A dry run makes no call, so it needs neither an account nor a region.
+    pub(crate) is_dry_run: bool,
+}
+
+/// The settings that identify a simulated service.
+pub(super) fn simulated_settings(rate: f64) -> Settings {
+    vec![("--simulate", rate.to_string())]
+}
+
+/// The lookup failed: without an answer, or with an unexpected error.
+pub(super) fn not_looked_up<E>(what: &str, name: &str, error: &E) -> Failure
+where
+    E: Error + ProvideErrorMetadata,
+{
+    Failure::Failed(format!(
+        "{what} {name} cannot be looked up: {}. Check --region, --profile and --endpoint-url",
+        connection::words(error)
+    ))
+}

@@ -1,0 +1,27 @@
+//! Where entries go: a destination of each service, and their delivery to it by the library.
+
+mod delivery;
+mod destination;
+mod pace;
+#[cfg(feature = "put")]
+mod put;
+mod queue;
+mod queue_name;
+mod simulated;
+mod table;
+mod undelivered;
+
+pub(crate) use aws_batch_delivery::{DeliveryOptions, Progress, Report, Snapshot};
+
+pub(crate) use self::delivery::deliver;
+pub(crate) use self::destination::{Access, Destination, Measured, Settings, Target};
+#[cfg(feature = "lambda")]
+pub(crate) use self::pace::GRACE;
+pub(crate) use self::pace::{Pace, Strategy};
+#[cfg(feature = "put")]
+pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
+pub(crate) use self::queue::queue;
+pub(crate) use self::queue_name::QueueName;
+pub(crate) use self::simulated::Simulated;
+pub(crate) use self::table::{TABLE_ARN, table};
+pub(crate) use self::undelivered::Undelivered;

@@ -1,0 +1,113 @@
+//! A table of DynamoDB.
+
+use std::sync::Arc;
+
+use aws_batch_delivery::targets::dynamo::{DynamoTable, item_size};
+use aws_batch_simulator::Simulator;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::types::WriteRequest;
+
+use super::destination::{Access, Destination, Measured, Settings, UNASKED, not_looked_up, simulated_settings};
+use super::simulated::Simulated;
+use crate::connection::{region_of_arn, settings};
+use crate::format::Key;
+use crate::outcome::Failure;
+
+/// Bytes of an item that one write unit writes.
+const WRITE_UNIT: usize = 1_024;
+
+/// The name of a setting that is compared only if both runs know it, because `DescribeTable` may not be permitted.
+pub(crate) const TABLE_ARN: &str = "table's ARN";
+
+/// The table with this name or ARN, and its key: as given, or as the table says. `None` if it may not be asked.
+pub(crate) async fn table(
+    name: &str,
+    key: Option<Key>,
+    access: &Access,
+) -> Result<(Destination<DynamoTable>, Option<Key>), Failure> {
+    let (client, key, settings, simulated) = client(name, key, access).await?;
+    let destination = Destination {
+        name: name.to_owned(),
+        target: target(client, name, key.as_ref()),
+        measure,
+        unit: "write units",
+        settings,
+        simulated,
+    };
+    Ok((destination, key))
+}
+
+/// The client, the table's key if it is known, and the settings that identify the service and the table.
+async fn client(
+    name: &str,
+    key: Option<Key>,
+    access: &Access,
+) -> Result<(Client, Option<Key>, Settings, Option<Arc<Simulated>>), Failure> {
+    let connection = access.connection.within(region_of_arn(name), "the table")?;
+    if let Some(rate) = access.simulate {
+        let Some(key) = key else {
+            let words = "a simulated table needs its key: --key year:N,title:S";
+            return Err(Failure::WrongUse(words.to_owned()));
+        };
+        let simulated = Simulated::table(name, &key, rate);
+        let client = simulated.simulator.dynamo_client();
+        return Ok((client, Some(key), simulated_settings(rate), Some(Arc::new(simulated))));
+    }
+    if let (true, Some(_)) = (access.is_dry_run, &key) {
+        return Ok((Simulator::new(1).dynamo_client(), key, Vec::new(), None));
+    }
+    let config = connection.config().await?;
+    let client = Client::new(&config);
+    let mut settings = settings(&config);
+    let key = match key {
+        Some(key) => Some(key),
+        None => {
+            let (key, arn) = described(&client, name).await?;
+            settings.extend(arn.map(|arn| (TABLE_ARN, arn)));
+            key
+        }
+    };
+    Ok((client, key, settings, None))
+}
+
+/// The key and the ARN of a table; `None` if `DescribeTable` is not permitted.
+async fn described(client: &Client, table: &str) -> Result<(Option<Key>, Option<String>), Failure> {
+    let error = match client.describe_table().table_name(table).send().await {
+        Ok(answer) => {
+            let table = answer.table();
+            let arn = table.and_then(|table| table.table_arn());
+            return Ok((table.and_then(Key::of_table), arn.map(ToOwned::to_owned)));
+        }
+        Err(error) => error,
+    };
+    match error.code() {
+        Some(code) if UNASKED.contains(&code) => Ok((None, None)),
+        Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
+            "there is no table {table} in this account and region: check --table, --region and --profile"
+        ))),
+        _ => Err(not_looked_up("the table", table, &error)),
+    }
+}
+
+fn target(client: Client, table: &str, key: Option<&Key>) -> DynamoTable {
+    let target = DynamoTable::new(client, table);
+    match key {
+        None => target,
+        Some(Key { partition, sort: None }) => target.key(&partition.name),
+        Some(Key {
+            partition,
+            sort: Some(sort),
+        }) => target.key_with_sort(&partition.name, &sort.name),
+    }
+}
+
+/// The size of an item, and a write unit for each started KiB. The units of a delete depend on the item in the table.
+fn measure(write: &WriteRequest) -> Measured {
+    let bytes = match (write.put_request(), write.delete_request()) {
+        (Some(put), _) => item_size(put.item()),
+        (_, Some(delete)) => item_size(delete.key()),
+        _ => 0,
+    };
+    Measured::in_units(bytes, WRITE_UNIT)
+}

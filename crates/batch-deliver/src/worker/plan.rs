@@ -1,0 +1,121 @@
+//! The shards of a plan, which workers deliver.
+
+#[cfg(feature = "distributed")]
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::{Deserialize, Serialize};
+
+use crate::source::Part;
+
+/// The most bytes of an input's name within a file name. File systems allow 255 in total.
+#[cfg(feature = "distributed")]
+const LONGEST_NAME: usize = 160;
+
+/// The most bytes of the name of an execution, as in Step Functions.
+#[cfg(feature = "distributed")]
+const LONGEST_EXECUTION: usize = 80;
+
+/// A planned shard: the bytes of an input from `begin` to before `end`.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Planned {
+    pub(crate) input: String,
+    #[serde(flatten)]
+    pub(crate) part: Part,
+    /// The execution of the state machine that hands the shard out, if it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) execution: Option<String>,
+}
+
+#[cfg(feature = "distributed")]
+impl Planned {
+    /// A name that identifies the shard, and also the execution of a state machine if one is given.
+    pub(super) fn name(&self, execution: Option<&str>) -> String {
+        let safe = |character: char| match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => character,
+            _ => '+',
+        };
+        let mut name: String = self.input.chars().map(safe).collect();
+        let longest = LONGEST_NAME - execution.map_or(0, str::len).min(LONGEST_EXECUTION);
+        if name.len() > longest {
+            // The end of a long name says more than its beginning; the hash of all of it distinguishes names with the same end.
+            let mut hasher = DefaultHasher::new();
+            self.input.hash(&mut hasher);
+            name = format!("{:016x}{}", hasher.finish(), &name[name.len() - longest..]);
+        }
+        let execution = execution.map(|name| name.chars().take(LONGEST_EXECUTION).map(safe).collect::<String>() + "@");
+        let (begin, end) = (self.part.begin, self.part.end);
+        format!("{}{name}@{begin}-{end}", execution.unwrap_or_default())
+    }
+}
+
+/// The shards of inputs, each given by its name, its bytes and its number of shards. The shards of each input are spread evenly
+/// over the list, so that workers write to many places of a table at the same time.
+pub(crate) fn interleaved(inputs: &[(String, u64, u64)]) -> Vec<Planned> {
+    let shards = inputs.iter().flat_map(|(input, bytes, count)| {
+        (0..*count).map(move |index| {
+            let part = Part::of(*bytes, index, *count);
+            ((2 * index + 1, *count), input, part)
+        })
+    });
+    let mut shards: Vec<_> = shards.collect();
+    shards.sort_by_key(|((numerator, count), ..)| (u128::from(*numerator) << 64) / u128::from(*count));
+    let planned = shards.into_iter().map(|(_, input, part)| Planned {
+        input: input.clone(),
+        part,
+        execution: None,
+    });
+    planned.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn shards_cover_each_input_and_are_spread_evenly(inputs in prop::collection::vec((0_u64..1_000, 1_u64..20), 1..6)) {
+            let inputs: Vec<_> = (0..).zip(inputs).map(|(number, (bytes, count))| (i32::to_string(&number), bytes, count)).collect();
+            let shards = interleaved(&inputs);
+            for (name, bytes, count) in &inputs {
+                let mut end = 0;
+                let places: Vec<_> = (0..shards.len()).filter(|place| shards[*place].input == *name).collect();
+                prop_assert_eq!(places.len() as u64, *count);
+                for (index, place) in (0..).zip(places) {
+                    prop_assert_eq!(shards[place].part.begin, end);
+                    end = shards[place].part.end;
+                    // Its position without rounding.
+                    let ideal = (2 * index + 1) * shards.len() as u64 / (2 * count);
+                    prop_assert!(ideal.abs_diff(place as u64) <= inputs.len() as u64, "{} is at {}", ideal, place);
+                }
+                prop_assert_eq!(end, *bytes);
+            }
+        }
+    }
+
+    #[cfg(feature = "distributed")]
+    #[test]
+    fn a_name_identifies_the_shard_and_fits_a_file_system() {
+        let shard = |input: &str| Planned {
+            input: input.to_owned(),
+            part: Part {
+                begin: 0,
+                end: u64::MAX,
+            },
+            execution: None,
+        };
+        let short = shard("s3://b/a.jsonl");
+        assert_eq!(short.name(None), format!("s3+++b+a.jsonl@0-{}", u64::MAX));
+        assert_eq!(short.name(Some("one")), format!("one@s3+++b+a.jsonl@0-{}", u64::MAX));
+        let (long, other) = (
+            shard(&format!("a{}", "ä".repeat(300))),
+            shard(&format!("b{}", "ä".repeat(300))),
+        );
+        let names = [&long, &other].map(|shard| shard.name(Some(&"e".repeat(99))) + ".causes.jsonl");
+        assert!(
+            names[0] != names[1] && names.iter().all(|name| name.len() <= 255),
+            "{names:?}"
+        );
+    }
+}

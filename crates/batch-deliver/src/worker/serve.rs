@@ -1,0 +1,53 @@
+//! Answers for the shards of an activity of Step Functions, or of invocations of a Lambda function.
+
+use std::time::Duration;
+
+use super::activity::Activity;
+use super::answer::Answer;
+use super::attempt::Worker;
+#[cfg(feature = "lambda")]
+use super::lambda;
+use crate::connection::region_of_arn;
+use crate::console::print_warnings;
+use crate::outcome::{Failure, Outcome};
+use crate::sink::Target;
+use crate::stop::Stop;
+
+/// Delivers shards until the program is stopped. `heartbeat` is that of the state machine.
+pub(crate) async fn work<T: Target>(
+    worker: &Worker<T>,
+    activity: Option<String>,
+    heartbeat: Duration,
+) -> Result<Outcome, Failure> {
+    let Some(activity) = activity else {
+        #[cfg(feature = "lambda")]
+        if std::env::var_os(lambda::API).is_some() {
+            return lambda::serve(worker).await;
+        }
+        let words = "a worker needs the activity to get shards from: give --activity ARN";
+        return Err(Failure::WrongUse(words.to_owned()));
+    };
+    let console = &worker.job.console;
+    print_warnings(console.clone());
+    let connection = worker.job.connection.within(region_of_arn(&activity), "the activity")?;
+    let config = connection.config().await?;
+    let activity = Activity::new(&config, &activity, console.clone());
+    let stop = Stop::default();
+    stop.on_interrupt(console.clone());
+    while let Some(task) = activity.next(&stop).await? {
+        let delivery = stop.child();
+        let beating = activity.beat(&task, heartbeat, delivery.clone());
+        let (answer, checkpoint) = worker.attempt(&task.input, delivery).await;
+        // The shard belongs to this worker until its answer has arrived, so the heartbeats continue.
+        let has_arrived = activity.answer(task, &answer).await;
+        drop(beating);
+        if has_arrived && matches!(answer, Answer::Delivered(_)) {
+            worker.forget(checkpoint).await;
+        }
+        if let Some(fault) = answer.fault_of_worker() {
+            // Otherwise it would take one shard after the other and fail them all.
+            return Err(Failure::Failed(format!("the worker ends: {fault}")));
+        }
+    }
+    Ok(Outcome::Interrupted)
+}
