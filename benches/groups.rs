@@ -11,6 +11,7 @@
 
 use std::time::Duration;
 
+use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{Delivery, Report};
 use aws_batch_simulator::{Capacity, Latency, Message, QueueOptions, Simulator};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -43,7 +44,11 @@ async fn send(seed: u64, first: usize, is_strict: bool) -> (f64, f64, Report) {
     });
     let started = Instant::now();
     let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url());
-    let delivery = if is_strict { delivery.strict_order() } else { delivery };
+    let delivery = if is_strict {
+        delivery.map_target(SqsQueue::strict_order)
+    } else {
+        delivery
+    };
     let report = delivery.deliver(messages).await.expect("all of it is delivered");
     let is_slow = |message: &Message| message.group.as_deref() == Some("0");
     let messages = queue.messages();

@@ -65,7 +65,7 @@ async fn handle(
         .clone()
         .deadline(Instant::now() + left.saturating_sub(RESERVE))
         .grace(RESERVE / 2);
-    let orders = table.clone().options(options).entries_from(put_of);
+    let orders = table.clone().options(options).try_map_entries(put_of);
     let undelivered = match orders.deliver(event.records).await {
         Ok(_) => Vec::new(),
         Err(error) => {
@@ -97,7 +97,7 @@ async fn main() -> Result<()> {
     let orders = simulator.table("orders", TableOptions::key("id", KeyType::S));
     orders.reject_while(|item| item["id"]["S"] == "order-3");
     // With AWS: Client::new(&aws_config::load_defaults(BehaviorVersion::latest()).await)
-    let table = Delivery::to_dynamo(simulator.dynamo_client(), "orders").key("id");
+    let table = Delivery::to_dynamo(simulator.dynamo_client(), "orders").map_target(|table| table.key("id"));
 
     let mut input = String::new();
     if !std::io::stdin().is_terminal() {

@@ -59,11 +59,8 @@
 //!
 //! # Where things are
 //! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one function call.
-//! - `deliver_batch_to_kinesis`, `deliver_batch_to_firehose`, `deliver_batch_to_sns`, `deliver_batch_to_eventbridge`: the same for
-//!   other services, each with its feature.
-//! - `delete_batch_from_sqs`, `change_visibility_batch_in_sqs`: for consumers of a queue. `get_batch_from_dynamo`: items by their keys.
-//! - [`Delivery`]: reusable, for any [target](targets), and for streams.
-//! - [`TypedDelivery`]: values of your own types, which are handed back as such: `put_items`, `delete_keys`, `texts`, `json`.
+//! - [`Delivery`]: the same and everything else: reusable, for streams, for any [target](targets), and for [values](Values) of your
+//!   own types.
 //! - [`Producer`]: single entries from many tasks; [`Receipt`], [`Fate`]: the result of one of them.
 //! - [`DeliveryOptions`]: pace, concurrency and time limits.
 //! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: the result of a delivery.
@@ -82,7 +79,7 @@
 //! | `aws` | with these two | `targets::classify`, for targets of your own on other AWS SDKs |
 //! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from values that implement `Serialize` |
 //! | `sqs-serde` | no | `Delivery::json`: messages from values that implement `Serialize` |
-//! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `deliver_batch_to_kinesis`, and the same for the other three |
+//! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `Delivery::to_kinesis`, and the same for the other three |
 //! | `conformance` | no | `conformance`: tests for targets of your own |
 //! | `metrics` | with `aws` | [`metrics`], by the telemetry provider of the SDK |
 //! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS are sent through S3 |
@@ -144,23 +141,14 @@ mod shutdown;
 mod sync;
 pub mod targets;
 mod time_limit;
-mod typed;
 
-pub use delivery::Delivery;
+#[cfg(feature = "dynamodb")]
+pub use delivery::GetError;
 #[cfg(feature = "dynamodb")]
 pub use delivery::deliver_batch_to_dynamo;
-#[cfg(feature = "eventbridge")]
-pub use delivery::deliver_batch_to_eventbridge;
-#[cfg(feature = "firehose")]
-pub use delivery::deliver_batch_to_firehose;
-#[cfg(feature = "kinesis")]
-pub use delivery::deliver_batch_to_kinesis;
-#[cfg(feature = "sns")]
-pub use delivery::deliver_batch_to_sns;
-#[cfg(feature = "dynamodb")]
-pub use delivery::{GetError, get_batch_from_dynamo};
 #[cfg(feature = "sqs")]
-pub use delivery::{change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_sqs};
+pub use delivery::deliver_batch_to_sqs;
+pub use delivery::{Delivery, Entries, Values};
 pub use fate::Fate;
 pub use handlers::HandlerResult;
 pub use invalid::{ConversionError, InvalidEntry};
@@ -168,7 +156,6 @@ pub use options::DeliveryOptions;
 pub use producer::{Producer, Receipt};
 pub use progress::{Progress, Snapshot};
 pub use report::{Cause, DeliveryError, Report, ThrottledCalls, Undelivered};
-pub use typed::TypedDelivery;
 
 /// Compiles the programs in the README, and runs those that need no AWS.
 #[cfg(doctest)]

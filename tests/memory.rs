@@ -2,7 +2,6 @@
 //! counts the allocations of the whole process.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -129,7 +128,7 @@ async fn the_length_of_a_stream_costs_no_memory() {
 async fn the_length_of_a_stream_of_values_costs_no_memory() {
     let _alone = ALONE.lock().await;
     let (early, peak) = peaks(async |entries| {
-        let values = greedy().entries_from(|value: &Vec<u8>| Ok::<_, Infallible>(value.clone()));
+        let values = greedy().map_entries(|value: &Vec<u8>| value.clone());
         values.deliver_stream(stream::iter(entries)).await.unwrap()
     })
     .await;

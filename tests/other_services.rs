@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_eventbridge, deliver_batch_to_firehose};
+use aws_batch_delivery::targets::kinesis::KinesisStream;
+use aws_batch_delivery::targets::sns::SnsTopic;
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use aws_batch_simulator::{
     Capacity, DeliveryStreamOptions, EventBusOptions, Faults, InjectedFault, Latency, Simulator, StreamOptions,
     TopicOptions,
@@ -75,7 +77,7 @@ async fn records_of_a_partition_key_are_in_the_stream_in_their_order() {
         record.data(Blob::new(number.to_string())).build().unwrap()
     });
     let report = Delivery::to_kinesis(client!(aws_sdk_kinesis, simulator), stream.arn())
-        .ordered()
+        .map_target(KinesisStream::ordered)
         .deliver(records)
         .await
         .unwrap();
@@ -161,7 +163,8 @@ async fn no_order_is_promised_for_a_stream_that_distributes_its_records_itself()
     let stream = simulator.stream("orders", StreamOptions::shards(8).spreading());
     let record = PutRecordsRequestEntry::builder().partition_key("k");
     let record = record.data(Blob::new("x")).build().unwrap();
-    let delivery = Delivery::to_kinesis(client!(aws_sdk_kinesis, simulator), "orders").ordered();
+    let delivery =
+        Delivery::to_kinesis(client!(aws_sdk_kinesis, simulator), "orders").map_target(KinesisStream::ordered);
     let error = delivery.deliver([record]).await.unwrap_err();
     let undelivered = &error.undelivered()[0];
     let cause = undelivered.cause.to_string();
@@ -181,7 +184,8 @@ async fn records_are_in_the_delivery_stream_whatever_goes_wrong() {
         record.build().unwrap()
     });
     let client = client!(aws_sdk_firehose, simulator);
-    let report = deliver_batch_to_firehose(&client, "orders", records, &DeliveryOptions::default())
+    let report = Delivery::to_firehose(client.clone(), "orders")
+        .deliver(records)
         .await
         .unwrap();
     assert_eq!(report.delivered, ENTRIES as u64);
@@ -201,7 +205,8 @@ async fn a_delivery_stream_that_says_slow_down_is_paced() {
     let capacity = Capacity::per_second(1_000.0).burst(1_000.0);
     simulator.delivery_stream("orders", DeliveryStreamOptions::default().capacity(capacity));
     let client = client!(aws_sdk_firehose, simulator);
-    let report = deliver_batch_to_firehose(&client, "orders", numbered(20_000), &DeliveryOptions::default())
+    let report = Delivery::to_firehose(client.clone(), "orders")
+        .deliver(numbered(20_000))
         .await
         .unwrap();
     assert_eq!(report.throttled, report.resubmitted);
@@ -240,7 +245,7 @@ async fn messages_of_a_group_are_published_once_and_in_their_order() {
         });
         let mut delivery = Delivery::to_sns(client!(aws_sdk_sns, simulator), topic.arn());
         if strict {
-            delivery = delivery.strict_order();
+            delivery = delivery.map_target(SnsTopic::strict_order);
         }
         let report = delivery.deliver(messages).await.unwrap();
         assert_eq!(report.delivered, ENTRIES as u64);
@@ -270,7 +275,8 @@ async fn events_are_on_the_bus_and_those_that_are_refused_are_handed_back_alone(
         event.detail(format!(r#"{{"number":"{text}"}}"#)).build()
     });
     let client = client!(aws_sdk_eventbridge, simulator);
-    let error = deliver_batch_to_eventbridge(&client, bus.arn(), events, &DeliveryOptions::default())
+    let error = Delivery::to_eventbridge(client.clone(), bus.arn())
+        .deliver(events)
         .await
         .unwrap_err();
     let [refused] = error.undelivered() else {

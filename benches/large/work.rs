@@ -29,7 +29,7 @@ pub(crate) async fn once(work: &str, entries: usize) {
         return println!("{} {seconds:.1} {most} entries of {bytes} bytes read ahead", peak_kib());
     }
     let delivery = Delivery::to_dynamo(client(), "orders")
-        .key("id")
+        .map_target(|table| table.key("id"))
         .options(DeliveryOptions::default());
     let delivered = if work == "stream" {
         let report = delivery.deliver_stream(stream::iter((0..entries).map(write))).await;

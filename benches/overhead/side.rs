@@ -52,7 +52,9 @@ impl Load {
         match self {
             Self::Writes(writes) => {
                 let entries = writes.len() as u64;
-                let delivery = Delivery::to_dynamo(by.dynamo, "orders").key("id").options(by.options);
+                let delivery = Delivery::to_dynamo(by.dynamo, "orders")
+                    .map_target(|table| table.key("id"))
+                    .options(by.options);
                 let report = delivery.deliver(writes).await.expect("the service takes everything");
                 assert_eq!(report.delivered, entries);
             }

@@ -66,7 +66,9 @@ async fn deliver(scenario: &Scenario, simulator: &Simulator, endpoint: String, m
     let http = aws_smithy_http_client::Builder::new().build_http();
     let client = Client::from_conf(config.endpoint_url(endpoint).http_client(http).build());
     let options = DeliveryOptions::default().backoff(make(scenario, seed)).concurrency(1);
-    let orders = Delivery::to_dynamo(client, "orders").key("id").options(options);
+    let orders = Delivery::to_dynamo(client, "orders")
+        .map_target(|table| table.key("id"))
+        .options(options);
     let mut writes: Vec<_> = simulated::writes(0, scenario.entries).collect();
     let mut deliveries = JoinSet::new();
     let started = Instant::now();

@@ -1,19 +1,14 @@
-//! A delivery to any target. Each service has a file with its constructors and its functions for a single batch.
+//! A delivery to any target, of its entries or of values that are converted into them.
 
-#[cfg(feature = "dynamodb")]
-mod dynamo;
-#[cfg(feature = "eventbridge")]
-mod eventbridge;
-#[cfg(feature = "firehose")]
-mod firehose;
-#[cfg(feature = "kinesis")]
-mod kinesis;
+mod contents;
+#[cfg(feature = "dynamodb-serde")]
+mod items;
+#[cfg(feature = "sqs")]
+mod messages;
 #[cfg(feature = "dynamodb")]
 mod reads;
-#[cfg(feature = "sns")]
-mod sns;
-#[cfg(feature = "sqs")]
-mod sqs;
+mod services;
+mod values;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -32,20 +27,14 @@ use crate::producer::Producer;
 use crate::report::{DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
 
+pub(crate) use self::contents::Contents;
+pub use self::contents::{Entries, Values};
 #[cfg(feature = "dynamodb")]
-pub use self::dynamo::deliver_batch_to_dynamo;
-#[cfg(feature = "eventbridge")]
-pub use self::eventbridge::deliver_batch_to_eventbridge;
-#[cfg(feature = "firehose")]
-pub use self::firehose::deliver_batch_to_firehose;
-#[cfg(feature = "kinesis")]
-pub use self::kinesis::deliver_batch_to_kinesis;
+pub use self::reads::GetError;
 #[cfg(feature = "dynamodb")]
-pub use self::reads::{GetError, get_batch_from_dynamo};
-#[cfg(feature = "sns")]
-pub use self::sns::deliver_batch_to_sns;
+pub use self::services::deliver_batch_to_dynamo;
 #[cfg(feature = "sqs")]
-pub use self::sqs::{change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_sqs};
+pub use self::services::deliver_batch_to_sqs;
 
 /// Delivers entries to one target, as often as needed.
 ///
@@ -61,23 +50,32 @@ pub use self::sqs::{change_visibility_batch_in_sqs, delete_batch_from_sqs, deliv
 /// # Ok(())
 /// # }
 /// ```
-pub struct Delivery<T: BatchTarget> {
-    pub(crate) target: Arc<T>,
-    pub(crate) options: DeliveryOptions,
-    handlers: Handlers<T::Entry>,
+///
+/// # Values of your own types
+/// `Delivery<T>` takes the entries of its target, the shapes of the SDK. [`map_entries`](Self::map_entries),
+/// [`try_map_entries`](Self::try_map_entries), and with the features for serde `put_items`, `delete_keys` and `json` make a
+/// `Delivery<T, Values<V>>` of it, which takes values of the type `V` and has the same functions. A value that was not
+/// delivered is handed back as the value, with its position in the input. A value that cannot be converted is handed back
+/// alone, as [`Unconvertible`](crate::InvalidEntry::Unconvertible); the others are delivered.
+pub struct Delivery<T: BatchTarget, C: Contents<T> = Entries> {
+    target: Arc<T>,
+    conversion: C::Conversion,
+    options: DeliveryOptions,
+    handlers: Handlers<C::Value>,
 }
 
-impl<T: BatchTarget> Clone for Delivery<T> {
+impl<T: BatchTarget, C: Contents<T>> Clone for Delivery<T, C> {
     fn clone(&self) -> Self {
         Self {
             target: Arc::clone(&self.target),
+            conversion: self.conversion.clone(),
             options: self.options.clone(),
             handlers: self.handlers.clone(),
         }
     }
 }
 
-impl<T: BatchTarget + fmt::Debug> fmt::Debug for Delivery<T> {
+impl<T: BatchTarget + fmt::Debug, C: Contents<T>> fmt::Debug for Delivery<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Delivery")
             .field("target", &self.target)
@@ -86,25 +84,86 @@ impl<T: BatchTarget + fmt::Debug> fmt::Debug for Delivery<T> {
     }
 }
 
-#[cfg(any(feature = "dynamodb", feature = "sqs", feature = "sns", feature = "kinesis"))]
-impl<T: BatchTarget + Clone> Delivery<T> {
-    fn with_target(self, change: impl FnOnce(T) -> T) -> Self {
-        Self {
-            target: Arc::new(change(Arc::unwrap_or_clone(self.target))),
-            options: self.options,
-            handlers: self.handlers,
-        }
-    }
-}
-
 impl<T: BatchTarget> Delivery<T> {
     /// Delivers to any target, with the default options.
     pub fn new(target: T) -> Self {
         Self {
             target: Arc::new(target),
+            conversion: (),
             options: DeliveryOptions::default(),
             handlers: Handlers::none(),
         }
+    }
+
+    /// Delivers values of another type, which `entry` converts into entries. Handlers that were set for entries do not
+    /// apply: set them again for values.
+    ///
+    /// ```
+    /// # use aws_batch_delivery::{Delivery, Values, targets::dynamo::DynamoTable};
+    /// # use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
+    /// # struct Event { id: String }
+    /// # fn put(id: AttributeValue) -> WriteRequest { WriteRequest::builder().build() }
+    /// # fn example(client: aws_sdk_dynamodb::Client) -> Delivery<DynamoTable, Values<Event>> {
+    /// Delivery::to_dynamo(client, "events").map_entries(|event: &Event| put(AttributeValue::S(event.id.clone())))
+    /// # }
+    /// ```
+    pub fn map_entries<V: Send + Sync + 'static>(
+        self,
+        entry: impl Fn(&V) -> T::Entry + Send + Sync + 'static,
+    ) -> Delivery<T, Values<V>> {
+        self.try_map_entries(move |value| Ok::<_, Infallible>(entry(value)))
+    }
+
+    /// As [`map_entries`](Self::map_entries), with a conversion that may fail, as the builders of the SDK do.
+    ///
+    /// ```
+    /// # use aws_batch_delivery::{Delivery, Values, targets::sqs::SqsQueue};
+    /// # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+    /// # struct Event { account: String, text: String }
+    /// # fn example(client: aws_sdk_sqs::Client, queue_url: &str) -> Delivery<SqsQueue, Values<Event>> {
+    /// // Messages of one account arrive in their order.
+    /// Delivery::to_sqs(client, queue_url).try_map_entries(|event: &Event| {
+    ///     SendMessageBatchRequestEntry::builder()
+    ///         .id("")
+    ///         .message_body(&event.text)
+    ///         .message_group_id(&event.account)
+    ///         .build()
+    /// })
+    /// # }
+    /// ```
+    pub fn try_map_entries<V: Send + Sync + 'static, X>(
+        self,
+        entry: impl Fn(&V) -> Result<T::Entry, X> + Send + Sync + 'static,
+    ) -> Delivery<T, Values<V>>
+    where
+        X: Into<Box<dyn Error + Send + Sync>>,
+    {
+        Delivery {
+            target: self.target,
+            conversion: Arc::new(move |value| entry(value).map_err(Into::into)),
+            options: self.options,
+            handlers: Handlers::none(),
+        }
+    }
+}
+
+impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
+    /// Changes the settings of the target.
+    ///
+    /// ```
+    /// # use aws_batch_delivery::{Delivery, targets::dynamo::DynamoTable};
+    /// # fn example(client: aws_sdk_dynamodb::Client) -> Delivery<DynamoTable> {
+    /// // The table is not asked for its key.
+    /// Delivery::to_dynamo(client, "orders").map_target(|table| table.key("id"))
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn map_target(mut self, change: impl FnOnce(T) -> T) -> Self
+    where
+        T: Clone,
+    {
+        self.target = Arc::new(change(Arc::unwrap_or_clone(self.target)));
+        self
     }
 
     /// How to deliver.
@@ -132,7 +191,7 @@ impl<T: BatchTarget> Delivery<T> {
     /// # }
     /// ```
     #[must_use]
-    pub fn on_delivered(mut self, handler: impl Fn(u64, &T::Entry, &Fate) + Send + Sync + 'static) -> Self {
+    pub fn on_delivered(mut self, handler: impl Fn(u64, &C::Value, &Fate) + Send + Sync + 'static) -> Self {
         self.handlers = self.handlers.on_delivered(handler);
         self
     }
@@ -175,7 +234,7 @@ impl<T: BatchTarget> Delivery<T> {
     /// # }
     /// ```
     #[must_use]
-    pub fn on_undelivered<F>(mut self, handler: impl Fn(&Undelivered<T::Entry>) -> F + Send + Sync + 'static) -> Self
+    pub fn on_undelivered<F>(mut self, handler: impl Fn(&Undelivered<C::Value>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output: HandlerResult> + Send + 'static,
     {
@@ -191,9 +250,9 @@ impl<T: BatchTarget> Delivery<T> {
     ///
     /// # Errors
     /// When any entry was not delivered. The error carries all of them, each with its cause.
-    pub async fn deliver<I>(&self, entries: I) -> Result<Report, DeliveryError<T::Entry>>
+    pub async fn deliver<I>(&self, entries: I) -> Result<Report, DeliveryError<C::Value>>
     where
-        I: IntoIterator<Item = T::Entry>,
+        I: IntoIterator<Item = C::Value>,
     {
         let delivered = self.delivered(engine::Batch::new(entries.into_iter())).await;
         delivered.log(&destination(&*self.target));
@@ -228,9 +287,9 @@ impl<T: BatchTarget> Delivery<T> {
     pub async fn deliver_interleaved<N>(
         &self,
         inputs: impl IntoIterator<Item = N>,
-    ) -> Result<Report, DeliveryError<T::Entry>>
+    ) -> Result<Report, DeliveryError<C::Value>>
     where
-        N: IntoIterator<Item = T::Entry>,
+        N: IntoIterator<Item = C::Value>,
     {
         self.deliver(Interleaved::new(inputs)).await
     }
@@ -247,9 +306,9 @@ impl<T: BatchTarget> Delivery<T> {
     /// When any entry was not delivered, or when the stream was not read to its end because of a cancellation, the deadline
     /// or a stop. The error carries all entries, each with its cause, and the
     /// [reason](DeliveryError::interruption) for which the rest was not read, even if all that were read were delivered.
-    pub async fn deliver_stream<S>(&self, stream: S) -> Result<Report, DeliveryError<T::Entry>>
+    pub async fn deliver_stream<S>(&self, stream: S) -> Result<Report, DeliveryError<C::Value>>
     where
-        S: Stream<Item = T::Entry>,
+        S: Stream<Item = C::Value>,
     {
         self.try_deliver_stream(stream.map(Ok::<_, Infallible>)).await
     }
@@ -263,9 +322,9 @@ impl<T: BatchTarget> Delivery<T> {
     /// # Errors
     /// As [`deliver_stream`](Self::deliver_stream), and when the stream failed: then the error has a
     /// [`stream_error`](DeliveryError::stream_error) in addition to the entries.
-    pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<T::Entry>>
+    pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<C::Value>>
     where
-        S: Stream<Item = Result<T::Entry, X>>,
+        S: Stream<Item = Result<C::Value, X>>,
         X: Into<Box<dyn Error + Send + Sync>>,
     {
         let mut input = engine::Streamed::new(stream);
@@ -278,11 +337,11 @@ impl<T: BatchTarget> Delivery<T> {
     ///
     /// # Panics
     /// When there is no current tokio runtime.
-    pub fn producer(&self) -> Producer<T::Entry> {
-        Producer::start(Arc::clone(&self.target), &self.handlers, self.options.clone())
+    pub fn producer(&self) -> Producer<C::Value> {
+        Producer::start::<T, C>(&self.target, &self.conversion, &self.handlers, self.options.clone())
     }
 
-    async fn delivered(&self, input: impl Input<Entry = T::Entry>) -> Delivered<T::Entry> {
+    async fn delivered(&self, input: impl Input<Entry = C::Value>) -> Delivered<C::Value> {
         let progress = self.options.progress.begin();
         let options = self.options.clone().progress(progress.progress());
         let handling = Handling::of(&self.handlers, &options);
@@ -291,7 +350,7 @@ impl<T: BatchTarget> Delivery<T> {
             .map_or(&options, |handling| handling.options())
             .clone();
         let input = Handled::new(input, handling.clone());
-        let delivered = engine::deliver(Arc::clone(&self.target), input, options).await;
+        let delivered = C::deliver(Arc::clone(&self.target), &self.conversion, input, options).await;
         delivered.with_handled(handling.as_deref())
     }
 }

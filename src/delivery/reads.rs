@@ -8,7 +8,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures::{Stream, StreamExt};
 
 use super::Delivery;
-use crate::options::DeliveryOptions;
 use crate::report::{DeliveryError, Undelivered};
 use crate::targets::dynamo::{DynamoReads, KeyRead};
 
@@ -18,23 +17,6 @@ const ASKED_AHEAD: usize = 1_000;
 type Attributes = HashMap<String, AttributeValue>;
 
 impl Delivery<DynamoReads> {
-    /// Reads items from a DynamoDB table, given by name or ARN, by their primary keys.
-    pub fn reading_from_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
-        Self::new(DynamoReads::new(client, table))
-    }
-
-    /// Reads see every write that was accepted before them. See [`DynamoReads::consistent`].
-    #[must_use]
-    pub fn consistent(self) -> Self {
-        self.with_target(DynamoReads::consistent)
-    }
-
-    /// Returns only these attributes and those of the key. See [`DynamoReads::attributes`].
-    #[must_use]
-    pub fn attributes<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
-        self.with_target(|reads| reads.attributes(names))
-    }
-
     /// The items with these keys, in the order of the keys; `None` if the table has no such item.
     ///
     /// # Errors
@@ -52,7 +34,7 @@ impl Delivery<DynamoReads> {
     /// The items with the keys of a stream, in the order of the keys; `None` if the table has no such item.
     ///
     /// Up to 1,000 keys are requested before the first item is taken. A call that is not full leaves when its first key has
-    /// waited for the [`linger`](DeliveryOptions::linger) time. A key that could not be read is returned in its place, and
+    /// waited for the [`linger`](crate::DeliveryOptions::linger) time. A key that could not be read is returned in its place, and
     /// the stream continues. Dropping the stream stops the reads.
     ///
     /// ```no_run
@@ -61,7 +43,7 @@ impl Delivery<DynamoReads> {
     /// # use aws_sdk_dynamodb::types::AttributeValue;
     /// # use futures::{Stream, StreamExt};
     /// # async fn example(client: aws_sdk_dynamodb::Client, keys: impl Stream<Item = HashMap<String, AttributeValue>>) {
-    /// let mut films = std::pin::pin!(Delivery::reading_from_dynamo(client, "films").get_stream(keys));
+    /// let mut films = std::pin::pin!(Delivery::reads_from_dynamo(client, "films").get_stream(keys));
     /// while let Some(film) = films.next().await {
     ///     match film {
     ///         Ok(Some(film)) => println!("{film:?}"),
@@ -124,39 +106,4 @@ impl Error for GetError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.error.source()
     }
-}
-
-/// Reads any number of items from a DynamoDB table, by their primary keys.
-///
-/// The keys are split by the limits of `BatchGetItem`; unprocessed ones are requested again, together with fresh ones, at
-/// the pace of the strategy in the options. The items are in the order of the keys; `None` if the table has no such item.
-/// Reads are eventually consistent; with [`Delivery::consistent`] they see every write that was accepted before.
-///
-/// ```no_run
-/// # use std::collections::HashMap;
-/// # use aws_batch_delivery::{DeliveryOptions, get_batch_from_dynamo};
-/// # use aws_sdk_dynamodb::types::AttributeValue;
-/// # async fn example(client: aws_sdk_dynamodb::Client) -> Result<(), aws_batch_delivery::GetError> {
-/// let key = |id: u32| HashMap::from([("id".to_owned(), AttributeValue::N(id.to_string()))]);
-/// let films = get_batch_from_dynamo(&client, "films", (0..1_000).map(key), &DeliveryOptions::default()).await?;
-/// assert_eq!(films.len(), 1_000);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// When any could not be read. The error has the items that were read, and the other keys, each with its cause.
-pub async fn get_batch_from_dynamo<I>(
-    client: &aws_sdk_dynamodb::Client,
-    table: impl Into<String>,
-    keys: I,
-    options: &DeliveryOptions,
-) -> Result<Vec<Option<Attributes>>, GetError>
-where
-    I: IntoIterator<Item = Attributes>,
-{
-    Delivery::reading_from_dynamo(client.clone(), table)
-        .options(options.clone())
-        .get(keys)
-        .await
 }

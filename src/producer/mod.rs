@@ -1,6 +1,5 @@
 //! Single entries from many tasks.
 
-mod delivers;
 mod epoch;
 mod line;
 mod outcome;
@@ -17,7 +16,6 @@ use tokio::sync::mpsc::{self, OwnedPermit};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::delivers::Delivers;
 use self::epoch::Epochs;
 use self::line::Item;
 use self::line::Line;
@@ -25,11 +23,14 @@ use self::outcome::Outcome;
 use self::receipt::Promise;
 pub use self::receipt::Receipt;
 use self::unclaimed::Unclaimed;
+use crate::delivery::Contents;
 use crate::engine::Incoming;
 use crate::fate::Fate;
+use crate::guarded::destination;
 use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
+use crate::targets::BatchTarget;
 use crate::time_limit::within;
 
 /// Collects single entries that many tasks send, and delivers them in batches.
@@ -95,7 +96,12 @@ impl<E> Clone for Producer<E> {
 
 impl<E: Send + Sync + 'static> Producer<E> {
     /// Starts a delivery as a task of the current runtime.
-    pub(crate) fn start(delivers: impl Delivers<E>, handlers: &Handlers<E>, options: DeliveryOptions) -> Self {
+    pub(crate) fn start<T: BatchTarget, C: Contents<T, Value = E>>(
+        target: &Arc<T>,
+        conversion: &C::Conversion,
+        handlers: &Handlers<E>,
+        options: DeliveryOptions,
+    ) -> Self {
         let end = options.cancellation.child_token();
         let options = options.for_producer().cancellation(end.clone());
         let patience = options.patience();
@@ -103,8 +109,9 @@ impl<E: Send + Sync + 'static> Producer<E> {
         let line = Line::new(receiver);
         let handling = Handling::of(handlers, &options);
         let most = (!handlers.take_undelivered()).then_some(options.buffer);
-        let unclaimed = Unclaimed::of(delivers.destination(), most);
-        let end_of_all = outcome::deliver(delivers, line, handling, unclaimed.clone(), options);
+        let unclaimed = Unclaimed::of(destination(&**target), most);
+        let (target, conversion) = (Arc::clone(target), conversion.clone());
+        let end_of_all = outcome::deliver::<T, C>(target, conversion, line, handling, unclaimed.clone(), options);
         Self {
             line: sender,
             epochs: Arc::default(),

@@ -11,39 +11,43 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::delivers::Delivers;
 use super::line::Line;
 use super::unclaimed::{Taken, Unclaimed};
+use crate::delivery::Contents;
 use crate::engine::Delivered;
 use crate::events::{STOPPED, UNCLAIMED};
+use crate::guarded::destination;
 use crate::handlers::{Handled, Handling};
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
 use crate::shutdown;
+use crate::targets::BatchTarget;
 
 /// How long the fault that stops every delivery is not logged again.
 const QUIET: Duration = Duration::from_mins(1);
 
 /// Delivers all buffered entries, until the queue is closed.
-pub(super) async fn deliver<E: Send + Sync + 'static>(
-    delivers: impl Delivers<E>,
-    mut line: Line<E>,
-    handling: Option<Arc<Handling<E>>>,
-    unclaimed: Unclaimed<E>,
+pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
+    target: Arc<T>,
+    conversion: C::Conversion,
+    mut line: Line<C::Value>,
+    handling: Option<Arc<Handling<C::Value>>>,
+    unclaimed: Unclaimed<C::Value>,
     options: DeliveryOptions,
-) -> Delivered<E> {
+) -> Delivered<C::Value> {
     let started = Instant::now();
-    let destination = delivers.destination();
+    let destination = destination(&*target);
     let mut warned = None;
     let options = handling
         .as_ref()
         .map_or(&options, |handling| handling.options())
         .clone();
     let mut unhandled = Vec::new();
-    let mut outcome = delivers
-        .deliver(Handled::new(&mut line, handling.clone()), options.clone())
-        .await;
+    let mut outcome = {
+        let input = Handled::new(&mut line, handling.clone());
+        C::deliver_in_task(Arc::clone(&target), &conversion, input, options.clone()).await
+    };
     loop {
         let end = if let Some(fault) = handling.as_ref().and_then(|handling| handling.fault()) {
             Some(Cause::Stopped(fault))
@@ -71,11 +75,8 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
             warn!(target: STOPPED, destination, code, explanation, "the delivery stopped: the next entry is a new try");
         }
         // The reason of the stop may be resolved when the next entry arrives.
-        outcome.add(
-            delivers
-                .deliver(Handled::new(&mut line, handling.clone()), options.clone())
-                .await,
-        );
+        let input = Handled::new(&mut line, handling.clone());
+        outcome.add(C::deliver_in_task(Arc::clone(&target), &conversion, input, options.clone()).await);
     }
     let Taken { kept, others } = unclaimed.take();
     let forgotten = others.entries();

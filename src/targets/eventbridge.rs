@@ -69,7 +69,7 @@ impl EventBus {
 
     /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }

@@ -111,7 +111,7 @@ impl KinesisStream {
 
     /// Other limits, for a stream with a lower maximum record size and for endpoints with other ones.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }

@@ -92,7 +92,7 @@ impl SnsTopic {
 
     /// Other limits, for endpoints with lower or higher ones. The topic is not asked for its `MaximumMessageSize` then.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self.described.set_limits();
         self

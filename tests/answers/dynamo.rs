@@ -18,7 +18,11 @@ pub(crate) fn answers(data: &[u8]) {
     let has_key = !bytes.one_in(4);
     let service = Service::saying(bytes.0, Dynamo);
     let delivery = Delivery::to_dynamo(client(&service), "orders").options(options());
-    let delivery = if has_key { delivery.key("id") } else { delivery };
+    let delivery = if has_key {
+        delivery.map_target(|table| table.key("id"))
+    } else {
+        delivery
+    };
     conserves(&delivery, &writes, |one, other| one == other);
 }
 

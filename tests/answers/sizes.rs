@@ -45,7 +45,7 @@ pub(crate) fn of_writes(data: &[u8]) {
     let service = Service::saying(&[], dynamo::Dynamo);
     let delivery = Delivery::to_dynamo(dynamo::client(&service), "orders")
         .options(options())
-        .key("id");
+        .map_target(|table| table.key("id"));
     check(delivered(&delivery, writes), fitting, fits);
     for body in service.requests() {
         assert!(body.len() <= BODY, "a body has {} bytes", body.len());

@@ -57,7 +57,7 @@ impl Fixture for Writes {
     fn target(&self, service: Service, limits: Option<Limits>) -> DynamoTable {
         let client = writing_client(THROTTLES[0], move |numbers| service.call(numbers));
         let table = DynamoTable::new(client, "films").key("id");
-        limits.into_iter().fold(table, DynamoTable::limits)
+        limits.into_iter().fold(table, DynamoTable::with_limits)
     }
 
     fn entry(&self, number: usize, bytes: usize) -> WriteRequest {
@@ -121,7 +121,7 @@ impl Fixture for Reads {
     fn target(&self, service: Service, limits: Option<Limits>) -> DynamoReads {
         let client = reading_client(THROTTLES[0], move |numbers| service.call(numbers));
         let reads = DynamoReads::new(client, "films");
-        limits.into_iter().fold(reads, DynamoReads::limits)
+        limits.into_iter().fold(reads, DynamoReads::with_limits)
     }
 
     /// A key with a sort key that fills up the given length.
@@ -165,7 +165,7 @@ async fn writes_are_paced_by_every_throttle() {
         let table = |bucket, limits| {
             DynamoTable::new(writing_client(code, bucket), "films")
                 .key("id")
-                .limits(limits)
+                .with_limits(limits)
         };
         paces(code, &Writes, table).await;
     }
@@ -174,7 +174,7 @@ async fn writes_are_paced_by_every_throttle() {
 #[tokio::test(start_paused = true)]
 async fn reads_are_paced_by_every_throttle() {
     for code in THROTTLES {
-        let reads = |bucket, limits| DynamoReads::new(reading_client(code, bucket), "films").limits(limits);
+        let reads = |bucket, limits| DynamoReads::new(reading_client(code, bucket), "films").with_limits(limits);
         paces(code, &Reads, reads).await;
     }
 }

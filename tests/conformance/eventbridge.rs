@@ -43,7 +43,7 @@ impl Fixture for Events {
 
     fn target(&self, service: Service, limits: Option<Limits>) -> EventBus {
         let target = EventBus::new(client(move |numbers| service.call(numbers)), "orders");
-        limits.into_iter().fold(target, EventBus::limits)
+        limits.into_iter().fold(target, EventBus::with_limits)
     }
 
     fn entry(&self, number: usize, bytes: usize) -> PutEventsRequestEntry {
@@ -79,7 +79,7 @@ async fn events_keep_the_contract() {
 #[tokio::test(start_paused = true)]
 async fn events_are_paced_by_a_throttle() {
     paces(THROTTLE, &Events, |bucket, limits| {
-        EventBus::new(client(bucket), "orders").limits(limits)
+        EventBus::new(client(bucket), "orders").with_limits(limits)
     })
     .await;
 }

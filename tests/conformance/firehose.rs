@@ -50,7 +50,7 @@ impl Fixture for Records {
     fn target(&self, service: Service, limits: Option<Limits>) -> FirehoseStream {
         let client = client(THROTTLES[0], move |numbers| service.call(numbers));
         let target = FirehoseStream::new(client, "orders");
-        limits.into_iter().fold(target, FirehoseStream::limits)
+        limits.into_iter().fold(target, FirehoseStream::with_limits)
     }
 
     fn entry(&self, number: usize, bytes: usize) -> Record {
@@ -85,7 +85,7 @@ async fn records_keep_the_contract() {
 #[tokio::test(start_paused = true)]
 async fn records_are_paced_by_every_throttle() {
     for code in THROTTLES {
-        let stream = |bucket, limits| FirehoseStream::new(client(code, bucket), "orders").limits(limits);
+        let stream = |bucket, limits| FirehoseStream::new(client(code, bucket), "orders").with_limits(limits);
         paces(code, &Records, stream).await;
     }
 }

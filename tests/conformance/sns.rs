@@ -72,7 +72,7 @@ impl Fixture for Messages {
     fn target(&self, service: Service, limits: Option<Limits>) -> SnsTopic {
         // With limits that are given, the service is not asked for any.
         let limits = limits.unwrap_or(Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES));
-        SnsTopic::new(client(THROTTLES[0], move |numbers| service.call(numbers)), ARN).limits(limits)
+        SnsTopic::new(client(THROTTLES[0], move |numbers| service.call(numbers)), ARN).with_limits(limits)
     }
 
     fn entry(&self, number: usize, bytes: usize) -> PublishBatchRequestEntry {
@@ -109,7 +109,7 @@ async fn messages_keep_the_contract() {
 async fn messages_are_paced_by_every_throttle() {
     for code in THROTTLES {
         paces(code, &Messages, |bucket, limits| {
-            SnsTopic::new(client(code, bucket), ARN).limits(limits)
+            SnsTopic::new(client(code, bucket), ARN).with_limits(limits)
         })
         .await;
     }

@@ -74,8 +74,8 @@ impl Fixture for Messages {
     fn target(&self, service: Service, limits: Option<Limits>) -> SqsQueue {
         let client = client("MessageBody", THROTTLES[0], move |numbers| service.call(numbers));
         // With limits of the caller's the queue is not asked for its own.
-        let queue = SqsQueue::new(client, URL).limits(Limits::new(10, 1_048_576));
-        limits.into_iter().fold(queue, SqsQueue::limits)
+        let queue = SqsQueue::new(client, URL).with_limits(Limits::new(10, 1_048_576));
+        limits.into_iter().fold(queue, SqsQueue::with_limits)
     }
 
     fn entry(&self, number: usize, bytes: usize) -> SendMessageBatchRequestEntry {
@@ -104,7 +104,7 @@ impl Fixture for Deletions {
     fn target(&self, service: Service, limits: Option<Limits>) -> SqsDeletions {
         let client = client("ReceiptHandle", THROTTLES[0], move |numbers| service.call(numbers));
         let deletions = SqsDeletions::new(client, URL);
-        limits.into_iter().fold(deletions, SqsDeletions::limits)
+        limits.into_iter().fold(deletions, SqsDeletions::with_limits)
     }
 
     fn entry(&self, number: usize, bytes: usize) -> String {
@@ -132,7 +132,7 @@ impl Fixture for Visibility {
     fn target(&self, service: Service, limits: Option<Limits>) -> SqsVisibility {
         let client = client("ReceiptHandle", THROTTLES[0], move |numbers| service.call(numbers));
         let visibility = SqsVisibility::new(client, URL);
-        limits.into_iter().fold(visibility, SqsVisibility::limits)
+        limits.into_iter().fold(visibility, SqsVisibility::with_limits)
     }
 
     fn entry(&self, number: usize, bytes: usize) -> VisibilityChange {
@@ -170,7 +170,7 @@ async fn visibility_timeouts_keep_the_contract() {
 #[tokio::test(start_paused = true)]
 async fn messages_are_paced_by_every_throttle() {
     for code in THROTTLES {
-        let queue = |bucket, limits| SqsQueue::new(client("MessageBody", code, bucket), URL).limits(limits);
+        let queue = |bucket, limits| SqsQueue::new(client("MessageBody", code, bucket), URL).with_limits(limits);
         paces(code, &Messages, queue).await;
     }
 }
@@ -178,7 +178,8 @@ async fn messages_are_paced_by_every_throttle() {
 #[tokio::test(start_paused = true)]
 async fn deletions_are_paced_by_every_throttle() {
     for code in &THROTTLES[..2] {
-        let deletions = |bucket, limits| SqsDeletions::new(client("ReceiptHandle", code, bucket), URL).limits(limits);
+        let deletions =
+            |bucket, limits| SqsDeletions::new(client("ReceiptHandle", code, bucket), URL).with_limits(limits);
         paces(code, &Deletions, deletions).await;
     }
 }
@@ -186,7 +187,8 @@ async fn deletions_are_paced_by_every_throttle() {
 #[tokio::test(start_paused = true)]
 async fn visibility_timeouts_are_paced_by_every_throttle() {
     for code in &THROTTLES[..2] {
-        let visibility = |bucket, limits| SqsVisibility::new(client("ReceiptHandle", code, bucket), URL).limits(limits);
+        let visibility =
+            |bucket, limits| SqsVisibility::new(client("ReceiptHandle", code, bucket), URL).with_limits(limits);
         paces(code, &Visibility, visibility).await;
     }
 }

@@ -90,7 +90,7 @@ async fn killed_after(
     let input = stream::iter(numbers);
     let delivering = async {
         if typed {
-            let typed = delivery.entries_from(|number: &usize| match number % 11 {
+            let typed = delivery.try_map_entries(|number: &usize| match number % 11 {
                 0 => Err("eleven"),
                 _ => Ok(*number),
             });

@@ -205,7 +205,7 @@ proptest! {
             let delivering = async {
                 if typed {
                     // Multiples of eleven cannot be converted.
-                    let typed = delivery.entries_from(|number: &usize| match number % 11 {
+                    let typed = delivery.try_map_entries(|number: &usize| match number % 11 {
                         0 => Err("eleven"),
                         _ => Ok(*number),
                     });

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::targets::{Answer, Fault, Rejection, Verdict};
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate, InvalidEntry, TypedDelivery, Undelivered};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate, InvalidEntry, Undelivered, Values};
 use futures::{StreamExt, stream};
 use proptest::prelude::*;
 use tokio::sync::Semaphore;
@@ -75,11 +75,11 @@ proptest! {
             let delivery = Delivery::new(target).options(options);
             let result = if typed {
                 // Multiples of eleven cannot be converted.
-                let typed = delivery.entries_from(|number: &usize| match number % 11 {
+                let typed = delivery.try_map_entries(|number: &usize| match number % 11 {
                     0 => Err("eleven"),
                     _ => Ok(*number),
                 });
-                let typed: TypedDelivery<_, usize> = typed.on_delivered(on_delivered).on_undelivered(on_undelivered);
+                let typed: Delivery<_, Values<usize>> = typed.on_delivered(on_delivered).on_undelivered(on_undelivered);
                 typed.deliver(input.clone()).await
             } else {
                 delivery.on_delivered(on_delivered).on_undelivered(on_undelivered).deliver(input.clone()).await
@@ -305,7 +305,7 @@ async fn values_that_become_no_entry_wait_for_the_handler_as_well() {
     let (target, _) = numbers(|_, chunk| accept(chunk));
     let (undelivered, handled) = Collected::new();
     let delivery = Delivery::new(target)
-        .entries_from(|_: &usize| Err::<usize, _>("never"))
+        .try_map_entries(|_: &usize| Err::<usize, _>("never"))
         .on_undelivered(move |one| {
             let invalid = matches!(one.cause, Cause::Invalid(InvalidEntry::Unconvertible { .. }));
             undelivered.push((one.position, invalid));

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use aws_batch_delivery::targets::sqs::VisibilityChange;
-use aws_batch_delivery::{
-    DeliveryOptions, change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_sqs,
-};
+use aws_batch_delivery::{Delivery, DeliveryOptions, deliver_batch_to_sqs};
 
 use crate::emulators::Emulators;
 use crate::queue::{Queue, messages};
@@ -41,7 +39,9 @@ async fn received_messages_are_deleted_and_an_invalid_handle_is_handed_back_alon
     let show: Vec<_> = show.collect();
     handles.insert(250, "no handle".to_owned());
     let options = DeliveryOptions::default();
-    let error = delete_batch_from_sqs(&queue.client, &queue.url, handles, &options)
+    let error = Delivery::deletes_from_sqs(queue.client.clone(), &queue.url)
+        .options(options.clone())
+        .deliver(handles)
         .await
         .unwrap_err();
     assert_eq!(error.report.delivered, MESSAGES as u64);
@@ -50,7 +50,10 @@ async fn received_messages_are_deleted_and_an_invalid_handle_is_handed_back_alon
     };
     assert!(refused.position == 250 && refused.cause.is_permanent(), "{refused:?}");
     // Of messages that are gone the visibility cannot be changed; whatever is said of them, none comes back.
-    let _ = change_visibility_batch_in_sqs(&queue.client, &queue.url, show, &options).await;
+    let _ = Delivery::visibility_changes_in_sqs(queue.client.clone(), &queue.url)
+        .options(options.clone())
+        .deliver(show)
+        .await;
     assert_eq!(queue.bodies().await, [""; 0]);
     queue.remove().await;
 }
@@ -65,7 +68,9 @@ async fn messages_that_are_shown_again_are_received_again() {
         .iter()
         .map(|handle| VisibilityChange::new(handle, Duration::ZERO));
     let options = DeliveryOptions::default();
-    let report = change_visibility_batch_in_sqs(&queue.client, &queue.url, show, &options)
+    let report = Delivery::visibility_changes_in_sqs(queue.client.clone(), &queue.url)
+        .options(options.clone())
+        .deliver(show)
         .await
         .unwrap();
     assert_eq!(report.delivered, MESSAGES as u64);

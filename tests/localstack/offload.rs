@@ -13,7 +13,7 @@ use crate::extended_client::{ExtendedClient, Message};
 use crate::queue::{Queue, message, numbered};
 
 fn delivery(queue: &Queue, offload: Offload) -> Delivery<SqsQueue> {
-    Delivery::to_sqs(queue.client.clone(), &queue.url).oversize(offload)
+    Delivery::to_sqs(queue.client.clone(), &queue.url).map_target(|queue| queue.oversize(offload))
 }
 
 fn offload(bucket: &Bucket) -> Offload {
@@ -132,7 +132,7 @@ async fn the_library_reads_characters_that_sqs_does_not_take() {
     let queue = Queue::create(&emulators, "characters").await;
     let bucket = Bucket::create(&emulators, "characters").await;
     let body = large(0) + "\0\u{1}\u{FFFE}\u{FFFF}";
-    let delivery = delivery(&queue, offload(&bucket)).encode_invalid_characters();
+    let delivery = delivery(&queue, offload(&bucket)).map_target(SqsQueue::encode_invalid_characters);
     delivery.deliver([with_attribute(message(&body), "x")]).await.unwrap();
     assert!(
         client.receive(&queue.url) == [seen(body, "x", None)],
@@ -223,7 +223,7 @@ async fn the_object_of_a_message_that_sqs_refuses_is_removed() {
     let url = queue.url.clone() + "-of-nobody";
     let entry = message(large(0));
     let error = Delivery::to_sqs(queue.client.clone(), url)
-        .oversize(offload(&bucket))
+        .map_target(|queue| queue.oversize(offload(&bucket)))
         .deliver([entry.clone()])
         .await
         .unwrap_err();

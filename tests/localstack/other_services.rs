@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aws_batch_delivery::{
-    Cause, Delivery, DeliveryOptions, deliver_batch_to_eventbridge, deliver_batch_to_firehose, deliver_batch_to_sns,
-};
+use aws_batch_delivery::targets::kinesis::KinesisStream;
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use aws_sdk_eventbridge::types::{PutEventsRequestEntry, Target};
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, ShardIteratorType};
@@ -64,7 +63,7 @@ async fn records_of_a_partition_key_are_in_the_stream_in_their_order() {
     });
     // moto loses records of calls at the same time: see `localstack/README.md`.
     let report = Delivery::to_kinesis(client.clone(), &stream)
-        .ordered()
+        .map_target(KinesisStream::ordered)
         .options(DeliveryOptions::default().concurrency(1))
         .deliver(records)
         .await
@@ -124,7 +123,8 @@ async fn records_go_through_a_delivery_stream_into_a_bucket() {
         let data = Blob::new(numbered(number) + "\n");
         aws_sdk_firehose::types::Record::builder().data(data).build().unwrap()
     });
-    let report = deliver_batch_to_firehose(&client, &stream, records, &DeliveryOptions::default())
+    let report = Delivery::to_firehose(client.clone(), &stream)
+        .deliver(records)
         .await
         .unwrap();
     assert_eq!(report.delivered, ENTRIES as u64);
@@ -168,7 +168,8 @@ async fn messages_of_a_group_go_through_a_topic_in_their_order() {
             .build()
             .unwrap()
     });
-    let report = deliver_batch_to_sns(&client, &topic, messages, &DeliveryOptions::default())
+    let report = Delivery::to_sns(client.clone(), &topic)
+        .deliver(messages)
         .await
         .unwrap();
     assert_eq!(report.delivered, ENTRIES as u64);
@@ -212,7 +213,9 @@ async fn events_go_through_a_bus_and_to_none_that_is_not_there() {
         })
     };
     let options = DeliveryOptions::default();
-    let report = deliver_batch_to_eventbridge(&client, &bus, events(), &options)
+    let report = Delivery::to_eventbridge(client.clone(), &bus)
+        .options(options.clone())
+        .deliver(events())
         .await
         .unwrap();
     assert_eq!(report.delivered, ENTRIES as u64);
@@ -224,7 +227,9 @@ async fn events_go_through_a_bus_and_to_none_that_is_not_there() {
     let received = queue.bodies().await.into_iter().map(text).collect();
     assert_eq!(sorted(received), (0..ENTRIES).map(numbered).collect::<Vec<_>>());
 
-    let error = deliver_batch_to_eventbridge(&client, unique("absent"), events(), &options)
+    let error = Delivery::to_eventbridge(client.clone(), unique("absent"))
+        .options(options.clone())
+        .deliver(events())
         .await
         .unwrap_err();
     assert_eq!(error.undelivered().len(), ENTRIES);

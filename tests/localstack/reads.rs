@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use aws_batch_delivery::{Delivery, DeliveryOptions, deliver_batch_to_dynamo, get_batch_from_dynamo};
+use aws_batch_delivery::targets::dynamo::DynamoReads;
+use aws_batch_delivery::{Delivery, DeliveryOptions, deliver_batch_to_dynamo};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use futures::StreamExt;
 
@@ -50,17 +51,23 @@ async fn items_come_in_the_order_of_their_keys_and_none_for_a_key_without_one() 
         .collect();
     let keys = || asked.iter().map(|number| key(*number));
     let options = DeliveryOptions::default();
-    let items = get_batch_from_dynamo(&table.client, &table.name, keys(), &options)
+    let items = Delivery::reads_from_dynamo(table.client.clone(), &table.name)
+        .options(options.clone())
+        .get(keys())
         .await
         .unwrap();
     assert_eq!(items, expected);
 
-    let reads = Delivery::reading_from_dynamo(table.client.clone(), &table.name).consistent();
+    let reads = Delivery::reads_from_dynamo(table.client.clone(), &table.name).map_target(DynamoReads::consistent);
     let streamed = reads.get_stream(futures::stream::iter(keys()));
     let streamed: Vec<Option<Item>> = streamed.map(Result::unwrap).collect().await;
     assert_eq!(streamed, expected);
 
-    let numbers = reads.attributes(["number"]).get([key(5)]).await.unwrap();
+    let numbers = reads
+        .map_target(|reads| reads.attributes(["number"]))
+        .get([key(5)])
+        .await
+        .unwrap();
     let mut expected = key(5);
     expected.insert("number".to_owned(), AttributeValue::N("5".to_owned()));
     assert_eq!(numbers, [Some(expected)]);
@@ -73,7 +80,9 @@ async fn items_that_are_too_many_for_an_answer_come_with_the_next_one() {
     let emulators = Emulators::find().await;
     let table = filled(&emulators, "large-reads", 120, LARGE).await;
     let options = DeliveryOptions::default();
-    let items = get_batch_from_dynamo(&table.client, &table.name, (0..120).map(key), &options)
+    let items = Delivery::reads_from_dynamo(table.client.clone(), &table.name)
+        .options(options.clone())
+        .get((0..120).map(key))
         .await
         .unwrap();
     let expected: Vec<_> = (0..120).map(|number| Some(item(number, LARGE))).collect();

@@ -32,7 +32,7 @@ async fn deliver_in_vain(table: &str, options: DeliveryOptions) {
     meters();
     let (simulator, throttled) = with_table(table);
     throttled.set_capacity(Capacity::none());
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), table).key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), table).map_target(|table| table.key("id"));
     delivery.options(options).deliver(puts(3)).await.unwrap_err();
 }
 
@@ -55,7 +55,7 @@ async fn time_used_up() {
     let (simulator, throttled) = with_table("time");
     throttled.set_capacity(Capacity::per_second(0.0).burst(1.0).starts_full());
     let options = DeliveryOptions::default().give_up_after(Duration::from_secs(5));
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "time").key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "time").map_target(|table| table.key("id"));
     let error = delivery.options(options).deliver(puts(3)).await.unwrap_err();
     // One was accepted together with the first attempt of the others.
     assert_eq!(error.report.delivered, 1);
@@ -115,7 +115,7 @@ async fn what_became_no_entry_and_what_stood_in_line() {
     meters();
     let (simulator, queue) = with_queue("unconvertible");
     let failing = |_: &u64| Err::<SendMessageBatchRequestEntry, _>("no entry");
-    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).entries_from(failing);
+    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).try_map_entries(failing);
     delivery.deliver(0..3).await.unwrap_err();
     assert_cause("sqs/unconvertible", 3.0, "invalid", None);
 

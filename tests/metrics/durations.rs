@@ -17,7 +17,7 @@ const ENTRY_DURATION: &str = "aws_batch_delivery.entry.duration";
 async fn an_entry_that_is_accepted_at_once_takes_one_round_trip() {
     meters();
     let (simulator, _table) = with_table("durations");
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "durations").key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "durations").map_target(|table| table.key("id"));
     delivery.deliver(puts(25)).await.unwrap();
     let durations = meters().values(ENTRY_DURATION, &[("destination", "dynamodb/durations")]);
     assert_eq!(durations.len(), 25);
@@ -33,7 +33,7 @@ async fn the_time_of_an_entry_that_was_rejected_has_its_rest() {
         InjectedFault::error(500, "InternalServerError", false),
     ]);
     let options = DeliveryOptions::default().backoff(|_| Duration::from_secs(1));
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "rests").key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "rests").map_target(|table| table.key("id"));
     delivery.options(options).deliver(puts(1)).await.unwrap();
     let durations = meters().values(ENTRY_DURATION, &[("destination", "dynamodb/rests")]);
     assert!(

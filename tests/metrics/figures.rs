@@ -57,7 +57,7 @@ async fn a_throttled_load_is_measured_as_it_is_reported() {
     let options = TableOptions::key("id", KeyType::S).capacity(Capacity::per_second(100.0));
     simulator.table("throttled", options.index("by_customer", index));
     sleep(Duration::from_secs(1)).await;
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "throttled").key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "throttled").map_target(|table| table.key("id"));
     let report = delivery.deliver(puts(1_000)).await.unwrap();
     assert!(report.throttled > 0 && report.resubmitted > 0, "{report:?}");
     assert!(
@@ -77,7 +77,7 @@ async fn what_is_dropped_for_newer_ones_is_measured_as_it_is_reported() {
     table.script([InjectedFault::error(500, "InternalServerError", false)]);
     let options = DeliveryOptions::default().last_write_wins().concurrency(1);
     let writes = (0..100).map(|number| put(&(number % 10).to_string()));
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "superseded").key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "superseded").map_target(|table| table.key("id"));
     let report = delivery.options(options).deliver(writes).await.unwrap();
     assert!(report.superseded > 0 && report.resubmitted > 0, "{report:?}");
     assert_measured("dynamodb/superseded", &report);
@@ -143,7 +143,9 @@ async fn a_delivery_that_is_dropped_leaves_nothing_in_flight() {
     table.script([InjectedFault::error(500, "InternalServerError", false)]);
     let client = simulator.dynamo_client();
     let options = DeliveryOptions::default().concurrency(2);
-    let delivery = Delivery::to_dynamo(client, "dropped").key("id").options(options);
+    let delivery = Delivery::to_dynamo(client, "dropped")
+        .map_target(|table| table.key("id"))
+        .options(options);
     // One call has failed, and the next ones are under way.
     _ = timeout(Duration::from_millis(12), delivery.deliver(puts(500))).await;
     let to = [("destination", "dynamodb/dropped")];

@@ -27,7 +27,7 @@ async fn the_pace_of_a_throttled_load_is_reported_while_it_runs() {
     }
     let options = DeliveryOptions::default();
     let deliver = |table: &str| {
-        let delivery = Delivery::to_dynamo(simulator.dynamo_client(), table).key("id");
+        let delivery = Delivery::to_dynamo(simulator.dynamo_client(), table).map_target(|table| table.key("id"));
         let delivery = delivery.options(options.clone());
         async move { delivery.deliver(puts(4_000)).await.unwrap() }
     };
@@ -54,7 +54,7 @@ async fn a_strategy_without_a_snapshot_reports_no_pace() {
     let options = TableOptions::key("id", KeyType::S).capacity(Capacity::per_second(200.0));
     simulator.table("unpaced", options);
     let options = DeliveryOptions::default().backoff(FullJitter::default());
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "unpaced").key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "unpaced").map_target(|table| table.key("id"));
     let look = async {
         sleep(Duration::from_secs(1)).await;
         for name in STATES {

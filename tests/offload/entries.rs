@@ -57,7 +57,7 @@ impl Services {
 
     pub(crate) fn delivery(&self, offload: Offload) -> Delivery<SqsQueue> {
         Delivery::to_sqs(self.simulator.sqs_client(), self.queue.url())
-            .oversize(offload)
+            .map_target(|queue| queue.oversize(offload))
             .options(one_at_a_time())
     }
 

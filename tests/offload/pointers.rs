@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use aws_batch_delivery::targets::sqs::{MAX_MESSAGE_BYTES, Offload};
+use aws_batch_delivery::targets::sqs::{MAX_MESSAGE_BYTES, Offload, SqsQueue};
 use aws_batch_delivery::{Cause, Delivery};
 use aws_sdk_sqs::types::MessageAttributeValue;
 
@@ -76,10 +76,10 @@ async fn the_keys_have_the_prefix_and_are_all_different() {
 #[tokio::test(start_paused = true)]
 async fn the_queues_own_limit_decides_what_is_large() {
     let services = Services::new("orders");
-    let queue = aws_batch_delivery::targets::sqs::SqsQueue::new(services.simulator.sqs_client(), services.queue.url());
+    let queue = SqsQueue::new(services.simulator.sqs_client(), services.queue.url());
     let queue = queue
         .oversize(Offload::to_s3(services.simulator.s3_client(), "large"))
-        .limits(aws_batch_delivery::targets::Limits::new(10, 1_048_576).with_entry_bytes(1_024));
+        .with_limits(aws_batch_delivery::targets::Limits::new(10, 1_048_576).with_entry_bytes(1_024));
     let entries = [message("x".repeat(1_024)), message("x".repeat(1_025))];
     Delivery::new(queue)
         .options(one_at_a_time())
@@ -177,7 +177,9 @@ async fn attributes_that_are_too_large_by_themselves_are_no_matter_of_the_body()
 async fn s3_keeps_characters_that_sqs_does_not_take() {
     let services = Services::new("orders");
     let (small, large) = ("\u{1}".to_owned(), format!("{}\u{1}\0", large(0)));
-    let delivery = services.delivery(services.offload()).encode_invalid_characters();
+    let delivery = services
+        .delivery(services.offload())
+        .map_target(SqsQueue::encode_invalid_characters);
     delivery.deliver([message(&large), message(&small)]).await.unwrap();
     assert_eq!(services.received(), [large.clone(), "AQ==".to_owned()]);
     let attributes = services.queue.messages()[0].attributes.clone().unwrap();
@@ -196,7 +198,9 @@ async fn s3_keeps_characters_that_sqs_does_not_take() {
 async fn a_message_that_is_too_large_only_when_encoded_is_offloaded_as_it_is() {
     let services = Services::new("orders");
     let body = "\u{1}".repeat(900);
-    let delivery = services.delivery(services.offload()).encode_invalid_characters();
+    let delivery = services
+        .delivery(services.offload())
+        .map_target(SqsQueue::encode_invalid_characters);
     delivery.deliver([message(&body)]).await.unwrap();
     assert_eq!((services.bucket.len(), services.received()), (1, vec![body]));
 }

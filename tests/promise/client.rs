@@ -150,7 +150,9 @@ macro_rules! config {
 
 async fn deliver_puts(client: &aws_sdk_dynamodb::Client, concurrency: usize) {
     let options = no_delay().concurrency(concurrency);
-    let delivery = Delivery::to_dynamo(client.clone(), "orders").key("id").options(options);
+    let delivery = Delivery::to_dynamo(client.clone(), "orders")
+        .map_target(|table| table.key("id"))
+        .options(options);
     assert_eq!(delivery.deliver(puts(100)).await.unwrap().delivered, 100);
 }
 

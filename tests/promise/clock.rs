@@ -89,7 +89,7 @@ fn client(config: Builder) -> aws_sdk_dynamodb::Client {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_clock_is_set_by_the_answer_that_forbids_a_call() {
     let service = Service::default();
-    let delivery = Delivery::to_dynamo(client(service.config()), "orders").key("id");
+    let delivery = Delivery::to_dynamo(client(service.config()), "orders").map_target(|table| table.key("id"));
     let report = delivery.deliver(puts(100)).await.unwrap();
     assert_eq!((report.delivered, report.undelivered), (100, 0));
     assert!(!service.requests()[0].1);
@@ -118,7 +118,7 @@ async fn a_permission_that_is_missing_stops_the_delivery_once_the_clock_is_no_re
         };
         let config = service.config().disable_clock_skew_correction(!corrects);
         let delivery = Delivery::to_dynamo(client(config), "orders")
-            .key("id")
+            .map_target(|table| table.key("id"))
             .options(one_at_a_time());
         let error = delivery.deliver(puts(100)).await.unwrap_err();
         assert!(

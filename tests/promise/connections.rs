@@ -53,7 +53,7 @@ async fn writes_open_as_many_connections_as_calls_of_the_bare_sdk() {
         let delivered = service(fails);
         let client = aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb, delivered, mode));
         _ = client.list_tables().send().await;
-        let delivery = Delivery::to_dynamo(client.clone(), "orders").key("id");
+        let delivery = Delivery::to_dynamo(client.clone(), "orders").map_target(|table| table.key("id"));
         delivery.options(one_at_a_time()).deliver(puts(100)).await.unwrap();
         _ = client.list_tables().send().await;
 

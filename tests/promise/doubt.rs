@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_batch_delivery::targets::BatchTarget;
+use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions};
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use aws_smithy_runtime_api::client::http::{
@@ -64,7 +65,7 @@ async fn all_told(url: &str, options: &DeliveryOptions) -> BTreeMap<&'static str
     let dynamo = || aws_sdk_dynamodb::Client::from_conf(client!(aws_sdk_dynamodb).endpoint_url(url).build());
     let sqs = || aws_sdk_sqs::Client::from_conf(client!(aws_sdk_sqs).endpoint_url(url).build());
     let write = || {
-        let delivery = Delivery::to_dynamo(dynamo(), "orders").key("id");
+        let delivery = Delivery::to_dynamo(dynamo(), "orders").map_target(|table| table.key("id"));
         delivery.options(options.clone())
     };
     let send = || Delivery::to_sqs(sqs(), QUEUE).options(options.clone());
@@ -128,7 +129,9 @@ async fn whatever_an_http_client_reports_leaves_it_in_doubt() {
     for error in errors {
         let dynamo = client!(aws_sdk_dynamodb).http_client(Fails(error)).build();
         let dynamo = aws_sdk_dynamodb::Client::from_conf(dynamo);
-        let write = Delivery::to_dynamo(dynamo, "orders").key("id").options(once());
+        let write = Delivery::to_dynamo(dynamo, "orders")
+            .map_target(|table| table.key("id"))
+            .options(once());
         assert_eq!(told_of(&write, put, false).await, Told::InDoubt, "{:?}", error());
         let sqs = aws_sdk_sqs::Client::from_conf(client!(aws_sdk_sqs).http_client(Fails(error)).build());
         let send = Delivery::to_sqs(sqs, QUEUE).options(once());
@@ -153,7 +156,7 @@ async fn a_message_in_doubt_keeps_its_place_and_its_id() {
         let options = no_delay().give_up_after(Duration::from_secs(5));
         let queue = Delivery::to_sqs(sqs, format!("{QUEUE}.fifo"))
             .options(options)
-            .strict_order();
+            .map_target(SqsQueue::strict_order);
         let messages = (0..MESSAGES).map(|number| {
             let message = message(format!("{number}"), format!("body {number}"));
             let mut message = message;
@@ -199,7 +202,9 @@ fn a_connection_that_ends_with_another_runtime_is_a_lost_connection() {
         ok()
     });
     let client = aws_sdk_dynamodb::Client::from_conf(client!(aws_sdk_dynamodb).endpoint_url(&service.url).build());
-    let orders = Delivery::to_dynamo(client, "orders").key("id").options(no_delay());
+    let orders = Delivery::to_dynamo(client, "orders")
+        .map_target(|table| table.key("id"))
+        .options(no_delay());
     let runtime = || {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(1).enable_all().build().unwrap()

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{Delivery, Report};
 use aws_batch_simulator::{Message, Queue};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -35,7 +36,7 @@ async fn deliver(first: u32) -> (Instant, Report, Queue) {
     let (simulator, queue) = with_queue("orders.fifo");
     queue.group_capacity("0", SLOW);
     let started = Instant::now();
-    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).strict_order();
+    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).map_target(SqsQueue::strict_order);
     let report = delivery.deliver(messages(first)).await.unwrap();
     (started, report, queue)
 }

@@ -61,7 +61,15 @@ async fn a_mock_without_a_rule_for_describe_table_needs_the_key() {
     let source = fault.source().unwrap().to_string();
     assert_eq!(source, "no rules matched for DescribeTable");
 
-    assert_eq!(delivery.key("id").deliver(puts(3)).await.unwrap().delivered, 3);
+    assert_eq!(
+        delivery
+            .map_target(|table| table.key("id"))
+            .deliver(puts(3))
+            .await
+            .unwrap()
+            .delivered,
+        3
+    );
 }
 
 /// Returns its outputs one after the other.
@@ -118,7 +126,7 @@ async fn a_mock_sees_every_write_and_its_outputs_count() {
         .http_client(Teapot)
         .interceptor(watcher.clone())
         .interceptor(Rules(Mutex::new(outputs.into())));
-    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").key("id");
+    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").map_target(|table| table.key("id"));
     let report = delivery.options(one_at_a_time()).deliver(puts(3)).await.unwrap();
     assert_eq!((report.delivered, report.calls), (3, 2));
     assert_eq!(watcher.calls(), [3, 2]);

@@ -208,7 +208,7 @@ async fn fifty_groups_keep_their_order_though_a_tenth_of_the_messages_fails() {
         );
         let mut delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay());
         if strict {
-            delivery = delivery.strict_order();
+            delivery = delivery.map_target(SqsQueue::strict_order);
         }
         // Groups of ten messages in a row, each group twenty times.
         let messages: Vec<_> = (0..10_000).map(|body| grouped(body / 10 % 50, body)).collect();
@@ -272,7 +272,11 @@ async fn a_call_carries_several_messages_of_a_group_where_there_are_fewer_groups
         queue.keep_journal();
         let messages = (0..60).map(|body| grouped(body % groups, body));
         let strict = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay());
-        strict.strict_order().deliver(messages).await.unwrap();
+        strict
+            .map_target(SqsQueue::strict_order)
+            .deliver(messages)
+            .await
+            .unwrap();
         let carried = groups_of_calls(&queue.journal());
         assert!(carried.iter().all(|call| call.values().all(|messages| *messages == 1)));
     }
@@ -346,7 +350,7 @@ async fn a_call_that_is_too_long_is_halved_and_all_of_it_is_delivered() {
     let (simulator, queue) = with_queue("orders");
     // A limit that the service does not keep.
     let limits = Limits::new(10, 4 << 20).with_entry_bytes(1 << 20);
-    let target = SqsQueue::new(simulator.sqs_client(), queue.url()).limits(limits);
+    let target = SqsQueue::new(simulator.sqs_client(), queue.url()).with_limits(limits);
     let messages: Vec<_> = (0..20)
         .map(|number| message("id", format!("{number:02}{}", "x".repeat(150_000))))
         .collect();
@@ -366,7 +370,7 @@ async fn a_body_that_sqs_does_not_take_arrives_encoded() {
     let plain = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay());
     let refused = plain.deliver([message("id", body)]).await.unwrap_err();
     assert!(matches!(refused.undelivered()[0].cause, Cause::Invalid(_)));
-    let encoding = plain.encode_invalid_characters();
+    let encoding = plain.map_target(SqsQueue::encode_invalid_characters);
     encoding
         .deliver([message("id", body), message("id", "plain")])
         .await

@@ -4,10 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_batch_delivery::targets::sqs::VisibilityChange;
-use aws_batch_delivery::{
-    Cause, Delivery, DeliveryOptions, change_visibility_batch_in_sqs, delete_batch_from_sqs, deliver_batch_to_dynamo,
-    deliver_batch_to_sqs, get_batch_from_dynamo,
-};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_batch_simulator::{Capacity, Faults, InjectedFault, KeyType, QueueOptions, Simulator, Table, TableOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -52,12 +49,14 @@ async fn items_come_in_the_order_of_their_keys_whatever_goes_wrong() {
     let expected: Vec<Option<Item>> = asked.iter().map(|id| (*id < 1_000).then(|| item(*id))).collect();
     let client = simulator.dynamo_client();
     let options = DeliveryOptions::default();
-    let items = get_batch_from_dynamo(&client, "orders", keys(), &options)
+    let items = Delivery::reads_from_dynamo(client.clone(), "orders")
+        .options(options.clone())
+        .get(keys())
         .await
         .unwrap();
     assert!(items == expected, "the items are not those of the keys");
 
-    let reads = Delivery::reading_from_dynamo(client, "orders");
+    let reads = Delivery::reads_from_dynamo(client, "orders");
     let streamed: Vec<_> = reads
         .get_stream(stream::iter(keys()))
         .map(Result::unwrap)
@@ -75,7 +74,7 @@ async fn a_key_that_cannot_be_read_is_handed_back_and_the_others_are_read() {
     let mut keys: Vec<Item> = (0..10).map(key).collect();
     // The service refuses the call because of it, so a bisection has to find it.
     keys[3] = HashMap::from([("id".to_owned(), AttributeValue::S("3".to_owned()))]);
-    let reads = Delivery::reading_from_dynamo(simulator.dynamo_client(), "orders");
+    let reads = Delivery::reads_from_dynamo(simulator.dynamo_client(), "orders");
     let error = reads.get(keys).await.unwrap_err();
     let [unread] = error.error.undelivered() else {
         panic!("{error:?}");
@@ -121,7 +120,9 @@ async fn received_messages_are_deleted_and_an_invalid_handle_is_handed_back_alon
     handles.insert(150, "secret, and no handle".to_owned());
     let options = DeliveryOptions::default();
     let client = simulator.sqs_client();
-    let error = delete_batch_from_sqs(&client, queue.url(), handles, &options)
+    let error = Delivery::deletes_from_sqs(client.clone(), queue.url())
+        .options(options.clone())
+        .deliver(handles)
         .await
         .unwrap_err();
     assert_eq!((error.report.delivered, error.undelivered()[0].position), (300, 150));
@@ -138,11 +139,15 @@ async fn an_expired_receipt_is_refused_alone_and_its_neighbours_are_deleted() {
     let handles = received(&simulator, &queue.url(), 30).await;
     let expired = [3, 17];
     let shorten = expired.map(|place: usize| VisibilityChange::new(&handles[place], Duration::from_secs(1)));
-    change_visibility_batch_in_sqs(&client, queue.url(), shorten, &options)
+    Delivery::visibility_changes_in_sqs(client.clone(), queue.url())
+        .options(options.clone())
+        .deliver(shorten)
         .await
         .unwrap();
     sleep(Duration::from_secs(1)).await;
-    let error = delete_batch_from_sqs(&client, queue.url(), handles, &options)
+    let error = Delivery::deletes_from_sqs(client.clone(), queue.url())
+        .options(options.clone())
+        .deliver(handles)
         .await
         .unwrap_err();
     let mut refused: Vec<_> = error.undelivered().iter().map(|refused| refused.position).collect();
@@ -168,7 +173,9 @@ async fn messages_are_hidden_for_as_long_as_was_said_last() {
     let client = simulator.sqs_client();
     let options = DeliveryOptions::default();
     let changes = changes.into_iter().flatten();
-    let report = change_visibility_batch_in_sqs(&client, queue.url(), changes, &options)
+    let report = Delivery::visibility_changes_in_sqs(client.clone(), queue.url())
+        .options(options.clone())
+        .deliver(changes)
         .await
         .unwrap();
     assert_eq!(report.delivered, 50);

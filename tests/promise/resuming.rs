@@ -39,7 +39,7 @@ async fn interrupted(keys: u64, round_trips: u32, last_write_wins: bool) -> Repo
         };
         let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
             .options(options)
-            .key("id");
+            .map_target(|table| table.key("id"));
         let mut read = 0;
         let rest = stream::iter((position..WRITES).map(|number| {
             read += 1;
@@ -102,7 +102,7 @@ async fn a_batch_is_finished_however_early_it_ends() {
         let options = if wins { options.last_write_wins() } else { options };
         let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
             .options(options)
-            .key("id");
+            .map_target(|table| table.key("id"));
         let writes = (0..WRITES).map(|number| write(number, 40));
         let error = delivery.deliver(writes).await.unwrap_err();
         assert!(error.report.finished && error.report.undelivered > 0, "{error}");
@@ -118,7 +118,7 @@ async fn a_stream_that_is_not_read_to_its_end_is_an_error_that_says_why_and_wher
     let deadline = Instant::now() + Duration::from_secs(1);
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
         .options(no_delay().deadline(deadline))
-        .key("id");
+        .map_target(|table| table.key("id"));
     // All that was read is delivered when the deadline comes.
     let writes = stream::iter((0..50).map(|number| write(number, 50))).chain(stream::pending());
     let error = delivery.deliver_stream(writes).await.unwrap_err();
@@ -139,7 +139,7 @@ async fn a_stream_that_is_not_read_to_its_end_is_an_error_that_says_why_and_wher
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_fails_is_not_finished() {
     let (simulator, _table) = with_table();
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").map_target(|table| table.key("id"));
     let writes = stream::iter((0..10).map(|number| {
         if number == 7 {
             Err("torn")

@@ -185,7 +185,7 @@ async fn a_secret_that_is_wrong_stops_a_delivery_within_seconds_and_says_so() {
             let client = service.client_with(Credentials::new("wrong", "secret", None, None, "test"));
             let mut delivery = Delivery::to_dynamo(client, "orders").options(no_delay());
             if knows_key {
-                delivery = delivery.key("id");
+                delivery = delivery.map_target(|table| table.key("id"));
             }
             let started = Instant::now();
             let error = delivery.deliver(puts(1_000)).await.unwrap_err();

@@ -91,7 +91,7 @@ fn config(simulator: &Simulator) -> Builder {
 
 async fn stopped(config: Builder) -> DeliveryError<WriteRequest> {
     let started = Instant::now();
-    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").key("id");
+    let delivery = Delivery::to_dynamo(Client::from_conf(config.build()), "orders").map_target(|table| table.key("id"));
     let error = delivery.deliver(puts(1_000)).await.unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
     error
@@ -193,7 +193,9 @@ async fn what_never_had_a_connection_is_known_not_to_be_delivered() {
     let tls = plain.url.replace("http://", "https://");
     for url in ["http://127.0.0.1:1", "http://no-such-host.invalid:1", &tls] {
         let options = DeliveryOptions::default().give_up_after(Duration::from_millis(500));
-        let delivery = Delivery::to_dynamo(client_of(url), "orders").key("id").options(options);
+        let delivery = Delivery::to_dynamo(client_of(url), "orders")
+            .map_target(|table| table.key("id"))
+            .options(options);
         let error = delivery.deliver(puts(100)).await.unwrap_err();
         assert_eq!(error.undelivered().len(), 100);
         for undelivered in error.undelivered() {
@@ -212,7 +214,9 @@ async fn a_service_that_is_not_up_yet_is_waited_for() {
     let address = reserved.local_addr().unwrap();
     drop(reserved);
     let client = client_of(&format!("http://{address}"));
-    let delivery = Delivery::to_dynamo(client, "orders").key("id").options(no_delay());
+    let delivery = Delivery::to_dynamo(client, "orders")
+        .map_target(|table| table.key("id"))
+        .options(no_delay());
     let outcome = tokio::spawn(async move { delivery.deliver([put("a")]).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
     let service = Raw::serving_at(address, |_, _| ok());

@@ -55,12 +55,12 @@ async fn failures() -> Vec<DeliveryError<WriteRequest>> {
     ] {
         let (simulator, table) = with_table();
         table.script(vec![fault; 100]);
-        let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").key("id");
+        let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").map_target(|table| table.key("id"));
         failures.push(failed(delivery.clone().options(no_delay().retries(1))).await);
         let (simulator, table) = with_table();
         table.script(vec![InjectedFault::internal_error(false); 10_000]);
         let deadline = DeliveryOptions::default().deadline(Instant::now() + Duration::from_secs(3));
-        let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").key("id");
+        let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").map_target(|table| table.key("id"));
         failures.push(failed(delivery.options(deadline)).await);
     }
     let provider = provide_credentials_fn(|| async { Err(CredentialsError::not_loaded("there are none")) });
@@ -135,7 +135,7 @@ async fn the_message_of_the_service_is_told_on_request_only() {
     };
     table.script([refused("ValidationException")]);
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders")
-        .key("id")
+        .map_target(|table| table.key("id"))
         .options(no_delay());
     let error = delivery.deliver(puts(1)).await.unwrap_err();
     let Cause::Refused(fault) = &error.undelivered()[0].cause else {

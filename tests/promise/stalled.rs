@@ -58,7 +58,12 @@ async fn assert_warned_of_no_connection<T: BatchTarget>(delivery: Delivery<T>, e
 
 #[tokio::test(start_paused = true)]
 async fn writes_to_a_dead_endpoint_are_warned_of_with_their_failure() {
-    assert_warned_of_no_connection(table().key("id"), puts(100), "dynamodb/orders").await;
+    assert_warned_of_no_connection(
+        table().map_target(|table| table.key("id")),
+        puts(100),
+        "dynamodb/orders",
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -24,7 +24,7 @@ pub(crate) async fn overload() -> DeliveryError<WriteRequest> {
     );
     sleep(Duration::from_secs(1)).await;
     let items = (0..30).map(|id| put_with(format!("{id}"), "customer", text("c")));
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").key("id");
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").map_target(|table| table.key("id"));
     let options = one_at_a_time().retries(1);
     delivery.options(options).deliver(items).await.unwrap_err()
 }

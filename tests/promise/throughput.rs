@@ -19,7 +19,11 @@ async fn load(table: TableOptions, is_asked: bool) -> (Duration, Statistics) {
     simulator.set_latency(Latency::fixed(FAR));
     let table = simulator.table("orders", table);
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders");
-    let delivery = if is_asked { delivery } else { delivery.key("id") };
+    let delivery = if is_asked {
+        delivery
+    } else {
+        delivery.map_target(|table| table.key("id"))
+    };
     let started = Instant::now();
     delivery.deliver(puts(1_000)).await.unwrap();
     (started.elapsed(), table.statistics())

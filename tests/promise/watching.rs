@@ -57,7 +57,7 @@ async fn an_interceptor_sees_the_writes_of_every_call() {
         .interceptor(watcher.clone());
     let client = aws_sdk_dynamodb::Client::from_conf(config.build());
     let delivery = Delivery::to_dynamo(client, "orders")
-        .key("id")
+        .map_target(|table| table.key("id"))
         .options(no_delay().concurrency(1));
     let report = delivery.deliver(puts(60)).await.unwrap();
     assert_eq!((report.delivered, table.len()), (60, 60));

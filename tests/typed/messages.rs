@@ -1,6 +1,6 @@
 //! Messages of a queue.
 
-use aws_batch_delivery::{Delivery, TypedDelivery};
+use aws_batch_delivery::{Delivery, Values};
 use aws_batch_simulator::{InjectedFault, Queue, QueueOptions, Simulator};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
@@ -38,9 +38,9 @@ async fn texts_and_json_become_the_bodies_of_messages() {
 async fn values_become_entries_of_any_kind() {
     let simulator = Simulator::new(7);
     let queue = simulator.queue("events.fifo", QueueOptions::default());
-    let events: TypedDelivery<_, (u8, u8)> = Delivery::to_sqs(simulator.sqs_client(), queue.url())
-        .content_based_deduplication(false)
-        .entries_from(|(account, number): &(u8, u8)| {
+    let events: Delivery<_, Values<(u8, u8)>> = Delivery::to_sqs(simulator.sqs_client(), queue.url())
+        .map_target(|queue| queue.content_based_deduplication(false))
+        .try_map_entries(|(account, number): &(u8, u8)| {
             SendMessageBatchRequestEntry::builder()
                 .id("")
                 .message_body(number.to_string())

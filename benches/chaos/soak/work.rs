@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_batch_delivery::backoff::Adaptive;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
-use aws_batch_delivery::{Delivery, DeliveryOptions, Producer, get_batch_from_dynamo};
+use aws_batch_delivery::{Delivery, DeliveryOptions, Producer};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::{Stream, stream};
@@ -141,13 +141,10 @@ impl Work {
         let asked = keys
             .iter()
             .map(|key| HashMap::from([("id".to_owned(), AttributeValue::S(key.clone()))]));
-        let items = match get_batch_from_dynamo(
-            &self.dynamo,
-            &self.name,
-            asked,
-            &DeliveryOptions::default().attempt_timeout(ATTEMPT_TIMEOUT),
-        )
-        .await
+        let items = match Delivery::reads_from_dynamo(self.dynamo.clone(), &self.name)
+            .options(DeliveryOptions::default().attempt_timeout(ATTEMPT_TIMEOUT).clone())
+            .get(asked)
+            .await
         {
             Ok(items) => items,
             Err(error) => {

@@ -16,7 +16,7 @@ use crate::fault::Fault;
 pub(crate) use fresh::{Fresh, Read};
 
 /// An entry as the source yields it.
-pub(crate) struct Incoming<E> {
+pub struct Incoming<E> {
     pub(crate) entry: E,
     /// Its position in the input of the caller, from 0.
     pub(crate) position: u64,
@@ -39,7 +39,7 @@ impl<E> Incoming<E> {
 }
 
 /// The source that a delivery reads its entries from.
-pub(crate) trait Input {
+pub trait Input {
     type Entry;
 
     /// The next entry; `None` at the end. Not called again after that.

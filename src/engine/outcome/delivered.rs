@@ -38,7 +38,7 @@ pub(crate) fn delivery_span<T: BatchTarget>(target: &T) -> Span {
 }
 
 /// The result of a delivery.
-pub(crate) struct Delivered<E> {
+pub struct Delivered<E> {
     pub(crate) report: Report,
     /// Entries that were handed back without a receipt or handler to take them.
     pub(crate) undelivered: Vec<Undelivered<E>>,

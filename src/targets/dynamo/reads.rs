@@ -83,7 +83,7 @@ impl DynamoReads {
 
     /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }

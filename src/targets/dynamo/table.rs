@@ -97,7 +97,7 @@ impl DynamoTable {
     /// For a table with local secondary indexes, where the limit applies to an item together with its index entries, and
     /// for endpoints with other limits.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
@@ -289,7 +289,7 @@ mod tests {
             let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
             let bytes = body::envelope("orders") + body::request(&chunk[0]) + spare;
             let limits = Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
-            let (_, units) = table(&recorder).limits(limits).send_metered(&chunk).await;
+            let (_, units) = table(&recorder).with_limits(limits).send_metered(&chunk).await;
             let body = recorder.only_request().body;
             assert_eq!((units, body.contains("ReturnConsumedCapacity")), (None, asks));
             assert!(body.len() <= bytes);
@@ -364,10 +364,10 @@ mod tests {
         let recorder = Recorder::answering(200, "{}");
         let bytes = body::envelope("orders") + body::request(&put([("id", text("a"))]));
         let limits = |bytes| Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
-        let exact = table(&recorder).limits(limits(bytes));
+        let exact = table(&recorder).with_limits(limits(bytes));
         let entry = put([("id", text("a"))]);
         assert_eq!(exact.check(&entry), Ok(BatchTarget::limits(&exact).bytes));
-        let short = table(&recorder).limits(limits(bytes - 1));
+        let short = table(&recorder).with_limits(limits(bytes - 1));
         assert!(matches!(
             short.check(&entry),
             Err(InvalidEntry::TooLarge { part: "request", .. })

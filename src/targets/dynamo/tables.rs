@@ -66,7 +66,7 @@ impl DynamoTables {
         let known = self.tables.iter().position(|table| table.table == name);
         let table = match known {
             Some(place) => self.tables.swap_remove(place),
-            None => DynamoTable::called_by(self.calls.clone(), name).limits(self.limits),
+            None => DynamoTable::called_by(self.calls.clone(), name).with_limits(self.limits),
         };
         self.tables.push(change(table));
         self
@@ -74,7 +74,7 @@ impl DynamoTables {
 
     /// Other limits: `bytes` are those of a call's whole body, `entry_bytes` those of an item.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self.tables.iter_mut().for_each(|table| table.limits = limits);
         self

@@ -66,7 +66,7 @@ fn a_message_has_its_limits() {
         checked(&topic(ARN), message("")),
         Err("the message is missing or empty".to_owned())
     );
-    let larger = topic(ARN).limits(Limits::new(10, 1024 * 1024));
+    let larger = topic(ARN).with_limits(Limits::new(10, 1024 * 1024));
     assert!(checked(&larger, message(&"x".repeat(MAX_BATCH_BYTES + 1))).is_ok());
 }
 

@@ -123,7 +123,7 @@ impl SqsQueue {
 
     /// Other limits, for endpoints with lower or higher ones. The queue is not asked for its `MaximumMessageSize` then.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: Limits) -> Self {
         self.queue.limits = limits;
         self.queue.described.set_limits();
         self
@@ -360,7 +360,8 @@ mod tests {
     #[test]
     fn a_message_has_the_limits_of_its_queue() {
         let recorder = Recorder::answering(200, "{}");
-        let small = |bytes, entry_bytes| queue(&recorder).limits(Limits::new(10, bytes).with_entry_bytes(entry_bytes));
+        let small =
+            |bytes, entry_bytes| queue(&recorder).with_limits(Limits::new(10, bytes).with_entry_bytes(entry_bytes));
         assert_eq!(small(4, 4).check(&entry("abcd")), Ok(4));
         assert!(small(4, 3).check(&entry("abcd")).is_err());
         assert!(small(3, 4).check(&entry("abcd")).is_err());

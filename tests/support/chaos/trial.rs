@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{Delivery, Progress};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep, timeout};
@@ -87,13 +88,17 @@ async fn deliver_to(served: &Served, access: &Access, run: Run) {
     match mix.service {
         Service::Table => {
             let delivery = Delivery::to_dynamo(access.dynamo(), destination);
-            let delivery = if mix.asks { delivery } else { delivery.key("id") };
+            let delivery = if mix.asks {
+                delivery
+            } else {
+                delivery.map_target(|table| table.key("id"))
+            };
             run.deliver(delivery).await;
         }
         Service::Queue | Service::Fifo => {
             let delivery = Delivery::to_sqs(access.sqs(), destination);
             let delivery = if mix.strict_order {
-                delivery.strict_order()
+                delivery.map_target(SqsQueue::strict_order)
             } else {
                 delivery
             };

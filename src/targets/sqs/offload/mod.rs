@@ -280,7 +280,7 @@ mod tests {
         let offload = Offload::to_s3(simulator.s3_client(), "large").threshold(0);
         let uploads = Arc::clone(&offload.uploads);
         let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url())
-            .oversize(offload)
+            .map_target(|queue| queue.oversize(offload))
             .options(DeliveryOptions::default().retries(0));
         queue.script([
             InjectedFault::failed(3, "InvalidMessageContents", true),

@@ -1,5 +1,6 @@
 //! This crate, with its defaults.
 
+use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{
     Delivery, DeliveryError, DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs,
 };
@@ -41,7 +42,7 @@ pub async fn send(work: &Work, strict: bool) -> Result<Told, Failure> {
     let options = DeliveryOptions::default().concurrency(work.workers);
     work.start()?;
     let result = if strict {
-        let queue = Delivery::to_sqs(client, &work.target).strict_order();
+        let queue = Delivery::to_sqs(client, &work.target).map_target(SqsQueue::strict_order);
         queue.options(options).deliver(messages).await
     } else {
         deliver_batch_to_sqs(&client, &work.target, messages, &options).await

@@ -39,12 +39,12 @@ where
     I: Input<Entry = V>,
 {
     let metrics = Metrics::of(&destination(&*target), None);
-    let mut values = Values::new(values, convert, options.progress.clone(), metrics);
+    let mut values = Converted::new(values, convert, options.progress.clone(), metrics);
     let delivered = engine::deliver(target, &mut values, options).await;
     values.into_delivered(delivered).await
 }
 
-struct Values<'a, I, V, E> {
+struct Converted<'a, I, V, E> {
     input: I,
     convert: &'a Convert<V, E>,
     /// The number of values so far that could not be converted.
@@ -61,7 +61,7 @@ struct Values<'a, I, V, E> {
 /// Values that are handed back without a receipt or handler to take them.
 type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
 
-impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
+impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E> {
     fn new(input: I, convert: &'a Convert<V, E>, progress: Progress, metrics: Metrics) -> Self {
         Self {
             unconvertible: 0,
@@ -156,7 +156,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Values<'a, I, V, E> {
     }
 }
 
-impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Values<'_, I, V, E> {
+impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<'_, I, V, E> {
     type Entry = E;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {

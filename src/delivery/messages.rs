@@ -3,8 +3,7 @@
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use super::TypedDelivery;
-use crate::delivery::Delivery;
+use super::{Delivery, Values};
 use crate::targets::sqs::SqsQueue;
 
 impl Delivery<SqsQueue> {
@@ -19,10 +18,10 @@ impl Delivery<SqsQueue> {
     /// ```
     ///
     /// The messages have no attributes and no group. For attributes, and for FIFO queues, use
-    /// [`entries_from`](Self::entries_from).
+    /// [`try_map_entries`](Self::try_map_entries).
     #[must_use]
-    pub fn texts<V: AsRef<str> + Send + Sync + 'static>(self) -> TypedDelivery<SqsQueue, V> {
-        self.entries_from(|text: &V| message(text.as_ref()))
+    pub fn texts<V: AsRef<str> + Send + Sync + 'static>(self) -> Delivery<SqsQueue, Values<V>> {
+        self.try_map_entries(|text: &V| message(text.as_ref()))
     }
 
     /// Delivers values that implement `Serialize`, each as a message whose body is its JSON.
@@ -31,8 +30,8 @@ impl Delivery<SqsQueue> {
     /// NaN and infinities become `null`.
     #[cfg(feature = "sqs-serde")]
     #[must_use]
-    pub fn json<V: serde::Serialize + Send + Sync + 'static>(self) -> TypedDelivery<SqsQueue, V> {
-        self.entries_from(|value: &V| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
+    pub fn json<V: serde::Serialize + Send + Sync + 'static>(self) -> Delivery<SqsQueue, Values<V>> {
+        self.try_map_entries(|value: &V| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
             Ok(message(serde_json::to_string(value)?)?)
         })
     }

@@ -5,8 +5,7 @@ use std::error::Error;
 use aws_sdk_dynamodb::types::{DeleteRequest, PutRequest, WriteRequest};
 use serde::Serialize;
 
-use super::TypedDelivery;
-use crate::delivery::Delivery;
+use super::{Delivery, Values};
 use crate::targets::dynamo::DynamoTable;
 
 impl Delivery<DynamoTable> {
@@ -41,8 +40,8 @@ impl Delivery<DynamoTable> {
     /// | bytes of the crate `serde_bytes` | `B` |
     /// | structs, maps | `M`; the keys of a map have to be texts |
     #[must_use]
-    pub fn put_items<V: Serialize + Send + Sync + 'static>(self) -> TypedDelivery<DynamoTable, V> {
-        self.entries_from(put)
+    pub fn put_items<V: Serialize + Send + Sync + 'static>(self) -> Delivery<DynamoTable, Values<V>> {
+        self.try_map_entries(put)
     }
 
     /// Delivers values that implement `Serialize`, each as the key of an item to delete: a struct or a map with exactly the
@@ -50,8 +49,8 @@ impl Delivery<DynamoTable> {
     ///
     /// They are serialized as by [`put_items`](Self::put_items).
     #[must_use]
-    pub fn delete_keys<V: Serialize + Send + Sync + 'static>(self) -> TypedDelivery<DynamoTable, V> {
-        self.entries_from(delete)
+    pub fn delete_keys<V: Serialize + Send + Sync + 'static>(self) -> Delivery<DynamoTable, Values<V>> {
+        self.try_map_entries(delete)
     }
 }
 

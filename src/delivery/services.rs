@@ -1,0 +1,163 @@
+//! Where a delivery goes: a constructor for each service, and the two functions for a single batch.
+
+use super::Delivery;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+use crate::options::DeliveryOptions;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+use crate::report::{DeliveryError, Report};
+#[cfg(feature = "dynamodb")]
+use crate::targets::dynamo::{DynamoReads, DynamoTable, DynamoTables};
+#[cfg(feature = "eventbridge")]
+use crate::targets::eventbridge::EventBus;
+#[cfg(feature = "firehose")]
+use crate::targets::firehose::FirehoseStream;
+#[cfg(feature = "kinesis")]
+use crate::targets::kinesis::KinesisStream;
+#[cfg(feature = "sns")]
+use crate::targets::sns::SnsTopic;
+#[cfg(feature = "sqs")]
+use crate::targets::sqs::{SqsDeletions, SqsQueue, SqsVisibility};
+
+#[cfg(feature = "dynamodb")]
+impl Delivery<DynamoTable> {
+    /// Delivers puts and deletes to a DynamoDB table, given by name or ARN.
+    pub fn to_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
+        Self::new(DynamoTable::new(client, table))
+    }
+}
+
+#[cfg(feature = "dynamodb")]
+impl Delivery<DynamoTables> {
+    /// Delivers puts and deletes to several DynamoDB tables, given by name or ARN, in calls that mix them.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::{Delivery, targets::dynamo::TableWrite};
+    /// # use aws_sdk_dynamodb::types::WriteRequest;
+    /// # async fn example(client: aws_sdk_dynamodb::Client, order: WriteRequest, customer: WriteRequest)
+    /// # -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let shop = Delivery::to_dynamo_tables(client, ["orders", "customers"]);
+    /// let writes = [TableWrite::new("customers", customer), TableWrite::new("orders", order)];
+    /// shop.deliver(writes).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn to_dynamo_tables<S>(client: aws_sdk_dynamodb::Client, tables: impl IntoIterator<Item = S>) -> Self
+    where
+        S: Into<String>,
+    {
+        Self::new(DynamoTables::new(client, tables))
+    }
+}
+
+#[cfg(feature = "dynamodb")]
+impl Delivery<DynamoReads> {
+    /// Reads items from a DynamoDB table, given by name or ARN, by their primary keys.
+    pub fn reads_from_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
+        Self::new(DynamoReads::new(client, table))
+    }
+}
+
+#[cfg(feature = "sqs")]
+impl Delivery<SqsQueue> {
+    /// Delivers messages to an SQS queue, given by its URL.
+    pub fn to_sqs(client: aws_sdk_sqs::Client, queue_url: impl Into<String>) -> Self {
+        Self::new(SqsQueue::new(client, queue_url))
+    }
+}
+
+#[cfg(feature = "sqs")]
+impl Delivery<SqsDeletions> {
+    /// Deletes received messages from an SQS queue, given by its URL. The entries are receipt handles.
+    pub fn deletes_from_sqs(client: aws_sdk_sqs::Client, queue_url: impl Into<String>) -> Self {
+        Self::new(SqsDeletions::new(client, queue_url))
+    }
+}
+
+#[cfg(feature = "sqs")]
+impl Delivery<SqsVisibility> {
+    /// Changes the visibility timeouts of received messages of an SQS queue, given by its URL.
+    pub fn visibility_changes_in_sqs(client: aws_sdk_sqs::Client, queue_url: impl Into<String>) -> Self {
+        Self::new(SqsVisibility::new(client, queue_url))
+    }
+}
+
+#[cfg(feature = "sns")]
+impl Delivery<SnsTopic> {
+    /// Delivers messages to an SNS topic, given by its ARN.
+    pub fn to_sns(client: aws_sdk_sns::Client, topic_arn: impl Into<String>) -> Self {
+        Self::new(SnsTopic::new(client, topic_arn))
+    }
+}
+
+#[cfg(feature = "kinesis")]
+impl Delivery<KinesisStream> {
+    /// Delivers records to a Kinesis data stream, given by name or ARN.
+    pub fn to_kinesis(client: aws_sdk_kinesis::Client, stream: impl Into<String>) -> Self {
+        Self::new(KinesisStream::new(client, stream))
+    }
+}
+
+#[cfg(feature = "firehose")]
+impl Delivery<FirehoseStream> {
+    /// Delivers records to a Firehose delivery stream, given by its name.
+    pub fn to_firehose(client: aws_sdk_firehose::Client, stream: impl Into<String>) -> Self {
+        Self::new(FirehoseStream::new(client, stream))
+    }
+}
+
+#[cfg(feature = "eventbridge")]
+impl Delivery<EventBus> {
+    /// Delivers events to an event bus of EventBridge, given by name or ARN.
+    pub fn to_eventbridge(client: aws_sdk_eventbridge::Client, bus: impl Into<String>) -> Self {
+        Self::new(EventBus::new(client, bus))
+    }
+}
+
+/// Delivers any number of puts and deletes to a DynamoDB table.
+///
+/// They are split by the limits of `BatchWriteItem`, count and bytes; unprocessed ones are sent again, together with fresh
+/// ones, at the pace of the strategy in the options. Writes to one primary key arrive in the given order; for that, one
+/// `DescribeTable` call gets the key of the table. A [`Delivery`] makes this call only once for all its batches, or not at
+/// all if it is given the key.
+///
+/// # Errors
+/// When any was not delivered. The error carries all of them, each with its cause.
+#[cfg(feature = "dynamodb")]
+pub async fn deliver_batch_to_dynamo<I>(
+    client: &aws_sdk_dynamodb::Client,
+    table: impl Into<String>,
+    write_requests: I,
+    options: &DeliveryOptions,
+) -> Result<Report, DeliveryError<aws_sdk_dynamodb::types::WriteRequest>>
+where
+    I: IntoIterator<Item = aws_sdk_dynamodb::types::WriteRequest>,
+{
+    Delivery::to_dynamo(client.clone(), table)
+        .options(options.clone())
+        .deliver(write_requests)
+        .await
+}
+
+/// Delivers any number of messages to an SQS queue.
+///
+/// They are split by the limits of `SendMessageBatch`, count and bytes; those that fail temporarily are sent again,
+/// together with fresh ones, at the pace of the strategy in the options. The ids of the entries need not be distinct.
+/// Messages of one group of a FIFO queue arrive in the given order, with the limits described at [`SqsQueue`].
+///
+/// # Errors
+/// When any was not delivered. The error carries all of them, each with its cause.
+#[cfg(feature = "sqs")]
+pub async fn deliver_batch_to_sqs<I>(
+    client: &aws_sdk_sqs::Client,
+    queue_url: impl Into<String>,
+    entries: I,
+    options: &DeliveryOptions,
+) -> Result<Report, DeliveryError<aws_sdk_sqs::types::SendMessageBatchRequestEntry>>
+where
+    I: IntoIterator<Item = aws_sdk_sqs::types::SendMessageBatchRequestEntry>,
+{
+    Delivery::to_sqs(client.clone(), queue_url)
+        .options(options.clone())
+        .deliver(entries)
+        .await
+}
