@@ -27,10 +27,10 @@
 //! again:
 //!
 //! ```no_run
-//! # use aws_batch_delivery::{Delivery, DeliveryOptions, backoff::FullJitter};
+//! # use aws_batch_delivery::{Delivery, DeliveryOptions, backoff::Exponential};
 //! # async fn example(dynamo: aws_sdk_dynamodb::Client, writes: Vec<aws_sdk_dynamodb::types::WriteRequest>)
 //! # {
-//! let options = DeliveryOptions::default().backoff(FullJitter::default()).concurrency(4).retries(5);
+//! let options = DeliveryOptions::default().backoff(Exponential::full_jitter()).concurrency(4).retries(5);
 //! let orders = Delivery::to_dynamo(dynamo, "orders").options(options);
 //! if let Err(error) = orders.deliver(writes).await {
 //!     for undelivered in error.undelivered() {

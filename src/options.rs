@@ -57,9 +57,9 @@ const READ_AHEAD_BYTES: usize = 64 << 20;
 /// (another arm of a `select!` is awaited, for example) is skipped after a quarter of a second.
 ///
 /// ```
-/// # use aws_batch_delivery::{DeliveryOptions, backoff::FullJitter};
+/// # use aws_batch_delivery::{DeliveryOptions, backoff::Exponential};
 /// let options = DeliveryOptions::default()
-///     .backoff(FullJitter::default())
+///     .backoff(Exponential::full_jitter())
 ///     .concurrency(4)
 ///     .retries(5);
 /// let for_another_worker = options.clone();

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use aws_batch_delivery::backoff::{
-    Adaptive, BackoffStrategy, DecorrelatedJitter, EqualJitter, Exponential, FullJitter, Linear, Quadratic, Responsive,
-    Schedule,
-};
+use aws_batch_delivery::backoff::{Adaptive, BackoffStrategy, Exponential, Linear, Quadratic, Responsive, Schedule};
 
 use super::peers::{Aimd, FlinkAimd, SdkAdaptive, VectorConcurrency};
 use super::scenario::Scenario;
@@ -31,9 +28,9 @@ pub(crate) fn others() -> Vec<Named> {
         named("Linear", |_| Linear::default()),
         named("Quadratic", |_| Quadratic::default()),
         named("Exponential", |_| Exponential::default()),
-        named("FullJitter", |seed| FullJitter::default().seed(seed)),
-        named("EqualJitter", |seed| EqualJitter::default().seed(seed)),
-        named("Decorrelated", |seed| DecorrelatedJitter::default().seed(seed)),
+        named("FullJitter", |seed| Exponential::full_jitter().seed(seed)),
+        named("EqualJitter", |seed| Exponential::equal_jitter().seed(seed)),
+        named("Decorrelated", |seed| Exponential::decorrelated_jitter().seed(seed)),
         named("Schedule", |seed| Schedule::default().seed(seed)),
         named("Responsive", |seed| Responsive::default().seed(seed)),
     ]
@@ -42,7 +39,7 @@ pub(crate) fn others() -> Vec<Named> {
 /// The strategies that the default one is compared with on real tables.
 pub(crate) fn on_real_tables() -> Vec<Named> {
     vec![
-        named("FullJitter", |seed| FullJitter::default().seed(seed)),
+        named("FullJitter", |seed| Exponential::full_jitter().seed(seed)),
         named("AIMD", |_| Aimd::default()),
         named("Responsive", |seed| Responsive::default().seed(seed)),
     ]

@@ -5,10 +5,6 @@ use std::time::Duration;
 /// The longest delay unless another is set: the AWS SDKs' own (`max_backoff` of their retry configuration).
 pub(super) const LONGEST: Duration = Duration::from_secs(20);
 
-/// The base of the strategies with jitter. Doubled once for the first retry it gives the delays that AWS documents for
-/// DynamoDB: up to 50 ms before the first retry, up to 100 ms before the second, up to 200 ms before the third.
-pub(super) const BASE: Duration = Duration::from_millis(25);
-
 /// `delay` times `factor`, which must not be negative.
 pub(super) fn scaled(delay: Duration, factor: f64) -> Duration {
     // Zero times infinity is not a number; zero must stay zero.
@@ -41,7 +37,9 @@ mod tests {
 
     #[test]
     fn doubling_is_exact() {
-        let doubled: Vec<_> = (0..6).map(|n| raised(BASE, 2.0, n).as_nanos()).collect();
+        let doubled: Vec<_> = (0..6)
+            .map(|n| raised(Duration::from_millis(25), 2.0, n).as_nanos())
+            .collect();
         assert_eq!(
             doubled,
             [

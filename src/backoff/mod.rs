@@ -8,13 +8,13 @@
 //! |---|---|---|
 //! | [`Adaptive`] | none before the first retry, which leaves with the next call at the shared pace; later ones 25 ms to 5 s | the default: it measures what the service accepts |
 //! | [`Responsive`] | one interval for all workers, longer with failures, shorter with successes | you want the published algorithm, or a pace that is one number |
-//! | [`FullJitter`] | anywhere from 0 to `base · 2^n`, at most `cap` | failures are rare, and entries that failed together should not be sent again together |
-//! | [`EqualJitter`] | half of `base · 2^n` and up to the other half more, at most `cap` | the same, and no retry should be immediate |
-//! | [`DecorrelatedJitter`] | from `base` to three times the previous delay, at most `cap` | the same, and the delays should not depend on the number of retries |
+//! | [`Exponential::full_jitter`] | anywhere from 0 to `initial · multiplier^(n-1)`, at most `max` | failures are rare, and entries that failed together should not be sent again together |
+//! | [`Exponential::equal_jitter`] | half of that and up to the other half more | the same, and no retry should be immediate |
+//! | [`Exponential::decorrelated_jitter`] | from `initial` to three times the previous delay, at most `max` | the same, and the delays should not depend on the number of retries |
 //! | [`Schedule`] | from a table, randomized unless `exact` | you know how long the service takes to come back |
 //! | [`Linear`] | `n · interval`, at most `max` | one worker, short disturbances |
 //! | [`Quadratic`] | `n² · interval`, at most `max` | one worker, disturbances short or long |
-//! | [`Exponential`] | `initial · multiplier^(n-1)`, at most `max` | one worker, long disturbances |
+//! | [`Exponential::default`] | `initial · multiplier^(n-1)`, at most `max` | one worker, long disturbances |
 //! | [`Delays`] | from an iterator, such as the builders of `backon` make | you have one already |
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
@@ -23,11 +23,8 @@
 
 mod adaptive;
 mod admission;
-mod decorrelated;
 mod delays;
-mod equal_jitter;
 mod exponential;
-mod full_jitter;
 mod growth;
 mod jitter;
 mod key_pace;
@@ -45,11 +42,8 @@ pub(crate) mod testing;
 
 pub use adaptive::Adaptive;
 pub use admission::{Admission, Waiter};
-pub use decorrelated::DecorrelatedJitter;
 pub use delays::Delays;
-pub use equal_jitter::EqualJitter;
 pub use exponential::Exponential;
-pub use full_jitter::FullJitter;
 pub use key_pace::{KeyOutcome, KeyPace};
 pub use linear::Linear;
 pub use outcome::{Outcome, Tally};
@@ -81,9 +75,9 @@ mod tests {
             Arc::new(Linear::default()),
             Arc::new(Quadratic::default()),
             Arc::new(Exponential::default()),
-            Arc::new(FullJitter::default()),
-            Arc::new(EqualJitter::default()),
-            Arc::new(DecorrelatedJitter::default()),
+            Arc::new(Exponential::full_jitter()),
+            Arc::new(Exponential::equal_jitter()),
+            Arc::new(Exponential::decorrelated_jitter()),
             Arc::new(Schedule::default()),
             Arc::new(Delays::new(|| [Duration::ZERO])),
             Arc::new(Responsive::default()),

@@ -7,7 +7,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 use super::{Fixture, Plan, Said, Service};
-use crate::backoff::FullJitter;
+use crate::backoff::Exponential;
 use crate::delivery::Delivery;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, Undelivered};
@@ -143,7 +143,9 @@ async fn deliver<F: Fixture>(
         .map(|(number, bytes)| fixture.entry(number, bytes))
         .collect();
     let count = entries.len();
-    let strategy = FullJitter::new(Duration::from_millis(5)).cap(Duration::from_millis(50));
+    let strategy = Exponential::full_jitter()
+        .initial(Duration::from_millis(10))
+        .max(Duration::from_millis(50));
     let mut options = DeliveryOptions::default().backoff(strategy).retries(1_000);
     if concurrency > 0 {
         options = options.concurrency(concurrency);

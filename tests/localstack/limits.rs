@@ -1,6 +1,6 @@
 //! No call is refused for its count, its size or its ids.
 
-use aws_batch_delivery::backoff::FullJitter;
+use aws_batch_delivery::backoff::Exponential;
 use aws_batch_delivery::targets::sqs::{MAX_BATCH_BYTES, message_size};
 use aws_batch_delivery::{DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_sdk_dynamodb::primitives::Blob;
@@ -16,7 +16,7 @@ const LARGE: usize = 390 * 1024;
 
 /// With a strategy that has no say in how large the calls are.
 pub(crate) fn options() -> DeliveryOptions {
-    DeliveryOptions::default().backoff(FullJitter::default())
+    DeliveryOptions::default().backoff(Exponential::full_jitter())
 }
 
 /// Delivers all of them, each sent once.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::FullJitter;
+use aws_batch_delivery::backoff::Exponential;
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_batch_simulator::{Capacity, KeyType, TableOptions};
 use tokio::time::sleep;
@@ -53,7 +53,7 @@ async fn a_strategy_without_a_snapshot_reports_no_pace() {
     let simulator = simulator();
     let options = TableOptions::key("id", KeyType::S).capacity(Capacity::per_second(200.0));
     simulator.table("unpaced", options);
-    let options = DeliveryOptions::default().backoff(FullJitter::default());
+    let options = DeliveryOptions::default().backoff(Exponential::full_jitter());
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "unpaced").map_target(|table| table.key("id"));
     let look = async {
         sleep(Duration::from_secs(1)).await;

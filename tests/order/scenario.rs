@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Adaptive, FullJitter, Responsive, Schedule};
+use aws_batch_delivery::backoff::{Adaptive, Exponential, Responsive, Schedule};
 use aws_batch_delivery::targets::{Answer, Fault, Rejection, Verdict};
 use aws_batch_delivery::{DeliveryError, DeliveryOptions, Report};
 use proptest::prelude::*;
@@ -217,7 +217,7 @@ impl Scenario {
             Pace::Closure(rest) => {
                 options.backoff(move |retry: u32| Duration::from_millis(rest * u64::from(retry % 3)))
             }
-            Pace::FullJitter => options.backoff(FullJitter::default().seed(self.seed)),
+            Pace::FullJitter => options.backoff(Exponential::full_jitter().seed(self.seed)),
             Pace::Schedule => options.backoff(Schedule::default().seed(self.seed)),
             Pace::Responsive => options.backoff(Responsive::default()),
             Pace::Adaptive => options.backoff(Adaptive::default()),

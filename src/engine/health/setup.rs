@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::backoff::{BackoffStrategy, EqualJitter, Retry};
+use crate::backoff::{BackoffStrategy, Exponential, Retry};
 use crate::engine::calls::Settled;
 use crate::targets::{Fault, Rejection};
 use crate::time_limit::later;
@@ -26,7 +26,7 @@ pub(crate) struct Setup {
     outage: Option<Outage>,
     /// When the last successful call left.
     made_at: Option<Instant>,
-    delays: EqualJitter,
+    delays: Exponential,
 }
 
 /// Calls cannot be made.
@@ -43,7 +43,7 @@ impl Setup {
         Self {
             outage: None,
             made_at: None,
-            delays: EqualJitter::new(FIRST_DELAY).cap(LONGEST_DELAY),
+            delays: Exponential::equal_jitter().initial(2 * FIRST_DELAY).max(LONGEST_DELAY),
         }
     }
 

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use aws_batch_delivery::DeliveryOptions;
-use aws_batch_delivery::backoff::{
-    Adaptive, DecorrelatedJitter, EqualJitter, Exponential, FullJitter, Linear, Quadratic, Responsive,
-};
+use aws_batch_delivery::backoff::{Adaptive, Exponential, Linear, Quadratic, Responsive};
 use tokio::time::Instant;
 
 use crate::outcome::Failure;
@@ -80,9 +78,9 @@ impl Pace {
         let mut options = match self.strategy {
             Strategy::Adaptive => options.backoff(self.adaptive()),
             Strategy::Responsive => options.backoff(Responsive::default()),
-            Strategy::FullJitter => options.backoff(FullJitter::default()),
-            Strategy::EqualJitter => options.backoff(EqualJitter::default()),
-            Strategy::DecorrelatedJitter => options.backoff(DecorrelatedJitter::default()),
+            Strategy::FullJitter => options.backoff(Exponential::full_jitter()),
+            Strategy::EqualJitter => options.backoff(Exponential::equal_jitter()),
+            Strategy::DecorrelatedJitter => options.backoff(Exponential::decorrelated_jitter()),
             Strategy::Linear => options.backoff(Linear::default()),
             Strategy::Quadratic => options.backoff(Quadratic::default()),
             Strategy::Exponential => options.backoff(Exponential::default()),
