@@ -7,34 +7,36 @@
 //! [backoff strategy](backoff) that paces the calls: slower when they are throttled, faster when they succeed.
 //!
 //! ```no_run
-//! use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo, deliver_batch_to_sqs};
-//! # use aws_sdk_dynamodb::types::WriteRequest;
-//! # use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-//! # async fn example(
-//! #     dynamo: aws_sdk_dynamodb::Client, writes: Vec<WriteRequest>,
-//! #     sqs: aws_sdk_sqs::Client, queue_url: &str, messages: Vec<SendMessageBatchRequestEntry>,
-//! # ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-//! let report = deliver_batch_to_dynamo(&dynamo, "orders", writes, &DeliveryOptions::default()).await?;
-//! println!("{report}");
+//! use aws_batch_delivery::Delivery;
+//! use serde::Serialize;
 //!
-//! let report = deliver_batch_to_sqs(&sqs, queue_url, messages, &DeliveryOptions::default()).await?;
-//! println!("{report}");
-//! # Ok(())
-//! # }
+//! #[derive(Debug, Serialize)]
+//! struct Order {
+//!     id: String,
+//!     cents: u64,
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//!     let config = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
+//!     let orders = (0..10_000).map(|number| Order { id: format!("order-{number}"), cents: 37 * number });
+//!     let table = Delivery::to_dynamo(aws_sdk_dynamodb::Client::new(&config), "orders").put_items();
+//!     let report = table.deliver(orders).await?;
+//!     println!("{report}");
+//!     Ok(())
+//! }
 //! ```
 //!
 //! `Ok` means that everything was delivered. An error carries every undelivered entry, so that the entries can be stored or sent
-//! again:
+//! again. For one batch of the SDK's own types there is a short form:
 //!
 //! ```no_run
-//! # use aws_batch_delivery::{Delivery, DeliveryOptions, backoff::Exponential};
-//! # async fn example(dynamo: aws_sdk_dynamodb::Client, writes: Vec<aws_sdk_dynamodb::types::WriteRequest>)
-//! # {
+//! # use aws_batch_delivery::{DeliveryOptions, backoff::Exponential, deliver_batch_to_sqs};
+//! # async fn example(sqs: aws_sdk_sqs::Client, url: &str, messages: Vec<aws_sdk_sqs::types::SendMessageBatchRequestEntry>) {
 //! let options = DeliveryOptions::default().backoff(Exponential::full_jitter()).concurrency(4).retries(5);
-//! let orders = Delivery::to_dynamo(dynamo, "orders").options(options);
-//! if let Err(error) = orders.deliver(writes).await {
+//! if let Err(error) = deliver_batch_to_sqs(&sqs, url, messages, &options).await {
 //!     for undelivered in error.undelivered() {
-//!         eprintln!("entry {}: {}", undelivered.position, undelivered.cause);
+//!         eprintln!("message {}: {}", undelivered.position, undelivered.cause);
 //!     }
 //! }
 //! # }
@@ -148,6 +150,8 @@ pub use delivery::GetError;
 pub use delivery::deliver_batch_to_dynamo;
 #[cfg(feature = "sqs")]
 pub use delivery::deliver_batch_to_sqs;
+#[cfg(feature = "dynamodb-serde")]
+pub use delivery::exact_number;
 pub use delivery::{Delivery, Entries, Values};
 pub use fate::Fate;
 pub use handlers::HandlerResult;

@@ -126,6 +126,14 @@ impl Default for DeliveryOptions {
 
 impl DeliveryOptions {
     /// The strategy that paces the calls. Later clones of the options share it.
+    ///
+    /// The default limits the rate as well, where a table or a queue is shared with others:
+    ///
+    /// ```
+    /// # use aws_batch_delivery::{DeliveryOptions, backoff::Adaptive};
+    /// // At most 500 units of capacity a second, of all deliveries with clones of these options.
+    /// let options = DeliveryOptions::default().backoff(Adaptive::default().max_rate(500.0));
+    /// ```
     #[must_use]
     pub fn backoff(mut self, strategy: impl BackoffStrategy) -> Self {
         self.gate = Arc::new(Gate::new(strategy));

@@ -1,7 +1,9 @@
 //! Messages from texts and from values that implement `Serialize`.
 
+use std::sync::Arc;
+
 use aws_sdk_sqs::error::BuildError;
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 
 use super::{Delivery, Values};
 use crate::targets::sqs::SqsQueue;
@@ -17,8 +19,8 @@ impl Delivery<SqsQueue> {
     /// # }
     /// ```
     ///
-    /// The messages have no attributes and no group. For attributes, and for FIFO queues, use
-    /// [`try_map_entries`](Self::try_map_entries).
+    /// The messages have no attributes and no group, unless [`group`](Delivery::group) and
+    /// [`attribute`](Delivery::attribute) set them.
     #[must_use]
     pub fn texts<V: AsRef<str> + Send + Sync + 'static>(self) -> Delivery<SqsQueue, Values<V>> {
         self.try_map_entries(|text: &V| message(text.as_ref()))
@@ -34,6 +36,67 @@ impl Delivery<SqsQueue> {
         self.try_map_entries(|value: &V| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
             Ok(message(serde_json::to_string(value)?)?)
         })
+    }
+}
+
+impl<V: Send + Sync + 'static> Delivery<SqsQueue, Values<V>> {
+    /// The message group of each message. In a FIFO queue messages of one group arrive in the order of the input, and each
+    /// needs a group; in a standard queue it makes the queue fair.
+    ///
+    /// ```no_run
+    /// # async fn example(client: aws_sdk_sqs::Client, queue_url: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// # use aws_batch_delivery::Delivery;
+    /// let lines = Delivery::to_sqs(client, queue_url).texts().group(|line: &String| line[..2].to_owned());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn group<G: Into<String>>(self, group: impl Fn(&V) -> G + Send + Sync + 'static) -> Self {
+        self.and_then(move |value, message| {
+            message.message_group_id = Some(group(value).into());
+            Ok(())
+        })
+    }
+
+    /// The deduplication id of each message of a FIFO queue. Without it the queue derives it from the body, if it is set up
+    /// to, or the delivery sets a random one.
+    #[must_use]
+    pub fn deduplication_id<D: Into<String>>(self, id: impl Fn(&V) -> D + Send + Sync + 'static) -> Self {
+        self.and_then(move |value, message| {
+            message.message_deduplication_id = Some(id(value).into());
+            Ok(())
+        })
+    }
+
+    /// An attribute of each message, of the type `String`. It counts for the size of the message.
+    #[must_use]
+    pub fn attribute<A: Into<String>>(
+        self,
+        name: impl Into<String>,
+        text: impl Fn(&V) -> A + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.into();
+        self.and_then(move |value, message| {
+            let attribute = MessageAttributeValue::builder().data_type("String");
+            let attribute = attribute.string_value(text(value)).build()?;
+            let attributes = message.message_attributes.get_or_insert_default();
+            attributes.insert(name.clone(), attribute);
+            Ok(())
+        })
+    }
+
+    /// Changes each message after its conversion.
+    fn and_then(
+        mut self,
+        change: impl Fn(&V, &mut SendMessageBatchRequestEntry) -> Result<(), BuildError> + Send + Sync + 'static,
+    ) -> Self {
+        let convert = self.conversion;
+        self.conversion = Arc::new(move |value| {
+            let mut message = convert(value)?;
+            change(value, &mut message)?;
+            Ok(message)
+        });
+        self
     }
 }
 

@@ -29,6 +29,8 @@ use crate::targets::BatchTarget;
 
 pub(crate) use self::contents::Contents;
 pub use self::contents::{Entries, Values};
+#[cfg(feature = "dynamodb-serde")]
+pub use self::items::exact_number;
 #[cfg(feature = "dynamodb")]
 pub use self::reads::GetError;
 #[cfg(feature = "dynamodb")]

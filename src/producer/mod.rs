@@ -162,6 +162,11 @@ impl<E: Send + Sync + 'static> Producer<E> {
         }
     }
 
+    /// How many entries wait to be read by the delivery; at most [`buffer`](DeliveryOptions::buffer).
+    pub fn buffered(&self) -> usize {
+        self.line.max_capacity() - self.line.capacity()
+    }
+
     fn put(&self, room: OwnedPermit<Item<E>>, entry: E, handed_over: Instant) -> Receipt<E> {
         self.epochs.in_current(|epoch| {
             let (confirmation, receipt) = Promise::with_receipt(epoch, self.outcome.unclaimed().clone());

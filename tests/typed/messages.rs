@@ -53,3 +53,24 @@ async fn values_become_entries_of_any_kind() {
     assert_eq!(events.deliver(sent).await.unwrap().delivered, 40);
     assert_eq!(queue.len(), 40, "none is there twice");
 }
+
+#[tokio::test(start_paused = true)]
+async fn values_name_the_group_the_deduplication_id_and_the_attributes_of_their_messages() {
+    let simulator = Simulator::new(7);
+    let queue = simulator.queue("events.fifo", QueueOptions::default());
+    let events = Delivery::to_sqs(simulator.sqs_client(), queue.url())
+        .json::<(u8, u8)>()
+        .group(|(account, _)| account.to_string())
+        .deduplication_id(|(account, number)| format!("{account}-{}", number / 2))
+        .attribute("kind", |(_, number)| if number % 2 == 0 { "even" } else { "odd" });
+    let sent: Vec<_> = (0..40).map(|number| (number % 4, number)).collect();
+    events.deliver(sent).await.unwrap();
+
+    for message in queue.messages() {
+        let (account, number): (u8, u8) = serde_json::from_str(&message.body).unwrap();
+        assert_eq!(message.group, Some(account.to_string()));
+        let kind = &message.attributes.as_ref().unwrap()["kind"]["StringValue"];
+        assert_eq!(*kind, if number % 2 == 0 { "even" } else { "odd" });
+    }
+    assert_eq!(queue.len(), 40, "ids of 40 messages are all different");
+}

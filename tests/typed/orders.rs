@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use aws_batch_delivery::DeliveryError;
-use aws_batch_simulator::{InjectedFault, Simulator};
+use aws_batch_delivery::{Delivery, DeliveryError};
+use aws_batch_simulator::{InjectedFault, KeyType, Simulator, TableOptions};
 use aws_sdk_dynamodb::types::AttributeValue;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
@@ -198,4 +198,21 @@ async fn keys_are_deleted_and_come_back_as_keys() {
     let kept = error.undelivered().iter().map(|one| (*one.entry).clone());
     assert!(kept.eq((0..25).map(key)), "{error}");
     assert_eq!(table.len(), 35);
+}
+
+#[tokio::test(start_paused = true)]
+async fn items_go_to_the_tables_that_their_values_name() {
+    let simulator = Simulator::new(7);
+    let tables = ["gifts", "articles"].map(|name| simulator.table(name, TableOptions::key("id", KeyType::S)));
+    let shop = Delivery::to_dynamo_tables(simulator.dynamo_client(), ["gifts", "articles"]);
+    let shop = shop.put_items_to(|key: &OrderKey| if key.id.starts_with('g') { "gifts" } else { "articles" });
+    let keys = (0..60).map(|number| OrderKey {
+        id: if number % 3 == 0 {
+            format!("g{number}")
+        } else {
+            format!("a{number}")
+        },
+    });
+    assert_eq!(shop.deliver(keys).await.unwrap().delivered, 60);
+    assert_eq!(tables.map(|table| table.len()), [20, 40]);
 }
