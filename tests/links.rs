@@ -1,4 +1,4 @@
-//! Links between the documents lead to files and headings that exist.
+//! Links between the documents lead to files and headings that exist, and the documents begin alike.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -134,4 +134,30 @@ fn anchors_are_those_of_github() {
     let text = "# What `Adaptive` does\n```\n# no heading\n```\n## In short\n## In short\n## 1,000 writes/s";
     let expected = ["1000-writess", "in-short", "in-short-1", "what-adaptive-does"];
     assert_eq!(anchors(text), expected.map(str::to_owned).into());
+}
+
+/// The first program of a document.
+fn first_program(text: &str) -> Vec<&str> {
+    let program = text.lines().skip_while(|line| !is_rust(line)).skip(1);
+    program.take_while(|line| *line != "```").collect()
+}
+
+fn is_rust(line: &str) -> bool {
+    line.starts_with("```rust") || line == "```no_run"
+}
+
+#[test]
+fn the_manual_the_guide_and_the_crate_begin_with_the_same_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let [readme, guide, library] =
+        ["README.md", "docs/guide.md", "src/lib.rs"].map(|file| fs::read_to_string(root.join(file)).unwrap());
+    let program = first_program(&readme);
+    assert!(program.len() > 10, "{program:?}");
+    assert_eq!(first_program(&guide), program);
+    let crate_doc: Vec<&str> = library.lines().map_while(|line| line.strip_prefix("//!")).collect();
+    let crate_doc: Vec<&str> = crate_doc
+        .into_iter()
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
+    assert_eq!(first_program(&crate_doc.join("\n")), program);
 }
