@@ -51,7 +51,7 @@ const REMOVALS: usize = 16;
 /// #     sqs: aws_sdk_sqs::Client, s3: aws_sdk_s3::Client, queue_url: &str, messages: Vec<SendMessageBatchRequestEntry>,
 /// # ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 /// let offload = Offload::to_s3(s3, "large-messages").key_prefix("orders/");
-/// let orders = Delivery::to_sqs(sqs, queue_url).oversize(offload);
+/// let orders = Delivery::to_sqs(sqs, queue_url).map_target(|queue| queue.oversize(offload));
 /// orders.deliver(messages).await?;
 /// # Ok(())
 /// # }
