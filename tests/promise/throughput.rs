@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_batch_delivery::Delivery;
 use aws_batch_simulator::{
-    Capacity, IndexOptions, KeyType, Latency, OnDemand, Simulator, Statistics, TableOptions, Tenant,
+    Capacity, IndexOptions, KeyType, Latency, OnDemand, Simulator, Statistics, TableOptions, Tenant, Throughput,
 };
 use tokio::time::Instant;
 
@@ -35,8 +35,8 @@ fn by_id() -> TableOptions {
 
 #[tokio::test(start_paused = true)]
 async fn a_load_begins_at_the_throughput_that_the_table_tells() {
-    let provisioned = by_id().capacity(4_000.0).burst(Duration::from_secs(1));
-    let on_demand = by_id().on_demand(OnDemand::default());
+    let provisioned = by_id().throughput(Throughput::provisioned(4_000.0).burst(Duration::from_secs(1)));
+    let on_demand = by_id().throughput(Throughput::on_demand(OnDemand::default()));
     let narrow = IndexOptions::key("customer", KeyType::S).throughput(4_000.0);
     let with_index = by_id().capacity(40_000.0).index("by_customer", narrow);
     for table in [provisioned, on_demand, with_index] {
@@ -63,10 +63,10 @@ async fn a_table_that_takes_more_than_it_tells_is_loaded_no_slower() {
 #[tokio::test(start_paused = true)]
 async fn a_table_that_takes_a_tenth_of_what_it_tells_is_loaded_no_slower() {
     // Other clients use nine tenths of it.
-    let table = by_id()
-        .capacity(4_000.0)
+    let throughput = Throughput::provisioned(4_000.0)
         .burst(Duration::from_secs(1))
         .tenant(Tenant::new(3_600.0));
+    let table = by_id().throughput(throughput);
     let (unasked, _) = load(table.clone(), false).await;
     let (asked, _) = load(table, true).await;
     assert!(asked <= unasked.mul_f64(1.05), "{asked:?} instead of {unasked:?}");

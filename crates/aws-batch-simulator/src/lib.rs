@@ -4,7 +4,7 @@
 //! # Where things are
 //! | what | where |
 //! |---|---|
-//! | how much is accepted | [`Capacity`], and the partitions of tables: [`TableOptions`] |
+//! | how much is accepted | [`Capacity`], and the partitions of tables: [`Throughput`] |
 //! | how long calls take | [`Latency`], [`Simulator::set_latency`] |
 //! | which faults there are | [`InjectedFault`] by script, [`Faults`] at random |
 //! | what happened | [`Table::items`], [`Queue::messages`], [`Stream::records`], [`Statistics`], [`Record`] |

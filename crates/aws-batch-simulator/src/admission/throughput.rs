@@ -38,11 +38,6 @@ impl Throughput {
 
     /// An on-demand capacity that grows in this way.
     pub fn on_demand(growth: OnDemand) -> Self {
-        Self::default().with_on_demand(growth)
-    }
-
-    /// The same tenants and splits, with another way to provide the capacity.
-    pub(crate) fn with_on_demand(self, growth: OnDemand) -> Self {
         let capacity = Capacity::per_second(growth.first_rate()).burst_of(ON_DEMAND_BURST);
         #[expect(
             clippy::cast_possible_truncation,
@@ -53,18 +48,7 @@ impl Throughput {
         Self {
             partitions: Some(partitions),
             on_demand: Some(growth),
-            auto_scaling: None,
-            capacity: capacity.starts_full(),
-            ..self
-        }
-    }
-
-    /// Another pool, provisioned.
-    pub(crate) fn capacity(self, capacity: impl Into<Capacity>) -> Self {
-        Self {
-            capacity: capacity.into(),
-            on_demand: None,
-            ..self
+            ..capacity.starts_full().into()
         }
     }
 

@@ -1,10 +1,8 @@
 //! The options of a table.
 
-use std::time::Duration;
-
 use super::index::IndexOptions;
 use super::key::{KeyType, Schema};
-use crate::admission::{AutoScaling, OnDemand, Tenant, Throughput};
+use crate::admission::Throughput;
 use crate::capacity::Capacity;
 use crate::handles::counts_only_option;
 
@@ -24,9 +22,7 @@ use crate::handles::counts_only_option;
 /// let orders = simulator.table(
 ///     "orders",
 ///     TableOptions::key("id", KeyType::S)
-///         .capacity(4_000.0)
-///         .partitions(10)
-///         .burst(Duration::from_secs(60))
+///         .throughput(Throughput::provisioned(4_000.0).partitions(10).burst(Duration::from_secs(60)))
 ///         .index("by_customer", by_customer.throughput(Throughput::provisioned(2_000.0).partitions(4))),
 /// );
 /// # let _ = orders;
@@ -65,52 +61,16 @@ impl TableOptions {
         self
     }
 
-    /// A provisioned capacity, in write units per second.
+    /// A provisioned capacity, in write units per second, without partitions. Replaces the [`throughput`](Self::throughput).
     #[must_use]
-    pub fn capacity(mut self, capacity: impl Into<Capacity>) -> Self {
-        self.throughput = self.throughput.capacity(capacity);
-        self
+    pub fn capacity(self, capacity: impl Into<Capacity>) -> Self {
+        self.throughput(capacity.into())
     }
 
-    /// The number of partitions that share the capacity. See [`Throughput::partitions`].
+    /// How much the table accepts: with partitions, on demand, with other clients.
     #[must_use]
-    pub fn partitions(mut self, count: usize) -> Self {
-        self.throughput = self.throughput.partitions(count);
-        self
-    }
-
-    /// How much unused capacity is banked. See [`Throughput::burst`].
-    #[must_use]
-    pub fn burst(mut self, time: Duration) -> Self {
-        self.throughput = self.throughput.burst(time);
-        self
-    }
-
-    /// An on-demand capacity. Replaces capacity, partitions and burst; see [`Throughput::on_demand`].
-    #[must_use]
-    pub fn on_demand(mut self, growth: OnDemand) -> Self {
-        self.throughput = self.throughput.with_on_demand(growth);
-        self
-    }
-
-    /// A partition that stays hot for this long splits. See [`Throughput::splits_after`].
-    #[must_use]
-    pub fn splits_after(mut self, time: Duration) -> Self {
-        self.throughput = self.throughput.splits_after(time);
-        self
-    }
-
-    /// The provisioned capacity follows consumption. See [`AutoScaling`].
-    #[must_use]
-    pub fn auto_scaling(mut self, scaling: AutoScaling) -> Self {
-        self.throughput = self.throughput.auto_scaling(scaling);
-        self
-    }
-
-    /// Another client uses some of the capacity. May be called several times.
-    #[must_use]
-    pub fn tenant(mut self, tenant: Tenant) -> Self {
-        self.throughput = self.throughput.tenant(tenant);
+    pub fn throughput(mut self, throughput: impl Into<Throughput>) -> Self {
+        self.throughput = throughput.into();
         self
     }
 

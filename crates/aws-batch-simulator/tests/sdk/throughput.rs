@@ -78,7 +78,10 @@ async fn described(dynamo: &Dynamo, table: &str) -> TableDescription {
 #[tokio::test(start_paused = true)]
 async fn one_partition_key_takes_at_most_a_thousand_units_a_second() {
     let simulator = Simulator::new(1);
-    let orders = simulator.table("orders", by_id_and_at().capacity(4_000.0).partitions(10));
+    let orders = simulator.table(
+        "orders",
+        by_id_and_at().throughput(Throughput::provisioned(4_000.0).partitions(10)),
+    );
     let dynamo = simulator.dynamo_client();
     let of_one_key = |call| items("a", 25 * call..25 * call + 25);
     let applied = flood(&orders, &dynamo, 6, 10 * SECOND, of_one_key).await;
@@ -96,7 +99,10 @@ fn puts_with_at(ids: std::ops::Range<usize>) -> Vec<WriteRequest> {
 #[tokio::test(start_paused = true)]
 async fn the_reason_of_a_hot_key_is_its_range_and_all_reasons_are_told_once() {
     let simulator = Simulator::new(1);
-    let orders = simulator.table("orders", by_id_and_at().capacity(2_000.0).partitions(2));
+    let orders = simulator.table(
+        "orders",
+        by_id_and_at().throughput(Throughput::provisioned(2_000.0).partitions(2)),
+    );
     let dynamo = simulator.dynamo_client();
     orders.schedule_partition(0, [(Duration::ZERO, 0.0)]);
     orders.schedule_partition(1, [(Duration::ZERO, 0.0)]);
@@ -175,7 +181,12 @@ async fn the_key_of_an_index_has_its_type() {
 #[tokio::test(start_paused = true)]
 async fn an_on_demand_table_takes_4000_at_first_and_throttles_in_its_own_words() {
     let simulator = Simulator::new(1);
-    let orders = simulator.table("orders", by_id().on_demand(OnDemand::default()).counts_only());
+    let orders = simulator.table(
+        "orders",
+        by_id()
+            .throughput(Throughput::on_demand(OnDemand::default()))
+            .counts_only(),
+    );
     let dynamo = simulator.dynamo_client();
     let applied = flood(&orders, &dynamo, 20, 3 * SECOND, |call| puts(25 * call..25 * call + 25)).await;
     assert!((12_000..=16_000).contains(&applied), "{applied}");
@@ -189,12 +200,9 @@ async fn an_on_demand_table_takes_4000_at_first_and_throttles_in_its_own_words()
 async fn capacity_follows_consumption_and_the_description_tells_it() {
     let simulator = Simulator::new(1);
     let scaling = AutoScaling::within(100.0..=1_000.0).period(2 * SECOND).delay(SECOND);
-    let options = by_id()
-        .capacity(100.0)
-        .burst(SECOND)
-        .auto_scaling(scaling)
-        .counts_only();
-    let orders = simulator.table("orders", options.tenant(Tenant::new(10.0)));
+    let throughput = Throughput::provisioned(100.0).burst(SECOND).auto_scaling(scaling);
+    let options = by_id().throughput(throughput.tenant(Tenant::new(10.0)));
+    let orders = simulator.table("orders", options.counts_only());
     let dynamo = simulator.dynamo_client();
     flood(&orders, &dynamo, 5, 30 * SECOND, |call| puts(25 * call..25 * call + 25)).await;
     let units = described(&dynamo, "orders")
@@ -233,11 +241,15 @@ async fn calls_are_throttled_at_random_for_a_limit_of_the_account() {
 async fn a_description_tells_mode_and_throughput_of_the_table_and_its_indexes() {
     let simulator = Simulator::new(1);
     let index = by_customer(Throughput::provisioned(500.0).partitions(2)).sort_key("at", KeyType::N);
-    let options = by_id().capacity(4_000.0).partitions(10).index("by_customer", index);
+    let options = by_id()
+        .throughput(Throughput::provisioned(4_000.0).partitions(10))
+        .index("by_customer", index);
     simulator.table("provisioned", options);
     simulator.table(
         "on demand",
-        by_id().on_demand(OnDemand::default().warm(6_000.0).at_most(5_000.0)),
+        by_id().throughput(Throughput::on_demand(
+            OnDemand::default().warm(6_000.0).at_most(5_000.0),
+        )),
     );
     simulator.table("unlimited", by_id());
     let dynamo = simulator.dynamo_client();
@@ -286,7 +298,9 @@ async fn a_description_tells_mode_and_throughput_of_the_table_and_its_indexes() 
 #[tokio::test(start_paused = true)]
 async fn a_partition_that_stays_hot_becomes_two() {
     let simulator = Simulator::new(1);
-    let options = by_id_and_at().partitions(2).splits_after(3 * SECOND).counts_only();
+    let options = by_id_and_at()
+        .throughput(Throughput::default().partitions(2).splits_after(3 * SECOND))
+        .counts_only();
     let orders = simulator.table("orders", options);
     let dynamo = simulator.dynamo_client();
     let of_one_key = |call| items("a", 25 * call..25 * call + 25);

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::Stdio;
 
-use aws_batch_simulator::{Capacity, KeyType, TableOptions};
+use aws_batch_simulator::{KeyType, TableOptions, Throughput};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -79,7 +79,7 @@ fn memory_has_a_bound_while_a_load_looks_ahead() {
         write_items(GzEncoder::new(packed, Compression::fast()), attributes, text);
         for input in ["a.jsonl", "a.gz"] {
             let table = TableOptions::key("key", KeyType::N).sort_key("id", KeyType::N);
-            let table = table.capacity(Capacity::per_second(2_000.0)).partitions(4);
+            let table = table.throughput(Throughput::provisioned(2_000.0).partitions(4));
             let served = Served::with_table(table, 1.0);
             let [entries, bytes, peak] = load(&folder, &served, input);
             println!(

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use aws_batch_simulator::{Capacity, KeyType, TableOptions};
+use aws_batch_simulator::{KeyType, TableOptions, Throughput};
 use serde_json::json;
 
 use super::{load, run};
@@ -50,7 +50,7 @@ fn inputs_of_one_key_each_take_longer_one_after_the_other() {
         }
         for order in ["turns", "file"] {
             let table = TableOptions::key("key", KeyType::N).sort_key("id", KeyType::N);
-            let table = table.capacity(Capacity::per_second(f64::from(RATE))).partitions(8);
+            let table = table.throughput(Throughput::provisioned(f64::from(RATE)).partitions(8));
             let served = Served::with_table(table, 1.0);
             let begun = Instant::now();
             let run = folder.run(&format!(
