@@ -42,7 +42,12 @@ async fn items_come_in_the_order_of_their_keys_whatever_goes_wrong() {
     let table = filled(&simulator, 1_000).await;
     table.set_read_capacity(Capacity::per_second(500.0));
     let lost = InjectedFault::Dropped { applied: true };
-    table.set_read_faults(Faults::none().unprocessed(0.1).calls(0.05, lost).calls(0.05, InjectedFault::AccountLimit));
+    table.set_read_faults(
+        Faults::none()
+            .unprocessed(0.1)
+            .calls(0.05, lost)
+            .calls(0.05, InjectedFault::AccountLimit),
+    );
     // Some keys occur twice, and some have no item.
     let asked: Vec<usize> = (0..2_500).map(|number| number * 7 % 1_100).collect();
     let keys = || asked.iter().map(|id| key(*id));
