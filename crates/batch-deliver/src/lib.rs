@@ -39,23 +39,13 @@ mod worker;
 
 use std::process::ExitCode;
 
-use self::outcome::{Failure, Outcome};
-use self::stop::INTERRUPTED;
-
 pub use self::arguments::Arguments;
 
 /// Runs the program with these arguments. Returns the exit code: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted.
 pub async fn run(arguments: Arguments) -> ExitCode {
-    match Box::pin(commands::run(arguments)).await {
-        Ok(Outcome::Delivered) => ExitCode::SUCCESS,
-        Ok(Outcome::Undelivered) => ExitCode::from(1),
-        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
-        Err(failure) => {
-            console::print(&format!("error: {failure}"));
-            ExitCode::from(match failure {
-                Failure::Failed(_) => 1,
-                Failure::WrongUse(_) => 2,
-            })
-        }
+    let ended = Box::pin(commands::run(arguments)).await;
+    if let Err(failure) = &ended {
+        console::print(&format!("error: {failure}"));
     }
+    outcome::exit_code(&ended)
 }

@@ -1,6 +1,10 @@
 //! How the program ends.
 
 use std::fmt;
+use std::process::ExitCode;
+
+/// The exit code of a program that was interrupted and has stopped cleanly: 128 and the number of the signal.
+const INTERRUPTED: u8 = 130;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,5 +30,15 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::WrongUse(words) | Self::Failed(words)) = self;
         f.write_str(words)
+    }
+}
+
+/// The exit code of the program: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted.
+pub(crate) fn exit_code(ended: &Result<Outcome, Failure>) -> ExitCode {
+    match ended {
+        Ok(Outcome::Delivered) => ExitCode::SUCCESS,
+        Ok(Outcome::Undelivered) | Err(Failure::Failed(_)) => ExitCode::from(1),
+        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(Failure::WrongUse(_)) => ExitCode::from(2),
     }
 }

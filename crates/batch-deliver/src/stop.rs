@@ -14,9 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
 
-/// The exit code of a program that was interrupted and has stopped cleanly: 128 and the number of the signal.
-pub(crate) const INTERRUPTED: u8 = 130;
-
 /// Whether and why the delivery stops before its end. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stop {

@@ -1,13 +1,11 @@
 //! The command line. Only the commands know it.
 
 mod common;
-mod items;
+mod delivering;
 mod pace;
 #[cfg(feature = "put")]
 mod putting;
-mod queue;
 mod shards;
-mod table;
 mod values;
 
 use std::env;
@@ -20,13 +18,12 @@ use clap_complete::Shell;
 pub(crate) use self::common::Common;
 #[cfg(feature = "distributed")]
 pub(crate) use self::common::Keeping;
+pub(crate) use self::delivering::{ToDelete, ToQueue, ToTable};
 #[cfg(feature = "put")]
 pub(crate) use self::putting::{Destination, ToPut};
-pub(crate) use self::queue::ToQueue;
 pub(crate) use self::shards::{Cutting, ToPlan};
 #[cfg(feature = "distributed")]
 pub(crate) use self::shards::{ShardFormat, ToWork};
-pub(crate) use self::table::{ToDelete, ToTable};
 use crate::console::{self, escaped};
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::common::Common;
-use super::queue::{GROUP, group};
+use super::delivering::{GROUP, group};
 use crate::format::{EventDefaults, TextFormat};
 
 const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams); message, subject, attributes, group_id, dedup_id \

@@ -10,13 +10,9 @@ use super::common::Service;
 #[cfg(feature = "distributed")]
 use super::common::Telling;
 #[cfg(feature = "distributed")]
-use super::items::Items;
+use super::delivering::{GROUP, Items, group, table};
 #[cfg(feature = "distributed")]
 use super::pace::Delivering;
-#[cfg(feature = "distributed")]
-use super::queue::{GROUP, group};
-#[cfg(feature = "distributed")]
-use super::table::table;
 #[cfg(feature = "distributed")]
 use super::values::time;
 #[cfg(feature = "distributed")]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::cell::{CellType, Types};
-use super::reader::Cells;
+use super::scan::Cells;
 use crate::console::counted;
 use crate::format::items::{Key, Writes};
 use crate::format::lines::BYTE_ORDER_MARK;

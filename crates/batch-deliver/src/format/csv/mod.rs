@@ -3,10 +3,10 @@
 mod cell;
 mod columns;
 mod dialect;
-mod options;
 #[cfg(test)]
 mod properties;
 mod reader;
+mod scan;
 mod set;
 
 use std::io::{self, Read};
@@ -19,8 +19,9 @@ pub(crate) use self::cell::Types;
 use self::cell::value;
 use self::columns::Columns;
 use self::dialect::Dialect;
-pub(crate) use self::options::{Character, Options, Quote};
-use self::reader::{Cells, Row, RowReader};
+pub(crate) use self::dialect::{Character, Options, Quote};
+use self::reader::{Row, RowReader};
+use self::scan::Cells;
 use super::items::{Item, Json, Writes, to_json};
 use crate::console::Console;
 use crate::source::{Flaw, Record, Records, STANDARD_INPUT};

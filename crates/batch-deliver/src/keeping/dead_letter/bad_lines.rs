@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::files::LetterFiles;
-use super::{Letter, Written};
+use super::files::{Content, LetterFiles};
+use super::letter::{Letter, Written};
 use crate::outcome::Failure;
 
 /// The suffix of the first file, after the name of the file of dead letters. The others have a number behind it.
@@ -22,24 +22,6 @@ pub(crate) struct BadLineFiles {
 struct BadLineFile {
     content: Content,
     files: LetterFiles,
-}
-
-/// What stands in a file, as far as it decides what can be added.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    Nothing,
-    /// Lines without a header.
-    Lines,
-    /// Rows below this header.
-    Rows(Vec<u8>),
-    /// Something that this program has not written.
-    Other,
-}
-
-impl Content {
-    fn of(letter: &Letter<'_>) -> Self {
-        letter.header.map_or(Self::Lines, |header| Self::Rows(header.to_vec()))
-    }
 }
 
 impl BadLineFiles {

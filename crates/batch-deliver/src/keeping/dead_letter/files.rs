@@ -7,8 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::bad_lines::Content;
-use super::{Letter, Written};
+use super::letter::{Letter, Written};
 use crate::outcome::Failure;
 
 /// The suffix of the file of causes, after the name of the file of dead letters.
@@ -19,6 +18,24 @@ pub(crate) const CAUSES: &str = ".causes.jsonl";
 pub(crate) struct LetterFiles {
     path: PathBuf,
     files: Mutex<Files>,
+}
+
+/// What stands in a file, as far as it decides what can be added.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Nothing,
+    /// Lines without a header.
+    Lines,
+    /// Rows below this header.
+    Rows(Vec<u8>),
+    /// Something that this program has not written.
+    Other,
+}
+
+impl Content {
+    pub(super) fn of(letter: &Letter<'_>) -> Self {
+        letter.header.map_or(Self::Lines, |header| Self::Rows(header.to_vec()))
+    }
 }
 
 #[derive(Debug)]

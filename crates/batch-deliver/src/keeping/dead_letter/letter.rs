@@ -57,6 +57,17 @@ impl<'a> Letter<'a> {
     }
 }
 
+/// How much was written, and where.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Written {
+    /// Letters that have a text.
+    pub(crate) letters: u64,
+    pub(crate) place: String,
+    pub(crate) causes: String,
+    /// The error after which nothing is written.
+    pub(crate) error: Option<String>,
+}
+
 fn without_line_end(text: &[u8]) -> &[u8] {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     text.strip_suffix(b"\r").unwrap_or(text)

@@ -13,7 +13,7 @@ pub(super) use self::bad_lines::BAD;
 use self::bad_lines::BadLineFiles;
 pub(super) use self::files::CAUSES;
 use self::files::LetterFiles;
-pub(crate) use self::letter::Letter;
+pub(crate) use self::letter::{Letter, Written};
 #[cfg(feature = "s3")]
 use self::objects::LetterObjects;
 use super::location::Location;
@@ -31,17 +31,6 @@ pub(crate) enum DeadLetter {
         entries: LetterObjects,
         bad_lines: LetterObjects,
     },
-}
-
-/// How much was written, and where.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Written {
-    /// Letters that have a text.
-    pub(crate) letters: u64,
-    pub(crate) place: String,
-    pub(crate) causes: String,
-    /// The error after which nothing is written.
-    pub(crate) error: Option<String>,
 }
 
 /// A letter that was handed over, but may not be stored yet.

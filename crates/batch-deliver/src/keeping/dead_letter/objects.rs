@@ -11,7 +11,7 @@ use aws_sdk_s3::primitives::ByteStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Letter, Written};
+use super::letter::{Letter, Written};
 use crate::connection;
 
 /// Bytes of a piece after which it is put.

@@ -6,6 +6,16 @@ use super::{Identity, Stopped};
 use crate::outcome::Failure;
 use crate::source::Settled;
 
+/// How a journal of another load, or of another run, is treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The journal was named by the user. It is an error if it belongs to another load or is in use by another run.
+    Named,
+    /// The load was handed to this process only. Another run of it is about to end, and the journal of another load is replaced.
+    #[cfg(feature = "distributed")]
+    Granted,
+}
+
 /// A line after the first one, which is the identity.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,11 +8,12 @@ mod object;
 mod state;
 mod writer;
 
+pub(crate) use self::content::Claim;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
 pub(super) use self::file::NEW;
 pub(crate) use self::identity::{Identity, Stopped};
+pub(crate) use self::state::State;
 #[cfg(feature = "distributed")]
 pub(crate) use self::state::remove;
-pub(crate) use self::state::{Claim, State};
 pub(crate) use self::writer::Journal;

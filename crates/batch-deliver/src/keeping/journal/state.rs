@@ -5,7 +5,7 @@ use std::fs;
 
 use super::super::location::Location;
 use super::Identity;
-use super::content::Found;
+use super::content::{Claim, Found};
 use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
@@ -15,16 +15,6 @@ use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::source::Settled;
-
-/// How a journal of another load, or of another run, is treated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Claim {
-    /// The journal was named by the user. It is an error if it belongs to another load or is in use by another run.
-    Named,
-    /// The load was handed to this process only. Another run of it is about to end, and the journal of another load is replaced.
-    #[cfg(feature = "distributed")]
-    Granted,
-}
 
 /// A journal that only this process writes.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
-//! The arguments of the commands for tables.
+//! The arguments of the commands for tables and queues.
 
 use std::ops::RangeInclusive;
 
 use clap::Args;
 
 use super::common::Common;
-use super::items::Items;
-use crate::format::TableFormat;
+use crate::format::{Character, CsvOptions, Key, Quote, TableFormat, TextFormat, Types};
+use crate::sink::QueueName;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToTable {
@@ -29,6 +29,64 @@ pub(crate) struct ToDelete {
     /// Do not ask on a terminal before it begins
     #[arg(long, short)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToQueue {
+    /// The queue, by its URL, ARN or name
+    #[arg(long, value_name = "URL")]
+    pub(crate) queue: QueueName,
+    #[arg(long, help = "Lines of text, or JSON with body, attributes, group_id, dedup_id, delay", value_enum, default_value_t = TextFormat::Text)]
+    pub(crate) format: TextFormat,
+    #[arg(long, value_name = "ID", help = GROUP, value_parser = group)]
+    pub(crate) group_id: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Items {
+    /// The table's key, such as year:N,title:S [default: ask the table]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<Key>,
+    #[command(flatten)]
+    pub(crate) rows: Rows,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "CSV")]
+pub(crate) struct Rows {
+    /// Types of columns: rating:N,seen:BOOL,tags:SS [default: those of the key, otherwise S]
+    #[arg(long, value_name = "TYPES")]
+    pub(crate) types: Option<Types>,
+    /// The character between cells, or tab [default: that in the header]
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) delimiter: Option<Character>,
+    /// The names of the columns, if the inputs have no header
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) header: Option<Vec<String>>,
+    /// The character around cells, or none if quotes are text [default: "]
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) quote: Option<Quote>,
+    /// A character that escapes quotes within cells, such as \
+    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
+    pub(crate) escape: Option<Character>,
+    /// Leave out cells with this text, such as \N, and empty ones
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) null: Option<String>,
+}
+
+impl From<&Rows> for CsvOptions {
+    fn from(rows: &Rows) -> Self {
+        Self {
+            types: rows.types.clone(),
+            delimiter: rows.delimiter,
+            header: rows.header.clone(),
+            quote: rows.quote,
+            escape: rows.escape,
+            null: rows.null.clone(),
+        }
+    }
 }
 
 /// The number of characters of a table's name, by DynamoDB's naming rules.
@@ -60,6 +118,22 @@ pub(super) fn table(text: &str) -> Result<String, String> {
         ));
     }
     Ok(text.to_owned())
+}
+
+/// The most characters of a group. From the API reference of `SendMessage`.
+const LONGEST_GROUP: usize = 128;
+
+pub(super) const GROUP: &str = "The group of messages that have none, for FIFO queues and topics";
+
+/// A group, as SQS and SNS accept it.
+pub(super) fn group(text: &str) -> Result<String, String> {
+    if (1..=LONGEST_GROUP).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "a group has 1 to {LONGEST_GROUP} letters, digits and punctuation characters of ASCII"
+        ))
+    }
 }
 
 #[cfg(test)]
