@@ -21,7 +21,7 @@ use crate::source::{self, Format, Input, Order, Settled, Turns};
 use crate::stop::Stop;
 
 /// The most bad lines that are printed; the others are counted.
-const TOLD: u64 = 100;
+const SHOWN: u64 = 100;
 
 /// Records after which the bar is drawn again.
 const STEP: u64 = 1_000;
@@ -163,11 +163,11 @@ impl<T: Target> Job<T> {
         let settled = state.settled.clone();
         if settled.len() > 0 {
             self.console
-                .tell(&format!("{} lines are settled by earlier runs", grouped(settled.len())));
+                .info(&format!("{} lines are settled by earlier runs", grouped(settled.len())));
         }
         if state.doubtful > 0 {
             let most = grouped(state.doubtful);
-            self.console.tell(&format!(
+            self.console.info(&format!(
                 "the last run was killed: up to {most} entries may be sent twice"
             ));
         }
@@ -189,9 +189,9 @@ impl<T: Target> Job<T> {
     /// Checks every line against the key and the limits, as a delivery would. Blocks.
     pub(crate) fn dry_run(&self, inputs: Vec<Input>) -> Result<Outcome, Failure> {
         let sums = self.sums(inputs)?;
-        self.console.tell(&sums.words(self.destination.unit));
+        self.console.info(&sums.words(self.destination.unit));
         if sums.flaws > 0 {
-            self.console.tell(&counted(sums.flaws, "bad line"));
+            self.console.info(&counted(sums.flaws, "bad line"));
         }
         let event = json!({
             "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
@@ -224,7 +224,7 @@ impl<T: Target> Job<T> {
                 Ok(entry) => sums.add(&(self.destination.measure)(&entry)),
                 Err(words) => {
                     sums.flaws += 1;
-                    if sums.flaws <= TOLD {
+                    if sums.flaws <= SHOWN {
                         let (name, line) = (&names[taken.place.input], taken.place.line);
                         self.console.warn(&format!("{name}:{line}: {words}"));
                     }

@@ -66,7 +66,7 @@ fn table(kind: u8, types: &str) -> TableItems {
             writes,
             keeps_text: false,
             console: Console::new(false, true),
-            told: Arc::default(),
+            printed: Arc::default(),
         },
     }
 }

@@ -34,7 +34,7 @@ impl Stop {
             }
             stop.was_interrupted.store(true, Relaxed);
             stop.token.cancel();
-            console.tell("stopping: waiting for the calls in flight (Ctrl-C again ends at once)");
+            console.info("stopping: waiting for the calls in flight (Ctrl-C again ends at once)");
             // A connection that ends may say so more than once.
             signals.interrupt.received().await;
             console.clear_bar();

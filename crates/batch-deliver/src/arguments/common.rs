@@ -6,13 +6,13 @@ use clap::Args;
 use clap::builder::Resettable;
 use encoding_rs::Encoding;
 
-use super::pace::Delivering;
+use super::pace::Pacing;
 use super::values::{encoding, positive, time, url};
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::keeping::{Location, Places};
 use crate::source::Order;
-use crate::worker::Asked;
+use crate::worker::ShardArgument;
 
 const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
 
@@ -31,7 +31,7 @@ pub(crate) struct Common {
     pub(crate) order: Option<Order>,
     /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs
     #[arg(long, value_name = "I/N")]
-    pub(crate) shard: Option<Asked>,
+    pub(crate) shard: Option<ShardArgument>,
     /// Encoding of the inputs, such as utf-16le or latin1 [default: utf-8, or that of a byte order mark]
     #[arg(long, value_name = "NAME", value_parser = encoding)]
     pub(crate) encoding: Option<&'static Encoding>,
@@ -42,29 +42,29 @@ pub(crate) struct Common {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) keeping: Keeping,
+    pub(crate) recovery: Recovery,
     #[command(flatten)]
-    pub(crate) delivering: Delivering,
+    pub(crate) pace: Pacing,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Recovery")]
-pub(crate) struct Keeping {
+pub(crate) struct Recovery {
     #[arg(long, value_name = "FILE", help = DEAD_LETTER)]
     pub(crate) dead_letter: Option<Location>,
     #[arg(long, value_name = "STATE", help = RESUME)]
     pub(crate) resume: Option<Location>,
 }
 
-impl From<&Keeping> for Places {
-    fn from(keeping: &Keeping) -> Self {
+impl From<&Recovery> for Places {
+    fn from(recovery: &Recovery) -> Self {
         Self {
-            dead_letter: keeping.dead_letter.clone(),
-            resume: keeping.resume.clone(),
+            dead_letter: recovery.dead_letter.clone(),
+            resume: recovery.resume.clone(),
         }
     }
 }
@@ -106,7 +106,7 @@ impl From<&Service> for Connection {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct Telling {
+pub(crate) struct Output {
     /// Write progress and report as JSON to the standard output
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,
@@ -118,7 +118,7 @@ pub(crate) struct Telling {
     pub(crate) every: Option<Duration>,
 }
 
-impl Telling {
+impl Output {
     pub(crate) fn console(&self) -> Console {
         Console::new(self.json, self.quiet)
     }

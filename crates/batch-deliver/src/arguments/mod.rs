@@ -4,7 +4,7 @@ mod common;
 mod delivering;
 mod pace;
 #[cfg(feature = "put")]
-mod putting;
+mod put;
 mod shards;
 mod values;
 
@@ -17,10 +17,10 @@ use clap_complete::Shell;
 
 pub(crate) use self::common::Common;
 #[cfg(feature = "distributed")]
-pub(crate) use self::common::Keeping;
+pub(crate) use self::common::Recovery;
 pub(crate) use self::delivering::{ToDelete, ToQueue, ToTable};
 #[cfg(feature = "put")]
-pub(crate) use self::putting::{Destination, ToPut};
+pub(crate) use self::put::{Destination, ToPut};
 pub(crate) use self::shards::{Cutting, ToPlan};
 #[cfg(feature = "distributed")]
 pub(crate) use self::shards::{ShardFormat, ToWork};

@@ -9,7 +9,7 @@ use crate::sink::{Pace, Strategy};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pace")]
-pub(crate) struct Delivering {
+pub(crate) struct Pacing {
     /// Maximum write units, messages, events, or KiB of records per second
     #[arg(long, value_name = "RATE", value_parser = at_least_one)]
     pub(crate) max_rate: Option<f64>,
@@ -30,15 +30,15 @@ pub(crate) struct Delivering {
     pub(crate) deadline: Option<Duration>,
 }
 
-impl From<&Delivering> for Pace {
-    fn from(delivering: &Delivering) -> Self {
+impl From<&Pacing> for Pace {
+    fn from(pacing: &Pacing) -> Self {
         Self {
-            max_rate: delivering.max_rate,
-            share: delivering.share,
-            concurrency: delivering.concurrency,
-            strategy: delivering.strategy,
-            retries: delivering.retries,
-            deadline: delivering.deadline,
+            max_rate: pacing.max_rate,
+            share: pacing.share,
+            concurrency: pacing.concurrency,
+            strategy: pacing.strategy,
+            retries: pacing.retries,
+            deadline: pacing.deadline,
         }
     }
 }

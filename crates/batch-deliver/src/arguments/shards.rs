@@ -6,13 +6,13 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
-use super::common::Service;
 #[cfg(feature = "distributed")]
-use super::common::Telling;
+use super::common::Output;
+use super::common::Service;
 #[cfg(feature = "distributed")]
 use super::delivering::{GROUP, Items, group, table};
 #[cfg(feature = "distributed")]
-use super::pace::Delivering;
+use super::pace::Pacing;
 #[cfg(feature = "distributed")]
 use super::values::time;
 #[cfg(feature = "distributed")]
@@ -93,11 +93,11 @@ pub(crate) struct ToWork {
     #[arg(long, value_name = "DIR", help = CHECKPOINTS, requires = "dead_letters")]
     pub(crate) checkpoints: Option<Location>,
     #[command(flatten)]
-    pub(crate) delivering: Delivering,
+    pub(crate) pace: Pacing,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) output: Output,
 }
 
 #[cfg(feature = "distributed")]

@@ -37,15 +37,15 @@ pub(super) async fn deliver_after<T: Target>(
         job.order = Some(Order::Turns);
     }
     let inputs = shard(&job, common, inputs)?;
-    job.console.tell(&format!("reading {}", described(&inputs)));
+    job.console.info(&format!("reading {}", described(&inputs)));
     if common.dry_run {
         return task::block_in_place(|| job.dry_run(inputs));
     }
-    let places = Places::from(&common.keeping);
+    let places = Places::from(&common.recovery);
     places.check(&common.inputs, &inputs)?;
     task::block_in_place(|| before(&job, &inputs))?;
     // A deadline begins after the answer.
-    let options = Pace::from(&common.delivering).options()?;
+    let options = Pace::from(&common.pace).options()?;
     print_warnings(job.console.clone());
     let dead_letter = dead_letter(&places, &job).await?;
     let stop = Stop::default();
@@ -67,7 +67,7 @@ pub(super) async fn deliver_after<T: Target>(
         resumes: places.resume,
         is_repeated: false,
     };
-    job.deliver(round).await.tell(&job.console)
+    job.deliver(round).await.print(&job.console)
 }
 
 /// The part of the inputs that this process reads.
@@ -76,7 +76,7 @@ fn shard<T: Target>(job: &Job<T>, common: &Common, inputs: Vec<Input>) -> Result
         return Ok(inputs);
     };
     let (own, whole) = task::block_in_place(|| shard.of(inputs, |input| job.can_be_cut(input)))?;
-    job.console.tell(&match whole {
+    job.console.info(&match whole {
         0 => format!("shard {shard}"),
         _ => format!(
             "shard {shard}: {} inputs are compressed or CSV, and go whole to one shard each",
@@ -92,9 +92,9 @@ async fn dead_letter<T: Target>(places: &Places, job: &Job<T>) -> Result<Option<
         return Ok(None);
     };
     let dead_letter = DeadLetter::open(location, &job.connection).await?;
-    if dead_letter.has_old_ones() {
+    if dead_letter.has_earlier_letters() {
         job.console
-            .tell(&format!("{location} has dead letters of earlier runs, and keeps them"));
+            .info(&format!("{location} has dead letters of earlier runs, and keeps them"));
     }
     Ok(Some(dead_letter))
 }
@@ -118,8 +118,8 @@ impl Common {
             settings,
             order: self.order,
             keep_going: self.keep_going,
-            concurrency: self.delivering.concurrency,
-            every: self.telling.every(),
+            concurrency: self.pace.concurrency,
+            every: self.output.every(),
             connection: (&self.service).into(),
             console,
         }
@@ -136,6 +136,6 @@ impl Common {
 
     /// Whether dead letters are to repeat the text of entries.
     pub(super) fn keeps_text(&self) -> bool {
-        self.keeping.dead_letter.is_some()
+        self.recovery.dead_letter.is_some()
     }
 }

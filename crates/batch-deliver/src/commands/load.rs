@@ -43,7 +43,7 @@ pub(super) async fn job(
         (Some(key), false) => Writes::puts(Some(key)),
     };
     let command = if deletes { "delete" } else { "load" };
-    let console = common.telling.console();
+    let console = common.output.console();
     let items = Arc::new(items(arguments, rows, writes, console.clone()));
     let job = common.job(command, items, table, settings, console);
     Ok(Job {
@@ -73,7 +73,7 @@ fn items(arguments: &ToTable, rows: CsvOptions, writes: Writes, console: Console
             writes,
             keeps_text,
             console,
-            told: Arc::default(),
+            printed: Arc::default(),
         },
     }
 }

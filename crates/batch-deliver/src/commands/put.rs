@@ -96,7 +96,7 @@ where
         parse,
         keeps_text: common.keeps_text(),
     };
-    let console = common.telling.console();
+    let console = common.output.console();
     let job = common.job(command, Arc::new(lines), destination, settings, console);
     deliver(job, common).await
 }

@@ -38,5 +38,5 @@ pub(super) async fn job(
     let queue = sink::queue(queue, &common.access()).await?;
     let mut settings = vec![("--format", format.name().to_owned())];
     settings.extend(group_id.clone().map(|group| ("--group-id", group)));
-    Ok(common.job("send", Arc::new(messages), queue, settings, common.telling.console()))
+    Ok(common.job("send", Arc::new(messages), queue, settings, common.output.console()))
 }

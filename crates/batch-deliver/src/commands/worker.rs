@@ -1,7 +1,7 @@
 //! Delivers shards, as an activity of Step Functions or the invocations of a Lambda function name them.
 
 use super::{load, send};
-use crate::arguments::{Common, Keeping, ShardFormat, ToQueue, ToTable, ToWork};
+use crate::arguments::{Common, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
 use crate::format::{TableFormat, TextFormat};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::Pace;
@@ -9,7 +9,7 @@ use crate::worker::{Worker, work};
 
 /// Delivers shards until the program is stopped.
 pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
-    let pace = Pace::from(&arguments.delivering);
+    let pace = Pace::from(&arguments.pace);
     let (activity, heartbeat) = (arguments.activity, arguments.heartbeat);
     let (dead_letters, checkpoints) = (arguments.dead_letters, arguments.checkpoints);
     let format = arguments.format;
@@ -21,13 +21,13 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         shard: None,
         keep_going: arguments.keep_going,
         dry_run: false,
-        keeping: Keeping {
+        recovery: Recovery {
             dead_letter: dead_letters.clone(),
             resume: None,
         },
-        delivering: arguments.delivering,
+        pace: arguments.pace,
         service: arguments.service,
-        telling: arguments.telling,
+        output: arguments.output,
     };
     if let Some(queue) = arguments.queue {
         let format = match format {

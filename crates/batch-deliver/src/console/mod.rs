@@ -63,7 +63,7 @@ impl Console {
     }
 
     /// Characters that fit beside the bar, if there is one.
-    pub(crate) fn room(&self, total: Option<u64>) -> usize {
+    pub(crate) fn width(&self, total: Option<u64>) -> usize {
         if self.bar.is_none() {
             return usize::MAX;
         }
@@ -101,7 +101,7 @@ impl Console {
     }
 
     /// Prints one line, unless the program is quiet.
-    pub(crate) fn tell(&self, words: &str) {
+    pub(crate) fn info(&self, words: &str) {
         if !self.is_quiet {
             self.warn(words);
         }

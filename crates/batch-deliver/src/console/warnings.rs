@@ -29,7 +29,7 @@ const RENEW: &str = "renew the credentials (for example by aws sso login), and t
 
 /// Prints the library's warnings, above all that nothing is accepted. The summary is left out, because the program has its own.
 pub(crate) fn print_warnings(console: Console) {
-    let told = Targets::new()
+    let shown = Targets::new()
         .with_target(LIBRARY, LevelFilter::WARN)
         .with_target(SUMMARY, LevelFilter::OFF);
     let words = fmt::layer()
@@ -37,11 +37,11 @@ pub(crate) fn print_warnings(console: Console) {
         .with_target(false)
         .with_level(false)
         .with_ansi(false)
-        .with_writer(Told(console.clone()));
+        .with_writer(ConsoleLines(console.clone()));
     let advice = Advice(console);
     // It fails if there is a subscriber already.
     let _ = tracing_subscriber::registry()
-        .with(told)
+        .with(shown)
         .with(words)
         .with(advice)
         .try_init();
@@ -63,7 +63,7 @@ impl<S: Subscriber> Layer<S> for Advice {
 }
 
 /// Writes events as lines of the console.
-struct Told(Console);
+struct ConsoleLines(Console);
 
 /// One event.
 struct Event<'a> {
@@ -71,7 +71,7 @@ struct Event<'a> {
     text: Vec<u8>,
 }
 
-impl<'a> MakeWriter<'a> for Told {
+impl<'a> MakeWriter<'a> for ConsoleLines {
     type Writer = Event<'a>;
 
     fn make_writer(&'a self) -> Event<'a> {

@@ -7,7 +7,7 @@ use super::items::{is_of_answer, type_of};
 use super::lines::BYTE_ORDER_MARK;
 
 /// The most bytes that are looked at.
-pub(super) const LOOKED_AT: usize = 4 << 10;
+pub(super) const START_BYTES: usize = 4 << 10;
 
 /// Names with which the messages of an answer begin.
 const OF_MESSAGES: [&[u8]; 7] = [
@@ -52,10 +52,10 @@ impl Answer {
 }
 
 /// Reads until this is enough, in however many pieces the input arrives.
-pub(super) fn look(input: &mut impl Read, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+pub(super) fn read_start(input: &mut impl Read, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     let mut block = [0; 512];
-    while start.len() < LOOKED_AT && !is_enough(&start) {
+    while start.len() < START_BYTES && !is_enough(&start) {
         match input.read(&mut block) {
             Ok(0) => break,
             Ok(read) => start.extend_from_slice(&block[..read]),

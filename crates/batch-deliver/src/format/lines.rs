@@ -26,9 +26,9 @@ pub(crate) struct Lines<R> {
     /// Characters of the line before the next text, if the line is not complete.
     within: Option<u64>,
     /// Whether objects that are joined on one line are texts of their own.
-    parts_objects: bool,
+    splits_objects: bool,
     /// Bytes without a line end after which objects are looked for in them.
-    patience: usize,
+    search_after: usize,
     at_end: bool,
     longest: usize,
 }
@@ -59,8 +59,8 @@ impl<R: Read> Lines<R> {
             searched: 0,
             number: 0,
             within: None,
-            parts_objects: false,
-            patience: 0,
+            splits_objects: false,
+            search_after: 0,
             at_end: false,
             longest: LONGEST_LINE,
         }
@@ -69,7 +69,7 @@ impl<R: Read> Lines<R> {
     /// Reads JSON objects that are joined on one line, as Firehose joins its records, as texts of their own.
     pub(crate) fn of_objects(input: R) -> Self {
         Self {
-            parts_objects: true,
+            splits_objects: true,
             ..Self::new(input)
         }
     }
@@ -138,11 +138,11 @@ impl<R: Read> Lines<R> {
             let from = self.start;
             let to = line_end.unwrap_or(self.buffer.len());
             let is_whole = line_end.is_some() || self.at_end;
-            if self.parts_objects && (is_whole || to - from > self.longest.min(self.patience)) {
+            if self.splits_objects && (is_whole || to - from > self.longest.min(self.search_after)) {
                 if let Some(end) = first_of_joined(&self.buffer[from..to]) {
                     self.start = from + end;
                     self.searched = to;
-                    self.patience = 0;
+                    self.search_after = 0;
                     return Ok(Some(Range {
                         from,
                         to: from + end,
@@ -150,7 +150,7 @@ impl<R: Read> Lines<R> {
                     }));
                 }
                 // A long object is not looked through for each of its blocks.
-                self.patience = if is_whole { 0 } else { (to - from) * 2 };
+                self.search_after = if is_whole { 0 } else { (to - from) * 2 };
             }
             let range = Range {
                 from,
@@ -306,14 +306,14 @@ mod tests {
             lines.pop();
         }
         let numbered = (1..).zip(lines);
-        let told = numbered.filter_map(|(number, line)| {
+        let shown = numbered.filter_map(|(number, line)| {
             if line.len() > longest {
                 return Some((number, None));
             }
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             (!line.trim_ascii().is_empty()).then(|| (number, Some(line.to_vec())))
         });
-        told.collect()
+        shown.collect()
     }
 
     proptest! {

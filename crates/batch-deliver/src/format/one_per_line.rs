@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 
-use super::answer::{Answer, answer, look};
+use super::answer::{Answer, answer, read_start};
 use super::document::{Document, Members};
 use super::lines::{Line, Lines};
 #[cfg(feature = "put")]
@@ -44,7 +44,7 @@ impl<P> OnePerLine<P> {
         parse: P,
         keeps_text: bool,
     ) -> io::Result<Self> {
-        let start = look(&mut input, |start| answer(start).is_some())?;
+        let start = read_start(&mut input, |start| answer(start).is_some())?;
         let members = answer(&start).and_then(members);
         let whole: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
         Ok(Self {

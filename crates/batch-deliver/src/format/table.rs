@@ -5,7 +5,7 @@ use std::path::Path;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
-use super::answer::{Answer, LOOKED_AT, answer, look};
+use super::answer::{Answer, START_BYTES, answer, read_start};
 use super::csv::CsvItems;
 use super::items::JsonItems;
 use super::lines::BYTE_ORDER_MARK;
@@ -38,7 +38,7 @@ pub(crate) struct TableItems {
 impl Format<WriteRequest> for TableItems {
     fn open(&self, mut input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
         let are_rows = self.delimiter(b"", name).is_some();
-        let mut start = look(&mut input, |start| has_line(start, are_rows))?;
+        let mut start = read_start(&mut input, |start| has_line(start, are_rows))?;
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
@@ -129,7 +129,7 @@ fn has_line(start: &[u8], are_rows: bool) -> bool {
 /// How the first line that is not blank ends, outside of quotes: with a line feed, or with a carriage return alone. `None` if
 /// the start does not show it.
 fn line_end(start: &[u8]) -> Option<u8> {
-    let start = start[..start.len().min(LOOKED_AT)].trim_ascii_start();
+    let start = start[..start.len().min(START_BYTES)].trim_ascii_start();
     let mut outside = outside_of_quotes(start).skip_while(|byte| !b"\r\n".contains(byte));
     match (outside.next()?, outside.next()) {
         (b'\r', Some(b'\n')) | (b'\n', _) => Some(b'\n'),
@@ -149,7 +149,7 @@ fn outside_of_quotes(start: &[u8]) -> impl Iterator<Item = u8> {
 
 /// The delimiter of the first line, outside of quotes. Delimiters that are rare in names take precedence.
 fn first_delimiter(start: &[u8]) -> Option<u8> {
-    let start = start[..start.len().min(LOOKED_AT)].trim_ascii_start();
+    let start = start[..start.len().min(START_BYTES)].trim_ascii_start();
     let line: Vec<u8> = outside_of_quotes(start)
         .take_while(|byte| !b"\r\n".contains(byte))
         .collect();
@@ -164,7 +164,7 @@ mod tests {
     fn blank_lines_in_front_hide_no_rows_however_the_input_arrives() {
         for blank in ["\n", " \n\n", "\u{feff}\n"] {
             let mut input = blank.as_bytes().chain(&b"id;name\n1;a\n"[..]);
-            let start = look(&mut input, |start| has_line(start, false)).unwrap();
+            let start = read_start(&mut input, |start| has_line(start, false)).unwrap();
             let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
             assert_eq!(delimiter(start, "-"), Some(b';'), "{blank:?}");
         }

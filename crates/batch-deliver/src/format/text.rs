@@ -6,7 +6,7 @@ use std::io::{self, Cursor, Read};
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-use super::answer::{Answer, answer, look};
+use super::answer::{Answer, answer, read_start};
 use super::lines::BYTE_ORDER_MARK;
 
 /// How the entries of a line format are written.
@@ -36,7 +36,7 @@ const RECEIVED: &str = "these are messages as ReceiveMessage returns them: `batc
 
 /// The input, unless it is JSON whose lines are no entries.
 pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-    let start = look(&mut input, |start| {
+    let start = read_start(&mut input, |start| {
         let is_begun = lines(start).next().is_none_or(is_begun);
         let is_first_line = start.ends_with(b"\n") && !is_begun;
         is_first_line || first_lines(start).is_some() && (!is_begun || answer(start).is_some())
@@ -49,7 +49,7 @@ pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<d
 
 /// Why the lines of an input that starts like this are no entries.
 pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
-    let start = bare(start);
+    let start = without_mark(start);
     // However much is known of the input, only this decides.
     let two = first_lines(start).unwrap_or(start);
     let mut lines = lines(two);
@@ -67,13 +67,13 @@ fn first_lines(start: &[u8]) -> Option<&[u8]> {
 }
 
 /// The start without a byte order mark, which belongs to no line.
-fn bare(start: &[u8]) -> &[u8] {
+fn without_mark(start: &[u8]) -> &[u8] {
     start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start)
 }
 
 /// The lines that are not blank.
 fn lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let lines = bare(start).split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = without_mark(start).split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.filter(|line| !line.is_empty())
 }
 

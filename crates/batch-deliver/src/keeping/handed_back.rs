@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::source::{Place, Settled};
 
 /// The most causes that are printed; the others are counted.
-const TOLD: usize = 8;
+const SHOWN: usize = 8;
 
 /// The most ranges of lines that are remembered.
 const RUNS: usize = 1_000;
@@ -31,7 +31,7 @@ pub(crate) struct Reason {
 impl HandedBack {
     /// The entry at this place was not delivered, with this cause. `is_kept`: it is in a journal or among the dead letters.
     pub(crate) fn add(&mut self, place: Place, cause: String, is_kept: bool) {
-        let is_full = self.causes.len() == TOLD;
+        let is_full = self.causes.len() == SHOWN;
         match self.causes.iter_mut().find(|known| known.words == cause) {
             Some(known) => {
                 known.entries += 1;
@@ -71,10 +71,10 @@ impl HandedBack {
             .lines
             .iter()
             .flat_map(|(input, lines)| lines.runs().map(move |run| (*input, run)));
-        let mut told = String::new();
+        let mut shown = String::new();
         let mut last_input = None;
         for (input, (first, last)) in runs.take(most) {
-            let separator = if told.is_empty() { "" } else { ", " };
+            let separator = if shown.is_empty() { "" } else { ", " };
             let name = Some(&names[input]).filter(|_| last_input != Some(input));
             let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
             let lines = if first == last {
@@ -82,13 +82,13 @@ impl HandedBack {
             } else {
                 format!("{first}-{last}")
             };
-            told = format!("{told}{separator}{name}{lines}");
+            shown = format!("{shown}{separator}{name}{lines}");
             last_input = Some(input);
         }
         if self.runs > most || self.runs == RUNS {
-            told += " and others";
+            shown += " and others";
         }
-        (!told.is_empty()).then_some(told)
+        (!shown.is_empty()).then_some(shown)
     }
 }
 
@@ -107,11 +107,11 @@ mod tests {
         handed_back.add(place(8), "closed".to_owned(), true);
         handed_back.add(place(3), "cancelled".to_owned(), true);
         let (reasons, others) = handed_back.reasons();
-        let told: Vec<_> = reasons
+        let shown: Vec<_> = reasons
             .iter()
             .map(|reason| (reason.first.line, reason.entries))
             .collect();
-        assert_eq!((told, others), (vec![(3, 2), (8, 1)], 0));
+        assert_eq!((shown, others), (vec![(3, 2), (8, 1)], 0));
         assert_eq!(handed_back.lines(&[], 9), None);
     }
 

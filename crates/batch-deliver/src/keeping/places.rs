@@ -141,7 +141,7 @@ mod tests {
         fs::write(path("a.new"), "{}").unwrap();
         fs::write(path("a.bad.2"), "{}").unwrap();
         let inputs = ["a.new", "a.bad.2"].map(|name| Input::file(&path(name)).unwrap());
-        let told = |dead_letter: &str, resume: &str| {
+        let shown = |dead_letter: &str, resume: &str| {
             let places = Places {
                 dead_letter: Some(Location::File(path(dead_letter))),
                 resume: Some(Location::File(path(resume))),
@@ -152,7 +152,7 @@ mod tests {
                 .map(|failure| failure.to_string())
                 .unwrap_or_default()
         };
-        assert_eq!(told("dead", "state"), "");
+        assert_eq!(shown("dead", "state"), "");
         for (dead_letter, resume, words) in [
             (
                 "sub/../a.new",
@@ -173,14 +173,14 @@ mod tests {
             ("a", "state", "a.bad.2 is an input and a file of bad lines"),
             ("x", "x.bad", "x.bad is the file of bad lines and the journal"),
         ] {
-            let told = told(dead_letter, resume);
-            assert!(told.contains(words), "{told}");
+            let shown = shown(dead_letter, resume);
+            assert!(shown.contains(words), "{shown}");
         }
     }
 
     #[test]
     fn objects_that_are_written_are_not_inputs_of_the_next_run() {
-        let told = |input: &str, dead_letter: &str, resume: &str| {
+        let shown = |input: &str, dead_letter: &str, resume: &str| {
             let places = Places {
                 dead_letter: Some(dead_letter.parse().unwrap()),
                 resume: Some(resume.parse().unwrap()),
@@ -188,9 +188,9 @@ mod tests {
             let checked = places.check(&[input.to_owned()], &[]);
             checked.err().map(|failure| failure.to_string()).unwrap_or_default()
         };
-        assert_eq!(told("s3://b/in/", "s3://b/dead/", "s3://b/state"), "");
-        assert_eq!(told("s3://b/in/*.jsonl", "s3://b/in/dead/", "s3://b/in/state"), "");
-        assert_eq!(told("s3://b/in", "s3://b/in/dead/", "s3://b/in.state"), "");
+        assert_eq!(shown("s3://b/in/", "s3://b/dead/", "s3://b/state"), "");
+        assert_eq!(shown("s3://b/in/*.jsonl", "s3://b/in/dead/", "s3://b/in/state"), "");
+        assert_eq!(shown("s3://b/in", "s3://b/in/dead/", "s3://b/in.state"), "");
         for (input, dead_letter, resume, words) in [
             (
                 "s3://b/in/",
@@ -224,8 +224,8 @@ mod tests {
             ),
             ("a", "s3://b/dead/", "s3://b/dead/state", "is among the dead letters"),
         ] {
-            let told = told(input, dead_letter, resume);
-            assert!(told.contains(words), "{told}");
+            let shown = shown(input, dead_letter, resume);
+            assert!(shown.contains(words), "{shown}");
         }
     }
 }

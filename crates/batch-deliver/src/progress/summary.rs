@@ -12,10 +12,10 @@ use crate::sink::{Report, Simulated};
 use crate::source::STANDARD_INPUT;
 
 /// The most ranges of undelivered lines that are printed.
-const RUNS_TOLD: usize = 20;
+const RUNS_SHOWN: usize = 20;
 
 /// The most inputs whose last line is printed.
-const PLACES_TOLD: usize = 10;
+const PLACES_SHOWN: usize = 10;
 
 pub(crate) struct Summary {
     pub(crate) destination: String,
@@ -31,13 +31,13 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Prints the summary.
-    pub(crate) fn tell(&self, console: &Console) -> Result<Outcome, Failure> {
-        console.tell(&self.figures());
+    pub(crate) fn print(&self, console: &Console) -> Result<Outcome, Failure> {
+        console.info(&self.figures());
         for words in self.throttled() {
-            console.tell(&words);
+            console.info(&words);
         }
         if let Some(simulated) = &self.simulated {
-            console.tell(&simulated.compare(self.report.delivered));
+            console.info(&simulated.compare(self.report.delivered));
         }
         for words in self.undelivered() {
             console.warn(&words);
@@ -113,14 +113,14 @@ impl Summary {
     pub(crate) fn undelivered(&self) -> Vec<String> {
         let handed_back = self.handed_back();
         let (reasons, others) = handed_back.reasons();
-        let told = reasons.iter().map(|Reason { words, first, entries }| {
+        let shown = reasons.iter().map(|Reason { words, first, entries }| {
             let others = match entries {
                 1 => String::new(),
                 _ => format!(" and {} more", grouped(entries - 1)),
             };
             format!("{}:{}{others}: {words}", self.settling.names[first.input], first.line)
         });
-        let mut lines: Vec<String> = told.collect();
+        let mut lines: Vec<String> = shown.collect();
         if others > 0 {
             lines.push(format!("{} more for other causes", grouped(others)));
         }
@@ -204,7 +204,7 @@ impl Summary {
         let most = if self.settling.dead_letter.is_some() {
             usize::MAX
         } else {
-            RUNS_TOLD
+            RUNS_SHOWN
         };
         if let Some(lines) = self.handed_back().lines(&self.settling.names, most) {
             words.push(format!("not delivered, and only in the input: {lines}"));
@@ -218,8 +218,8 @@ impl Summary {
     fn last_read_lines(&self) -> String {
         let names = &self.settling.names;
         let mut places = self.settling.window.last_places();
-        let told = places.by_ref().take(PLACES_TOLD);
-        let told: Vec<_> = told
+        let shown = places.by_ref().take(PLACES_SHOWN);
+        let shown: Vec<_> = shown
             .map(|(input, line)| format!("{} to line {line}", names[input]))
             .collect();
         let others = match places.count() {
@@ -231,9 +231,9 @@ impl Summary {
         } else {
             "; with --resume STATE a load continues where it stopped"
         };
-        match told.len() {
+        match shown.len() {
             0 => "nothing was read".to_owned(),
-            _ => format!("read: {}{others}{advice}", told.join(", ")),
+            _ => format!("read: {}{others}{advice}", shown.join(", ")),
         }
     }
 

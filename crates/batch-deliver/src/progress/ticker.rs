@@ -55,29 +55,29 @@ async fn tick(watched: Watched, console: Console, stop: Stop) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     // The first tick is immediate.
     ticks.tick().await;
-    let mut moment = Moment::default();
+    let mut figures = Figures::default();
     loop {
         ticks.tick().await;
-        moment.look(&watched, start.elapsed());
-        let words = || fitting(&moment.words(watched.total), console.room(watched.total));
+        figures.update(&watched, start.elapsed());
+        let words = || fitting(&figures.words(watched.total), console.width(watched.total));
         if let Some(bar) = console.bar() {
-            bar.set_position(moment.done);
+            bar.set_position(figures.done);
             bar.set_message(words());
         } else if console.is_json() {
             // If the standard output is closed, the delivery stops.
-            if console.emit(&moment.event(watched.total)).is_err() {
+            if console.emit(&figures.event(watched.total)).is_err() {
                 stop.token.cancel();
                 return;
             }
         } else {
-            console.tell(&words());
+            console.info(&words());
         }
     }
 }
 
-/// The figures of one moment.
+/// The figures at one time.
 #[derive(Default)]
-struct Moment {
+struct Figures {
     estimate: Estimate,
     elapsed: Duration,
     snapshot: Snapshot,
@@ -88,8 +88,8 @@ struct Moment {
     done: u64,
 }
 
-impl Moment {
-    fn look(&mut self, watched: &Watched, elapsed: Duration) {
+impl Figures {
+    fn update(&mut self, watched: &Watched, elapsed: Duration) {
         self.elapsed = elapsed;
         self.snapshot = watched.progress.snapshot();
         self.read = watched.read.records.load(Relaxed);
@@ -148,7 +148,7 @@ impl Moment {
 }
 
 /// As many figures as fit, from the first one.
-fn fitting(words: &[String], room: usize) -> String {
+fn fitting(words: &[String], width: usize) -> String {
     let mut line = String::new();
     for word in words {
         let separator = if line.is_empty() { "" } else { SEPARATOR };
@@ -156,7 +156,7 @@ fn fitting(words: &[String], room: usize) -> String {
             .iter()
             .map(|text| text.chars().count())
             .sum::<usize>()
-            > room
+            > width
         {
             break;
         }
@@ -180,22 +180,22 @@ mod tests {
 
     #[test]
     fn the_most_important_figures_come_first() {
-        let mut moment = Moment {
+        let mut figures = Figures {
             rate: 1_002.3,
             elapsed: Duration::from_secs(10),
             done: 250,
-            ..Moment::default()
+            ..Figures::default()
         };
-        moment.snapshot.delivered = 10_023;
-        moment.snapshot.in_flight = 50;
+        figures.snapshot.delivered = 10_023;
+        figures.snapshot.in_flight = 50;
         assert_eq!(
-            moment.words(Some(1_000)).join(SEPARATOR),
+            figures.words(Some(1_000)).join(SEPARATOR),
             "10,023 delivered · 1,002/s · 30 s left · 50 in flight · 0 waiting"
         );
-        moment.snapshot.undelivered = 2;
-        moment.snapshot.throttled = 7;
+        figures.snapshot.undelivered = 2;
+        figures.snapshot.throttled = 7;
         assert_eq!(
-            moment.words(None).join(SEPARATOR),
+            figures.words(None).join(SEPARATOR),
             "10,023 delivered · 1,002/s · 2 UNDELIVERED · 50 in flight · 0 waiting · 7 throttled"
         );
     }

@@ -11,7 +11,7 @@ use crate::connection::{self, Connection};
 use crate::outcome::Failure;
 
 /// Codes of calls that are not permitted, or that an emulator does not have.
-pub(super) const UNASKED: [&str; 3] = ["AccessDeniedException", "AccessDenied", "UnknownOperationException"];
+pub(super) const NOT_PERMITTED: [&str; 3] = ["AccessDeniedException", "AccessDenied", "UnknownOperationException"];
 
 /// What the library delivers to, as often as needed.
 pub(crate) trait Target: BatchTarget + Clone {}

@@ -7,7 +7,7 @@ use aws_batch_simulator::Simulator;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 
-use super::destination::{Access, Destination, Measured, UNASKED, not_looked_up, simulated_settings};
+use super::destination::{Access, Destination, Measured, NOT_PERMITTED, not_looked_up, simulated_settings};
 use super::queue_name::{Given, QueueName};
 use super::simulated::Simulated;
 use crate::connection::settings;
@@ -59,7 +59,7 @@ async fn url(client: &Client, queue: &QueueName) -> Result<String, Failure> {
             "there is no queue {queue} in this account and region: check --queue, --region and --profile"
         )));
     }
-    if UNASKED.contains(&code) {
+    if NOT_PERMITTED.contains(&code) {
         return Err(Failure::WrongUse(format!(
             "sqs:GetQueueUrl is not permitted for the queue {queue}: give --queue its URL"
         )));

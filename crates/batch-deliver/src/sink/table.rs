@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::WriteRequest;
 
-use super::destination::{Access, Destination, Measured, Settings, UNASKED, not_looked_up, simulated_settings};
+use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::simulated::Simulated;
 use crate::connection::{region_of_arn, settings};
 use crate::format::Key;
@@ -82,7 +82,7 @@ async fn described(client: &Client, table: &str) -> Result<(Option<Key>, Option<
         Err(error) => error,
     };
     match error.code() {
-        Some(code) if UNASKED.contains(&code) => Ok((None, None)),
+        Some(code) if NOT_PERMITTED.contains(&code) => Ok((None, None)),
         Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
             "there is no table {table} in this account and region: check --table, --region and --profile"
         ))),

@@ -120,9 +120,9 @@ fn with_message(words: String, fault: Option<&Fault>) -> String {
 /// The message without what it quotes. The words of a service put a value between quotes or brackets, or behind a few known words.
 fn without_values(message: &str) -> String {
     let mut rest = message.trim();
-    let mut told = String::new();
+    let mut shown = String::new();
     while let Some(next) = rest.chars().next() {
-        let is_within_a_word = told.ends_with(char::is_alphanumeric);
+        let is_within_a_word = shown.ends_with(char::is_alphanumeric);
         if let Some((begin, ends)) = UNQUOTED.iter().find(|(begin, _)| rest.starts_with(begin))
             && !is_within_a_word
         {
@@ -132,7 +132,7 @@ fn without_values(message: &str) -> String {
                 .filter_map(|end| value.rfind(end))
                 .max()
                 .unwrap_or(value.len());
-            told = told + begin + LEFT_OUT;
+            shown = shown + begin + LEFT_OUT;
             rest = &value[end..];
             continue;
         }
@@ -143,16 +143,16 @@ fn without_values(message: &str) -> String {
             // A value may have such characters itself, so it goes to the last one.
             let value = &rest[next.len_utf8()..];
             let end = value.rfind(*close).map_or(value.len(), |end| end + close.len_utf8());
-            told.extend([*open, '…', *close]);
+            shown.extend([*open, '…', *close]);
             rest = &value[end..];
             continue;
         }
-        told.push(next);
+        shown.push(next);
         rest = &rest[next.len_utf8()..];
     }
-    match told.char_indices().nth(LONGEST_MESSAGE) {
-        Some((end, _)) => format!("{}{LEFT_OUT}", &told[..end]),
-        None => told,
+    match shown.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}{LEFT_OUT}", &shown[..end]),
+        None => shown,
     }
 }
 

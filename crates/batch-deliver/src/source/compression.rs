@@ -5,8 +5,8 @@ use std::io::{self, Cursor, Read};
 use encoding_rs::Encoding;
 
 use super::encoding::decoded;
-use super::foreign;
 use super::gzip::{self, Members};
+use super::unsupported;
 
 const ZSTD: &[u8] = b"\x28\xB5\x2F\xFD";
 
@@ -40,7 +40,7 @@ impl Compression {
 
 /// Whether an input that starts like this is compressed, or in another format that is not cut.
 pub(super) fn is_compressed(start: &[u8]) -> bool {
-    Compression::of(start).is_some() || foreign::advice(start).is_some()
+    Compression::of(start).is_some() || unsupported::advice(start).is_some()
 }
 
 /// The content of an input as UTF-8, unpacked if it is gzip or zstd.
@@ -52,7 +52,7 @@ pub(crate) fn unpacked(
     for layer in 0.. {
         let start = start(&mut content)?;
         let compression = Compression::of(&start);
-        let advice = foreign::advice(&start).filter(|advice| encoding.is_none() || *advice != foreign::UTF_16);
+        let advice = unsupported::advice(&start).filter(|advice| encoding.is_none() || *advice != unsupported::UTF_16);
         if let Some(advice) = advice {
             return Err(io::Error::new(io::ErrorKind::Unsupported, advice));
         }
@@ -74,7 +74,7 @@ pub(crate) fn unpacked(
 
 /// Reads what the formats are recognized by. A line of text is enough, so that slow inputs are not waited for.
 fn start(input: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut start = vec![0; foreign::LOOKED_AT];
+    let mut start = vec![0; unsupported::START_BYTES];
     let mut length = 0;
     while length < start.len() && !is_line(&start[..length]) {
         match input.read(&mut start[length..]) {

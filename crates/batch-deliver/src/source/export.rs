@@ -15,7 +15,7 @@ pub(super) const SUMMARY: &str = "manifest-summary.json";
 pub(super) const DATA: &str = "data";
 
 /// The most exports of a folder that are told.
-const TOLD: usize = 3;
+const SHOWN: usize = 3;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -96,11 +96,11 @@ pub(super) fn above(exports: &[String]) -> String {
     if let [one] = exports {
         return format!("is the folder above an export: name the export, {one}");
     }
-    let told: Vec<&str> = exports.iter().take(TOLD).map(String::as_str).collect();
+    let shown: Vec<&str> = exports.iter().take(SHOWN).map(String::as_str).collect();
     format!(
         "is the folder above {} exports: name one, such as {}",
         exports.len(),
-        told.join(", ")
+        shown.join(", ")
     )
 }
 

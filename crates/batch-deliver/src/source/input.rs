@@ -68,8 +68,8 @@ impl Input {
             format!("{name} cannot be read: {error}{near}")
         })?;
         if metadata.is_dir() {
-            if let Some(told) = export::below(path) {
-                return Err(format!("{name} {told}"));
+            if let Some(shown) = export::below(path) {
+                return Err(format!("{name} {shown}"));
             }
             return Err(format!(
                 "{name} is a folder, but not an export with {}: name the files in it, such as '{}/*.jsonl'",

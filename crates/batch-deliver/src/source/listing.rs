@@ -80,8 +80,8 @@ impl<'a> Bucket<'a> {
         let exports = objects.iter().filter_map(|object| object.key.strip_suffix(&below));
         let exports: Vec<String> = exports.map(|export| self.name_of(&format!("{export}/"))).collect();
         if !exports.is_empty() {
-            let told = export::above(&exports);
-            return Err(Failure::WrongUse(format!("{} {told}", self.name_of(folder))));
+            let shown = export::above(&exports);
+            return Err(Failure::WrongUse(format!("{} {shown}", self.name_of(folder))));
         }
         if objects.is_empty() {
             return Err(self.missing(folder).await);

@@ -6,7 +6,6 @@ mod compression;
 mod counts;
 mod encoding;
 mod export;
-mod foreign;
 mod gzip;
 mod input;
 #[cfg(feature = "s3")]
@@ -20,6 +19,7 @@ mod reader;
 mod record;
 mod settled;
 mod turns;
+mod unsupported;
 
 pub(crate) use self::counts::Counts;
 pub(crate) use self::input::{Input, STANDARD_INPUT, Storage};

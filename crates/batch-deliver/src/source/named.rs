@@ -117,7 +117,7 @@ fn without_s3(name: &str) -> Failure {
 }
 
 /// The most names that are told.
-const TOLD: usize = 3;
+const SHOWN: usize = 3;
 
 /// The first names, the number and the size of the inputs, for people to see what a name or a pattern has found.
 pub(crate) fn described(inputs: &[Input]) -> String {
@@ -131,17 +131,17 @@ pub(crate) fn described(inputs: &[Input]) -> String {
         let bytes = bytes.map(|bytes| format!(", {bytes}")).unwrap_or_default();
         return format!("{}{bytes}", name(input));
     }
-    let told: Vec<String> = inputs.iter().take(TOLD).map(name).collect();
-    let others = match inputs.len().saturating_sub(TOLD) {
+    let shown: Vec<String> = inputs.iter().take(SHOWN).map(name).collect();
+    let others = match inputs.len().saturating_sub(SHOWN) {
         0 => String::new(),
         others => format!(" and {} more", grouped(others as u64)),
     };
     let bytes = bytes.map(|bytes| format!(", {bytes}")).unwrap_or_default();
     let count = grouped(inputs.len() as u64);
-    let names = if told.is_empty() {
+    let names = if shown.is_empty() {
         String::new()
     } else {
-        format!(": {}{others}", told.join(", "))
+        format!(": {}{others}", shown.join(", "))
     };
     format!("{count} inputs{bytes}{names}")
 }

@@ -42,7 +42,7 @@ pub(super) fn parts(name: &str) -> Result<(&str, &str), String> {
 }
 
 /// The most names that are told.
-const TOLD: usize = 3;
+const SHOWN: usize = 3;
 
 /// The similarity, from 0 to 1, from which a name may be a slip of another one.
 const SIMILAR: f64 = 0.85;
@@ -58,7 +58,7 @@ pub(super) fn nearest(folder: &str, wanted: &str, names: impl IntoIterator<Item 
         .collect();
     near.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.cmp(other)));
     near.dedup();
-    near.into_iter().take(TOLD).map(|(_, name)| name).collect()
+    near.into_iter().take(SHOWN).map(|(_, name)| name).collect()
 }
 
 /// Names that differ only in case or a slash at the end are as similar as can be, then those of which one begins the other.

@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 6;
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Permanent errors of an activity.
-const LASTING: [&str; 5] = [
+const PERMANENT: [&str; 5] = [
     "ActivityDoesNotExist",
     "InvalidArn",
     "AccessDeniedException",
@@ -97,7 +97,7 @@ impl Activity {
                 }
                 Err(error) => {
                     let words = format!("the activity cannot be polled for shards: {}", words(&error));
-                    if error.code().is_some_and(|code| LASTING.contains(&code)) {
+                    if error.code().is_some_and(|code| PERMANENT.contains(&code)) {
                         return Err(Failure::WrongUse(format!(
                             "{words}: check --activity, --region and --profile"
                         )));
@@ -114,7 +114,7 @@ impl Activity {
 
     /// Sends a heartbeat in each third of this time, until the handle is dropped. Stops the delivery if the shard no longer
     /// belongs to this worker.
-    pub(super) fn beat(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> AbortOnDropHandle<()> {
+    pub(super) fn start_heartbeats(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> AbortOnDropHandle<()> {
         let (activity, token) = (self.clone(), task.token.clone());
         let every = heartbeat / 3;
         AbortOnDropHandle::new(tokio::spawn(async move {

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::answer::Answer;
-use super::attempt::Worker;
+use super::delivering::Worker;
 use crate::console::print_warnings;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{GRACE, Target};
@@ -30,7 +30,7 @@ pub(super) async fn serve<T: Target>(worker: &Worker<T>) -> Result<Outcome, Fail
         match answer {
             Answer::Delivered(counts) => {
                 // Whether the answer arrives is not known. Without it, the shard is delivered again from its beginning.
-                worker.forget(checkpoint).await;
+                worker.remove_checkpoint(checkpoint).await;
                 Ok(counts)
             }
             Answer::Failed { error, cause } => Err(Diagnostic {

@@ -5,7 +5,7 @@ mod activity;
 #[cfg(feature = "distributed")]
 mod answer;
 #[cfg(feature = "distributed")]
-mod attempt;
+mod delivering;
 #[cfg(feature = "lambda")]
 mod lambda;
 mod plan;
@@ -14,8 +14,8 @@ mod serve;
 mod shard;
 
 #[cfg(feature = "distributed")]
-pub(crate) use self::attempt::Worker;
+pub(crate) use self::delivering::Worker;
 pub(crate) use self::plan::{Planned, interleaved};
 #[cfg(feature = "distributed")]
 pub(crate) use self::serve::work;
-pub(crate) use self::shard::{Asked, Shard};
+pub(crate) use self::shard::{Shard, ShardArgument};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::activity::Activity;
 use super::answer::Answer;
-use super::attempt::Worker;
+use super::delivering::Worker;
 #[cfg(feature = "lambda")]
 use super::lambda;
 use crate::connection::region_of_arn;
@@ -36,13 +36,13 @@ pub(crate) async fn work<T: Target>(
     stop.on_interrupt(console.clone());
     while let Some(task) = activity.next(&stop).await? {
         let delivery = stop.child();
-        let beating = activity.beat(&task, heartbeat, delivery.clone());
+        let heartbeats = activity.start_heartbeats(&task, heartbeat, delivery.clone());
         let (answer, checkpoint) = worker.attempt(&task.input, delivery).await;
         // The shard belongs to this worker until its answer has arrived, so the heartbeats continue.
         let has_arrived = activity.answer(task, &answer).await;
-        drop(beating);
+        drop(heartbeats);
         if has_arrived && matches!(answer, Answer::Delivered(_)) {
-            worker.forget(checkpoint).await;
+            worker.remove_checkpoint(checkpoint).await;
         }
         if let Some(fault) = answer.fault_of_worker() {
             // Otherwise it would take one shard after the other and fail them all.

@@ -26,12 +26,12 @@ pub(crate) struct Shard {
 
 /// A shard as an argument: `2/16`, `/16` if a variable has the index, or `env` if variables have both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ShardArgument {
     index: Option<u64>,
     count: Option<u64>,
 }
 
-impl FromStr for Asked {
+impl FromStr for ShardArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -66,7 +66,7 @@ impl fmt::Display for Shard {
 impl Shard {
     /// The requested shard. The environment is read only if the argument says so. `None` for all of the inputs.
     pub(crate) fn wanted(
-        asked: Option<Asked>,
+        asked: Option<ShardArgument>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, Failure> {
         let Some(asked) = asked else {

@@ -33,7 +33,7 @@ pub(crate) struct CsvItems {
     pub(crate) keeps_text: bool,
     pub(crate) console: Console,
     /// The columns that were printed last.
-    pub(crate) told: Arc<Mutex<String>>,
+    pub(crate) printed: Arc<Mutex<String>>,
 }
 
 impl CsvItems {
@@ -68,7 +68,7 @@ impl CsvItems {
             },
         };
         let columns = columns.map_err(|words| invalid(&words))?;
-        self.tell(&columns);
+        self.print(&columns);
         reader.spaces_are_a_row = columns.len() == 1;
         Ok(Box::new(Rows {
             reader,
@@ -83,13 +83,13 @@ impl CsvItems {
     }
 
     /// Prints the columns with their types, unless they are those of the input before.
-    fn tell(&self, columns: &Columns) {
+    fn print(&self, columns: &Columns) {
         let columns = columns.to_string();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if *told != columns && !columns.is_empty() {
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if *printed != columns && !columns.is_empty() {
             self.console
-                .tell(&format!("columns: {columns} (empty cells are left out; see --types)"));
-            *told = columns;
+                .info(&format!("columns: {columns} (empty cells are left out; see --types)"));
+            *printed = columns;
         }
     }
 }
@@ -207,7 +207,7 @@ mod tests {
             writes: Writes::puts(Some("year:N,title:S".parse().unwrap())),
             keeps_text: true,
             console: Console::new(false, true),
-            told: Arc::default(),
+            printed: Arc::default(),
         };
         let text = io::Cursor::new(text.as_bytes().to_vec());
         let mut rows = items.open(Box::new(text), "a.csv", b',', b'\n')?;
@@ -341,14 +341,14 @@ mod tests {
             title("year, title\n1, a b \n2, \"c \" \n"),
             [Ok("a b".to_owned()), Ok("c ".to_owned())]
         );
-        let told = title("year,title\n1, a\n2,\" a\"\n3, \"a\"\n");
+        let shown = title("year,title\n1, a\n2,\" a\"\n3, \"a\"\n");
         assert!(
-            told[0]
+            shown[0]
                 .as_ref()
                 .unwrap_err()
                 .contains("title: this part of the key has a space at its edge")
         );
-        assert_eq!(told[1..], [Ok(" a".to_owned()), Ok("a".to_owned())]);
+        assert_eq!(shown[1..], [Ok(" a".to_owned()), Ok("a".to_owned())]);
     }
 
     #[test]

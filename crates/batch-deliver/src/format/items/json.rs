@@ -20,7 +20,7 @@ pub(crate) struct Json {
 }
 
 /// Why a value could not be read, and at which byte.
-struct Trouble {
+struct FlawAt {
     flaw: Flaw,
     byte: usize,
 }
@@ -44,15 +44,15 @@ impl Json {
         })
     }
 
-    fn read<T>(&mut self, text: &[u8], read: impl FnOnce(&mut Jiter<'_>) -> Result<T, Trouble>) -> Result<T, Flaw> {
+    fn read<T>(&mut self, text: &[u8], read: impl FnOnce(&mut Jiter<'_>) -> Result<T, FlawAt>) -> Result<T, Flaw> {
         let mut json = Jiter::with_tape(text, std::mem::take(&mut self.tape));
         let read = read(&mut json);
         self.tape = json.into_tape();
-        read.map_err(|Trouble { flaw, byte }| flaw.at(text, byte))
+        read.map_err(|FlawAt { flaw, byte }| flaw.at(text, byte))
     }
 }
 
-fn object(json: &mut Jiter<'_>) -> Result<Item, Trouble> {
+fn object(json: &mut Jiter<'_>) -> Result<Item, FlawAt> {
     let peek = json.peek()?;
     let what = match peek {
         Peek::Object => None,
@@ -66,7 +66,7 @@ fn object(json: &mut Jiter<'_>) -> Result<Item, Trouble> {
     };
     if let Some(what) = what {
         let byte = json.current_index();
-        return Err(Trouble {
+        return Err(FlawAt {
             flaw: Flaw::new(what),
             byte,
         });
@@ -76,11 +76,11 @@ fn object(json: &mut Jiter<'_>) -> Result<Item, Trouble> {
     Ok(item)
 }
 
-fn value(json: &mut Jiter<'_>, peek: Peek, level: usize) -> Result<AttributeValue, Trouble> {
+fn value(json: &mut Jiter<'_>, peek: Peek, level: usize) -> Result<AttributeValue, FlawAt> {
     if level > MAX_LEVELS {
         let flaw = Flaw::new(format!("there are more than {MAX_LEVELS} levels of nesting"));
         let byte = json.current_index();
-        return Err(Trouble { flaw, byte });
+        return Err(FlawAt { flaw, byte });
     }
     Ok(match peek {
         Peek::Object => AttributeValue::M(map(json, level + 1)?),
@@ -103,7 +103,7 @@ fn value(json: &mut Jiter<'_>, peek: Peek, level: usize) -> Result<AttributeValu
     })
 }
 
-fn map(json: &mut Jiter<'_>, level: usize) -> Result<Item, Trouble> {
+fn map(json: &mut Jiter<'_>, level: usize) -> Result<Item, FlawAt> {
     let mut attributes = HashMap::new();
     let mut next = json.known_object()?.map(str::to_owned);
     while let Some(name) = next {
@@ -114,7 +114,7 @@ fn map(json: &mut Jiter<'_>, level: usize) -> Result<Item, Trouble> {
             Entry::Vacant(vacant) => _ = vacant.insert(value),
             Entry::Occupied(_) => {
                 let flaw = Flaw::new("the object has two attributes with this name");
-                return Err(Trouble { flaw, byte });
+                return Err(FlawAt { flaw, byte });
             }
         }
         next = json.next_key()?.map(str::to_owned);
@@ -122,7 +122,7 @@ fn map(json: &mut Jiter<'_>, level: usize) -> Result<Item, Trouble> {
     Ok(attributes)
 }
 
-impl From<JiterError> for Trouble {
+impl From<JiterError> for FlawAt {
     fn from(error: JiterError) -> Self {
         use JsonErrorType::{EofWhileParsingList, EofWhileParsingObject, EofWhileParsingString, EofWhileParsingValue};
         let flaw = match &error.error_type {

@@ -80,7 +80,7 @@ impl LetterFiles {
     pub(super) fn with_a_cause_for_each(self) -> Result<Self, Failure> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let Files { entries, causes, .. } = &mut *files;
-        let taken_back = causes.take_back_the_one_without(entries);
+        let taken_back = causes.remove_last_without(entries);
         drop(files);
         taken_back.map_err(|error| {
             Failure::WrongUse(format!("--dead-letter {} cannot be read: {error}", self.path.display()))
@@ -106,7 +106,7 @@ impl LetterFiles {
     }
 
     /// Whether the file has dead letters of earlier runs. New ones are appended.
-    pub(super) fn has_old_ones(&self) -> bool {
+    pub(super) fn has_earlier_letters(&self) -> bool {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).entries.length > 0
     }
 
@@ -124,7 +124,7 @@ impl LetterFiles {
                 Some(header) if files.entries.length == 0 => files.entries.write(&[header, b"\n", text].concat()),
                 _ => files.entries.write(text),
             };
-            written.inspect_err(|_| files.causes.take_back())
+            written.inspect_err(|_| files.causes.remove_last())
         });
         match written {
             Ok(()) => {
@@ -142,8 +142,8 @@ impl LetterFiles {
     /// How many entries were written, where, and the error that ended it.
     pub(super) fn close(&self) -> Written {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.entries.remove_if_made_for_nothing();
-        files.causes.remove_if_made_for_nothing();
+        files.entries.remove_if_new_and_empty();
+        files.causes.remove_if_new_and_empty();
         let path = self.path.display();
         Written {
             letters: files.written,
@@ -206,20 +206,20 @@ impl Appended {
             }
             Err(error) => {
                 // The disk may become full in the middle of a line.
-                self.take_back();
+                self.remove_last();
                 Err(error)
             }
         }
     }
 
     /// Removes the last line. A file that cannot be truncated, such as a pipe, keeps it.
-    fn take_back(&mut self) {
+    fn remove_last(&mut self) {
         self.length = self.before;
         let _ = self.file.set_len(self.length);
     }
 
     /// Removes the last cause if it has no entry, because a load was killed between the two writes.
-    fn take_back_the_one_without(&mut self, entries: &mut Self) -> io::Result<()> {
+    fn remove_last_without(&mut self, entries: &mut Self) -> io::Result<()> {
         let (causes, last) = self.lines()?;
         let (entries, _) = entries.lines()?;
         if causes == entries + 1 {
@@ -260,7 +260,7 @@ impl Appended {
         Ok(None)
     }
 
-    fn remove_if_made_for_nothing(&self) {
+    fn remove_if_new_and_empty(&self) {
         if self.is_new && self.length == 0 {
             let _ = fs::remove_file(&self.path);
         }

@@ -75,9 +75,9 @@ impl DeadLetter {
     }
 
     /// Whether there are dead letters of earlier runs. New ones are added to them.
-    pub(crate) fn has_old_ones(&self) -> bool {
+    pub(crate) fn has_earlier_letters(&self) -> bool {
         match self {
-            Self::Files { entries, .. } => entries.has_old_ones(),
+            Self::Files { entries, .. } => entries.has_earlier_letters(),
             #[cfg(feature = "s3")]
             Self::Objects { .. } => false,
         }

@@ -25,14 +25,14 @@ pub(crate) struct JournalFile {
 
 impl JournalFile {
     /// Opens the journal of a load, or creates one. A journal of another load is an error, unless it may be replaced.
-    pub(super) fn open(path: &Path, identity: Identity, begins_anew: bool) -> Result<(Self, Found), Failure> {
+    pub(super) fn open(path: &Path, identity: Identity, may_be_replaced: bool) -> Result<(Self, Found), Failure> {
         let name = path.display().to_string();
         let unreadable = |error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}"));
         let mut text = String::new();
         let mut old = locked(path)?;
         old.read_to_string(&mut text).map_err(unreadable)?;
         let found = match Found::read(&name, &text, &identity) {
-            Err(_) if begins_anew => Found::default(),
+            Err(_) if may_be_replaced => Found::default(),
             found => found?,
         };
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));

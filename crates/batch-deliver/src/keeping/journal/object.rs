@@ -136,7 +136,7 @@ impl JournalObject {
         }
         let found = found?;
         if found.doubtful > 0 {
-            console.tell(&format!(
+            console.info(&format!(
                 "the last run with {name} has not ended by itself: watching it for {} s",
                 WATCHED.as_secs()
             ));
@@ -163,8 +163,8 @@ impl JournalObject {
         self.put_with(&stopped.into_iter().chain([Line::Ended]).collect::<Vec<_>>())
     }
 
-    fn put_with(&mut self, more: &[Line]) -> io::Result<()> {
-        self.put_once(more).map_err(|error| match error {
+    fn put_with(&mut self, last: &[Line]) -> io::Result<()> {
+        self.put_once(last).map_err(|error| match error {
             NotPut::Taken => io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "it was removed, or another run continues it",
@@ -173,7 +173,7 @@ impl JournalObject {
         })
     }
 
-    fn put_once(&mut self, more: &[Line]) -> Result<(), NotPut> {
+    fn put_once(&mut self, last: &[Line]) -> Result<(), NotPut> {
         self.puts += 1;
         let written = Line::Written {
             by: self.run.clone(),
@@ -181,7 +181,7 @@ impl JournalObject {
         };
         let mut text = content::text(&self.identity, &self.settled).map_err(|error| NotPut::failed(&error))?;
         content::add(&mut text, &written).map_err(|error| NotPut::failed(&error))?;
-        for line in more {
+        for line in last {
             content::add(&mut text, line).map_err(|error| NotPut::failed(&error))?;
         }
         let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text))?;

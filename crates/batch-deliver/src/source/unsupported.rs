@@ -1,7 +1,7 @@
 //! Formats that are recognized by their first bytes, but not read, and what to do.
 
 /// First bytes by which all of them are recognized: the mark of tar is behind the first 257.
-pub(super) const LOOKED_AT: usize = 512;
+pub(super) const START_BYTES: usize = 512;
 
 /// The place of the mark of tar.
 const TAR: std::ops::Range<usize> = 257..262;

@@ -80,7 +80,7 @@ impl<T: Target> Worker<T> {
     }
 
     /// Removes the checkpoint of a delivered shard, so that another run of the same plan starts from the beginning.
-    pub(super) async fn forget(&self, checkpoint: Option<Location>) {
+    pub(super) async fn remove_checkpoint(&self, checkpoint: Option<Location>) {
         if let Some(checkpoint) = checkpoint
             && let Err(words) = remove(&checkpoint, &self.job.connection).await
         {
@@ -130,7 +130,7 @@ impl<T: Target> Worker<T> {
         };
         let summary = self.job.deliver(round).await;
         for words in std::iter::once(summary.figures()).chain(summary.throttled()) {
-            self.job.console.tell(&format!("{name}: {words}"));
+            self.job.console.info(&format!("{name}: {words}"));
         }
         Ok(Answer::of(shard, settled_before, &summary))
     }
