@@ -17,8 +17,8 @@ use crate::outcome::{Failure, Outcome};
 /// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     match arguments.command {
-        Command::Load(load) => load::run(load).await,
-        Command::Delete(delete) => delete::run(delete).await,
+        Command::Load(load) => Box::pin(load::run(load)).await,
+        Command::Delete(delete) => Box::pin(delete::run(delete)).await,
         Command::Send(send) => Box::pin(send::run(send)).await,
         #[cfg(feature = "put")]
         Command::Put(put) => Box::pin(put::run(put)).await,

@@ -60,13 +60,12 @@ async fn client(
     let config = connection.config().await?;
     let client = Client::new(&config);
     let mut settings = settings(&config);
-    let key = match key {
-        Some(key) => Some(key),
-        None => {
-            let (key, arn) = described(&client, name).await?;
-            settings.extend(arn.map(|arn| (TABLE_ARN, arn)));
-            key
-        }
+    let key = if key.is_some() {
+        key
+    } else {
+        let (key, arn) = described(&client, name).await?;
+        settings.extend(arn.map(|arn| (TABLE_ARN, arn)));
+        key
     };
     Ok((client, key, settings, None))
 }
