@@ -1,19 +1,128 @@
 //! Whether the service accepts anything at all.
 //!
-//! - `setup`: whether calls can be made (credentials, connection), and the probes that test it.
-//! - `disputes`: whether refusals are those of single entries or of all calls.
-//! - `refusals`: refusals for a reason that all entries share.
-//! - `size_limit`: calls that are refused for their size.
+//! - `circuit_breaker`: whether calls can be made (credentials, connection), and the probes that test it.
+//! - `refusals`: whether refusals are those of single entries, of all calls, or for a reason that all entries share.
 //! - `watch`: notices that nothing is accepted, and logs it.
+//! - `size_limit`: calls that are refused for their size.
 
-mod disputes;
+mod circuit_breaker;
 mod refusals;
-mod setup;
 mod size_limit;
 mod watch;
 
-pub(crate) use disputes::{Disputes, Ruling};
-pub(crate) use refusals::Refusals;
-pub(crate) use setup::Setup;
+use tokio::time::Instant;
+
+use self::circuit_breaker::CircuitBreaker;
+use self::refusals::{Disputes, RefusedAlone};
+use super::calls::Settled;
+use crate::targets::Fault;
+
+pub(crate) use refusals::Blame;
 pub(crate) use size_limit::SizeLimit;
 pub(crate) use watch::{Outage, Watch};
+
+/// Judges the answers to all calls of a delivery.
+pub(crate) struct Health {
+    breaker: CircuitBreaker,
+    disputes: Disputes,
+    refused_alone: RefusedAlone,
+    pub(crate) watch: Watch,
+}
+
+/// What could still be accepted besides the entries of the call that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Others {
+    InFlight,
+    Waiting,
+    None,
+}
+
+/// What the answer of a call means for the delivery.
+pub(crate) enum Ruling {
+    /// No later call can succeed either.
+    Stop(Fault),
+    Continue(Findings),
+}
+
+/// What the answer of a call tells of its entries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Findings {
+    /// Why its only entry was refused, if the answer leaves that open.
+    pub(crate) blame: Option<Blame>,
+    /// Whether all calls were refused before.
+    pub(crate) all_were_refused: bool,
+}
+
+impl Health {
+    /// Of a delivery to this destination.
+    pub(crate) fn of(destination: String) -> Self {
+        Self {
+            breaker: CircuitBreaker::new(),
+            disputes: Disputes::default(),
+            refused_alone: RefusedAlone::default(),
+            watch: Watch::new(destination),
+        }
+    }
+
+    /// A call leaves, while `in_flight` entries are in flight and `waiting` wait.
+    pub(crate) fn call_leaves(&mut self, sent_at: Instant, in_flight: u64, waiting: u64) {
+        self.watch.call_leaves(sent_at, in_flight, waiting);
+        self.breaker.leaves();
+    }
+
+    /// Evaluates the answer of a call, after which `delivered` entries are delivered.
+    pub(crate) fn answered<E>(&mut self, settled: &Settled<E>, delivered: u64, others: Others, now: Instant) -> Ruling {
+        let unavailable = self.breaker.answered(settled, now, delivered);
+        let all_were_refused = self.disputes.are_of_all();
+        let blame = self.disputes.answered(settled, others == Others::None, now);
+        let is_last = others != Others::InFlight;
+        let is_of_all = |fault: &&Fault| blame == Some(Blame::AllCalls) && self.disputes.stops(fault, is_last, now);
+        let of_all = settled.fault().filter(is_of_all);
+        let stop = None
+            .or_else(|| settled.panic.clone())
+            .or(unavailable)
+            .or_else(|| settled.stop.as_ref().or(of_all).filter(|_| delivered == 0).cloned())
+            .or_else(|| self.refused_alone.answered(settled));
+        if let Some(fault) = stop {
+            return Ruling::Stop(fault);
+        }
+        if blame == Some(Blame::AllCalls) {
+            self.breaker.refused(settled.outcome.sent_at.into(), now);
+        }
+        Ruling::Continue(Findings {
+            blame,
+            all_were_refused,
+        })
+    }
+
+    /// Whether a delivery that has delivered nothing stops because entries were refused alone. `is_all` tells whether there is
+    /// nothing else that could be accepted.
+    pub(crate) fn stops(&self, fault: &Fault, is_all: bool, now: Instant) -> bool {
+        self.disputes.stops(fault, is_all, now)
+    }
+
+    /// Whether a call may leave.
+    pub(crate) fn may_leave(&self, now: Instant) -> bool {
+        self.breaker.may_leave(now)
+    }
+
+    /// How many entries a call may carry at most.
+    pub(crate) fn most(&self) -> usize {
+        self.refused_alone.most().min(self.breaker.most())
+    }
+
+    /// When the next probe may leave, if one is due.
+    pub(crate) fn next_probe(&self) -> Option<Instant> {
+        self.breaker.next_probe()
+    }
+
+    /// Allows the next probe at once.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        self.breaker.wake(now);
+    }
+
+    /// Since when nothing is accepted, and why the last call failed; `None` while entries are accepted, or none is tried.
+    pub(crate) fn outage(&self) -> Option<Outage<'_>> {
+        self.watch.outage()
+    }
+}

@@ -16,7 +16,7 @@ use crate::time_limit::is_held_up;
 
 /// How long nothing may be accepted or refused before a warning is logged. A call usually takes some 10 ms, and the SDK's
 /// timeout for a connection is 3.1 s.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STALLED_AFTER: Duration = Duration::from_secs(5);
 
 /// The longest time between two warnings. Before that, the time doubles from one warning to the next.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -54,11 +54,20 @@ pub(crate) struct Outage<'a> {
 
 impl Outage<'_> {
     /// The cause for an entry whose time is used up, if nothing was accepted since its first attempt.
-    pub(crate) fn cause<E>(self, now: Instant, state: &mut EntryState<E>) -> Option<Cause> {
+    fn cause<E>(self, now: Instant, state: &mut EntryState<E>) -> Option<Cause> {
         let first_sent = state.history.as_ref().map(|history| history.first_sent);
         first_sent.is_none_or(|sent| self.since <= sent).then(|| Cause::Outage {
             lasted: now - self.since,
             fault: state.take_fault().unwrap_or_else(|| self.fault.clone()),
+        })
+    }
+
+    /// The cause for an entry whose time is used up, during this outage if there is one.
+    pub(crate) fn time_used_up<E>(outage: Option<Self>, state: &mut EntryState<E>, now: Instant) -> Cause {
+        let of_outage = outage.and_then(|outage| outage.cause(now, state));
+        of_outage.unwrap_or_else(|| {
+            let fault = state.take_fault();
+            Cause::TimeUsedUp(fault.unwrap_or_else(|| Fault::new("not sent in time")))
         })
     }
 }
@@ -89,7 +98,7 @@ impl Watch {
 
     /// The time between the last warning and the next.
     fn wait(&self) -> Duration {
-        self.stalled.clamp(PATIENCE, LONGEST)
+        self.stalled.clamp(STALLED_AFTER, LONGEST)
     }
 
     /// Since when nothing is accepted, and why the last call failed; `None` while entries are accepted, or none is tried.
@@ -108,7 +117,7 @@ impl Watch {
 
     /// A call leaves, while `in_flight` entries are in flight and `waiting` wait.
     pub(crate) fn call_leaves(&mut self, now: Instant, in_flight: u64, waiting: u64) {
-        let was_idle = waiting == 0 && now - self.answered >= PATIENCE;
+        let was_idle = waiting == 0 && now - self.answered >= STALLED_AFTER;
         if in_flight == 0 && (self.fault.is_none() || was_idle) {
             self.start_over(now);
         }
@@ -153,11 +162,11 @@ impl Watch {
         if now < self.next_look() {
             return self.next_look();
         }
-        let is_underway = in_flight + waiting > 0 || now - self.answered < PATIENCE;
+        let is_underway = in_flight + waiting > 0 || now - self.answered < STALLED_AFTER;
         let fault = match &self.fault {
             Some(fault) if is_underway => Some(fault.clone()),
             None if in_flight > 0 => None,
-            _ => return now + PATIENCE,
+            _ => return now + STALLED_AFTER,
         };
         self.log(now, options, fault.as_ref(), in_flight, waiting);
         self.next_look()

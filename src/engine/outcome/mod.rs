@@ -10,12 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use self::hand_backs::{Awaited, HandBacks, clean_up};
 use super::calls::Settled;
 use super::entry::{Chunk, EntryState, TrackedEntry};
+use super::health::Outage;
 use crate::backoff::{PaceReason, PaceState};
 use crate::events::CALL;
 use crate::fate::Fate;
@@ -144,6 +146,13 @@ impl<E: Send + 'static> Ledger<E> {
             self.progress.figures().waiting.fetch_sub(1, Relaxed);
             self.metrics.end_to_wait(1);
         }
+    }
+
+    /// The time of an entry that waited is used up.
+    pub(crate) fn give_up(&mut self, mut entry: TrackedEntry<E>, now: Instant, outage: Option<Outage<'_>>) {
+        self.no_longer_waits(&entry.state);
+        let cause = Outage::time_used_up(outage, &mut entry.state, now);
+        self.hand_back(entry, cause);
     }
 
     /// A newer entry with the same key supersedes this one.

@@ -33,6 +33,14 @@ pub(crate) use expiries::{Expiries, Search};
 /// A rejected entry, and the moment of its retry.
 type Rejected<E> = (Instant, TrackedEntry<E>);
 
+/// Whether entries that wait by key may linger for others that could share their call.
+pub(crate) enum Linger {
+    Until(Instant),
+    No,
+    /// None wait by key.
+    NoneWait,
+}
+
 /// Entries that were read and wait: rejected ones, those held in their lanes, those that wait by key, and the parts of
 /// refused calls.
 pub(crate) struct Backlog<E> {
@@ -279,11 +287,12 @@ impl<E> Backlog<E> {
         self.retry_queue.ready() > 0 || self.bisections.next_len().is_some()
     }
 
-    /// Until when entries that wait by key may linger. `Err` if they may not.
-    pub(crate) fn lingers_until(&self, now: Instant, options: &DeliveryOptions) -> Result<Option<Instant>, ()> {
+    /// Whether entries that wait by key may linger.
+    pub(crate) fn linger(&self, now: Instant, options: &DeliveryOptions) -> Linger {
         match self.key_lines.lingers_until(now, options.linger) {
-            None if self.key_lines.len() > 0 => Err(()),
-            until => Ok(until),
+            Some(until) => Linger::Until(until),
+            None if self.key_lines.len() > 0 => Linger::No,
+            None => Linger::NoneWait,
         }
     }
 

@@ -20,28 +20,28 @@ const FIRST_DELAY: Duration = Duration::from_millis(50);
 /// long enough that each delivery asks a failing credentials provider at most once in one or two seconds.
 const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
-/// Whether calls can be made, judging by the last ones.
+/// Whether calls can be made, judging by the last ones: closed while they can, otherwise probing.
 #[derive(Debug)]
-pub(crate) struct Setup {
-    outage: Option<Outage>,
+pub(crate) struct CircuitBreaker {
+    probing: Option<Probing>,
     /// When the last successful call left.
     made_at: Option<Instant>,
     delays: Exponential,
 }
 
-/// Calls cannot be made.
+/// Calls cannot be made: one at a time tests whether they can again.
 #[derive(Debug)]
-struct Outage {
+struct Probing {
     since: Instant,
     delay: Retry,
     /// When the next probe may leave; `None` while one is in flight.
     next_probe: Option<Instant>,
 }
 
-impl Setup {
+impl CircuitBreaker {
     pub(crate) fn new() -> Self {
         Self {
-            outage: None,
+            probing: None,
             made_at: None,
             delays: Exponential::equal_jitter().initial(2 * FIRST_DELAY).max(LONGEST_DELAY),
         }
@@ -76,46 +76,46 @@ impl Setup {
     /// Calls in flight fail together. Calls that left before the outage was known are no probes, and calls that left before
     /// a successful one are outdated.
     fn failed(&mut self, sent_at: Instant, now: Instant) {
-        if self.outage.is_none() && self.made_at.is_some_and(|made_at| made_at > sent_at) {
+        if self.probing.is_none() && self.made_at.is_some_and(|made_at| made_at > sent_at) {
             return;
         }
-        let outage = self.outage.get_or_insert(Outage {
+        let probing = self.probing.get_or_insert(Probing {
             since: now,
             delay: Retry::FIRST,
             next_probe: None,
         });
-        let is_first = outage.since == now && outage.next_probe.is_none();
-        if is_first || sent_at > outage.since {
-            let delay = self.delays.delay(outage.delay);
-            outage.delay = outage.delay.after(delay);
-            outage.next_probe = Some(later(now, delay));
+        let is_first = probing.since == now && probing.next_probe.is_none();
+        if is_first || sent_at > probing.since {
+            let delay = self.delays.delay(probing.delay);
+            probing.delay = probing.delay.after(delay);
+            probing.next_probe = Some(later(now, delay));
         }
     }
 
     /// A call that left at `sent_at` was made.
     fn made(&mut self, sent_at: Instant) {
         self.made_at = self.made_at.max(Some(sent_at));
-        if self.outage.as_ref().is_some_and(|outage| sent_at > outage.since) {
-            self.outage = None;
+        if self.probing.as_ref().is_some_and(|probing| sent_at > probing.since) {
+            self.probing = None;
         }
     }
 
     /// Whether a call may leave.
     pub(crate) fn may_leave(&self, now: Instant) -> bool {
-        let outage = self.outage.as_ref();
-        outage.is_none_or(|outage| outage.next_probe.is_some_and(|at| at <= now))
+        let probing = self.probing.as_ref();
+        probing.is_none_or(|probing| probing.next_probe.is_some_and(|at| at <= now))
     }
 
     /// A call leaves.
     pub(crate) fn leaves(&mut self) {
-        if let Some(outage) = &mut self.outage {
-            outage.next_probe = None;
+        if let Some(probing) = &mut self.probing {
+            probing.next_probe = None;
         }
     }
 
     /// Allows the next probe at once.
     pub(crate) fn wake(&mut self, now: Instant) {
-        let probe = self.outage.as_mut().and_then(|outage| outage.next_probe.as_mut());
+        let probe = self.probing.as_mut().and_then(|probing| probing.next_probe.as_mut());
         if let Some(probe) = probe {
             *probe = now;
         }
@@ -123,12 +123,12 @@ impl Setup {
 
     /// How many entries a call may carry at most.
     pub(crate) fn most(&self) -> usize {
-        if self.outage.is_some() { 1 } else { usize::MAX }
+        if self.probing.is_some() { 1 } else { usize::MAX }
     }
 
     /// When the next probe may leave, if one is due.
     pub(crate) fn next_probe(&self) -> Option<Instant> {
-        self.outage.as_ref()?.next_probe
+        self.probing.as_ref()?.next_probe
     }
 }
 
@@ -145,33 +145,33 @@ mod tests {
     #[test]
     fn one_probe_at_a_time_with_one_entry_finds_out_whether_it_is_over() {
         let start = Instant::now();
-        let mut setup = Setup::new();
-        assert_eq!((setup.may_leave(start), setup.most()), (true, usize::MAX));
-        (0..16).for_each(|_| setup.failed(start, start));
-        assert!(!setup.may_leave(start));
-        assert_eq!(setup.most(), 1);
-        let probe = setup.next_probe().unwrap();
+        let mut breaker = CircuitBreaker::new();
+        assert_eq!((breaker.may_leave(start), breaker.most()), (true, usize::MAX));
+        (0..16).for_each(|_| breaker.failed(start, start));
+        assert!(!breaker.may_leave(start));
+        assert_eq!(breaker.most(), 1);
+        let probe = breaker.next_probe().unwrap();
         assert!((FIRST_DELAY..=2 * FIRST_DELAY).contains(&(probe - start)));
-        assert!(setup.may_leave(probe));
-        setup.leaves();
-        assert!(!setup.may_leave(probe + LONGEST_DELAY));
-        setup.made(probe);
-        assert_eq!((setup.may_leave(probe), setup.most()), (true, usize::MAX));
+        assert!(breaker.may_leave(probe));
+        breaker.leaves();
+        assert!(!breaker.may_leave(probe + LONGEST_DELAY));
+        breaker.made(probe);
+        assert_eq!((breaker.may_leave(probe), breaker.most()), (true, usize::MAX));
     }
 
     #[test]
     fn probes_become_rarer_up_to_three_seconds() {
         let start = Instant::now();
-        let mut setup = Setup::new();
+        let mut breaker = CircuitBreaker::new();
         let mut now = start;
-        setup.failed(now, now);
+        breaker.failed(now, now);
         let mut longest = Duration::ZERO;
         for _ in 0..100 {
-            let probe = setup.next_probe().unwrap();
+            let probe = breaker.next_probe().unwrap();
             longest = longest.max(probe - now);
-            setup.leaves();
+            breaker.leaves();
             now = probe + MOMENT;
-            setup.failed(probe, now);
+            breaker.failed(probe, now);
         }
         assert!((LONGEST_DELAY / 2..=LONGEST_DELAY).contains(&longest), "{longest:?}");
     }
@@ -179,31 +179,31 @@ mod tests {
     #[test]
     fn calls_from_before_the_outage_neither_end_nor_prolong_it() {
         let start = Instant::now();
-        let mut setup = Setup::new();
-        setup.failed(start, start + MOMENT);
-        let probe = setup.next_probe();
-        setup.failed(start, start + 2 * MOMENT);
-        setup.made(start);
-        assert_eq!(setup.next_probe(), probe);
+        let mut breaker = CircuitBreaker::new();
+        breaker.failed(start, start + MOMENT);
+        let probe = breaker.next_probe();
+        breaker.failed(start, start + 2 * MOMENT);
+        breaker.made(start);
+        assert_eq!(breaker.next_probe(), probe);
         // It left when the outage was noticed.
-        setup.made(start + MOMENT);
-        assert_eq!(setup.next_probe(), probe);
+        breaker.made(start + MOMENT);
+        assert_eq!(breaker.next_probe(), probe);
     }
 
     #[test]
     fn a_failure_that_is_older_than_a_call_that_was_made_is_no_outage() {
         let start = Instant::now();
-        let mut setup = Setup::new();
-        setup.made(start + MOMENT);
-        setup.failed(start, start + 2 * MOMENT);
-        assert!(setup.may_leave(start + 2 * MOMENT));
-        setup.failed(start + MOMENT, start + 2 * MOMENT);
-        assert!(!setup.may_leave(start + 2 * MOMENT));
+        let mut breaker = CircuitBreaker::new();
+        breaker.made(start + MOMENT);
+        breaker.failed(start, start + 2 * MOMENT);
+        assert!(breaker.may_leave(start + 2 * MOMENT));
+        breaker.failed(start + MOMENT, start + 2 * MOMENT);
+        assert!(!breaker.may_leave(start + 2 * MOMENT));
     }
 
     /// A call with one entry has this result. Returns why no call can ever be made.
     fn answered(
-        setup: &mut Setup,
+        breaker: &mut CircuitBreaker,
         sent_at: Instant,
         now: Instant,
         delivered: u64,
@@ -214,45 +214,45 @@ mod tests {
         chunk.push(TrackedEntry { entry: (), state });
         let answer = Answer::Whole(Verdict::Rejected(rejection, Fault::new("no connection")));
         let settled = settle(chunk, answer, sent_at, now, &Metrics::none());
-        setup.answered(&settled, now, delivered)
+        breaker.answered(&settled, now, delivered)
     }
 
     #[test]
     fn a_call_that_was_lost_tells_nothing_until_it_is_a_probe() {
         let start = Instant::now();
-        let mut setup = Setup::new();
-        assert!(answered(&mut setup, start + MOMENT, start + MOMENT, 0, Rejection::Connection).is_none());
-        assert_eq!(setup.most(), usize::MAX);
+        let mut breaker = CircuitBreaker::new();
+        assert!(answered(&mut breaker, start + MOMENT, start + MOMENT, 0, Rejection::Connection).is_none());
+        assert_eq!(breaker.most(), usize::MAX);
         // A call that was made would make this failure outdated.
-        answered(&mut setup, start, start + MOMENT, 0, Rejection::Setup);
-        assert_eq!(setup.most(), 1);
-        let probe = setup.next_probe().unwrap();
-        setup.leaves();
-        answered(&mut setup, probe, probe + MOMENT, 0, Rejection::Connection);
-        assert!(setup.most() == 1 && setup.next_probe().unwrap() > probe);
+        answered(&mut breaker, start, start + MOMENT, 0, Rejection::Setup);
+        assert_eq!(breaker.most(), 1);
+        let probe = breaker.next_probe().unwrap();
+        breaker.leaves();
+        answered(&mut breaker, probe, probe + MOMENT, 0, Rejection::Connection);
+        assert!(breaker.most() == 1 && breaker.next_probe().unwrap() > probe);
     }
 
     #[test]
     fn what_is_never_configured_ends_a_delivery_that_has_delivered_nothing_and_delays_any_other() {
         let now = Instant::now();
-        let mut setup = Setup::new();
-        let fault = answered(&mut setup, now, now, 0, Rejection::Unconfigured);
+        let mut breaker = CircuitBreaker::new();
+        let fault = answered(&mut breaker, now, now, 0, Rejection::Unconfigured);
         assert_eq!(fault.as_ref().map(Fault::code), Some("no connection"));
-        assert_eq!(setup.most(), usize::MAX);
-        assert!(answered(&mut setup, now, now, 1, Rejection::Unconfigured).is_none());
-        assert_eq!(setup.most(), 1);
+        assert_eq!(breaker.most(), usize::MAX);
+        assert!(answered(&mut breaker, now, now, 1, Rejection::Unconfigured).is_none());
+        assert_eq!(breaker.most(), 1);
     }
 
     #[test]
     fn a_reset_lets_a_probe_leave_at_once_unless_one_is_in_flight() {
         let start = Instant::now();
-        let mut setup = Setup::new();
-        setup.failed(start, start);
-        assert!(!setup.may_leave(start));
-        setup.wake(start);
-        assert!(setup.may_leave(start));
-        setup.leaves();
-        setup.wake(start);
-        assert!(!setup.may_leave(start));
+        let mut breaker = CircuitBreaker::new();
+        breaker.failed(start, start);
+        assert!(!breaker.may_leave(start));
+        breaker.wake(start);
+        assert!(breaker.may_leave(start));
+        breaker.leaves();
+        breaker.wake(start);
+        assert!(!breaker.may_leave(start));
     }
 }

@@ -1,18 +1,21 @@
 //! The loop: one delivery from its first entry to its last.
+//!
+//! - `end`: what a delivery does at its end, early or not.
 
-use std::future::{pending, poll_fn};
+mod end;
+
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures::FutureExt;
 use futures::future::OptionFuture;
-use tokio::task::{consume_budget, yield_now};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 use tracing::Span;
 
 use super::calls::{AttemptTimeout, Call, CallPool, Settled, Slot, Slots};
-use super::entry::{Chunk, TrackedEntry};
-use super::health::{Disputes, Refusals, Ruling, Setup, Watch};
+use super::entry::Chunk;
+use super::health::{Health, Others, Ruling};
 use super::input::Input;
 use super::outcome::{Delivered, Ending, Ledger};
 use super::preparation::{Again, prepare};
@@ -23,10 +26,8 @@ use crate::guarded::destination;
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
-use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault};
-use crate::time_limit::later;
-use crate::time_limit::{GRACE, is_held_up, passed};
+use crate::targets::BatchTarget;
+use crate::time_limit::{GRACE, is_held_up, later};
 
 /// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.
 const MANY_CALLS: usize = 10;
@@ -57,7 +58,7 @@ where
         ..
     } = *delivery;
     let pace = options.gate.strategy.pace().map(|pace| (pace.state, pace.reason));
-    let delivered = ledger.close(started.elapsed(), supply.fresh.has_finished(), ending.as_ref(), pace);
+    let delivered = ledger.close(started.elapsed(), supply.has_read_all(), ending.as_ref(), pace);
     delivered.recorded_in(&span)
 }
 
@@ -69,11 +70,8 @@ struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     preparation: Again<T>,
     slots: Slots,
     calls: CallPool<T>,
-    setup: Setup,
-    disputes: Disputes,
-    refusals: Refusals,
+    health: Health,
     ledger: Ledger<T::Entry>,
-    watch: Watch,
     /// Until when no entry is given up for its time, after the process was frozen.
     patient_until: Option<Instant>,
 }
@@ -93,11 +91,8 @@ where
             preparation: Again::new(Arc::clone(&target)),
             slots: Slots::new(options.concurrency),
             calls: CallPool::new(Arc::clone(&target), attempt_timeout, metrics.clone()),
-            setup: Setup::new(),
-            disputes: Disputes::default(),
-            refusals: Refusals::default(),
+            health: Health::of(destination),
             ledger: Ledger::new(options.progress.clone(), metrics),
-            watch: Watch::new(destination),
             patient_until: None,
             target,
             options,
@@ -108,16 +103,16 @@ where
     async fn prepare(&mut self) -> Option<Ending> {
         let prepared = prepare(
             &self.target,
-            &mut self.supply.fresh,
+            self.supply.input(),
             &mut self.ledger,
             &self.options,
-            &mut self.watch,
+            &mut self.health.watch,
         )
         .await;
         prepared
             .map(|prepared| {
-                self.supply.limits = prepared.limits;
-                self.watch.has_failed_since(prepared.failing_since);
+                self.supply.set_limits(prepared.limits);
+                self.health.watch.has_failed_since(prepared.failing_since);
             })
             .err()
     }
@@ -132,7 +127,7 @@ where
         let options = self.options.clone();
         let mut cancelled = pin!(options.cancellation.cancelled());
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
-        let mut look = pin!(sleep_until(self.watch.next_look()));
+        let mut look = pin!(sleep_until(self.health.watch.next_look()));
         let mut resets = options.gate.strategy.resets();
         let capacity = self.calls.capacity_signal();
         let mut queued_up: Option<QueuedUp> = None;
@@ -142,10 +137,10 @@ where
                 return Some(ending);
             }
             self.supply.update_hot_keys();
-            self.supply.backlog.wake(now, &options);
-            self.supply.is_patient = self.is_patient(now);
-            self.supply.give_up_expired(now, &mut self.ledger, self.watch.outage());
-            let refilled = self.supply.refill(now, &mut self.ledger, self.watch.outage());
+            self.supply.wake(now);
+            self.supply.set_patient(self.is_patient(now));
+            self.supply.give_up_expired(now, &mut self.ledger, self.health.outage());
+            let refilled = self.supply.refill(now, &mut self.ledger, self.health.outage());
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
             // The target may have panicked in a method that `refill` called.
             if let Some(ending) = self.ordered_end(now) {
@@ -154,7 +149,7 @@ where
             if let Some(ending) = self.ask_disputed(now) {
                 return Some(ending);
             }
-            if !self.setup.may_leave(now) {
+            if !self.health.may_leave(now) {
                 queued_up = None;
             } else if queued_up.is_none() {
                 queued_up = self.send_what_may_go(now);
@@ -189,25 +184,25 @@ where
                 }
                 Some(()) = self.ledger.next_handed_back() => {}
                 () = capacity.freed() => {}
-                () = poll_fn(|context| self.supply.fresh.poll_news(context)), if self.supply.wants_more(&self.ledger) => {}
+                () = poll_fn(|context| self.supply.poll_news(context)), if self.supply.wants_more(&self.ledger) => {}
                 Ok(()) = resets.changed() => {
-                    self.supply.backlog.wake_all();
+                    self.supply.wake_all();
                     self.slots.wake_all();
-                    self.setup.wake(Instant::now());
+                    self.health.wake(Instant::now());
                 }
                 Some(()) = next_event => {}
                 limits = self.preparation.prepared() => match limits {
-                    Ok(limits) => self.supply.limits = limits,
+                    Ok(limits) => self.supply.set_limits(limits),
                     Err(panic) => return Some(Ending::Stopped(panic)),
                 },
                 () = &mut look, if next_look.is_some() => if !was_held_up() {
                     let (in_flight, waiting) = self.ledger.underway();
-                    look.as_mut().reset(self.watch.look(&options, in_flight, waiting));
+                    look.as_mut().reset(self.health.watch.look(&options, in_flight, waiting));
                 }
             }
             if was_held_up() {
                 self.goes_on(Instant::now());
-                look.as_mut().reset(self.watch.next_look());
+                look.as_mut().reset(self.health.watch.next_look());
             }
         }
     }
@@ -216,7 +211,7 @@ where
     /// before its time counts as used up, and a stall is not longer than before.
     fn goes_on(&mut self, now: Instant) {
         self.patient_until = Some(later(now, GRACE));
-        self.watch.goes_on(now);
+        self.health.watch.goes_on(now);
     }
 
     /// Whether the process has just gone on after it was frozen.
@@ -235,7 +230,7 @@ where
         if self.options.deadline.is_some_and(|deadline| deadline <= now) {
             return Some(Ending::DeadlineReached);
         }
-        let outage = self.watch.outage().filter(|_| !self.is_patient(now))?;
+        let outage = self.health.outage().filter(|_| !self.is_patient(now))?;
         (self.outage_ends()? <= now).then(|| Ending::Outage {
             lasted: now - outage.since,
             fault: outage.fault.clone(),
@@ -245,30 +240,25 @@ where
     /// Until when the delivery goes on while nothing is accepted; `None` without a limit, or if it has nothing to try. In a
     /// producer each entry has a limit of its own.
     fn outage_ends(&self) -> Option<Instant> {
-        let since = self.watch.outage()?.since;
+        let since = self.health.outage()?.since;
         // Calls in flight end by themselves.
         let (_, waiting) = self.ledger.underway();
         let is_limited = waiting > 0 && !self.options.counts_from_hand_over;
         is_limited.then(|| since.checked_add(self.options.patience()))?
     }
 
-    /// Whether there is nothing to send, except entries that were refused alone.
-    fn has_nothing_else(&self) -> bool {
-        self.supply.fresh.len() == 0 && self.supply.backlog.is_quiet()
-    }
-
     /// When only entries are left that were refused alone, they are sent again. Returns why the delivery has to end if
     /// nothing was accepted before.
     fn ask_disputed(&mut self, now: Instant) -> Option<Ending> {
-        if !self.calls.is_empty() || !self.has_nothing_else() {
+        if !self.calls.is_empty() || !self.supply.has_only_disputed() {
             return None;
         }
-        let fault = self.supply.backlog.disputed()?;
-        let is_all = self.supply.fresh.has_ended();
-        if self.ledger.delivered() == 0 && self.disputes.stops(fault, is_all, now) {
+        let fault = self.supply.disputed()?;
+        let is_all = self.supply.input_has_ended();
+        if self.ledger.delivered() == 0 && self.health.stops(fault, is_all, now) {
             return Some(Ending::Stopped(fault.clone()));
         }
-        self.supply.backlog.bisections_mut().ask_again(now);
+        self.supply.ask_disputed_again(now);
         None
     }
 
@@ -280,7 +270,7 @@ where
                 return Some(QueuedUp::at(&self.options.gate));
             };
             self.send(permit);
-            self.supply.refill(now, &mut self.ledger, self.watch.outage());
+            self.supply.refill(now, &mut self.ledger, self.health.outage());
         }
         None
     }
@@ -288,43 +278,30 @@ where
     /// Whether there is something to send, a free slot, and a task that can make the call soon.
     fn may_send(&mut self, now: Instant) -> bool {
         self.supply.gather(now, !self.calls.is_empty());
-        let may_leave = self.setup.may_leave(now) && self.supply.lingers_until(now, &self.ledger).is_none();
+        let may_leave = self.health.may_leave(now) && self.supply.lingers_until(now, &self.ledger).is_none();
         let is_free = may_leave && self.calls.has_capacity() && self.slots.has_free(now);
         is_free && self.supply.next_len() > 0
     }
 
     /// The request for the next call, as the strategy is told it.
     fn wanted(&self) -> Waiter {
-        let known = self.supply.may_soon_go().saturating_add(self.supply.fresh.known());
-        let entries = || self.supply.next_len().min(self.most());
+        let entries = || self.supply.next_len().min(self.health.most());
         Waiter {
             entries: self.supply.next_cost().unwrap_or_else(entries).max(1),
-            more: known >= self.supply.limits.entries.saturating_mul(MANY_CALLS),
+            more: self.supply.fills_calls(MANY_CALLS),
         }
-    }
-
-    /// How many entries a call may carry at most, judging by the last answers.
-    fn most(&self) -> usize {
-        self.refusals.most().min(self.setup.most())
     }
 
     /// Delivers the next chunk in the next free slot.
     fn send(&mut self, permit: Permit) {
-        let most = permit.entries().min(self.most());
-        let bytes = self.supply.call_limits().bytes;
-        let (chunk, bisection) = match self.supply.backlog.bisections_mut().next(most, bytes) {
-            Some((chunk, bisection)) => (chunk, Some(bisection)),
-            None => (self.supply.pack(most, &mut self.ledger), None),
-        };
-        if chunk.len() > 0 {
-            self.supply.sizes.leaves(chunk.bytes);
+        let most = permit.entries().min(self.health.most());
+        if let Some((chunk, bisection)) = self.supply.next_chunk(most, &mut self.ledger) {
             let departure = permit.depart(chunk.cost);
             let (in_flight, waiting) = self.ledger.underway();
-            self.watch.call_leaves(departure.sent_at(), in_flight, waiting);
+            self.health.call_leaves(departure.sent_at(), in_flight, waiting);
             let idle_since = self.slots.take().and_then(|slot| slot.idle_since);
             let delay = idle_since.map(|since| since.elapsed());
             self.ledger.call_leaves(&chunk, delay.unwrap_or_default());
-            self.setup.leaves();
             self.deliver(chunk, bisection, departure);
         }
     }
@@ -362,168 +339,41 @@ where
     fn settle(&mut self, settled: Settled<T::Entry>) -> Option<Ending> {
         let now = Instant::now();
         self.book(&settled);
-        let delivered = self.ledger.delivered();
-        let unavailable = self.setup.answered(&settled, now, delivered);
-        let (were_of_all, is_all) = (self.disputes.are_of_all(), self.calls.is_empty());
-        let is_only = is_all && self.has_nothing_else();
-        let ruling = self.disputes.answered(&settled, is_only, now);
-        let is_of_all = |fault: &&Fault| ruling == Some(Ruling::OfAll) && self.disputes.stops(fault, is_all, now);
-        let of_all = settled.fault().filter(is_of_all);
-        let stop = None
-            .or_else(|| settled.panic.clone())
-            .or(unavailable)
-            .or_else(|| settled.stop.as_ref().or(of_all).filter(|_| delivered == 0).cloned())
-            .or_else(|| self.refusals.answered(&settled));
-        if let Some(fault) = stop {
-            let ending = Ending::Stopped(fault);
-            self.hand_back(settled, &ending);
-            return Some(ending);
-        }
-        let sent_at = settled.outcome.sent_at.into();
-        if ruling == Some(Ruling::OfAll) {
-            self.setup.refused(sent_at, now);
-        }
-        if settled.outcome.accepted > 0 {
-            let bisections = self.supply.backlog.bisections_mut();
-            bisections.accepted(sent_at, were_of_all, now);
-        }
-        let delay = self
-            .supply
-            .settle(settled, ruling, now, &mut self.ledger, self.watch.outage());
+        let others = match () {
+            () if !self.calls.is_empty() => Others::InFlight,
+            () if self.supply.has_only_disputed() => Others::None,
+            () => Others::Waiting,
+        };
+        let findings = match self.health.answered(&settled, self.ledger.delivered(), others, now) {
+            Ruling::Continue(findings) => findings,
+            Ruling::Stop(fault) => {
+                let ending = Ending::Stopped(fault);
+                self.hand_back(settled, &ending);
+                return Some(ending);
+            }
+        };
+        let outage = self.health.outage();
+        let delay = self.supply.settle(settled, findings, now, &mut self.ledger, outage);
         self.slots.put(Slot::after_call(now, delay));
         None
     }
 
     fn book(&mut self, settled: &Settled<T::Entry>) {
-        self.ledger.call_ended(settled, self.watch.destination());
-        self.watch.call_ended(settled);
+        self.ledger.call_ended(settled, self.health.watch.destination());
+        self.health.watch.call_ended(settled);
     }
 
     /// The next moment at which something changes without an event.
     fn next_event(&self, now: Instant) -> Option<Instant> {
-        let has_entries = self.supply.may_soon_go() > 0 || self.supply.backlog.next_of_bisection().is_some();
-        let of_calls = [self.slots.next_free(), self.setup.next_probe()];
-        let of_calls = of_calls.into_iter().flatten().filter(|_| has_entries);
+        let of_calls = [self.slots.next_free(), self.health.next_probe()];
+        let of_calls = of_calls.into_iter().flatten().filter(|_| self.supply.may_send_soon());
         self.supply
-            .backlog
-            .next_events(now)
+            .next_events(now, &self.ledger)
             .chain(of_calls)
-            .chain(self.supply.next_expiry())
             .chain(self.outage_ends())
-            .chain(self.supply.lingers_until(now, &self.ledger))
             .chain(self.patient_until)
             // A slot whose delay is over may still wait for the strategy; that wait has its own deadline.
             .filter(|event| *event > now)
             .min()
-    }
-
-    /// Hands back everything that is not delivered. Returns why the delivery has ended early, if it has.
-    async fn end(&mut self, ending: Option<Ending>) -> Option<Ending> {
-        let ending = match (ending, self.supply.fresh.stop()) {
-            (Some(Ending::Cancelled), Some(fault)) => Some(Ending::Stopped(fault)),
-            (ending, _) => ending,
-        };
-        if let Some(ending) = &ending {
-            self.supply.fresh.ends_early();
-            self.await_in_flight(ending).await;
-        }
-        let hurry = self.ledger.hurry();
-        let limit = time_to_clean_up(self.options.clone(), ending.is_some());
-        let limit = limit.map(|()| hurry.cancel()).then(|()| pending());
-        tokio::select! {
-            biased;
-            () = self.hand_back_everything(ending.as_ref()) => {}
-            () = limit => {}
-        }
-        let fresh = &self.supply.fresh;
-        let fault = fresh.fault().cloned().or_else(|| fresh.stop());
-        ending.or(fault.map(Ending::Stopped))
-    }
-
-    /// Hands back the rest of the input if the delivery ends early, and waits until all receipts and handlers have their
-    /// entries.
-    async fn hand_back_everything(&mut self, ending: Option<&Ending>) {
-        if let Some(ending) = ending {
-            self.hand_back_the_rest(ending).await;
-        }
-        self.calls.close().await;
-        let patience = match ending {
-            Some(_) => self.options.grace,
-            None => self.options.attempt_timeout,
-        };
-        self.ledger.hand_back_all(&self.target, patience).await;
-    }
-
-    /// Waits for the calls in flight, for at most the grace period.
-    async fn await_in_flight(&mut self, ending: &Ending) {
-        let mut grace = pin!(passed(self.options.grace));
-        while !self.calls.is_empty() {
-            tokio::select! {
-                biased;
-                Some(settled) = self.calls.next() => {
-                    self.book(&settled);
-                    self.hand_back(settled, ending);
-                }
-                () = &mut grace, if !self.calls.are_given_up() => self.calls.give_up(),
-            }
-        }
-    }
-
-    /// Hands back everything that a call did not deliver, after the delivery was told to end.
-    fn hand_back(&mut self, settled: Settled<T::Entry>, ending: &Ending) {
-        for (entry, fault) in settled.refused {
-            self.ledger.hand_back(entry, Cause::Refused(fault));
-        }
-        let refused = settled.refused_chunk.into_iter().flat_map(Chunk::into_tracked);
-        let rejected = settled.rejected.into_iter().map(|(entry, _)| entry);
-        for entry in rejected.chain(settled.disputed).chain(refused) {
-            self.give_back(entry, ending);
-        }
-        for entry in settled.bisection.into_iter().flat_map(Bisection::into_entries) {
-            self.give_back_waiting(entry, ending);
-        }
-    }
-
-    /// Hands back everything that was not in flight when the delivery was told to end, up to the last entry of the input.
-    async fn hand_back_the_rest(&mut self, ending: &Ending) {
-        for entry in self.supply.take_all() {
-            self.give_back_waiting(entry, ending);
-        }
-        while let Some(entry) = self.supply.pop_unread() {
-            self.give_back(entry, ending);
-            self.ledger.spare_memory(&self.target, &self.options).await;
-            consume_budget().await;
-        }
-        for entry in self.supply.backlog.lanes_mut().take_all() {
-            self.give_back_waiting(entry, ending);
-        }
-    }
-
-    fn give_back_waiting(&mut self, entry: TrackedEntry<T::Entry>, ending: &Ending) {
-        self.ledger.no_longer_waits(&entry.state);
-        self.give_back(entry, ending);
-    }
-
-    fn give_back(&mut self, mut entry: TrackedEntry<T::Entry>, ending: &Ending) {
-        if self.supply.is_superseded(&entry) {
-            return self.ledger.superseded(entry);
-        }
-        let last = entry.state.take_fault();
-        self.ledger.hand_back(entry, ending.cause(last));
-    }
-}
-
-/// How long the target may clean up: for the grace period after an early end, which may come only now, and otherwise as long
-/// as a call may take.
-async fn time_to_clean_up(options: DeliveryOptions, is_early: bool) {
-    let ends = async {
-        if !is_early {
-            options.ended().await;
-        }
-        passed(options.grace).await;
-    };
-    tokio::select! {
-        () = ends => {}
-        () = passed(options.attempt_timeout), if !is_early => {}
     }
 }

@@ -1,32 +1,38 @@
 //! The entries to send: reads them, orders them by lane, and packs them into chunks.
+//!
+//! - `leftovers`: what a call did not deliver, and entries whose time is used up.
+
+mod leftovers;
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::task::{Context, Poll};
 
 use tokio::time::Instant;
 
-use super::calls::{KEPT, Settled};
-use super::entry::{Chunk, EntryState, Space, TrackedEntry};
-use super::health::{Outage, Ruling, SizeLimit};
+use super::entry::{Chunk, Space, TrackedEntry};
+use super::health::{Outage, SizeLimit};
 use super::input::{Fresh, Input, Read};
 use super::outcome::Ledger;
-use super::retry::{Backlog, Bisection, Decision, Expiries, Retries, Search};
+use super::retry::{Backlog, Bisection, Expiries, Linger};
 use crate::guarded::guarded;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault, Lane, Limits, Rejection};
+use crate::targets::{BatchTarget, Fault, Lane, Limits};
 
 /// The most entries that are read before the loop looks at other events.
 const READS_AT_ONCE: usize = 10_000;
+
+/// A chunk, and the bisection that it belongs to.
+type Packed<E> = (Chunk<E>, Option<Bisection<E>>);
 
 /// The entries to send: fresh ones, and those in the backlog.
 pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
     target: Arc<T>,
     options: Arc<DeliveryOptions>,
-    pub(super) limits: Limits,
-    pub(super) sizes: SizeLimit,
-    pub(super) fresh: Fresh<I>,
-    pub(super) backlog: Backlog<T::Entry>,
+    limits: Limits,
+    sizes: SizeLimit,
+    fresh: Fresh<I>,
+    backlog: Backlog<T::Entry>,
     /// Chunks whose entries were all delivered; their memory is used again.
     emptied: Vec<Chunk<T::Entry>>,
     /// Until when a call that is not full waits for entries that are held behind entries in flight.
@@ -34,7 +40,7 @@ pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
     /// When to look for entries whose time is used up.
     expiries: Expiries,
     /// Whether no entry is given up for its time, because the process has just gone on after it was frozen.
-    pub(super) is_patient: bool,
+    is_patient: bool,
     /// Whether the strategy paces single partition keys.
     paces_keys: bool,
     /// The panic of the target outside of a call, if there was one.
@@ -68,6 +74,51 @@ where
         self.fault.get()
     }
 
+    /// The input, before the first call.
+    pub(super) fn input(&mut self) -> &mut Fresh<I> {
+        &mut self.fresh
+    }
+
+    /// Ready when the input has an entry, has ended, or is in a hurry.
+    pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.fresh.poll_news(context)
+    }
+
+    /// Whether the input yields nothing more.
+    pub(super) fn input_has_ended(&self) -> bool {
+        self.fresh.has_ended()
+    }
+
+    /// Whether all entries of the input were read.
+    pub(super) fn has_read_all(&self) -> bool {
+        self.fresh.has_finished()
+    }
+
+    /// The panic of the input, if there was one.
+    pub(super) fn input_fault(&self) -> Option<&Fault> {
+        self.fresh.fault()
+    }
+
+    /// Why the delivery must not go on, if a handler of its entries has failed.
+    pub(super) fn stop(&self) -> Option<Fault> {
+        self.fresh.stop()
+    }
+
+    /// The delivery ends before the input does.
+    pub(super) fn ends_early(&self) {
+        self.fresh.ends_early();
+    }
+
+    /// The target has these limits from now on.
+    pub(super) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Whether no entry is given up for its time, because the process has just gone on after it was frozen.
+    pub(super) fn set_patient(&mut self, is_patient: bool) {
+        self.is_patient = is_patient;
+    }
+
     /// Whether there is nothing left to send and the input has ended.
     pub(super) fn is_exhausted(&self) -> bool {
         self.fresh.len() == 0 && self.backlog.is_empty() && self.fresh.has_ended()
@@ -88,7 +139,7 @@ where
     }
 
     /// The limits of the next call, as far as they are known from the target and from the calls before it.
-    pub(super) fn call_limits(&self) -> Limits {
+    fn call_limits(&self) -> Limits {
         self.sizes.within(self.limits)
     }
 
@@ -134,7 +185,7 @@ where
         };
         if !self.is_patient && state.expiry(&self.options).is_some_and(|expiry| expiry <= now) {
             if let Some(expired) = self.fresh.pop_newest() {
-                give_up(expired, now, ledger, outage);
+                ledger.give_up(expired, now, outage);
             }
             return;
         }
@@ -185,173 +236,60 @@ where
         self.options.last_write_wins && self.backlog.lanes().is_superseded(entry, overwrites)
     }
 
+    /// Makes the entries ready whose delay is over.
+    pub(super) fn wake(&mut self, now: Instant) {
+        self.backlog.wake(now, &self.options);
+    }
+
+    /// Makes all entries ready at once, and starts their retries from 1.
+    pub(super) fn wake_all(&mut self) {
+        self.backlog.wake_all();
+    }
+
+    /// Whether nothing may be sent, except entries that were refused alone.
+    pub(super) fn has_only_disputed(&self) -> bool {
+        self.fresh.len() == 0 && self.backlog.is_quiet()
+    }
+
+    /// The fault of an entry that was refused alone, if one waits.
+    pub(super) fn disputed(&self) -> Option<&Fault> {
+        self.backlog.disputed()
+    }
+
+    /// Sends one of the entries again that were refused alone, if its delay is over.
+    pub(super) fn ask_disputed_again(&mut self, now: Instant) {
+        self.backlog.bisections_mut().ask_again(now);
+    }
+
     /// The fate of an entry is known: the next one of its lane becomes sendable.
-    pub(super) fn leave(&mut self, lane: Option<Lane>) {
+    fn leave(&mut self, lane: Option<Lane>) {
         if let Some(fresh) = self.backlog.leave(lane) {
             self.fresh.push_released(fresh);
         }
     }
 
-    /// A call is over: its leftovers wait for their retry, or are handed back. Returns how long the slot of the call stays
-    /// empty.
-    pub(super) fn settle(
-        &mut self,
-        mut settled: Settled<T::Entry>,
-        ruling: Option<Ruling>,
-        now: Instant,
-        ledger: &mut Ledger<T::Entry>,
-        outage: Option<Outage<'_>>,
-    ) -> Duration {
-        let is_accepted = settled.outcome.accepted > 0;
-        self.sizes.answered(settled.bytes, is_accepted, settled.is_too_large());
-        // Of those whose lanes are not known, the service finds two of one lane before it accepts any of a call.
-        if settled.left.iter().any(|lane| lane.is_known()) && !settled.rejected.is_empty() {
-            self.backlog.lanes_mut().stop_sharing();
-        }
-        if self.emptied.len() < KEPT {
-            self.emptied.extend(settled.emptied.take());
-        }
-        for lane in settled.left.drain(..) {
-            self.leave(Some(lane));
-        }
-        for (entry, fault) in settled.refused.drain(..) {
-            self.leave(entry.state.lane);
-            ledger.hand_back(entry, Cause::Refused(fault));
-        }
-        if let Some(entry) = settled.disputed.take() {
-            let bisection = settled.bisection.take();
-            settled.bisection = self.settle_disputed(entry, bisection, ruling, now, ledger);
-        }
-        let options = Arc::clone(&self.options);
-        let mut retries = Retries::of_call(&options, now);
-        let again = self.decide(&mut retries, settled.rejected, now, ledger, outage);
-        let delay = retries.slot_delay(&settled.outcome);
-        ledger.wait(again.len() + settled.refused_chunk.as_ref().map_or(0, Chunk::len));
-        let of_chunk = settled.refused_chunk.iter().flat_map(|chunk| &chunk.states);
-        let of_bisection = settled.bisection.iter().flat_map(Bisection::states);
-        let waiting = again.iter().map(|(_, entry)| &entry.state);
-        for state in waiting.chain(of_chunk).chain(of_bisection) {
-            self.expiries.note(state, &options);
-        }
-        match (settled.refused_chunk, settled.bisection) {
-            (Some(chunk), bisection) => self.backlog.bisect(chunk, bisection),
-            (None, Some(bisection)) => self
-                .backlog
-                .continue_bisection(bisection, again, settled.outcome.accepted > 0),
-            (None, None) => self.backlog.retry_later(again),
-        }
-        delay
-    }
-
-    /// An entry was refused alone: it is handed back if it is known to be at fault or may not be sent again, and waits otherwise. Returns the rest of
-    /// its bisection if that does not wait.
-    fn settle_disputed(
-        &mut self,
-        mut entry: TrackedEntry<T::Entry>,
-        bisection: Option<Bisection<T::Entry>>,
-        ruling: Option<Ruling>,
-        now: Instant,
-        ledger: &mut Ledger<T::Entry>,
-    ) -> Option<Bisection<T::Entry>> {
-        let retries = self.options.retries;
-        let out_of_retries = retries.is_some_and(|retries| entry.state.rejections() > retries);
-        if ruling != Some(Ruling::OfEntry) && !out_of_retries {
-            ledger.wait(1);
-            let behind = bisection.iter().flat_map(Bisection::states);
-            for state in behind.chain([&entry.state]) {
-                self.expiries.note(state, &self.options);
-            }
-            self.backlog.dispute(entry, bisection, now);
-            return None;
-        }
-        self.leave(entry.state.lane);
-        let fault = entry.state.take_fault().unwrap_or_else(|| Fault::new("refused"));
-        let cause = if out_of_retries {
-            Cause::RetriesUsedUp
-        } else {
-            Cause::Refused
-        };
-        ledger.hand_back(entry, cause(fault));
-        bisection
-    }
-
-    /// Decides for each rejected entry. Returns those that are sent again, each with the moment of its retry.
-    fn decide(
-        &mut self,
-        retries: &mut Retries<'_>,
-        rejected: Vec<(TrackedEntry<T::Entry>, Rejection)>,
-        now: Instant,
-        ledger: &mut Ledger<T::Entry>,
-        outage: Option<Outage<'_>>,
-    ) -> Vec<(Instant, TrackedEntry<T::Entry>)> {
-        let mut again = Vec::with_capacity(rejected.len());
-        for (mut entry, rejection) in rejected {
-            let is_followed = self.backlog.lanes().held_in(entry.state.lane) > 0;
-            if let Some(history) = &mut entry.state.history {
-                history.is_followed = is_followed;
-            }
-            let decision = retries.decide(&mut entry.state, rejection);
-            if self.is_superseded(&entry) {
-                self.leave(entry.state.lane);
-                ledger.superseded(entry);
-                continue;
-            }
-            let cause = match decision {
-                Decision::Again(until) => {
-                    again.push((until, entry));
-                    continue;
-                }
-                Decision::RetriesUsedUp => {
-                    let fault = entry.state.take_fault();
-                    Cause::RetriesUsedUp(fault.unwrap_or_else(|| Fault::new("rejected")))
-                }
-                Decision::TimeUsedUp => time_used_up(&mut entry.state, now, outage),
-            };
-            self.leave(entry.state.lane);
-            ledger.hand_back(entry, cause);
-        }
-        again
-    }
-
-    /// Hands back the entries whose time is used up.
-    pub(super) fn give_up_expired(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>, outage: Option<Outage<'_>>) {
-        if self.is_patient || !self.expiries.is_due(now) {
-            return;
-        }
-        let options = Arc::clone(&self.options);
-        let mut search = Search::at(now, &options);
-        let patience = options.patience();
-        let has_waited = |state: &EntryState<T::Entry>| {
-            let expiry = state.arrived.and_then(|arrived| arrived.checked_add(patience));
-            expiry.is_some_and(|expiry| expiry <= now)
-        };
-        let held = self.backlog.lanes_mut().take_if(|entry| search.finds(&entry.state));
-        let mut expired = self.backlog.take_expired(|state| search.finds(state), has_waited);
-        expired.extend(self.fresh.take_if(|state| search.finds(state)));
-        self.expiries.searched(&search);
-        for entry in held {
-            give_up(entry, now, ledger, outage);
-        }
-        for entry in expired {
-            let is_superseded = self.is_superseded(&entry);
-            self.leave(entry.state.lane);
-            if is_superseded {
-                ledger.no_longer_waits(&entry.state);
-                ledger.superseded(entry);
-            } else {
-                give_up(entry, now, ledger, outage);
-            }
-        }
-    }
-
-    /// The next moment at which the time of an entry may be used up.
-    pub(super) fn next_expiry(&self) -> Option<Instant> {
-        self.expiries.next()
+    /// The next moments at which something changes without an event.
+    pub(super) fn next_events(&self, now: Instant, ledger: &Ledger<T::Entry>) -> impl Iterator<Item = Instant> {
+        self.backlog
+            .next_events(now)
+            .chain(self.expiries.next())
+            .chain(self.lingers_until(now, ledger))
     }
 
     /// How many entries are sendable now or soon, as far as is known.
-    pub(super) fn may_soon_go(&self) -> usize {
+    fn may_soon_go(&self) -> usize {
         self.backlog.may_soon_go() + self.fresh.len()
+    }
+
+    /// Whether an entry may be sendable now or soon.
+    pub(super) fn may_send_soon(&self) -> bool {
+        self.may_soon_go() > 0 || self.backlog.next_of_bisection().is_some()
+    }
+
+    /// Whether the known entries fill at least this many calls.
+    pub(super) fn fills_calls(&self, calls: usize) -> bool {
+        let known = self.may_soon_go().saturating_add(self.fresh.known());
+        known >= self.limits.entries.saturating_mul(calls)
     }
 
     /// How many entries the next chunk may have, if they are small.
@@ -384,12 +322,27 @@ where
         Some(next.map(|state| state.cost).sum::<usize>() + self.backlog.ready_by_key(most))
     }
 
+    /// The next chunk, and the bisection that it belongs to, if it is a part of a refused call. `None` if there is nothing to
+    /// send. Its entries count for at most `most`.
+    pub(super) fn next_chunk(&mut self, most: usize, ledger: &mut Ledger<T::Entry>) -> Option<Packed<T::Entry>> {
+        let bytes = self.call_limits().bytes;
+        let (chunk, bisection) = match self.backlog.bisections_mut().next(most, bytes) {
+            Some((chunk, bisection)) => (chunk, Some(bisection)),
+            None => (self.pack(most, ledger), None),
+        };
+        if chunk.len() == 0 {
+            return None;
+        }
+        self.sizes.leaves(chunk.bytes);
+        Some((chunk, bisection))
+    }
+
     /// Packs a chunk whose entries count for at most `cost` and of which none is superseded. The first entry is packed
     /// whatever it costs.
     ///
     /// Rejected entries go first. Entries that are held in a lane but may share its call go last, so that a call carries
     /// few entries of one lane if possible.
-    pub(super) fn pack(&mut self, cost: usize, ledger: &mut Ledger<T::Entry>) -> Chunk<T::Entry> {
+    fn pack(&mut self, cost: usize, ledger: &mut Ledger<T::Entry>) -> Chunk<T::Entry> {
         let expected = cost.min(self.sendable());
         let mut chunk = self.emptied.pop().unwrap_or_else(|| Chunk::with_capacity(expected));
         loop {
@@ -446,7 +399,11 @@ where
         if is_full || !self.wants_more(ledger) || self.backlog.is_urgent() {
             return None;
         }
-        let by_key = self.backlog.lingers_until(now, &self.options).ok()?;
+        let by_key = match self.backlog.linger(now, &self.options) {
+            Linger::No => return None,
+            Linger::Until(until) => Some(until),
+            Linger::NoneWait => None,
+        };
         let fresh = self.fresh.lingers_until(self.options.linger);
         fresh.into_iter().chain(by_key).min().filter(|until| *until > now)
     }
@@ -462,27 +419,11 @@ where
         all.extend(self.fresh.take_all());
         all
     }
-}
 
-/// The time of an entry that waited is used up.
-fn give_up<E: Send + Sync + 'static>(
-    mut entry: TrackedEntry<E>,
-    now: Instant,
-    ledger: &mut Ledger<E>,
-    outage: Option<Outage<'_>>,
-) {
-    ledger.no_longer_waits(&entry.state);
-    let cause = time_used_up(&mut entry.state, now, outage);
-    ledger.hand_back(entry, cause);
-}
-
-/// The cause for an entry whose time is used up.
-fn time_used_up<E>(state: &mut EntryState<E>, now: Instant, outage: Option<Outage<'_>>) -> Cause {
-    let of_outage = outage.and_then(|outage| outage.cause(now, state));
-    of_outage.unwrap_or_else(|| {
-        let fault = state.take_fault();
-        Cause::TimeUsedUp(fault.unwrap_or_else(|| Fault::new("not sent in time")))
-    })
+    /// All entries that are held in lanes.
+    pub(super) fn take_held(&mut self) -> impl Iterator<Item = TrackedEntry<T::Entry>> + use<T, I> {
+        self.backlog.lanes_mut().take_all()
+    }
 }
 
 /// Whether a newer entry overwrites an older one completely. A panic of the target counts as no.

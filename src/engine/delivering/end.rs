@@ -1,0 +1,133 @@
+//! The end of a delivery: calls in flight are awaited, and what is not delivered is handed back.
+
+use std::future::pending;
+use std::pin::pin;
+
+use futures::FutureExt;
+use tokio::task::consume_budget;
+
+use super::Delivering;
+use crate::engine::calls::Settled;
+use crate::engine::entry::{Chunk, TrackedEntry};
+use crate::engine::input::Input;
+use crate::engine::outcome::Ending;
+use crate::engine::retry::Bisection;
+use crate::options::DeliveryOptions;
+use crate::report::Cause;
+use crate::targets::BatchTarget;
+use crate::time_limit::passed;
+
+impl<T, I> Delivering<T, I>
+where
+    T: BatchTarget,
+    I: Input<Entry = T::Entry>,
+{
+    /// Hands back everything that is not delivered. Returns why the delivery has ended early, if it has.
+    pub(super) async fn end(&mut self, ending: Option<Ending>) -> Option<Ending> {
+        let ending = match (ending, self.supply.stop()) {
+            (Some(Ending::Cancelled), Some(fault)) => Some(Ending::Stopped(fault)),
+            (ending, _) => ending,
+        };
+        if let Some(ending) = &ending {
+            self.supply.ends_early();
+            self.await_in_flight(ending).await;
+        }
+        let hurry = self.ledger.hurry();
+        let limit = time_to_clean_up(self.options.clone(), ending.is_some());
+        let limit = limit.map(|()| hurry.cancel()).then(|()| pending());
+        tokio::select! {
+            biased;
+            () = self.hand_back_everything(ending.as_ref()) => {}
+            () = limit => {}
+        }
+        let fault = self.supply.input_fault().cloned().or_else(|| self.supply.stop());
+        ending.or(fault.map(Ending::Stopped))
+    }
+
+    /// Hands back the rest of the input if the delivery ends early, and waits until all receipts and handlers have their
+    /// entries.
+    async fn hand_back_everything(&mut self, ending: Option<&Ending>) {
+        if let Some(ending) = ending {
+            self.hand_back_the_rest(ending).await;
+        }
+        self.calls.close().await;
+        let patience = match ending {
+            Some(_) => self.options.grace,
+            None => self.options.attempt_timeout,
+        };
+        self.ledger.hand_back_all(&self.target, patience).await;
+    }
+
+    /// Waits for the calls in flight, for at most the grace period.
+    async fn await_in_flight(&mut self, ending: &Ending) {
+        let mut grace = pin!(passed(self.options.grace));
+        while !self.calls.is_empty() {
+            tokio::select! {
+                biased;
+                Some(settled) = self.calls.next() => {
+                    self.book(&settled);
+                    self.hand_back(settled, ending);
+                }
+                () = &mut grace, if !self.calls.are_given_up() => self.calls.give_up(),
+            }
+        }
+    }
+
+    /// Hands back everything that a call did not deliver, after the delivery was told to end.
+    pub(super) fn hand_back(&mut self, settled: Settled<T::Entry>, ending: &Ending) {
+        for (entry, fault) in settled.refused {
+            self.ledger.hand_back(entry, Cause::Refused(fault));
+        }
+        let refused = settled.refused_chunk.into_iter().flat_map(Chunk::into_tracked);
+        let rejected = settled.rejected.into_iter().map(|(entry, _)| entry);
+        for entry in rejected.chain(settled.disputed).chain(refused) {
+            self.give_back(entry, ending);
+        }
+        for entry in settled.bisection.into_iter().flat_map(Bisection::into_entries) {
+            self.give_back_waiting(entry, ending);
+        }
+    }
+
+    /// Hands back everything that was not in flight when the delivery was told to end, up to the last entry of the input.
+    async fn hand_back_the_rest(&mut self, ending: &Ending) {
+        for entry in self.supply.take_all() {
+            self.give_back_waiting(entry, ending);
+        }
+        while let Some(entry) = self.supply.pop_unread() {
+            self.give_back(entry, ending);
+            self.ledger.spare_memory(&self.target, &self.options).await;
+            consume_budget().await;
+        }
+        for entry in self.supply.take_held() {
+            self.give_back_waiting(entry, ending);
+        }
+    }
+
+    fn give_back_waiting(&mut self, entry: TrackedEntry<T::Entry>, ending: &Ending) {
+        self.ledger.no_longer_waits(&entry.state);
+        self.give_back(entry, ending);
+    }
+
+    fn give_back(&mut self, mut entry: TrackedEntry<T::Entry>, ending: &Ending) {
+        if self.supply.is_superseded(&entry) {
+            return self.ledger.superseded(entry);
+        }
+        let last = entry.state.take_fault();
+        self.ledger.hand_back(entry, ending.cause(last));
+    }
+}
+
+/// How long the target may clean up: for the grace period after an early end, which may come only now, and otherwise as long
+/// as a call may take.
+async fn time_to_clean_up(options: DeliveryOptions, is_early: bool) {
+    let ends = async {
+        if !is_early {
+            options.ended().await;
+        }
+        passed(options.grace).await;
+    };
+    tokio::select! {
+        () = ends => {}
+        () = passed(options.attempt_timeout), if !is_early => {}
+    }
+}
