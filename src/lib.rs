@@ -130,6 +130,7 @@ pub mod guide;
 mod handlers;
 mod interleaved;
 mod invalid;
+mod jitter;
 pub mod metrics;
 #[cfg(model)]
 #[path = "../models/cases/mod.rs"]

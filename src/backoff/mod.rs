@@ -22,38 +22,28 @@
 //! throttled, its worker waits with them. Only the first two measure what the service accepts.
 
 mod adaptive;
-mod admission;
 mod delays;
 mod exponential;
 mod growth;
-mod jitter;
-mod key_pace;
 mod linear;
-mod outcome;
-mod pace;
 mod quadratic;
 mod responsive;
-mod retry;
 mod schedule;
-mod snapshot;
-mod strategy;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use crate::jitter;
+pub use crate::pace::{
+    Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceReason, PaceSnapshot, PaceState, Retry, Tally,
+    Waiter,
+};
 pub use adaptive::Adaptive;
-pub use admission::{Admission, Waiter};
 pub use delays::Delays;
 pub use exponential::Exponential;
-pub use key_pace::{KeyOutcome, KeyPace};
 pub use linear::Linear;
-pub use outcome::{Outcome, Tally};
-pub use pace::Pace;
 pub use quadratic::Quadratic;
 pub use responsive::{Responsive, ResponsiveMetrics};
-pub use retry::Retry;
 pub use schedule::Schedule;
-pub use snapshot::{PaceReason, PaceSnapshot, PaceState};
-pub use strategy::BackoffStrategy;
 
 #[cfg(test)]
 mod tests {

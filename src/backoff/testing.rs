@@ -81,7 +81,7 @@ pub(super) fn assert_uniform(draws: &[Duration], low: Duration, high: Duration) 
 }
 
 /// Any duration, with the ends and the usual lengths more often.
-pub(super) fn any_delay() -> impl Strategy<Value = Duration> {
+pub(crate) fn any_delay() -> impl Strategy<Value = Duration> {
     prop_oneof![
         Just(Duration::ZERO),
         Just(Duration::from_nanos(1)),

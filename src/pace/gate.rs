@@ -1,14 +1,15 @@
-//! The queue of calls that wait for the shared strategy.
+//! The shared strategy, and the queue of the calls that wait for it.
 
+use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::task::Waker;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::contract::{Admission, BackoffStrategy, Outcome, Waiter};
 use super::queue::Queue;
 use super::strategy::{SHORTEST_WAIT, SharedStrategy};
-use super::warnings::Warnings;
-use crate::backoff::{Admission, BackoffStrategy, Outcome, Waiter};
 use crate::sync::{Mutex, MutexGuard};
 
 /// A strategy and the queue of the calls that wait for it, shared by all deliveries whose options are clones of each other.
@@ -117,5 +118,21 @@ impl Gate {
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// When each destination was last the subject of a warning.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings(std::sync::Mutex<HashMap<String, Instant>>);
+
+impl Warnings {
+    /// Whether no warning about the destination was logged for `quiet`. If so, a warning counts as logged now.
+    pub(crate) fn may_warn(&self, destination: &str, now: Instant, quiet: Duration) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.get(destination).is_some_and(|last| now - *last < quiet) {
+            return false;
+        }
+        last.insert(destination.to_owned(), now);
+        true
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use crate::backoff::Outcome;
+use super::contract::Outcome;
 use crate::sync::{Mutex, MutexGuard};
 
 /// The weight that earlier calls keep with each new call, so that about twenty calls count. With more, the estimate follows
@@ -40,7 +40,7 @@ impl Meter {
     /// Converts the outcome of a call to the service's units. The call was charged `sent` units at the ratio `charge`, and
     /// the service has `reported` how many it consumed, if it does that.
     pub(crate) fn read(&self, outcome: &Outcome, charge: f64, sent: usize, reported: Option<f64>) -> Outcome {
-        let accepted = float(outcome.accepted);
+        let accepted = to_f64(outcome.accepted);
         let reported = reported.filter(|units| units.is_finite() && *units > 0.0 && accepted > 0.0);
         if let Some(reported) = reported {
             let mut read = self.lock();
@@ -78,12 +78,12 @@ pub(crate) fn scaled(units: usize, charge: f64) -> usize {
     if charge == 1.0 {
         return units;
     }
-    rounded(float(units) * charge).max(1)
+    rounded(to_f64(units) * charge).max(1)
 }
 
-/// Counts above `u32::MAX` are treated as `u32::MAX`.
-fn float(units: usize) -> f64 {
-    u32::try_from(units).map_or(f64::from(u32::MAX), f64::from)
+/// A count as a number to compute with. Counts above `u32::MAX` are treated as `u32::MAX`.
+fn to_f64(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
 }
 
 #[expect(

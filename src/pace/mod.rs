@@ -1,19 +1,27 @@
-//! The pace that deliveries share if their options are clones of each other.
+//! When calls may leave: the contract of a strategy, and how all deliveries share one.
 //!
-//! - `strategy`: the strategy, which may be the caller's code and may panic.
-//! - `meter`: converts between estimated and charged units.
-//! - `queue`: the calls that wait for the strategy; `hold`: a wait that the service has named; `gate`: both together with the
-//!   strategy.
-//! - `permit`: a call that waits, the permit for it to leave, and the call that has left.
-//! - `warnings`: limits the warnings of a stall to one for all deliveries.
+//! All deliveries whose options are clones of each other share one strategy. A call waits in the queue until it is first and the
+//! strategy admits it, leaves, and its outcome is observed by the strategy.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `contract` | what a strategy is asked and told: `BackoffStrategy`, `Pace`, and the types that these exchange |
+//! | `snapshot` | what a pace is doing, for people |
+//! | `gate` | the strategy and the queue together, and when a warning was logged last |
+//! | `queue` | the calls that wait, in order, and a wait that the service has named |
+//! | `permit` | a call that waits, its permit to leave, and the call that has left |
+//! | `strategy` | the shared strategy, which may be the caller's code and may panic |
+//! | `meter` | converts between estimated and charged units |
 
+mod contract;
 mod gate;
-mod hold;
 mod meter;
 mod permit;
 mod queue;
+mod snapshot;
 mod strategy;
-mod warnings;
 
+pub use contract::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Tally, Waiter};
 pub(crate) use gate::Gate;
 pub(crate) use permit::{Departure, Permit, QueuedUp};
+pub use snapshot::{PaceReason, PaceSnapshot, PaceState};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::contract::{KeyOutcome, Outcome, Waiter};
 use super::gate::Gate;
 use super::meter::scaled;
-use crate::backoff::{KeyOutcome, Outcome, Waiter};
 
 /// The place of a call in the queue.
 pub(crate) struct QueuedUp {

@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::hold::Hold;
-
 /// How late a waiter may be polled before it is skipped: far longer than a busy runtime needs, and too short to slow a delivery
 /// noticeably.
-const PATIENCE: Duration = Duration::from_millis(250);
+const SKIPPED_AFTER: Duration = Duration::from_millis(250);
 
 /// The waiters, in order of arrival.
 ///
@@ -68,18 +66,18 @@ impl Queue {
     /// Until when the place waits for the places before it; `None` if it is first.
     pub(crate) fn blocked_until(&self, number: u64, now: Instant) -> Option<Instant> {
         if self.permit_in_use {
-            return Some(now + PATIENCE);
+            return Some(now + SKIPPED_AFTER);
         }
         let before = self.places.range(..number).rev();
         before
-            .map(|(_, place)| place.due + PATIENCE)
+            .map(|(_, place)| place.due + SKIPPED_AFTER)
             .find(|overdue| *overdue > now)
     }
 
     /// Returns the wakers of the first place that is not overdue and of the one behind it, which has to learn until when it
     /// waits.
     pub(crate) fn next_wakers(&mut self, now: Instant) -> Vec<Waker> {
-        let mut awake = self.places.values_mut().filter(|place| place.due + PATIENCE > now);
+        let mut awake = self.places.values_mut().filter(|place| place.due + SKIPPED_AFTER > now);
         let Some(first) = awake.next() else {
             return Vec::new();
         };
@@ -91,6 +89,41 @@ impl Queue {
             .flatten()
             .map(|place| place.waker.clone())
             .collect()
+    }
+}
+
+/// No call leaves until then, because the service has said so.
+///
+/// It holds back all calls, not only those like the failed one: a service that names a wait would reject them too. If a call
+/// that left after all of the rejected ones was accepted, the wait is not for all calls, and ends.
+#[derive(Debug, Default)]
+pub(super) struct Hold {
+    until: Option<Instant>,
+    /// When the last of the calls left whose answers named a wait.
+    sent_at: Option<Instant>,
+}
+
+impl Hold {
+    /// The answer to a call that left at `sent_at` names a wait until then.
+    pub(super) fn extend(&mut self, sent_at: Instant, until: Instant) {
+        self.until = self.until.max(Some(until));
+        self.sent_at = self.sent_at.max(Some(sent_at));
+    }
+
+    /// Entries of a call that left at `sent_at` were accepted.
+    pub(super) fn accepted(&mut self, sent_at: Instant) {
+        if self.sent_at.is_some_and(|rejected| rejected < sent_at) {
+            self.end();
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Until when calls wait; `None` if they may leave.
+    pub(super) fn until(&self, now: Instant) -> Option<Instant> {
+        self.until.filter(|until| now < *until)
     }
 }
 
@@ -114,7 +147,7 @@ mod tests {
         let now = Instant::now();
         let mut queue = queue(&[now, now]);
         assert_eq!(queue.blocked_until(1, now), None);
-        assert_eq!(queue.blocked_until(2, now), Some(now + PATIENCE));
+        assert_eq!(queue.blocked_until(2, now), Some(now + SKIPPED_AFTER));
         queue.leave(1, now);
         assert_eq!(queue.blocked_until(2, now), None);
     }
@@ -130,8 +163,8 @@ mod tests {
     #[test]
     fn a_waiter_that_is_not_polled_is_skipped_until_it_is_polled_again() {
         let start = Instant::now();
-        let mut queue = queue(&[start, start + PATIENCE]);
-        let late = start + PATIENCE;
+        let mut queue = queue(&[start, start + SKIPPED_AFTER]);
+        let late = start + SKIPPED_AFTER;
         assert!(queue.blocked_until(2, late - MOMENT).is_some());
         assert_eq!(queue.blocked_until(2, late), None);
         assert_eq!(queue.next_wakers(late).len(), 1, "the second one is woken");
@@ -145,7 +178,34 @@ mod tests {
         let far = start + Duration::from_hours(1);
         let mut queue = queue(&[far, far]);
         queue.next_wakers(start);
-        assert_eq!(queue.blocked_until(2, start), Some(start + PATIENCE));
-        assert_eq!(queue.blocked_until(2, start + PATIENCE), None);
+        assert_eq!(queue.blocked_until(2, start), Some(start + SKIPPED_AFTER));
+        assert_eq!(queue.blocked_until(2, start + SKIPPED_AFTER), None);
+    }
+
+    #[test]
+    fn the_longest_wait_counts_until_it_is_over() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut hold = Hold::default();
+        assert_eq!(hold.until(start), None);
+        hold.extend(start, after(3));
+        hold.extend(start, after(2));
+        assert_eq!(hold.until(after(2)), Some(after(3)));
+        assert_eq!(hold.until(after(3)), None);
+    }
+
+    #[test]
+    fn a_call_that_is_accepted_although_it_left_later_ends_it() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut hold = Hold::default();
+        hold.extend(after(0), after(9));
+        hold.extend(after(2), after(8));
+        for earlier in [after(1), after(2)] {
+            hold.accepted(earlier);
+            assert_eq!(hold.until(after(3)), Some(after(9)));
+        }
+        hold.accepted(after(3));
+        assert_eq!(hold.until(after(3)), None);
     }
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::contract::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Waiter};
 use super::meter::{Meter, scaled};
-use crate::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceSnapshot, Retry, Waiter};
+use super::snapshot::PaceSnapshot;
 use crate::guarded::guarded;
 use crate::targets::Fault;
 

@@ -90,6 +90,7 @@ fn each_part_of_the_engine_imports_only_what_is_below_it() {
 fn the_pace_is_below_the_engine_and_all_that_use_it() {
     let above = [
         "aws_",
+        "crate::backoff",
         "crate::delivery",
         "crate::engine",
         "crate::options",
@@ -106,6 +107,7 @@ fn targets_know_neither_retries_nor_the_pace() {
         "crate::delivery",
         "crate::engine",
         "crate::options",
+        "crate::pace",
         "crate::producer",
         "crate::typed",
     ];
@@ -131,6 +133,8 @@ fn strategies_do_no_io_and_have_no_clock() {
     let snapshot = "a snapshot for people is taken at the time of the question, which names none";
     let exceptions = [("crate::backoff::adaptive", "std::time::Instant::now", snapshot)];
     assert_imports_none("crate::backoff", &world, &exceptions);
+    assert_imports_none("crate::pace::contract", &world, &[]);
+    assert_imports_none("crate::pace::snapshot", &world, &[]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
-/// What a strategy with a pace, such as [`Adaptive`](super::Adaptive), is doing.
+/// What a strategy with a pace, such as [`Adaptive`](crate::backoff::Adaptive), is doing.
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -96,7 +96,7 @@ impl fmt::Display for PaceReason {
     }
 }
 
-/// What a strategy with a pace, such as [`Adaptive`](super::Adaptive), measures and does at one moment.
+/// What a strategy with a pace, such as [`Adaptive`](crate::backoff::Adaptive), measures and does at one moment.
 ///
 /// With the feature `serde` it can be serialized and deserialized, but for [`since`](Self::since), which means nothing to
 /// another process.

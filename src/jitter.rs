@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 /// With a seed the draws are the same on every machine. They come from one generator, so that workers which share the
 /// strategy get different draws. Without a seed each thread draws from its own generator, seeded by the system.
 #[derive(Default)]
-pub(super) enum Jitter {
+pub(crate) enum Jitter {
     #[default]
     Thread,
     Seeded {
@@ -22,7 +22,7 @@ pub(super) enum Jitter {
 }
 
 impl Jitter {
-    pub(super) fn seeded(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         Self::Seeded {
             seed,
             generator: Mutex::new(Xoshiro256PlusPlus::seed_from_u64(seed)),
@@ -30,7 +30,7 @@ impl Jitter {
     }
 
     /// A delay from `low` to `high`, both included; `low` when `high` is below it.
-    pub(super) fn between(&self, low: Duration, high: Duration) -> Duration {
+    pub(crate) fn between(&self, low: Duration, high: Duration) -> Duration {
         if high <= low {
             return low;
         }

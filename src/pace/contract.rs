@@ -1,0 +1,416 @@
+//! The contract between the deliveries and a strategy: what a strategy is asked, and what it is told.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::snapshot::PaceSnapshot;
+
+/// How long a rejected entry waits before it is sent again, and with a [`Pace`] also when calls may leave.
+///
+/// One method makes a strategy: [`delay`](Self::delay). Any `Fn(u32) -> Duration` is a strategy too: its argument is the
+/// number of the retry, from 1.
+///
+/// ```
+/// use std::time::Duration;
+/// use aws_batch_delivery::DeliveryOptions;
+/// use aws_batch_delivery::backoff::{BackoffStrategy, Retry};
+///
+/// /// As long as the last delay and the one before it together.
+/// struct Fibonacci;
+///
+/// impl BackoffStrategy for Fibonacci {
+///     fn delay(&self, retry: Retry) -> Duration {
+///         let (mut delay, mut next) = (10, 10);
+///         for _ in 1..retry.number.min(12) {
+///             (delay, next) = (next, delay + next);
+///         }
+///         Duration::from_millis(delay)
+///     }
+/// }
+///
+/// let options = DeliveryOptions::default().backoff(Fibonacci);
+/// let in_short = DeliveryOptions::default().backoff(|retry: u32| Duration::from_millis(10) * retry);
+/// ```
+///
+/// # Contract
+/// It applies to [`Pace`] and [`KeyPace`](KeyPace) as well.
+///
+/// - **Shared.** [`DeliveryOptions`](crate::DeliveryOptions) own the strategy, and their clones share it. The methods are
+///   called from the tasks of all deliveries with these options, on any thread and several at once.
+/// - **Immediate.** A method blocks the delivery that calls it, and often all others. It does no I/O, does not wait, and
+///   calls neither a delivery nor [`reset_backoff`](crate::DeliveryOptions::reset_backoff).
+/// - **No clock.** It uses the times in its arguments. They are tokio's, so a strategy follows a paused clock.
+/// - **A panic** is caught. The strategy is not called again, and every delivery that shares it ends: undelivered entries
+///   are handed back as [`Cause::Stopped`](crate::Cause::Stopped), with the message of the panic as the source of the fault.
+pub trait BackoffStrategy: Send + Sync + 'static {
+    /// How long an entry waits before it is sent again; zero: until the next call may leave.
+    ///
+    /// Called when a call has ended, after [`Pace::observe`], once for all of its rejected entries with the same history:
+    /// they are sent again together. Not called for entries of a hot key, nor when the call could not be made: these
+    /// entries wait for their key or for the next probe.
+    ///
+    /// An entry that would wait beyond [`give_up_after`](crate::DeliveryOptions::give_up_after) is handed back at once.
+    /// When half of a call was throttled, or nothing of it was accepted, the worker that made it waits as long as the first
+    /// of its entries.
+    fn delay(&self, retry: Retry) -> Duration;
+
+    /// The part of the strategy that paces calls, if there is one: usually `Some(self)`. Default: none, and calls leave as
+    /// soon as a worker is free.
+    ///
+    /// Called before each question to that part, and must always return the same.
+    fn pace(&self) -> Option<&dyn Pace> {
+        None
+    }
+}
+
+impl<F> BackoffStrategy for F
+where
+    F: Fn(u32) -> Duration + Send + Sync + 'static,
+{
+    fn delay(&self, retry: Retry) -> Duration {
+        self(retry.number)
+    }
+}
+
+impl<S> BackoffStrategy for Arc<S>
+where
+    S: BackoffStrategy + ?Sized,
+{
+    fn delay(&self, retry: Retry) -> Duration {
+        (**self).delay(retry)
+    }
+
+    fn pace(&self) -> Option<&dyn Pace> {
+        (**self).pace()
+    }
+}
+
+/// The next retry of one entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retry {
+    /// 1 for the first retry of the entry, 2 for the second …
+    pub number: u32,
+    /// How long the entry waited before its last retry; `None` before the first.
+    pub previous: Option<Duration>,
+}
+
+impl Retry {
+    /// The retry of this number, from 1, of an entry that waited for `previous` before the last one.
+    pub const fn new(number: u32, previous: Option<Duration>) -> Self {
+        Self { number, previous }
+    }
+
+    /// The retry that follows `self` when the entry waited for `delay` and was rejected again.
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Self {
+        Self {
+            number: self.number.saturating_add(1),
+            previous: Some(delay),
+        }
+    }
+
+    /// The first retry of an entry.
+    pub const FIRST: Self = Self::new(1, None);
+}
+
+/// When calls may leave, for all workers together: the part of a [`BackoffStrategy`](BackoffStrategy) that measures
+/// what the service accepts.
+///
+/// Every method has a default that does nothing. Usually three are written:
+///
+/// - [`admit`](Self::admit): whether a call may leave now.
+/// - [`depart`](Self::depart): a call leaves.
+/// - [`observe`](Self::observe): its result.
+///
+/// The [contract](BackoffStrategy#contract) of strategies applies. `examples/own_strategy.rs` is a complete one.
+pub trait Pace: Send + Sync {
+    /// Whether the waiter may make its call now, and with how many entries.
+    ///
+    /// Only the worker that has waited longest is asked, and none while another one has a permit and has not left; so there
+    /// are never two calls of this method at once. It is called again at the time that it returned, and after every
+    /// [`observe`](Self::observe). A permit need not be used; a permit for more entries than are ready applies to all of
+    /// them. Default: the call may leave with all its entries.
+    fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
+        let _ = now;
+        Admission::Go(waiter.entries)
+    }
+
+    /// A call with this many entries leaves, usually as many as [`admit`](Self::admit) returned.
+    ///
+    /// Each departure is followed by one [`observe`](Self::observe) with the same number sent, whatever happens to the call
+    /// or the delivery. An unused permit has neither.
+    fn depart(&self, now: Instant, entries: usize) {
+        let _ = (now, entries);
+    }
+
+    /// The result of a call. Called once for each call that has left, in the order of the answers, from several tasks at
+    /// once.
+    fn observe(&self, outcome: &Outcome) {
+        let _ = outcome;
+    }
+
+    /// The service is known to be back: forgets that it was slow. Called by
+    /// [`reset_backoff`](crate::DeliveryOptions::reset_backoff), on any thread.
+    fn reset(&self) {}
+
+    /// The service announces that it accepts this many units of capacity per second from all its clients together: the result of
+    /// [`BatchTarget::throughput`](crate::targets::BatchTarget::throughput), finite and above 0. Called once for each delivery, before
+    /// its first call, if the strategy [counts units](Self::counts_units). The service may accept far less or far more, so the
+    /// announcement is where the strategy may start, but not a limit. Default: nothing.
+    fn expect_throughput(&self, units: f64) {
+        let _ = units;
+    }
+
+    /// How long a worker waits after one of its calls before it makes the next one. Called once after each
+    /// [`observe`](Self::observe); the worker waits for this or for the delay of the call's entries, whichever is longer.
+    /// Default: zero.
+    fn cooldown(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// How much longer an entry waits whose [delay](BackoffStrategy::delay) is over; zero: it is sent again.
+    ///
+    /// Called for each entry when its delay ends, and again when the returned time has passed. It can space out the retries
+    /// of entries that are rejected for reasons of their own, however many there are. No entry waits beyond its time.
+    /// Default: zero.
+    fn extra_delay(&self, now: Instant) -> Duration {
+        let _ = now;
+        Duration::ZERO
+    }
+
+    /// The current state, for people: [`Progress`](crate::Progress) shows it, and the [log](crate::events) has its state
+    /// and reason. Called by any task at any time. Default: `None`, for a strategy without states.
+    fn snapshot(&self) -> Option<PaceSnapshot> {
+        None
+    }
+
+    /// The part that paces single partition keys, if there is one. Called before each question to that part. Default: none.
+    fn key_pace(&self) -> Option<&dyn KeyPace> {
+        None
+    }
+
+    /// Whether entries count by their units of capacity, in everything that the strategy is told and returns: with
+    /// DynamoDB, an entry of 3.5 KB then counts for 4. Called once by
+    /// [`DeliveryOptions::backoff`](crate::DeliveryOptions::backoff), which does not catch a panic of it. Default: every
+    /// entry counts for 1.
+    ///
+    /// The units of an entry are those of [`BatchTarget::units`](crate::targets::BatchTarget::units), corrected by what the
+    /// service reports as consumed. [`accepted`](Outcome::accepted) is then the consumed number, if the service reports it.
+    fn counts_units(&self) -> bool {
+        false
+    }
+}
+
+/// A worker that is ready to make a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Waiter {
+    /// How many entries are ready for the call.
+    pub entries: usize,
+    /// Whether at least ten calls of entries are known to wait.
+    pub more: bool,
+}
+
+impl Waiter {
+    /// A worker with this many entries for its call, and no more known to wait.
+    pub const fn new(entries: usize) -> Self {
+        Self { entries, more: false }
+    }
+
+    /// Whether at least ten calls of entries are known to wait.
+    #[must_use]
+    pub const fn with_more(mut self, more: bool) -> Self {
+        self.more = more;
+        self
+    }
+}
+
+/// The answer to a [`Waiter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// The call may leave now, with at most this many entries (at least one is always sent).
+    Go(usize),
+    /// Wait until then, or until the next outcome.
+    WaitUntil(Instant),
+}
+
+/// The result of a call, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// When the call left.
+    pub sent_at: Instant,
+    /// When the answer came, or the call was abandoned.
+    pub answered_at: Instant,
+    /// Entries in the call: the sum of the accepted, throttled, failed and refused ones.
+    pub sent: usize,
+    /// Entries that the service accepted.
+    pub accepted: usize,
+    /// Entries rejected for lack of capacity, or handed back without a reason.
+    pub throttled: usize,
+    /// Entries that failed for a temporary reason that is not the pace: internal errors, lost connections.
+    pub failed: usize,
+    /// Of these, the entries whose call could not be made, so that they tell nothing about the service: no credentials, no
+    /// connection.
+    pub unsent: usize,
+    /// Entries that the service will never accept.
+    pub refused: usize,
+    /// Of all these, the entries that were never rejected before.
+    pub fresh: Tally,
+}
+
+/// Counts of those entries of a call that have something in common.
+///
+/// Comparing fresh entries with retries distinguishes a service that has no capacity for any entry from one that has none
+/// for some of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// How many were sent.
+    pub sent: usize,
+    /// How many of them were throttled.
+    pub throttled: usize,
+}
+
+impl Outcome {
+    /// A call that left at `sent_at` and was answered at `answered_at`, with nothing counted yet.
+    pub fn new(sent_at: Instant, answered_at: Instant) -> Self {
+        Self {
+            sent_at,
+            answered_at,
+            sent: 0,
+            accepted: 0,
+            throttled: 0,
+            failed: 0,
+            unsent: 0,
+            refused: 0,
+            fresh: Tally::default(),
+        }
+    }
+
+    /// The same call with `count` accepted entries more.
+    #[must_use]
+    pub fn with_accepted(mut self, count: usize) -> Self {
+        self.accepted += count;
+        self.sent += count;
+        self
+    }
+
+    /// The same call with `count` throttled entries more.
+    #[must_use]
+    pub fn with_throttled(mut self, count: usize) -> Self {
+        self.throttled += count;
+        self.sent += count;
+        self
+    }
+
+    /// The same call with `count` failed entries more.
+    #[must_use]
+    pub fn with_failed(mut self, count: usize) -> Self {
+        self.failed += count;
+        self.sent += count;
+        self
+    }
+
+    /// The same call, of whose failed entries `count` more were never sent.
+    ///
+    /// These are counted as [failed](Self::with_failed) separately.
+    #[must_use]
+    pub fn with_unsent(mut self, count: usize) -> Self {
+        self.unsent += count;
+        self
+    }
+
+    /// The same call with `count` refused entries more.
+    #[must_use]
+    pub fn with_refused(mut self, count: usize) -> Self {
+        self.refused += count;
+        self.sent += count;
+        self
+    }
+
+    /// The same call, of whose entries `sent` more were never rejected before, of which `throttled` were throttled.
+    ///
+    /// Their fate is counted separately.
+    #[must_use]
+    pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
+        self.fresh = self.fresh.plus(sent, throttled);
+        self
+    }
+}
+
+impl Tally {
+    /// This many entries, of which this many were throttled.
+    pub const fn new(sent: usize, throttled: usize) -> Self {
+        Self { sent, throttled }
+    }
+
+    fn plus(self, sent: usize, throttled: usize) -> Self {
+        Self::new(self.sent + sent, self.throttled + throttled)
+    }
+}
+
+/// A pace for each hot partition key, in addition to the pace of all.
+///
+/// The keys are those of [`BatchTarget::partition_key`](crate::targets::BatchTarget::partition_key). Entries of a hot key
+/// wait in a line of their own, and their throttles are not part of the outcome in [`observe`](Pace::observe). The
+/// [contract](BackoffStrategy#contract) of strategies applies.
+pub trait KeyPace: Send + Sync {
+    /// The result of a call for each key. Called before [`Pace::observe`](Pace::observe); sets
+    /// [`KeyOutcome::is_hot`] of the keys whose throttles are their own. Not called for calls without throttles while the
+    /// pace [is idle](Self::is_idle).
+    fn observe(&self, sent_at: Instant, answered_at: Instant, keys: &mut [KeyOutcome]);
+
+    /// Whether no key is hot or close to it.
+    fn is_idle(&self) -> bool;
+
+    /// Whether the key is hot.
+    fn is_hot(&self, key: u64) -> bool;
+
+    /// Whether a call may carry entries of the key that cost `wanted`, and at most how much of that.
+    fn admit(&self, now: Instant, key: u64, wanted: usize) -> Admission;
+
+    /// A call leaves with entries of the key of this cost.
+    fn depart(&self, now: Instant, key: u64, entries: usize);
+}
+
+/// The result of a call for the entries of one partition key, in entries or units of capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeyOutcome {
+    /// The key.
+    pub key: u64,
+    /// Entries in the call.
+    pub sent: usize,
+    /// Entries that the service accepted.
+    pub accepted: usize,
+    /// Entries that were throttled.
+    pub throttled: usize,
+    /// Entries that were never rejected before.
+    pub fresh: usize,
+    /// Of these, the ones that were throttled.
+    pub fresh_throttled: usize,
+    /// The number of entries that were sent for the first time, whatever they cost, and how many of them were throttled.
+    /// One entry that is rejected again and again does not make its key hot, unless others of its lane wait behind it: then
+    /// each of its attempts counts, since it stands for them.
+    pub first_attempts: (usize, usize),
+    /// Whether the key is hot: its throttles tell nothing about other keys.
+    pub is_hot: bool,
+}
+
+impl KeyOutcome {
+    /// A key of which nothing is counted yet.
+    pub const fn new(key: u64) -> Self {
+        Self {
+            key,
+            sent: 0,
+            accepted: 0,
+            throttled: 0,
+            fresh: 0,
+            fresh_throttled: 0,
+            first_attempts: (0, 0),
+            is_hot: false,
+        }
+    }
+}
