@@ -21,7 +21,6 @@
 //! All but the first two look at a single entry: wait, then send. The leftovers of a call wait together, and when the call was
 //! throttled, its worker waits with them. Only the first two measure what the service accepts.
 
-mod adaptive;
 mod delays;
 mod exponential;
 mod growth;
@@ -34,10 +33,9 @@ pub(crate) mod testing;
 
 use crate::jitter;
 pub use crate::pace::{
-    Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceReason, PaceSnapshot, PaceState, Retry, Tally,
-    Waiter,
+    Adaptive, Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceReason, PaceSnapshot, PaceState,
+    Retry, Tally, Waiter,
 };
-pub use adaptive::Adaptive;
 pub use delays::Delays;
 pub use exponential::Exponential;
 pub use linear::Linear;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{BackoffStrategy, KeyOutcome, Retry};
+use super::{BackoffStrategy, Retry};
 
 /// Checks that setting a value panics with a message about `option`. Returns the message.
 #[track_caller]
@@ -17,29 +17,9 @@ pub(crate) fn assert_refused<T>(option: &str, set: impl FnOnce() -> T + UnwindSa
     message
 }
 
-/// Checks that a value is the expected one but for rounding.
-#[track_caller]
-pub(super) fn assert_about(value: f64, expected: f64) {
-    let is_about = (value - expected).abs() <= 1e-9 * expected.abs().max(1.0);
-    assert!(is_about, "{value} instead of {expected}");
-}
-
 /// The `number`th retry of an entry that has waited for `previous`.
-pub(super) fn retry(number: u32, previous: Option<Duration>) -> Retry {
+pub(crate) fn retry(number: u32, previous: Option<Duration>) -> Retry {
     Retry::new(number, previous)
-}
-
-/// Entries of a key that all come for the first time.
-pub(super) fn first_attempts(key: u64, sent: usize, throttled: usize) -> KeyOutcome {
-    KeyOutcome {
-        sent,
-        accepted: sent - throttled,
-        throttled,
-        fresh: sent,
-        fresh_throttled: throttled,
-        first_attempts: (sent, throttled),
-        ..KeyOutcome::new(key)
-    }
 }
 
 /// The delays before the first `count` retries of one entry, in milliseconds.

@@ -82,7 +82,7 @@ pub(crate) fn scaled(units: usize, charge: f64) -> usize {
 }
 
 /// A count as a number to compute with. Counts above `u32::MAX` are treated as `u32::MAX`.
-fn to_f64(count: usize) -> f64 {
+pub(super) fn to_f64(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
 }
 

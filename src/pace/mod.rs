@@ -1,4 +1,4 @@
-//! When calls may leave: the contract of a strategy, and how all deliveries share one.
+//! When calls may leave: the contract of a strategy, the default strategy, and how all deliveries share one.
 //!
 //! All deliveries whose options are clones of each other share one strategy. A call waits in the queue until it is first and the
 //! strategy admits it, leaves, and its outcome is observed by the strategy.
@@ -7,12 +7,14 @@
 //! |---|---|
 //! | `contract` | what a strategy is asked and told: `BackoffStrategy`, `Pace`, and the types that these exchange |
 //! | `snapshot` | what a pace is doing, for people |
+//! | `adaptive/` | the default strategy; its page explains states, signals and hot keys |
 //! | `gate` | the strategy and the queue together, and when a warning was logged last |
 //! | `queue` | the calls that wait, in order, and a wait that the service has named |
 //! | `permit` | a call that waits, its permit to leave, and the call that has left |
 //! | `strategy` | the shared strategy, which may be the caller's code and may panic |
 //! | `meter` | converts between estimated and charged units |
 
+mod adaptive;
 mod contract;
 mod gate;
 mod meter;
@@ -21,6 +23,7 @@ mod queue;
 mod snapshot;
 mod strategy;
 
+pub use adaptive::Adaptive;
 pub use contract::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Tally, Waiter};
 pub(crate) use gate::Gate;
 pub(crate) use permit::{Departure, Permit, QueuedUp};

@@ -1,0 +1,216 @@
+//! When rejected entries are sent again: how long each rests, and a pace for retries that are rejected for reasons of their own.
+
+use std::time::Duration;
+
+use super::evidence::{Answer, Trials, chance, variance};
+use super::time::TokenBucket;
+use crate::jitter::Jitter;
+use crate::pace::Retry;
+
+/// The rest before the first and the second retry.
+const FIRST_REST: Duration = Duration::from_millis(50);
+
+/// The same where random loss explains the rejections, which need no time to end.
+const FIRST_REST_AT_RANDOM: Duration = Duration::from_millis(5);
+
+/// The longest rest.
+const MAX_REST: Duration = Duration::from_secs(5);
+
+/// A rest is at most this many times the previous one: the ceiling doubles, and a rest is at least half of its ceiling. Without this
+/// limit, short rests of retries that the baseline loss explained are followed by one of seconds when the loss has ended.
+const MAX_GROWTH: u32 = 4;
+
+/// Doublings after which every rest is the longest one.
+const MAX_DOUBLINGS: u32 = 10;
+
+/// Random loss explains as many rejections in a row as it causes with at least this probability: at a loss of 10% about five, at 30%
+/// nine. More are too rare to hold anything up.
+const MIN_PROBABILITY: f64 = 1e-5;
+
+/// It explains no more rejections in a row than this, the number at a loss of a third. A service that rejects more is overloaded.
+const MAX_EXPLAINED: u32 = 10;
+
+/// Entries over which the shares of fresh entries and of retries are averaged: at least twenty calls, as calls may be rejected as a
+/// whole.
+const MAX_ENTRIES: f64 = 500.0;
+
+/// Retries that are rejected at random are rejected at most so many times as often as fresh entries, and by this share more.
+const RANDOM_FACTOR: f64 = 2.0;
+const RANDOM_MARGIN: f64 = 0.1;
+
+/// Retries fail on their own if more of them than this share are rejected, and by more than chance more than if every entry of a call
+/// were equally likely to be rejected.
+const MIN_SHARE: f64 = 0.5;
+
+/// The variance of the rejected retries of a call, as a part of what it were if all of them were rejected or none. For a run of half the
+/// entries that begins anywhere it is a third.
+const SPREAD: f64 = 0.5;
+
+/// Retries over which the calls are compared that carry fresh entries, too; and from how many on.
+const MAX_MIXED: f64 = 150.0;
+const MIN_MIXED: f64 = 8.0;
+
+/// Rejections that fall on the few retries of a call with a smaller probability than this are no chance. It is that of neighbours, as a
+/// service may process the entries of a call in their order.
+const MAX_PROBABILITY: f64 = 0.05;
+
+/// The first pace of the retries, in entries a second.
+const FIRST_PACE: f64 = 10.0;
+
+/// The lowest pace, as a share of the capacity and in entries a second: what attempts without success may cost.
+const MIN_PACE_SHARE: f64 = 0.004;
+const MIN_PACE: f64 = 0.5;
+
+/// The highest pace, as a share of the capacity: the rest is for fresh entries, since retries leave before them.
+const MAX_PACE_SHARE: f64 = 0.5;
+
+/// By how much an accepted retry raises the pace, and a rejected one lowers it. They balance where one of seven is rejected.
+const RAISE: f64 = 1.05;
+const LOWER: f64 = 0.75;
+
+/// One call raises it by this factor at most.
+const MAX_RAISE: f64 = 2.0;
+
+/// Unused turns are kept for so long, in seconds.
+const TURNS_BURST: f64 = 0.1;
+
+/// The longest time until an entry asks again for its turn, in seconds; the shortest is half of it. When no entry had to wait for so
+/// long, the retries have no pace of their own any more.
+const MAX_TURN_WAIT: f64 = 1.0;
+
+/// The golden ratio, without its whole part.
+const GOLDEN: f64 = 0.618_033_988_75;
+
+/// The pace follows calls of whose fresh entries at most this share was rejected.
+const MAX_FRESH_REJECTED: f64 = 0.25;
+
+/// The rest before that retry. It doubles with each rejection that random loss does not explain, and half of it is random.
+///
+/// `loss` is the share of entries that are rejected at random, so that some of them are rejected again and again.
+pub(super) fn rest(retry: Retry, loss: f64, jitter: &Jitter) -> Duration {
+    let explained = explained(loss);
+    let first = if explained > 0 {
+        FIRST_REST_AT_RANDOM
+    } else {
+        FIRST_REST
+    };
+    let doublings = retry.number.saturating_sub(explained.max(2)).min(MAX_DOUBLINGS);
+    let max = retry
+        .previous
+        .map_or(MAX_REST, |previous| (MAX_GROWTH * previous).max(first));
+    let ceiling = (first * 2_u32.pow(doublings)).min(max).min(MAX_REST);
+    jitter.between(ceiling / 2, ceiling)
+}
+
+/// How many rejections in a row random loss explains.
+fn explained(loss: f64) -> u32 {
+    let (mut rejections, mut probability) = (0, loss);
+    while probability >= MIN_PROBABILITY && rejections < MAX_EXPLAINED {
+        rejections += 1;
+        probability *= loss;
+    }
+    rejections
+}
+
+/// Compares retries with fresh entries, and gives the retries a pace of their own while they are rejected and fresh entries are not.
+#[derive(Debug, Default)]
+pub(super) struct Retries {
+    fresh: Trials,
+    again: Trials,
+    /// Retries in calls that carried fresh entries as well …
+    mixed: Trials,
+    /// … and how many rejections of them were to be expected, with the variance of that.
+    expected: f64,
+    variance: f64,
+    /// Entries a second; `None` while retries are rejected like all entries.
+    pace: Option<f64>,
+    turns: TokenBucket,
+    /// When an entry had to wait for its turn last.
+    waited_at: f64,
+    /// Spreads the moments at which entries ask again.
+    spread: f64,
+}
+
+impl Retries {
+    /// Whether retries have a pace of their own.
+    pub(super) fn are_paced(&self) -> bool {
+        self.pace.is_some()
+    }
+
+    /// How long an entry waits until it asks again for its turn, in seconds; 0 if it is its turn.
+    pub(super) fn wait(&mut self, now: f64) -> f64 {
+        let Some(pace) = self.pace else {
+            return 0.0;
+        };
+        self.turns.earn(now, pace, TURNS_BURST);
+        if self.turns.take_one() {
+            return 0.0;
+        }
+        self.waited_at = now;
+        // Not all at the same time: steps of the golden ratio are spread evenly.
+        self.spread = (self.spread + GOLDEN).fract();
+        MAX_TURN_WAIT * f64::midpoint(1.0, self.spread)
+    }
+
+    pub(super) fn observe(&mut self, answer: &Answer, capacity: f64) {
+        let (fresh, retries) = (answer.fresh, answer.retries());
+        self.compare(fresh, retries);
+        let Some(pace) = self.pace else {
+            if self.fail_on_their_own() {
+                self.start_pace(answer.now);
+            }
+            return;
+        };
+        if answer.now - self.waited_at > MAX_TURN_WAIT {
+            self.pace = None;
+        } else if fresh.rejected <= MAX_FRESH_REJECTED * fresh.sent {
+            let factor = RAISE.powf(retries.accepted()).min(MAX_RAISE) * LOWER.powf(retries.rejected);
+            let min = MIN_PACE.max(MIN_PACE_SHARE * capacity);
+            self.pace = Some((pace * factor).min(MAX_PACE_SHARE * capacity).max(min));
+        }
+    }
+
+    fn compare(&mut self, fresh: Trials, retries: Trials) {
+        self.fresh.add_within(fresh, MAX_ENTRIES);
+        self.again.add_within(retries, MAX_ENTRIES);
+        if fresh.sent > 0.0 && retries.sent > 0.0 {
+            let all = fresh.plus(retries);
+            let share = all.rejected / all.sent;
+            let weight = (1.0 - retries.sent / MAX_MIXED).max(0.0);
+            self.mixed = self.mixed.weighted(weight).plus(retries);
+            self.expected = weight * self.expected + retries.sent * share;
+            // Retries stand side by side in a call, and so may those that the service rejects.
+            self.variance = weight * self.variance + variance(SPREAD * retries.sent * retries.sent, share);
+        }
+    }
+
+    /// Whether retries are rejected about as often as fresh entries, so that it is random which entries are rejected again.
+    pub(super) fn fail_at_random(&self) -> bool {
+        self.again.share() <= RANDOM_FACTOR * self.fresh.share() + RANDOM_MARGIN
+    }
+
+    /// Whether far more of the retries are rejected than of the fresh entries of the same calls.
+    fn fail_on_their_own(&self) -> bool {
+        let excess = self.mixed.rejected - self.expected;
+        self.mixed.sent >= MIN_MIXED && self.mixed.share() > MIN_SHARE && excess > 1.0 + chance(self.variance)
+    }
+
+    /// Whether the rejections of a single call fell on its retries, and that not by chance.
+    pub(super) fn are_singled_out(answer: &Answer) -> bool {
+        let retries = answer.retries();
+        let probability = (retries.accepted() + 1.0) / (answer.fresh.sent + retries.sent);
+        answer.fresh.rejected <= 0.0 && retries.rejected > 0.0 && probability < MAX_PROBABILITY
+    }
+
+    fn start_pace(&mut self, now: f64) {
+        self.mixed = Trials::default();
+        self.expected = 0.0;
+        self.variance = 0.0;
+        self.pace = Some(FIRST_PACE);
+        self.waited_at = now;
+        self.turns = TokenBucket::empty(now);
+    }
+}
+
+#[cfg(test)]
+mod tests;
