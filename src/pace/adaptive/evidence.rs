@@ -135,24 +135,12 @@ impl Answer {
     /// What the answer shows, by all its entries or by the fresh ones alone.
     pub(super) fn trial(&self, fresh_only: bool) -> Trial {
         let all = if fresh_only { self.fresh } else { self.all };
-        if all.sent <= 0.0 || self.all.sent < MIN_CALL {
-            return Trial {
-                all,
-                entries: all,
-                ..Trial::default()
-            };
-        }
-        if self.is_wholly_rejected() {
-            return Trial {
-                all,
-                calls: Trials::new(1.0, 1.0),
-                ..Trial::default()
-            };
-        }
+        let is_judged = all.sent > 0.0 && self.all.sent >= MIN_CALL;
+        let is_whole = is_judged && self.is_wholly_rejected();
         Trial {
             all,
-            calls: Trials::new(1.0, 0.0),
-            entries: all,
+            calls: Trials::new(f64::from(u8::from(is_judged)), f64::from(u8::from(is_whole))),
+            entries: if is_whole { Trials::default() } else { all },
         }
     }
 }

@@ -34,7 +34,7 @@ const MAX_HARMLESS: f64 = 0.05;
 
 /// The share of rejections of one kind of trial.
 #[derive(Debug, Clone, Copy)]
-struct Share {
+pub(super) struct Share {
     baseline: f64,
     /// Trials at a pace below the estimate.
     trials: Trials,
@@ -109,16 +109,17 @@ impl Share {
         self.baseline = if share < MIN_SHARE { 0.0 } else { share.min(MAX_SHARE) };
     }
 
-    fn set(&mut self, trials: Trials) {
+    /// Sets the baseline to what was measured at a pace that cannot be too fast.
+    pub(super) fn set(&mut self, trials: Trials) {
         self.trials = trials;
         self.below = Cusum::default();
         self.above = Cusum::default();
         self.settle();
     }
 
-    /// The share of the rejections of which there are too many for chance.
-    fn suspicion(&self) -> f64 {
-        let Trials { sent, rejected } = self.below.since;
+    /// The share of the rejections of which there are too many for chance. They are not counted again.
+    fn take_suspicion(&mut self) -> f64 {
+        let Trials { sent, rejected } = std::mem::take(&mut self.below).since;
         (rejected / (sent + ASSUMED_TRIALS)).min(MAX_SHARE)
     }
 }
@@ -133,8 +134,9 @@ pub(super) struct Suspicion {
 /// The baseline of a service.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BaselineLoss {
-    calls: Share,
-    entries: Share,
+    pub(super) calls: Share,
+    /// Of the calls that were not rejected as a whole.
+    pub(super) entries: Share,
 }
 
 impl Default for BaselineLoss {
@@ -169,14 +171,9 @@ impl BaselineLoss {
     pub(super) fn observe_below(&mut self, trial: Trial) -> Option<Suspicion> {
         let calls = self.calls.observe_below(trial.calls);
         let exceeded = self.entries.observe_below(trial.entries) || calls;
-        exceeded.then(|| {
-            let suspicion = Suspicion {
-                calls: self.calls.suspicion(),
-                entries: self.entries.suspicion(),
-            };
-            self.calls.below = Cusum::default();
-            self.entries.below = Cusum::default();
-            suspicion
+        exceeded.then(|| Suspicion {
+            calls: self.calls.take_suspicion(),
+            entries: self.entries.take_suspicion(),
         })
     }
 
@@ -190,16 +187,6 @@ impl BaselineLoss {
     pub(super) fn forget_excess(&mut self) {
         self.calls.above = Cusum::default();
         self.entries.above = Cusum::default();
-    }
-
-    /// Sets the share of calls to what was measured at a pace that cannot be too fast.
-    pub(super) fn set_calls(&mut self, trials: Trials) {
-        self.calls.set(trials);
-    }
-
-    /// The same for the entries of calls that were not rejected as a whole.
-    pub(super) fn set_entries(&mut self, trials: Trials) {
-        self.entries.set(trials);
     }
 }
 

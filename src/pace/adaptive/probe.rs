@@ -230,19 +230,13 @@ impl Probe {
 
     /// Sets the baseline to what was measured.
     pub(super) fn apply(&self, finding: Finding, loss: &mut BaselineLoss) {
-        let measured = |kind: Option<Hypotheses>| {
-            let kind = kind?;
+        for (kind, share) in [(self.calls, &mut loss.calls), (self.entries, &mut loss.entries)] {
+            let Some(kind) = kind else { continue };
             match finding {
-                Finding::Loss if kind.evidence() > 0.0 => Some(kind.all()),
-                Finding::Capacity if kind.known <= 0.0 => Some(Trials::new(kind.all().sent, 0.0)),
-                _ => None,
+                Finding::Loss if kind.evidence() > 0.0 => share.set(kind.all()),
+                Finding::Capacity if kind.known <= 0.0 => share.set(Trials::new(kind.all().sent, 0.0)),
+                _ => {}
             }
-        };
-        if let Some(trials) = measured(self.calls) {
-            loss.set_calls(trials);
-        }
-        if let Some(trials) = measured(self.entries) {
-            loss.set_entries(trials);
         }
     }
 }

@@ -36,7 +36,7 @@ fn without_a_loss_any_rejection_is_a_congestion_signal() {
 #[test]
 fn what_a_known_loss_explains_is_no_signal_and_what_goes_beyond_it_is() {
     let mut loss = BaselineLoss::default();
-    loss.set_calls(Trials::new(100.0, 20.0));
+    loss.calls.set(Trials::new(100.0, 20.0));
     for number in 0..100 {
         assert!(
             !loss.observe_above(call(if number % 5 == 0 { 25.0 } else { 0.0 })),
@@ -50,17 +50,17 @@ fn what_a_known_loss_explains_is_no_signal_and_what_goes_beyond_it_is() {
 #[test]
 fn calls_and_entries_are_lost_one_way_or_the_other() {
     let mut loss = BaselineLoss::default();
-    loss.set_calls(Trials::new(100.0, 20.0));
-    loss.set_entries(Trials::new(100.0, 10.0));
+    loss.calls.set(Trials::new(100.0, 20.0));
+    loss.entries.set(Trials::new(100.0, 10.0));
     assert!((loss.share() - 0.28).abs() < 1e-9);
 }
 
 #[test]
 fn more_than_six_in_ten_are_never_taken_for_a_loss_and_less_than_one_in_a_hundred_is_none() {
     let mut loss = BaselineLoss::default();
-    loss.set_entries(Trials::new(100.0, 90.0));
+    loss.entries.set(Trials::new(100.0, 90.0));
     assert!((loss.share() - MAX_SHARE).abs() < 1e-9);
-    loss.set_entries(Trials::new(1000.0, 9.0));
+    loss.entries.set(Trials::new(1000.0, 9.0));
     assert!(!loss.is_known());
 }
 
@@ -69,8 +69,8 @@ fn a_baseline_explains_a_tenth_more_than_itself_and_a_margin() {
     let mut loss = BaselineLoss::default();
     assert_about(loss.calls.explained(), MARGIN);
     assert_about(loss.entries.explained(), MARGIN);
-    loss.set_calls(Trials::new(100.0, 20.0));
-    loss.set_entries(Trials::new(100.0, 10.0));
+    loss.calls.set(Trials::new(100.0, 20.0));
+    loss.entries.set(Trials::new(100.0, 10.0));
     assert_about(loss.calls.explained(), 0.26);
     assert_about(loss.entries.explained(), 0.13);
     let Suspicion { calls, entries } = loss.suspicion();
@@ -82,8 +82,8 @@ fn a_baseline_explains_a_tenth_more_than_itself_and_a_margin() {
 fn chance_may_bring_two_rejections_and_some_deviations_of_the_baseline() {
     let mut loss = BaselineLoss::default();
     assert_about(loss.calls.max_excess(), 2.5);
-    loss.set_calls(Trials::new(100.0, 20.0));
-    loss.set_entries(Trials::new(100.0, 10.0));
+    loss.calls.set(Trials::new(100.0, 20.0));
+    loss.entries.set(Trials::new(100.0, 10.0));
     assert_about(loss.calls.max_excess(), 2.5 + 3.5 * 3.2_f64.sqrt());
     assert_about(loss.entries.max_excess(), 2.5 + 3.5 * 10.8_f64.sqrt());
 }
@@ -91,7 +91,7 @@ fn chance_may_bring_two_rejections_and_some_deviations_of_the_baseline() {
 #[test]
 fn what_is_measured_again_weighs_no_less_than_two_hundred_calls_of_before() {
     let mut loss = BaselineLoss::default();
-    loss.set_calls(Trials::new(150.0, 30.0));
+    loss.calls.set(Trials::new(150.0, 30.0));
     loss.calls.add(Trials::new(50.0, 30.0));
     assert_about(loss.calls.trials.sent, 200.0);
     assert_about(loss.share(), 0.3);

@@ -114,7 +114,7 @@ fn the_second_pace_follows_what_was_accepted_at_the_first() {
 }
 
 #[test]
-fn a_probe_of_which_nothing_is_heard_ends_undecided() {
+fn a_probe_without_answers_that_count_ends_undecided() {
     let mut probe = probe_at(1000.0, 0.01);
     assert_eq!(probe.observe(0.5, 0.5, Trial::default()), None);
     assert_eq!(probe.observe(5.5, 5.5, Trial::default()), Some(Finding::Nothing));
@@ -256,7 +256,7 @@ fn a_capacity_has_fallen_to_what_was_accepted_but_by_few_rejections_not_far() {
 /// The loss after a finding of a probe in which so many of 20 calls were rejected, and before which that loss was known.
 fn reported(finding: Finding, known: f64, is_review: bool, rejected: f64) -> f64 {
     let mut loss = BaselineLoss::default();
-    loss.set_calls(Trials::new(100.0, 100.0 * known));
+    loss.calls.set(Trials::new(100.0, 100.0 * known));
     let mut probe = Probe::new(
         0.0,
         0.01,

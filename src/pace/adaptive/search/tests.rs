@@ -1,7 +1,7 @@
 use super::super::tests::{answer, answer_to, assert_about};
 use super::*;
 
-/// What a search comes to that hears of so many rejections of 25, call by call, and how many calls that took.
+/// How a search ends with so many rejections of 25, call by call, and how many calls that took.
 fn search(rejections: impl IntoIterator<Item = f64>) -> (Option<End>, usize) {
     let mut search = Search::new();
     let (mut now, mut calls) = (0.0, 0);
@@ -40,7 +40,7 @@ fn entries_of_which_only_a_third_is_accepted_end_it_and_tell_how_many_were() {
 }
 
 #[test]
-fn calls_that_are_rejected_as_a_whole_are_told_from_single_entries() {
+fn calls_that_are_rejected_as_a_whole_are_distinguished_from_single_entries() {
     let suspicion = |rejections: &dyn Fn(i32) -> f64| {
         let mut search = Search::new();
         for call in 0..400 {
@@ -201,7 +201,7 @@ fn a_knee_reaches_from_the_first_to_the_last_rejection_whatever_the_order_of_the
     for (now, rejected) in [(1.0, 20.0), (1.3, 22.0), (1.2, 23.0), (0.9, 21.0), (1.4, 0.0)] {
         rise.observe(&answer(now, rejected), Trials::new(1.0, 1.0), 25.0);
     }
-    // What was accepted before the first rejection that was heard of lies outside.
+    // What was accepted before the first rejection that was observed lies outside.
     let Some(Span { from, until, accepted }) = rise.evidence.since else {
         panic!("no knee");
     };
