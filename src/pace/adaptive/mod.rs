@@ -154,13 +154,18 @@ fn assert_rate(name: &str, rate: f64) {
 }
 
 impl Adaptive {
-    fn with(settings: Settings, jitter: Jitter) -> Self {
+    fn new(settings: Settings, jitter: Jitter) -> Self {
         Self {
             settings,
             jitter,
             pacer: Mutex::new(Pacer::new(settings)),
             hot_keys: Mutex::default(),
         }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        Self::new(self.settings, self.jitter)
     }
 
     /// Takes only this part of what the service can take, so that others have the rest. Default 1.
@@ -172,13 +177,12 @@ impl Adaptive {
     /// When the share is not above 0 and at most 1.
     #[must_use]
     #[track_caller]
-    pub fn share(mut self, share: f64) -> Self {
+    pub fn share(self, share: f64) -> Self {
         assert!(
             share > 0.0 && share <= 1.0,
             "the share must be above 0 and at most 1, but is {share}"
         );
-        self.settings.share = share;
-        Self::with(self.settings, self.jitter)
+        self.with(|settings| settings.share = share)
     }
 
     /// Never more than this many units of capacity a second, or entries if those are [counted](Self::by_write_units), averaged
@@ -188,10 +192,9 @@ impl Adaptive {
     /// When the rate is below 1, infinite or not a number.
     #[must_use]
     #[track_caller]
-    pub fn max_rate(mut self, rate: f64) -> Self {
+    pub fn max_rate(self, rate: f64) -> Self {
         assert_rate("highest", rate);
-        self.settings.max_rate = Some(rate);
-        Self::with(self.settings, self.jitter)
+        self.with(|settings| settings.max_rate = Some(rate))
     }
 
     /// Starts with this many units or entries a second instead of a search, where the capacity is about known.
@@ -200,10 +203,9 @@ impl Adaptive {
     /// When the rate is below 1, infinite or not a number.
     #[must_use]
     #[track_caller]
-    pub fn initial_rate(mut self, rate: f64) -> Self {
+    pub fn initial_rate(self, rate: f64) -> Self {
         assert_rate("initial", rate);
-        self.settings.initial_rate = Some(rate);
-        Self::with(self.settings, self.jitter)
+        self.with(|settings| settings.initial_rate = Some(rate))
     }
 
     /// Whether units of capacity are counted, or entries. Default: units. All rates are in what is counted.
@@ -221,15 +223,14 @@ impl Adaptive {
     /// let options = DeliveryOptions::default().backoff(Adaptive::default().by_write_units(false));
     /// ```
     #[must_use]
-    pub fn by_write_units(mut self, units: bool) -> Self {
-        self.settings.counts_units = units;
-        Self::with(self.settings, self.jitter)
+    pub fn by_write_units(self, units: bool) -> Self {
+        self.with(|settings| settings.counts_units = units)
     }
 
     /// Makes random delays and gaps repeatable.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
-        Self::with(self.settings, Jitter::seeded(seed))
+        Self::new(self.settings, Jitter::seeded(seed))
     }
 
     /// What it measures and does at the moment.
@@ -261,20 +262,13 @@ impl Adaptive {
 
 impl Default for Adaptive {
     fn default() -> Self {
-        Self::with(Settings::default(), Jitter::default())
+        Self::new(Settings::default(), Jitter::default())
     }
 }
 
 impl BackoffStrategy for Adaptive {
     fn delay(&self, retry: Retry) -> Duration {
-        let (loss, at_once) = {
-            let pacer = self.lock();
-            (pacer.random_loss(), !pacer.paces_retries())
-        };
-        if retry.number == 1 && at_once {
-            return Duration::ZERO;
-        }
-        retries::rest(retry, loss, &self.jitter)
+        self.lock().delay(retry, &self.jitter)
     }
 
     fn pace(&self) -> Option<&dyn Pace> {

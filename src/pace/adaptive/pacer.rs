@@ -9,13 +9,13 @@ use super::evidence::{Answer, Trial};
 use super::flow::{Flow, Outage};
 use super::loss::BaselineLoss;
 use super::probe::Probe;
-use super::retries::Retries;
+use super::retries::{Retries, rest};
 use super::schedule::{Conditions, Schedule, Settings, max_call};
 use super::search::{End, Search};
 use super::time::{ASK_AGAIN, BURST, TokenBucket, after};
 use crate::jitter::Jitter;
 use crate::pace::meter::to_f64;
-use crate::pace::{Admission, Outcome, PaceReason, PaceSnapshot, PaceState, Waiter};
+use crate::pace::{Admission, Outcome, PaceReason, PaceSnapshot, PaceState, Retry, Waiter};
 
 /// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
 const MIN_WAIT: f64 = 1e-4;
@@ -128,8 +128,16 @@ impl Pacer {
         }
     }
 
+    /// How long a rejected entry rests. The first retry leaves with the next call.
+    pub(super) fn delay(&self, retry: Retry, jitter: &Jitter) -> Duration {
+        if retry.number == 1 && !self.retries.are_paced() {
+            return Duration::ZERO;
+        }
+        rest(retry, self.random_loss(), jitter)
+    }
+
     /// The share of entries that are rejected at random, so that some are rejected again and again.
-    pub(super) fn random_loss(&self) -> f64 {
+    fn random_loss(&self) -> f64 {
         if !self.retries.fail_at_random() {
             return 0.0;
         }
@@ -141,11 +149,6 @@ impl Pacer {
             Phase::Searching(search) => search.loss(),
             _ => 0.0,
         }
-    }
-
-    /// Whether retries have a pace of their own.
-    pub(super) fn paces_retries(&self) -> bool {
-        self.retries.are_paced()
     }
 
     /// How much longer a rejected entry waits for its turn.
@@ -172,10 +175,7 @@ impl Pacer {
         let limit = match &mut self.phase {
             Phase::Searching(search) => match self.settings.max_rate.and_then(|rate| self.tokens.wait(rate)) {
                 Some(seconds) => Err(seconds),
-                None => search
-                    .admit(wanted, waiter.more, self.flow.in_flight())
-                    .map_or_else(|| search.admit_as_announced(wanted, now), Ok)
-                    .map_err(|seconds| seconds.min(ASK_AGAIN)),
+                None => search.admit(wanted, waiter.more, self.flow.in_flight(), now),
             },
             Phase::Draining { until } => Err((*until - now).min(ASK_AGAIN)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),

@@ -2,7 +2,7 @@
 
 use super::evidence::{Answer, Cusum, Trial, Trials};
 use super::loss::Suspicion;
-use super::time::{BURST, TokenBucket};
+use super::time::{ASK_AGAIN, BURST, TokenBucket};
 
 /// Entries in the first call where many wait: the service may have saved no capacity for a burst.
 const FIRST_CALL: f64 = 5.0;
@@ -192,19 +192,6 @@ impl Search {
         1.0 - self.all.accepted() / self.all.sent.max(1.0)
     }
 
-    /// How many of `wanted` entries the window has room for while `in_flight` others are in flight.
-    pub(super) fn admit(&mut self, wanted: f64, more: bool, in_flight: f64) -> Option<f64> {
-        if self.window <= 0.0 {
-            self.window = if more { wanted.min(FIRST_CALL) } else { wanted };
-        }
-        if self.window - in_flight >= wanted {
-            Some(wanted)
-        } else {
-            // One call is always in flight, however small the window is.
-            (in_flight <= 0.0).then_some(self.window)
-        }
-    }
-
     /// Begins at a pace that the service announced, unless there was an answer.
     pub(super) fn announce(&mut self, pace: f64) {
         if self.announced.is_none() && self.answered_at.is_none() {
@@ -212,10 +199,20 @@ impl Search {
         }
     }
 
-    /// How many of `wanted` entries leave at the announced pace, or how many seconds they wait.
-    pub(super) fn admit_as_announced(&mut self, wanted: f64, now: f64) -> Result<f64, f64> {
+    /// How many of `wanted` entries may leave while `in_flight` others are in flight, or how many seconds they wait.
+    pub(super) fn admit(&mut self, wanted: f64, more: bool, in_flight: f64, now: f64) -> Result<f64, f64> {
+        if self.window <= 0.0 {
+            self.window = if more { wanted.min(FIRST_CALL) } else { wanted };
+        }
+        if self.window - in_flight >= wanted {
+            return Ok(wanted);
+        }
+        // One call is always in flight, however small the window is.
+        if in_flight <= 0.0 {
+            return Ok(self.window);
+        }
         let Some(announced) = &mut self.announced else {
-            return Err(f64::INFINITY);
+            return Err(ASK_AGAIN);
         };
         let pace = announced.pace;
         let bucket = announced.bucket(now);

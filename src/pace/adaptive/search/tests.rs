@@ -101,14 +101,14 @@ fn a_search_is_not_stuck_by_entries_that_are_rejected_again_and_again_while_othe
 #[test]
 fn the_window_doubles_with_each_round_trip_at_first_and_does_not_grow_unused() {
     let mut search = Search::new();
-    assert_eq!(search.admit(25.0, false, 0.0), Some(25.0));
-    assert_eq!(search.admit(25.0, false, 25.0), None);
+    assert_eq!(search.admit(25.0, false, 0.0, 0.0), Ok(25.0));
+    assert_eq!(search.admit(25.0, false, 25.0, 0.0), Err(ASK_AGAIN));
     let first = answer(0.01, 0.0);
     assert_eq!(search.observe(&first, first.trial(false), 25.0, 0.01, false), None);
-    assert_eq!(search.admit(25.0, false, 25.0), Some(25.0));
+    assert_eq!(search.admit(25.0, false, 25.0, 0.0), Ok(25.0));
     let unused = answer(0.02, 0.0);
     assert_eq!(search.observe(&unused, unused.trial(false), 10.0, 0.01, false), None);
-    assert_eq!(search.admit(25.0, false, 50.0), None);
+    assert_eq!(search.admit(25.0, false, 50.0, 0.0), Err(ASK_AGAIN));
 }
 
 /// A search that has sent these many entries, none of which was rejected, call by call in 10 ms each, with room for more.
@@ -263,15 +263,15 @@ fn a_window_that_is_half_used_grows() {
 
 #[test]
 fn the_first_call_may_be_a_whole_one_but_not_where_many_wait() {
-    let first = |more| Search::new().admit(25.0, more, 0.0);
-    assert_eq!((first(false), first(true)), (Some(25.0), Some(FIRST_CALL)));
-    assert_eq!(Search::new().admit(3.0, true, 0.0), Some(3.0));
+    let first = |more| Search::new().admit(25.0, more, 0.0, 0.0);
+    assert_eq!((first(false), first(true)), (Ok(25.0), Ok(FIRST_CALL)));
+    assert_eq!(Search::new().admit(3.0, true, 0.0, 0.0), Ok(3.0));
     // A call that the window has no room for leaves when no other is on its way.
     let mut search = Search::from(10.0);
-    assert_eq!(search.admit(25.0, true, 1.0), None);
-    assert_eq!(search.admit(25.0, true, 0.0), Some(10.0));
-    assert_eq!(search.admit(5.0, true, 5.0), Some(5.0));
-    assert_eq!(search.admit(5.0, true, 6.0), None);
+    assert_eq!(search.admit(25.0, true, 1.0, 0.0), Err(ASK_AGAIN));
+    assert_eq!(search.admit(25.0, true, 0.0, 0.0), Ok(10.0));
+    assert_eq!(search.admit(5.0, true, 5.0, 0.0), Ok(5.0));
+    assert_eq!(search.admit(5.0, true, 6.0, 0.0), Err(ASK_AGAIN));
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn an_announced_pace_is_taken_before_the_first_answer_of_a_search_that_has_seen_
     search.announce(1000.0);
     search.depart(25.0, 0.0);
     search.announce(1_000_000.0);
-    assert_eq!(search.admit_as_announced(25.0, 0.01), Err(0.015));
+    assert_eq!(search.admit(25.0, false, 25.0, 0.01), Err(0.015));
     // What leaves at it is in flight with the window that follows.
     let first = answer(0.01, 0.0);
     search.observe(&first, first.trial(false), 75.0, 0.01, false);
@@ -345,8 +345,7 @@ fn an_announced_pace_is_taken_before_the_first_answer_of_a_search_that_has_seen_
 fn calls(search: &mut Search, from: f64, until: f64) -> u32 {
     let (mut now, mut in_flight, mut calls) = (from, 0.0, 0);
     while now < until {
-        let admitted = search.admit(25.0, false, in_flight);
-        match admitted.map_or_else(|| search.admit_as_announced(25.0, now), Ok) {
+        match search.admit(25.0, false, in_flight, now) {
             Ok(entries) => {
                 search.depart(entries, now);
                 in_flight += entries;
@@ -383,9 +382,9 @@ fn after_a_rejection_only_the_window_counts() {
         let answer = answer(now, rejected);
         search.observe(&answer, answer.trial(false), 100.0, 0.01, false);
     }
-    assert_eq!(search.admit_as_announced(25.0, 1.0), Err(f64::INFINITY));
+    assert_eq!(search.admit(25.0, false, 1_000.0, 1.0), Err(ASK_AGAIN));
     // What was in flight then is what the search goes on with.
-    assert_eq!(search.admit(25.0, false, 75.0), Some(25.0));
+    assert_eq!(search.admit(25.0, false, 75.0, 0.0), Ok(25.0));
 }
 
 #[test]
@@ -394,5 +393,5 @@ fn what_is_announced_later_than_the_first_answer_is_ignored() {
     let first = answer(0.01, 0.0);
     search.observe(&first, first.trial(false), 25.0, 0.01, false);
     search.announce(10_000.0);
-    assert_eq!(search.admit_as_announced(25.0, 1.0), Err(f64::INFINITY));
+    assert_eq!(search.admit(25.0, false, 25.0, 1.0), Err(ASK_AGAIN));
 }
