@@ -1,10 +1,11 @@
-//! The end of a delivery: calls in flight are awaited, and what is not delivered is handed back.
+//! The end of a delivery: why it ends early; calls in flight are awaited, and what is not delivered is handed back.
 
 use std::future::pending;
 use std::pin::pin;
 
 use futures::FutureExt;
 use tokio::task::consume_budget;
+use tokio::time::Instant;
 
 use super::Delivering;
 use crate::engine::calls::Settled;
@@ -22,6 +23,34 @@ where
     T: BatchTarget,
     I: Input<Entry = T::Entry>,
 {
+    /// Why the delivery has to end now, if it has to.
+    pub(super) fn ordered_end(&self, now: Instant) -> Option<Ending> {
+        if self.options.cancellation.is_cancelled() {
+            return Some(Ending::Cancelled);
+        }
+        if let Some(fault) = self.supply.fault().or(self.options.gate.strategy.fault()) {
+            return Some(Ending::Stopped(fault.clone()));
+        }
+        if self.options.deadline.is_some_and(|deadline| deadline <= now) {
+            return Some(Ending::DeadlineReached);
+        }
+        let outage = self.health.outage().filter(|_| !self.is_patient(now))?;
+        (self.outage_ends()? <= now).then(|| Ending::Outage {
+            lasted: now - outage.since,
+            fault: outage.fault.clone(),
+        })
+    }
+
+    /// Until when the delivery goes on while nothing is accepted; `None` without a limit, or if it has nothing to try. In a
+    /// producer each entry has a limit of its own.
+    pub(super) fn outage_ends(&self) -> Option<Instant> {
+        let since = self.health.outage()?.since;
+        // Calls in flight end by themselves.
+        let (_, waiting) = self.ledger.underway();
+        let is_limited = waiting > 0 && !self.options.counts_from_hand_over;
+        is_limited.then(|| since.checked_add(self.options.patience()))?
+    }
+
     /// Hands back everything that is not delivered. Returns why the delivery has ended early, if it has.
     pub(super) async fn end(&mut self, ending: Option<Ending>) -> Option<Ending> {
         let ending = match (ending, self.supply.stop()) {

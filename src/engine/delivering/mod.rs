@@ -219,34 +219,6 @@ where
         self.patient_until.is_some_and(|until| now < until)
     }
 
-    /// Why the delivery has to end now, if it has to.
-    fn ordered_end(&self, now: Instant) -> Option<Ending> {
-        if self.options.cancellation.is_cancelled() {
-            return Some(Ending::Cancelled);
-        }
-        if let Some(fault) = self.supply.fault().or(self.options.gate.strategy.fault()) {
-            return Some(Ending::Stopped(fault.clone()));
-        }
-        if self.options.deadline.is_some_and(|deadline| deadline <= now) {
-            return Some(Ending::DeadlineReached);
-        }
-        let outage = self.health.outage().filter(|_| !self.is_patient(now))?;
-        (self.outage_ends()? <= now).then(|| Ending::Outage {
-            lasted: now - outage.since,
-            fault: outage.fault.clone(),
-        })
-    }
-
-    /// Until when the delivery goes on while nothing is accepted; `None` without a limit, or if it has nothing to try. In a
-    /// producer each entry has a limit of its own.
-    fn outage_ends(&self) -> Option<Instant> {
-        let since = self.health.outage()?.since;
-        // Calls in flight end by themselves.
-        let (_, waiting) = self.ledger.underway();
-        let is_limited = waiting > 0 && !self.options.counts_from_hand_over;
-        is_limited.then(|| since.checked_add(self.options.patience()))?
-    }
-
     /// When only entries are left that were refused alone, they are sent again. Returns why the delivery has to end if
     /// nothing was accepted before.
     fn ask_disputed(&mut self, now: Instant) -> Option<Ending> {

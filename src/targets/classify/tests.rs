@@ -7,6 +7,7 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::error::ErrorMetadata;
 use aws_smithy_types::retry::ErrorKind;
 
+use super::codes::MEANINGS;
 use super::*;
 
 fn answered(status: u16, code: Option<&str>) -> Answer {
