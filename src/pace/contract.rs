@@ -33,7 +33,7 @@ use super::snapshot::PaceSnapshot;
 /// ```
 ///
 /// # Contract
-/// It applies to [`Pace`] and [`KeyPace`](KeyPace) as well.
+/// It applies to [`Pace`] and [`KeyPace`] as well.
 ///
 /// - **Shared.** [`DeliveryOptions`](crate::DeliveryOptions) own the strategy, and their clones share it. The methods are
 ///   called from the tasks of all deliveries with these options, on any thread and several at once.
@@ -114,7 +114,7 @@ impl Retry {
     pub const FIRST: Self = Self::new(1, None);
 }
 
-/// When calls may leave, for all workers together: the part of a [`BackoffStrategy`](BackoffStrategy) that measures
+/// When calls may leave, for all workers together: the part of a [`BackoffStrategy`] that measures
 /// what the service accepts.
 ///
 /// Every method has a default that does nothing. Usually three are written:
@@ -357,7 +357,7 @@ impl Tally {
 /// wait in a line of their own, and their throttles are not part of the outcome in [`observe`](Pace::observe). The
 /// [contract](BackoffStrategy#contract) of strategies applies.
 pub trait KeyPace: Send + Sync {
-    /// The result of a call for each key. Called before [`Pace::observe`](Pace::observe); sets
+    /// The result of a call for each key. Called before [`Pace::observe`]; sets
     /// [`KeyOutcome::is_hot`] of the keys whose throttles are their own. Not called for calls without throttles while the
     /// pace [is idle](Self::is_idle).
     fn observe(&self, sent_at: Instant, answered_at: Instant, keys: &mut [KeyOutcome]);

@@ -314,12 +314,11 @@ impl Pacer {
 
     /// Entries a second that are to be accepted.
     fn pace(&self, now: f64) -> f64 {
-        let pace = match &self.phase {
-            Phase::Probing(probe) => probe.pace,
-            _ => {
-                let conditions = self.conditions();
-                self.settings.share * conditions.capacity * self.schedule.pace(now, &conditions)
-            }
+        let pace = if let Phase::Probing(probe) = &self.phase {
+            probe.pace
+        } else {
+            let conditions = self.conditions();
+            self.settings.share * conditions.capacity * self.schedule.pace(now, &conditions)
         };
         self.settings.within_bounds(pace)
     }

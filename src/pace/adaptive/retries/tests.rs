@@ -101,20 +101,12 @@ fn retries_without_fresh_entries_for_comparison_prove_nothing() {
 
 #[test]
 fn eight_calls_without_rejections_leave_retries_that_are_rejected_at_random_what_they_are() {
+    let none = Trials::default();
+    let call = |is_rejected| Trials::new(25.0, if is_rejected { 25.0 } else { 0.0 });
     let mut retries = Retries::default();
-    (0..100).for_each(|call| {
-        retries.compare(
-            Trials::new(25.0, if call % 10 < 3 { 25.0 } else { 0.0 }),
-            Trials::new(0.0, 0.0),
-        )
-    });
-    (0..8).for_each(|_| retries.compare(Trials::new(25.0, 0.0), Trials::new(0.0, 0.0)));
-    (0..8).for_each(|call| {
-        retries.compare(
-            Trials::new(0.0, 0.0),
-            Trials::new(25.0, if call < 3 { 25.0 } else { 0.0 }),
-        )
-    });
+    (0..100).for_each(|number| retries.compare(call(number % 10 < 3), none));
+    (0..8).for_each(|_| retries.compare(call(false), none));
+    (0..8).for_each(|number| retries.compare(none, call(number < 3)));
     assert!(retries.fail_at_random());
 }
 
