@@ -8,6 +8,8 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::ProvideCredentials;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 #[cfg(feature = "s3")]
+use aws_sdk_s3::Client;
+#[cfg(feature = "s3")]
 use aws_sdk_s3::config::interceptors::BeforeTransmitInterceptorContextMut;
 #[cfg(feature = "s3")]
 use aws_sdk_s3::config::{Builder, ConfigBag, Intercept, RuntimeComponents};
@@ -100,8 +102,7 @@ impl Connection {
 
     /// The client for this bucket. The SDK does not follow S3 to another region, so the region is looked up if it is not given.
     #[cfg(feature = "s3")]
-    pub(crate) async fn bucket(&self, bucket: &str) -> Result<aws_sdk_s3::Client, Failure> {
-        use aws_sdk_s3::Client;
+    pub(crate) async fn bucket(&self, bucket: &str) -> Result<Client, Failure> {
         let config = self.config().await?;
         // Emulators do not resolve bucket names as hosts.
         let is_emulator = config.endpoint_url().is_some() || env::var_os("AWS_ENDPOINT_URL_S3").is_some();
@@ -170,7 +171,7 @@ const REGION: &str = "x-amz-bucket-region";
 
 /// The region that S3 names; `None` if it names none, as for a bucket that does not exist.
 #[cfg(feature = "s3")]
-async fn region_of_bucket(client: &aws_sdk_s3::Client, bucket: &str) -> Result<Option<String>, Failure> {
+async fn region_of_bucket(client: &Client, bucket: &str) -> Result<Option<String>, Failure> {
     let error = match client.head_bucket().bucket(bucket).send().await {
         Ok(answer) => return Ok(answer.bucket_region),
         Err(error) => error,

@@ -143,14 +143,17 @@ impl<T: Target> Job<T> {
         Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
     }
 
-    /// The journal of this load, and the records that earlier runs have settled.
+    /// The journal of this load at this place, if there is one, and the records that earlier runs have settled.
     pub(crate) fn journal(
         &self,
-        location: &Location,
+        location: Option<&Location>,
         claim: Claim,
         inputs: &[Input],
         stop: &Stop,
-    ) -> Result<(Journal, Settled), Failure> {
+    ) -> Result<(Option<Journal>, Settled), Failure> {
+        let Some(location) = location else {
+            return Ok((None, Settled::default()));
+        };
         let in_flight = u64::from(self.concurrency) * self.destination.target.limits().entries as u64;
         let settings = self.settings.iter().chain(&self.destination.settings).cloned().chain([
             ("command", self.command.to_owned()),
@@ -171,7 +174,7 @@ impl<T: Target> Job<T> {
                 "the last run was killed: up to {most} entries may be sent twice"
             ));
         }
-        Ok((Journal::start(state, stop.token.clone()), settled))
+        Ok((Some(Journal::start(state, stop.token.clone())), settled))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::delivery::{Job, Round};
 use crate::keeping::{Claim, DeadLetter, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Access, Destination, Pace, Settings, Target};
-use crate::source::{Format, Input, Order, Settled, described, named};
+use crate::source::{Format, Input, Order, described, named};
 use crate::stop::Stop;
 use crate::worker::Shard;
 
@@ -49,13 +49,7 @@ pub(super) async fn deliver_after<T: Target>(
     print_warnings(job.console.clone());
     let dead_letter = dead_letter(&places, &job).await?;
     let stop = Stop::default();
-    let (journal, settled) = match &places.resume {
-        None => (None, Settled::default()),
-        Some(location) => {
-            let (journal, settled) = job.journal(location, Claim::Named, &inputs, &stop)?;
-            (Some(journal), settled)
-        }
-    };
+    let (journal, settled) = job.journal(places.resume.as_ref(), Claim::Named, &inputs, &stop)?;
     stop.on_interrupt(job.console.clone());
     let round = Round {
         inputs,

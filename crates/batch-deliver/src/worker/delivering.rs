@@ -13,7 +13,7 @@ use crate::delivery::{Job, Round};
 use crate::keeping::{Claim, DeadLetter, Location, remove};
 use crate::outcome::Failure;
 use crate::sink::{DeliveryOptions, Pace, Target};
-use crate::source::{Input, Settled, exactly};
+use crate::source::{Input, exactly};
 use crate::stop::Stop;
 
 /// Delivers one shard after the other. All share one pace.
@@ -108,15 +108,8 @@ impl<T: Target> Worker<T> {
             Some(deadline) => self.options.clone().deadline(Instant::now() + deadline),
         };
         let inputs = vec![input];
-        let (journal, settled) = match checkpoint {
-            None => (None, Settled::default()),
-            Some(place) => {
-                let opened = self.job.journal(place, Claim::Granted, &inputs, &stop);
-                let opened = opened.map_err(|failure| Answer::failed(CHECKPOINT, failure.to_string()));
-                let (journal, settled) = opened?;
-                (Some(journal), settled)
-            }
-        };
+        let opened = self.job.journal(checkpoint, Claim::Granted, &inputs, &stop);
+        let (journal, settled) = opened.map_err(|failure| Answer::failed(CHECKPOINT, failure.to_string()))?;
         let settled_before = settled.len();
         let round = Round {
             inputs,
