@@ -264,7 +264,7 @@ mod tests {
             document.id.parse().unwrap()
         }
 
-        fn says_of_an_entry(&self) -> &[Said] {
+        fn entry_replies(&self) -> &[Said] {
             &[
                 Said::Accepted,
                 Said::Throttled,
@@ -275,7 +275,7 @@ mod tests {
             ]
         }
 
-        fn answers_for_strangers(&self) -> bool {
+        fn answers_for_unsent_entries(&self) -> bool {
             true
         }
     }

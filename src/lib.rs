@@ -63,7 +63,7 @@
 //! - [`deliver_batch_to_dynamo`], [`deliver_batch_to_sqs`]: one batch, one function call.
 //! - [`Delivery`]: the same and everything else: reusable, for streams, for any [target](targets), and for [values](Values) of your
 //!   own types.
-//! - [`Producer`]: single entries from many tasks; [`Receipt`], [`Fate`]: the result of one of them.
+//! - [`Producer`]: single entries from many tasks; [`Receipt`], [`Disposition`]: the result of one of them.
 //! - [`DeliveryOptions`]: pace, concurrency and time limits.
 //! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: the result of a delivery.
 //! - [`Progress`]: live figures.
@@ -123,7 +123,7 @@ pub mod conformance;
 mod delivery;
 mod engine;
 pub mod events;
-mod fate;
+mod disposition;
 mod fault;
 mod guarded;
 pub mod guide;
@@ -154,7 +154,7 @@ pub use delivery::deliver_batch_to_sqs;
 #[cfg(feature = "dynamodb-serde")]
 pub use delivery::exact_number;
 pub use delivery::{Delivery, Entries, Values};
-pub use fate::Fate;
+pub use disposition::Disposition;
 pub use handlers::HandlerResult;
 pub use invalid::{ConversionError, InvalidEntry};
 pub use options::DeliveryOptions;

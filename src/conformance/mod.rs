@@ -67,7 +67,7 @@
 //!         number(line)
 //!     }
 //!
-//!     fn says_of_an_entry(&self) -> &[Said] {
+//!     fn entry_replies(&self) -> &[Said] {
 //!         &[Said::Accepted, Said::Throttled, Said::Refused]
 //!     }
 //! }
@@ -115,11 +115,11 @@ pub trait Fixture: Send + Sync + 'static {
     fn number(&self, entry: &<Self::Target as BatchTarget>::Entry) -> usize;
 
     /// What the service can say about a single entry, in an answer that speaks of each entry.
-    fn says_of_an_entry(&self) -> &[Said];
+    fn entry_replies(&self) -> &[Said];
 
     /// Whether the service can answer for an entry that was not sent, as far as the format of its answers allows. Default:
     /// no.
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         false
     }
 
@@ -137,7 +137,7 @@ pub struct Service(Arc<Mutex<State>>);
 struct State {
     random: Xoshiro256PlusPlus,
     plan: Plan,
-    entries: HashMap<usize, Heard>,
+    entries: HashMap<usize, Record>,
     calls: Vec<Vec<usize>>,
     /// Violations of the contract, reported when the delivery has ended: a panic during a call would be caught by the
     /// delivery.
@@ -147,8 +147,8 @@ struct State {
 /// How the service answers.
 #[derive(Debug, Clone, Default)]
 struct Plan {
-    says_of_an_entry: Vec<Said>,
-    answers_for_strangers: bool,
+    entry_replies: Vec<Said>,
+    answers_for_unsent_entries: bool,
     refuses_calls: bool,
     /// The probability that a call or an entry goes wrong, from 0 to 1.
     trouble: f64,
@@ -160,7 +160,7 @@ struct Plan {
 
 /// What the service knows of an entry.
 #[derive(Debug, Clone, Copy, Default)]
-struct Heard {
+struct Record {
     is_stored: bool,
     /// The final answer for the entry, if the service has given one.
     settled: Option<Said>,
@@ -219,7 +219,7 @@ impl Service {
         state.answer(numbers)
     }
 
-    fn heard(&self, number: usize) -> Heard {
+    fn record(&self, number: usize) -> Record {
         self.state().entries.get(&number).copied().unwrap_or_default()
     }
 
@@ -242,9 +242,9 @@ impl State {
             self.complaints.push("a call had no entries".to_owned());
         }
         for number in numbers {
-            let heard = self.entries.entry(*number).or_default();
-            heard.sent += 1;
-            if let Some(said) = heard.settled {
+            let record = self.entries.entry(*number).or_default();
+            record.sent += 1;
+            if let Some(said) = record.settled {
                 let complaint = format!("entry {number} was sent again after the service had said {said:?}");
                 self.complaints.push(complaint);
             }
@@ -267,7 +267,7 @@ impl State {
         let said: Vec<Said> = numbers.iter().map(|number| self.of_an_entry(*number)).collect();
         // If answers are read by place, one too many and one too few would give a list that looks right.
         let is_complete = !said.contains(&Said::Nothing);
-        let strangers = usize::from(is_complete && self.plan.answers_for_strangers && self.has_trouble());
+        let strangers = usize::from(is_complete && self.plan.answers_for_unsent_entries && self.has_trouble());
         let is_clean = is_complete && strangers == 0;
         for (number, said) in numbers.iter().zip(&said) {
             let stored = match said {
@@ -275,10 +275,10 @@ impl State {
                 Said::Throttled | Said::Refused => false,
                 Said::Failed | Said::Unknown | Said::Nothing => self.random.random_bool(0.5),
             };
-            let heard = self.entry(*number);
-            heard.is_stored |= stored;
+            let record = self.entry(*number);
+            record.is_stored |= stored;
             if is_clean && matches!(said, Said::Accepted | Said::Refused) {
-                heard.settled = Some(*said);
+                record.settled = Some(*said);
             }
         }
         Reply::Each { said, strangers }
@@ -303,12 +303,12 @@ impl State {
             return Said::Accepted;
         }
         let passing = |said: &&Said| !matches!(said, Said::Refused);
-        let choices: Vec<Said> = self.plan.says_of_an_entry.iter().filter(passing).copied().collect();
+        let choices: Vec<Said> = self.plan.entry_replies.iter().filter(passing).copied().collect();
         let place = self.random.random_range(0..choices.len().max(1));
         choices.get(place).copied().unwrap_or(Said::Accepted)
     }
 
-    fn entry(&mut self, number: usize) -> &mut Heard {
+    fn entry(&mut self, number: usize) -> &mut Record {
         self.entries.entry(number).or_default()
     }
 

@@ -65,7 +65,11 @@ async fn at_the_limits<F: Fixture>(fixture: &F) {
     let service = Service::new(Plan::default(), 0);
     let entries = vec![(0, 0), (1, limits.bytes + 1), (2, 0)];
     let outcome = deliver(fixture, &service, None, entries, 0).await;
-    assert_eq!(service.heard(1).sent, 0, "an entry that is larger than a call was sent");
+    assert_eq!(
+        service.record(1).sent,
+        0,
+        "an entry that is larger than a call was sent"
+    );
     let causes = outcome.handed_back.get(&1);
     assert!(
         causes.is_some_and(|entry| matches!(entry.cause, Cause::Invalid(_))),
@@ -82,13 +86,13 @@ async fn at_random<F: Fixture>(fixture: &F, case: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(case);
     let entries = random.random_range(1..60);
     let is_poisoned = |_: &usize| random.random_bool(0.05);
-    let can_refuse = fixture.refuses_calls() || fixture.says_of_an_entry().contains(&Said::Refused);
+    let can_refuse = fixture.refuses_calls() || fixture.entry_replies().contains(&Said::Refused);
     let poisoned: Vec<usize> = (0..entries).filter(is_poisoned).filter(|_| can_refuse).collect();
     let plan = Plan {
-        says_of_an_entry: fixture.says_of_an_entry().to_vec(),
-        answers_for_strangers: fixture.answers_for_strangers(),
+        entry_replies: fixture.entry_replies().to_vec(),
+        answers_for_unsent_entries: fixture.answers_for_unsent_entries(),
         refuses_calls: fixture.refuses_calls()
-            && (random.random_bool(0.5) || !fixture.says_of_an_entry().contains(&Said::Refused)),
+            && (random.random_bool(0.5) || !fixture.entry_replies().contains(&Said::Refused)),
         trouble: random.random_range(0.0..0.6),
         poisoned: poisoned.clone(),
         patience: 40,
@@ -123,7 +127,7 @@ async fn at_random<F: Fixture>(fixture: &F, case: u64) {
 }
 
 /// The result of a delivery.
-struct Outcome<E> {
+struct TrialResult<E> {
     entries: usize,
     sizes: HashMap<usize, usize>,
     delivered: u64,
@@ -136,7 +140,7 @@ async fn deliver<F: Fixture>(
     limits: Option<Limits>,
     entries: Vec<(usize, usize)>,
     concurrency: usize,
-) -> Outcome<<F::Target as BatchTarget>::Entry> {
+) -> TrialResult<<F::Target as BatchTarget>::Entry> {
     let target = fixture.target(service.clone(), limits);
     let entries: Vec<_> = entries
         .into_iter()
@@ -169,7 +173,7 @@ async fn deliver<F: Fixture>(
             error.report
         }
     };
-    Outcome {
+    TrialResult {
         entries: count,
         sizes,
         delivered: report.delivered,
@@ -177,7 +181,7 @@ async fn deliver<F: Fixture>(
     }
 }
 
-impl<E> Outcome<E> {
+impl<E> TrialResult<E> {
     /// The properties of every delivery.
     fn assert_kept(&self, service: &Service, limits: &Limits, case: &str) {
         let complaints = service.complaints();
@@ -198,7 +202,7 @@ impl<E> Outcome<E> {
             "{case}: entries that were delivered or handed back"
         );
         for number in 0..self.entries {
-            let is_stored = service.heard(number).is_stored;
+            let is_stored = service.record(number).is_stored;
             match self.handed_back.get(&number) {
                 None => assert!(
                     is_stored,

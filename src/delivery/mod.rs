@@ -18,7 +18,7 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt};
 
 use crate::engine::{self, Delivered, Input};
-use crate::fate::Fate;
+use crate::disposition::Disposition;
 use crate::guarded::destination;
 use crate::handlers::{Handled, HandlerResult, Handlers, Handling};
 use crate::interleaved::Interleaved;
@@ -177,7 +177,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
 
     /// Calls `handler` with the position of each delivered entry, the entry, and what the service returned for it, such as
     /// the [ids](crate::targets::Acknowledgement) of a message; also for each entry that was
-    /// [superseded](Fate::Superseded). The position counts the entries of the input from 0.
+    /// [superseded](Disposition::Superseded). The position counts the entries of the input from 0.
     ///
     /// Use it to collect message ids, or to tell the origin of an entry that it was delivered. How far a load has
     /// progressed is in [`Snapshot::settled_until`](crate::Snapshot::settled_until). It is called once for each entry, as
@@ -193,7 +193,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// # }
     /// ```
     #[must_use]
-    pub fn on_delivered(mut self, handler: impl Fn(u64, &C::Value, &Fate) + Send + Sync + 'static) -> Self {
+    pub fn on_delivered(mut self, handler: impl Fn(u64, &C::Value, &Disposition) + Send + Sync + 'static) -> Self {
         self.handlers = self.handlers.on_delivered(handler);
         self
     }

@@ -10,8 +10,8 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 
+use crate::disposition::Disposition;
 use crate::engine::{self, Confirmation, Confirms, Delivered, Incoming, Input};
-use crate::fate::Fate;
 use crate::guarded::destination;
 use crate::invalid::{ConversionError, InvalidEntry};
 use crate::metrics::Metrics;
@@ -244,7 +244,7 @@ impl<V> Beside<V> {
 }
 
 impl<V: Send + Sync + 'static, E> Confirms<E> for Beside<V> {
-    fn resolve(self: Box<Self>, _: &E, fate: Fate) {
+    fn resolve(self: Box<Self>, _: &E, fate: Disposition) {
         if let Some(confirmation) = self.confirmation {
             confirmation.resolve(&self.value, fate);
         }

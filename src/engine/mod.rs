@@ -11,9 +11,9 @@
 //! - `order`: holds entries of a lane while earlier ones are not settled.
 //! - `retry`: the entries that wait, and when a rejected one is sent again.
 //! - `supply`: the entries to send, packed into chunks.
-//! - `calls`: the calls in flight, and the step from an answer to the fate of each entry.
+//! - `calls`: the calls in flight, and the step from an answer to the result for each entry.
 //! - `health`: whether the service accepts anything at all.
-//! - `outcome`: counts the fate of the entries, and hands them back.
+//! - `outcome`: counts what became of the entries, and hands them back.
 //! - `preparation`: what happens before the first call.
 //! - `delivering`: the loop, which asks the others and applies their decisions.
 //!

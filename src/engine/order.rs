@@ -15,7 +15,7 @@ const UNSHARED_CALLS: u32 = 1_000;
 
 /// Which entries of each lane are out, and which are held behind them.
 ///
-/// An entry is out from the moment that it is sendable until its fate is known. While one is out, later entries of the lane
+/// An entry is out from the moment that it is sendable until it is settled. While one is out, later entries of the lane
 /// are held, in the order of the input; when none is out any more, the first held one is released. Only in a lane that
 /// shares calls do held entries join the call of the one that is out.
 ///
@@ -34,7 +34,7 @@ pub(crate) struct Lanes<E> {
 
 /// The state of one lane.
 struct LaneState<E> {
-    /// Entries that were released and whose fate is not known: sendable, in flight, or waiting for a retry.
+    /// Entries that were released and that are not settled: sendable, in flight, or waiting for a retry.
     out: u32,
     /// Whether the one entry that is out may leave with the next call, so that held ones may join it.
     is_open: bool,
@@ -226,7 +226,7 @@ impl<E> Lanes<E> {
         }
     }
 
-    /// The fate of an entry that was out is known. If none is out any more, the next held one is released and returned.
+    /// An entry that was out is settled. If none is out any more, the next held one is released and returned.
     pub(crate) fn leave(&mut self, lane: Lane) -> Option<TrackedEntry<E>> {
         let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()) else {
             return None;

@@ -1,4 +1,4 @@
-//! An input whose entries report their fate to the handlers.
+//! An input whose entries report what became of them to the handlers.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -7,12 +7,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::Handling;
+use crate::disposition::Disposition;
 use crate::engine::{Confirmation, Confirms, Incoming, Input};
-use crate::fate::Fate;
 use crate::fault::Fault;
 use crate::report::Undelivered;
 
-/// An input whose entries report their fate to the handlers, if there are any.
+/// An input whose entries report what became of them to the handlers, if there are any.
 pub(crate) struct Handled<I: Input> {
     input: I,
     handling: Option<Arc<Handling<I::Entry>>>,
@@ -78,7 +78,7 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
     }
 }
 
-/// Reports the fate of an entry to the handlers and to its receipt, if it has one.
+/// Reports what became of an entry to the handlers and to its receipt, if it has one.
 struct Notice<E> {
     position: u64,
     receipt: Option<Confirmation<E>>,
@@ -86,10 +86,10 @@ struct Notice<E> {
 }
 
 impl<E: Send + 'static> Confirms<E> for Notice<E> {
-    fn resolve(self: Box<Self>, entry: &E, fate: Fate) {
-        self.handling.resolve(entry, self.position, &fate);
+    fn resolve(self: Box<Self>, entry: &E, disposition: Disposition) {
+        self.handling.resolve(entry, self.position, &disposition);
         if let Some(receipt) = self.receipt {
-            receipt.resolve(entry, fate);
+            receipt.resolve(entry, disposition);
         }
     }
 

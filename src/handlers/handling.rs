@@ -10,9 +10,9 @@ use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
 use super::{HandlerError, Handlers};
+use crate::disposition::Disposition;
 use crate::engine::Delivered;
 use crate::events::HANDLER;
-use crate::fate::Fate;
 use crate::fault::Fault;
 use crate::options::DeliveryOptions;
 use crate::report::{Causes, Undelivered};
@@ -96,12 +96,12 @@ impl<E> Handling<E> {
     }
 
     /// Reports that an entry was delivered or superseded.
-    pub(super) fn resolve(&self, entry: &E, position: u64, fate: &Fate) {
+    pub(super) fn resolve(&self, entry: &E, position: u64, disposition: &Disposition) {
         if let Some(delivered) = &self.handlers.delivered
             && !self.delivered_panicked.load(Relaxed)
         {
-            let told = catch_unwind(AssertUnwindSafe(|| delivered(position, entry, fate)));
-            told.unwrap_or_else(|_| warn_once("on_delivered", PANICKED, &self.delivered_panicked));
+            let handled = catch_unwind(AssertUnwindSafe(|| delivered(position, entry, disposition)));
+            handled.unwrap_or_else(|_| warn_once("on_delivered", PANICKED, &self.delivered_panicked));
         }
     }
 

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::fate::Fate;
+use crate::disposition::Disposition;
 use crate::report::Undelivered;
 
 pub(crate) use handled::Handled;
 pub(crate) use handling::Handling;
 
-type OnDelivered<E> = dyn Fn(u64, &E, &Fate) + Send + Sync;
+type OnDelivered<E> = dyn Fn(u64, &E, &Disposition) + Send + Sync;
 type OnUndelivered<E> = dyn Fn(&Undelivered<E>) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync;
 
-/// The functions that are called with each entry when its fate is known.
+/// The functions that are called with each entry when it is settled.
 pub(crate) struct Handlers<E> {
     delivered: Option<Arc<OnDelivered<E>>>,
     undelivered: Option<Arc<OnUndelivered<E>>>,
@@ -32,7 +32,7 @@ impl<E> Handlers<E> {
         }
     }
 
-    pub(crate) fn on_delivered(mut self, handler: impl Fn(u64, &E, &Fate) + Send + Sync + 'static) -> Self {
+    pub(crate) fn on_delivered(mut self, handler: impl Fn(u64, &E, &Disposition) + Send + Sync + 'static) -> Self {
         self.delivered = Some(Arc::new(handler));
         self
     }
@@ -72,13 +72,13 @@ pub(crate) type HandlerError = Box<dyn Error + Send + Sync>;
 /// What a [handler of undelivered entries](crate::Delivery::on_undelivered) may return: `()` if it cannot fail, or a result
 /// with any error that converts into a boxed one.
 ///
-/// The value of the result is `()`, or the [`Fate`] that [`Producer::send`](crate::Producer::send) returns, and nothing
+/// The value of the result is `()`, or the [`Disposition`] that [`Producer::send`](crate::Producer::send) returns, and nothing
 /// else: the error of an inner result would be overlooked.
 pub trait HandlerResult: Sealed {}
 
 impl HandlerResult for () {}
 impl<X: Into<HandlerError>> HandlerResult for Result<(), X> {}
-impl<X: Into<HandlerError>> HandlerResult for Result<Fate, X> {}
+impl<X: Into<HandlerError>> HandlerResult for Result<Disposition, X> {}
 
 /// Keeps the trait to the types of this file.
 pub trait Sealed {
@@ -98,7 +98,7 @@ impl<X: Into<HandlerError>> Sealed for Result<(), X> {
     }
 }
 
-impl<X: Into<HandlerError>> Sealed for Result<Fate, X> {
+impl<X: Into<HandlerError>> Sealed for Result<Disposition, X> {
     fn boxed(self) -> Result<(), HandlerError> {
         self.map(drop).map_err(Into::into)
     }

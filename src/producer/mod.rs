@@ -25,7 +25,7 @@ pub use self::receipt::Receipt;
 use self::unclaimed::Unclaimed;
 use crate::delivery::Contents;
 use crate::engine::Incoming;
-use crate::fate::Fate;
+use crate::disposition::Disposition;
 use crate::guarded::destination;
 use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
@@ -130,7 +130,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     ///
     /// # Errors
     /// When the entry was not delivered: it is handed back with the cause.
-    pub async fn send(&self, entry: E) -> Result<Fate, Undelivered<E>> {
+    pub async fn send(&self, entry: E) -> Result<Disposition, Undelivered<E>> {
         self.enqueue(entry).await?.await
     }
 

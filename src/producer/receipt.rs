@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
 use super::unclaimed::Unclaimed;
+use crate::disposition::Disposition;
 use crate::engine::{Confirmation, Confirms};
-use crate::fate::Fate;
 use crate::report::Undelivered;
 use crate::shutdown;
 
@@ -28,12 +28,12 @@ use crate::shutdown;
 #[derive(Debug)]
 #[must_use = "an entry whose receipt is dropped is kept until the producer is closed if it is not delivered"]
 pub struct Receipt<E> {
-    fate: oneshot::Receiver<Result<Fate, Undelivered<E>>>,
+    fate: oneshot::Receiver<Result<Disposition, Undelivered<E>>>,
     unclaimed: Unclaimed<E>,
 }
 
 impl<E> Future for Receipt<E> {
-    type Output = Result<Fate, Undelivered<E>>;
+    type Output = Result<Disposition, Undelivered<E>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match ready!(Pin::new(&mut self.fate).poll(context)) {
@@ -57,7 +57,7 @@ impl<E> Drop for Receipt<E> {
 
 /// The sending end of a [`Receipt`].
 pub(super) struct Promise<E> {
-    fate: oneshot::Sender<Result<Fate, Undelivered<E>>>,
+    fate: oneshot::Sender<Result<Disposition, Undelivered<E>>>,
     unclaimed: Unclaimed<E>,
     /// Held until the fate is sent.
     _epoch: Arc<Epoch>,
@@ -77,7 +77,7 @@ impl<E: Send + Sync + 'static> Promise<E> {
 }
 
 impl<E: Send + Sync + 'static> Confirms<E> for Promise<E> {
-    fn resolve(self: Box<Self>, _: &E, fate: Fate) {
+    fn resolve(self: Box<Self>, _: &E, fate: Disposition) {
         let _ = self.fate.send(Ok(fate));
     }
 

@@ -7,7 +7,7 @@ use super::{Cause, Report, Undelivered};
 use crate::fault::Fault;
 
 /// How many causes an error message names; the others are counted.
-const CAUSES_TOLD: usize = 3;
+const CAUSES_SHOWN: usize = 3;
 
 /// Some entries could not be delivered, or the stream of entries failed or was not read to its end.
 ///
@@ -52,13 +52,13 @@ struct Entries<E> {
 /// Each cause that reads differently, with the number of its entries, in the order of their first entry.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Causes {
-    told: Vec<Told>,
+    shown: Vec<CountedCause>,
     others: u64,
 }
 
 /// A cause, its text, and the number of its entries.
 #[derive(Debug, Clone)]
-struct Told {
+struct CountedCause {
     cause: Cause,
     words: String,
     entries: u64,
@@ -135,10 +135,10 @@ impl Causes {
             Cause::Outage { fault, .. } => format!("nothing was accepted: {fault}"),
             cause => cause.to_string(),
         };
-        let known = self.told.iter().position(|told| told.words == words);
+        let known = self.shown.iter().position(|shown| shown.words == words);
         match known {
-            Some(known) => self.told[known].entries += 1,
-            None if self.told.len() < CAUSES_TOLD => self.told.push(Told {
+            Some(known) => self.shown[known].entries += 1,
+            None if self.shown.len() < CAUSES_SHOWN => self.shown.push(CountedCause {
                 cause: cause.clone(),
                 words,
                 entries: 1,
@@ -149,16 +149,16 @@ impl Causes {
 
     /// The number of entries.
     pub(crate) fn entries(&self) -> u64 {
-        self.told.iter().map(|told| told.entries).sum::<u64>() + self.others
+        self.shown.iter().map(|shown| shown.entries).sum::<u64>() + self.others
     }
 
     /// Adds entries with these causes.
     pub(crate) fn extend(&mut self, more: Self) {
-        for one in more.told {
-            let known = self.told.iter().position(|told| told.words == one.words);
+        for one in more.shown {
+            let known = self.shown.iter().position(|shown| shown.words == one.words);
             match known {
-                Some(known) => self.told[known].entries += one.entries,
-                None if self.told.len() < CAUSES_TOLD => self.told.push(one),
+                Some(known) => self.shown[known].entries += one.entries,
+                None if self.shown.len() < CAUSES_SHOWN => self.shown.push(one),
                 None => self.others += one.entries,
             }
         }
@@ -167,14 +167,14 @@ impl Causes {
 
     /// The cause of the first entry.
     pub(crate) fn first(&self) -> Option<&Cause> {
-        self.told.first().map(|told| &told.cause)
+        self.shown.first().map(|shown| &shown.cause)
     }
 }
 
 impl fmt::Display for Causes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
-        for Told { words, entries, .. } in &self.told {
+        for CountedCause { words, entries, .. } in &self.shown {
             write!(f, "{separator}{entries} × {words}")?;
             separator = "; ";
         }
@@ -211,12 +211,12 @@ impl<E> fmt::Display for DeliveryError<E> {
         write!(f, "{undelivered} of {} {were} not delivered", counted(total))?;
         let causes = self.causes();
         match &self.stopped {
-            _ if !causes.told.is_empty() => write!(f, ": {causes}")?,
+            _ if !causes.shown.is_empty() => write!(f, ": {causes}")?,
             Some(fault) => write!(f, ": the delivery stopped: {fault}")?,
             None => {}
         }
         match self.stream_error {
-            // `report` has already told how many entries there were.
+            // `report` has already said how many entries there were.
             Some(_) => Ok(()),
             None => self.report.write_continuation(f),
         }
@@ -272,7 +272,7 @@ mod tests {
         Cause::Refused(Fault::new(code).caused_by(format!("what is behind {code}")))
     }
 
-    fn told(error: &DeliveryError<[u64; 64]>) -> (String, String, Option<String>) {
+    fn texts(error: &DeliveryError<[u64; 64]>) -> (String, String, Option<String>) {
         (
             error.to_string(),
             format!("{error:?}"),
@@ -301,11 +301,11 @@ mod tests {
     #[test]
     fn taking_the_entries_leaves_the_causes_in_the_message() {
         let mut error = error([refused("A"), Cause::Closed]);
-        let before = told(&error);
+        let before = texts(&error);
         assert_eq!(error.take_undelivered().len(), 2);
-        assert_eq!(told(&error), before);
+        assert_eq!(texts(&error), before);
         assert!(error.take_undelivered().is_empty());
-        assert_eq!(told(&error), before);
+        assert_eq!(texts(&error), before);
         assert!(error.into_undelivered().is_empty());
     }
 

@@ -14,7 +14,7 @@ pub(super) fn wire_id(place: usize) -> String {
 
 /// Reads the two lists of the answer to a call with `sent` entries, which had the ids of [`wire_id`].
 ///
-/// An entry that is in neither list, or in both, is sent again: its fate is not known, and a duplicate can be recognized
+/// An entry that is in neither list, or in both, is sent again: what became of it is not known, and a duplicate can be recognized
 /// while a lost entry cannot. If an entry failed several times, the first failure counts.
 #[cfg(any(feature = "sqs", feature = "sns"))]
 pub(super) fn by_id(

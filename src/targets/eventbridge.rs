@@ -46,7 +46,7 @@ pub struct EventBus {
     changes: Changes<Builder>,
     name: String,
     limits: Limits,
-    is_there: Lookup<()>,
+    exists: Lookup<()>,
 }
 
 impl EventBus {
@@ -63,7 +63,7 @@ impl EventBus {
             client,
             name: name.into(),
             limits: Limits::new(MAX_EVENTS, MAX_BATCH_BYTES),
-            is_there: Lookup::by("DescribeEventBus"),
+            exists: Lookup::by("DescribeEventBus"),
         }
     }
 
@@ -89,8 +89,8 @@ impl EventBus {
 
     /// Why events must not be put now: the bus does not exist, or it is not known whether it does.
     fn forbids(&self) -> Option<Fault> {
-        let is_unknown = self.is_there.get().is_none() && !self.is_there.is_denied();
-        self.is_there.last_fault().filter(|_| is_unknown)
+        let is_unknown = self.exists.get().is_none() && !self.exists.is_denied();
+        self.exists.last_fault().filter(|_| is_unknown)
     }
 }
 
@@ -106,7 +106,7 @@ impl BatchTarget for EventBus {
     }
 
     async fn prepare(&self) {
-        let Err(fault) = self.is_there.ask(|| self.describe()).await else {
+        let Err(fault) = self.exists.ask(|| self.describe()).await else {
             return;
         };
         if LookupError::advice(&fault) == Advice::Wait {
@@ -123,7 +123,7 @@ impl BatchTarget for EventBus {
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.is_there.missing()
+        self.exists.missing()
     }
 
     fn check(&self, event: &PutEventsRequestEntry) -> Result<usize, InvalidEntry> {

@@ -22,7 +22,7 @@ enum Kind {
 }
 
 impl Lane {
-    /// A lane with at most one entry in flight: the next one leaves when the fate of the one before it is known.
+    /// A lane with at most one entry in flight: the next one leaves when the one before it is settled.
     ///
     /// For services that refuse two writes of one key in a call, such as DynamoDB. Keys that the service treats as equal
     /// must have equal hashes.
@@ -33,7 +33,7 @@ impl Lane {
     /// A lane with at most one *call* in flight, which may carry several of its entries, in order.
     ///
     /// For services that accept the entries of a call in the order sent, such as a FIFO queue of SQS. When an entry is
-    /// rejected, those after it wait until its fate is known; but the service may already have accepted later entries of
+    /// rejected, those after it wait until it is settled; but the service may already have accepted later entries of
     /// the same call. So a call carries entries of different lanes if there are enough, and after a call was accepted in
     /// part, no lane shares one for the next 1,000 calls. If no entry may ever pass another one, the lane must be
     /// [exclusive](Self::exclusive).

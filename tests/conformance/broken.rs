@@ -97,7 +97,7 @@ impl Fixture for Flaw {
         number(text)
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         &[Said::Accepted, Said::Throttled, Said::Failed, Said::Refused]
     }
 }

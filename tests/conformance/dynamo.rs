@@ -74,11 +74,11 @@ impl Fixture for Writes {
         item["id"].as_n().unwrap().parse().unwrap()
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         &[Said::Accepted, Said::Throttled]
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }
@@ -140,11 +140,11 @@ impl Fixture for Reads {
         read.key()["id"].as_n().unwrap().parse().unwrap()
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         &[Said::Accepted, Said::Throttled]
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }

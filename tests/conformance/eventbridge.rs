@@ -55,7 +55,7 @@ impl Fixture for Events {
         number(entry.detail().unwrap())
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         &[
             Said::Accepted,
             Said::Throttled,
@@ -66,7 +66,7 @@ impl Fixture for Events {
         ]
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }

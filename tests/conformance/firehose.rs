@@ -62,7 +62,7 @@ impl Fixture for Records {
         number(std::str::from_utf8(entry.data().as_ref()).unwrap())
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         &[
             Said::Accepted,
             Said::Throttled,
@@ -72,7 +72,7 @@ impl Fixture for Records {
         ]
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }

@@ -58,7 +58,7 @@ impl Fixture for Records {
         number(entry.partition_key().unwrap())
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         &[
             Said::Accepted,
             Said::Throttled,
@@ -68,7 +68,7 @@ impl Fixture for Records {
         ]
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }

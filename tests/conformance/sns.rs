@@ -84,7 +84,7 @@ impl Fixture for Messages {
         number(message.message())
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         &[
             Said::Accepted,
             Said::Throttled,
@@ -95,7 +95,7 @@ impl Fixture for Messages {
         ]
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }

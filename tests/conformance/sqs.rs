@@ -87,11 +87,11 @@ impl Fixture for Messages {
         number(message.message_body())
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         SAID
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }
@@ -115,11 +115,11 @@ impl Fixture for Deletions {
         number(handle)
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         SAID
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }
@@ -143,11 +143,11 @@ impl Fixture for Visibility {
         number(&change.receipt_handle)
     }
 
-    fn says_of_an_entry(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Said] {
         SAID
     }
 
-    fn answers_for_strangers(&self) -> bool {
+    fn answers_for_unsent_entries(&self) -> bool {
         true
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::targets::{Answer, Fault, Rejection, Verdict};
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate, InvalidEntry, Undelivered, Values};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Disposition, InvalidEntry, Undelivered, Values};
 use futures::{StreamExt, stream};
 use proptest::prelude::*;
 use tokio::sync::Semaphore;
@@ -60,7 +60,7 @@ proptest! {
             let (target, _) = numbers(by_number);
             let on_delivered = {
                 let stop = stop.clone();
-                move |position: u64, number: &usize, _: &Fate| {
+                move |position: u64, number: &usize, _: &Disposition| {
                     delivered.push((position, *number));
                     if cancelled_after.is_some_and(|after| position >= after as u64) {
                         stop.cancel();

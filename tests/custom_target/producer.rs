@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use aws_batch_delivery::targets::{Acknowledgement, Answer, BatchTarget, Fault, Limits, Verdict};
-use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Fate, InvalidEntry, Progress};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Disposition, InvalidEntry, Progress};
 use futures::FutureExt;
 use futures::future::join_all;
 use tokio::time::{Instant, sleep};
@@ -85,7 +85,7 @@ async fn each_caller_learns_the_fate_of_its_own_entry() {
     };
     for (number, fate) in join_all((0..20).map(send)).await.into_iter().enumerate() {
         match fate.unwrap() {
-            Ok(fate) => assert!(number % 2 == 0 && matches!(fate, Fate::Delivered(_))),
+            Ok(fate) => assert!(number % 2 == 0 && matches!(fate, Disposition::Delivered(_))),
             Err(undelivered) => {
                 assert_eq!(*undelivered.entry, number);
                 assert!(number % 2 == 1 && matches!(undelivered.cause, Cause::Refused(_)));
@@ -125,7 +125,10 @@ async fn a_caller_that_goes_away_cancels_nothing() {
         let impatient = producer.send(1);
         assert!(tokio::time::timeout(ms(1), impatient).await.is_err());
     }
-    assert_eq!(patient.await.unwrap(), Fate::Delivered(Acknowledgement::default()));
+    assert_eq!(
+        patient.await.unwrap(),
+        Disposition::Delivered(Acknowledgement::default())
+    );
     assert_eq!(*calls.lock().unwrap(), [vec![1, 2]]);
 }
 
@@ -144,7 +147,7 @@ async fn a_flush_does_not_linger_and_waits_for_all_entries_before_it() {
     for receipt in receipts {
         assert_eq!(
             receipt.now_or_never().unwrap().unwrap(),
-            Fate::Delivered(Acknowledgement::default())
+            Disposition::Delivered(Acknowledgement::default())
         );
     }
     // Nothing is left to flush, and what comes later lingers.
@@ -152,7 +155,7 @@ async fn a_flush_does_not_linger_and_waits_for_all_entries_before_it() {
     let mut late = producer.enqueue(3).await.unwrap();
     assert!(tokio::time::timeout(ms(1_000), &mut late).await.is_err());
     producer.close().await.unwrap();
-    assert_eq!(late.await.unwrap(), Fate::Delivered(Acknowledgement::default()));
+    assert_eq!(late.await.unwrap(), Disposition::Delivered(Acknowledgement::default()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,7 +192,7 @@ async fn a_producer_continues_after_a_fault_that_stopped_its_delivery() {
     assert!(matches!(&undelivered.cause, Cause::Stopped(fault) if fault.code() == "AccessDenied"));
     assert_eq!(
         producer.send(2).await.unwrap(),
-        Fate::Delivered(Acknowledgement::default())
+        Disposition::Delivered(Acknowledgement::default())
     );
     let report = producer.close().await.unwrap();
     assert_eq!((report.delivered, report.undelivered, report.calls), (1, 1, 2));

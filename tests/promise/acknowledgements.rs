@@ -1,7 +1,7 @@
 //! A receipt has what the service returned for the entry.
 
 use aws_batch_delivery::targets::Acknowledgement;
-use aws_batch_delivery::{Delivery, Fate};
+use aws_batch_delivery::{Delivery, Disposition};
 use aws_sdk_sqs::types::MessageSystemAttributeName;
 
 use crate::entries::{message, put, with_queue, with_table};
@@ -13,7 +13,7 @@ async fn a_receipt_has_the_ids_of_the_message() {
     let producer = Delivery::to_sqs(client.clone(), queue.url()).producer();
     let mut entry = message("0", "body");
     entry.message_group_id = Some("group".to_owned());
-    let Fate::Delivered(acknowledgement) = producer.send(entry).await.unwrap() else {
+    let Disposition::Delivered(acknowledgement) = producer.send(entry).await.unwrap() else {
         panic!("nothing supersedes a message");
     };
     let received = client
@@ -38,5 +38,5 @@ async fn a_receipt_of_a_write_has_no_ids() {
     let (simulator, _) = with_table();
     let producer = Delivery::to_dynamo(simulator.dynamo_client(), "orders").producer();
     let fate = producer.send(put("a")).await.unwrap();
-    assert_eq!(fate, Fate::Delivered(Acknowledgement::default()));
+    assert_eq!(fate, Disposition::Delivered(Acknowledgement::default()));
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws_batch_delivery::targets::Acknowledgement;
-use aws_batch_delivery::{Cause, DeliveryError, DeliveryOptions, Fate, InvalidEntry, Progress};
+use aws_batch_delivery::{Cause, DeliveryError, DeliveryOptions, Disposition, InvalidEntry, Progress};
 use aws_batch_simulator::InjectedFault;
 use futures::stream;
 use serde::ser::Error as _;
@@ -118,7 +118,7 @@ async fn each_task_of_a_producer_gets_the_result_of_its_own_value() {
     let sent = (0..12).map(|number| producer.send(Picky(number)));
     for (number, ended) in (0..).zip(futures::future::join_all(sent).await) {
         match ended {
-            Ok(fate) => assert!(number % 2 == 0 && matches!(fate, Fate::Delivered(_))),
+            Ok(fate) => assert!(number % 2 == 0 && matches!(fate, Disposition::Delivered(_))),
             Err(undelivered) => {
                 assert_eq!(
                     (*undelivered.entry, undelivered.position),
@@ -158,7 +158,7 @@ async fn a_flush_hurries_what_was_sent_before_it_also_when_some_values_became_no
     // Entries after the flush linger again.
     assert_eq!(
         producer.send(Picky(20)).await.unwrap(),
-        Fate::Delivered(Acknowledgement::default())
+        Disposition::Delivered(Acknowledgement::default())
     );
     assert!(started.elapsed() >= Duration::from_hours(1), "{:?}", started.elapsed());
     assert_eq!(producer.close().await.unwrap().delivered, 5);

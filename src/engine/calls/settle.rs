@@ -1,4 +1,4 @@
-//! From the answer of a call to the fate of each of its entries.
+//! From the answer of a call to the result for each of its entries.
 
 use std::iter::{repeat, repeat_with};
 use std::ops::Range;
@@ -7,9 +7,9 @@ use tokio::time::Instant;
 use tracing::Span;
 
 use crate::backoff::Outcome;
+use crate::disposition::Disposition;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::retry::Bisection;
-use crate::fate::Fate;
 use crate::fault::{Fault, ThrottlingReason, in_words};
 use crate::metrics::Metrics;
 use crate::targets::{Acknowledgement, Answer, Lane, Rejection, Verdict};
@@ -187,7 +187,7 @@ impl<E> Settled<E> {
                 Verdict::Acknowledged(acknowledgement) => acknowledgement,
                 _ => Acknowledgement::default(),
             };
-            confirmation.resolve(entry, Fate::Delivered(acknowledgement));
+            confirmation.resolve(entry, Disposition::Delivered(acknowledgement));
         }
         match self.accepted.last_mut() {
             Some(run) if run.end == state.position => run.end += 1,

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::backoff::Retry;
-use crate::fate::Fate;
+use crate::disposition::Disposition;
 use crate::options::DeliveryOptions;
 use crate::report::Undelivered;
 use crate::targets::{Fault, Lane};
@@ -36,7 +36,7 @@ pub(crate) struct EntryState<E> {
     pub(crate) arrived: Option<Instant>,
     /// Its failed attempts; `None` if there are none. Boxed because it is rare and the state is moved often.
     pub(crate) history: Option<Box<History>>,
-    /// The receipt or handler that is told its fate, if there is one.
+    /// The receipt or handler that is told what became of it, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
 }
 
@@ -163,15 +163,15 @@ impl History {
     }
 }
 
-/// Tells the fate of an entry to its sender: a receipt or a handler.
+/// Tells the sender of an entry what became of it: a receipt or a handler.
 ///
 /// It is as large as one pointer, because every entry has space for one.
 pub(crate) struct Confirmation<E>(Box<dyn Confirms<E>>);
 
-/// The receiver of an entry's fate.
+/// Learns what became of an entry.
 pub(crate) trait Confirms<E>: Send + Sync {
     /// This entry was delivered or superseded.
-    fn resolve(self: Box<Self>, entry: &E, fate: Fate);
+    fn resolve(self: Box<Self>, entry: &E, disposition: Disposition);
 
     /// Hands the entry back. Returns it if nothing waits for it any more.
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>>;
@@ -183,8 +183,8 @@ impl<E> Confirmation<E> {
     }
 
     /// Tells that this entry was delivered or superseded.
-    pub(crate) fn resolve(self, entry: &E, fate: Fate) {
-        self.0.resolve(entry, fate);
+    pub(crate) fn resolve(self, entry: &E, disposition: Disposition) {
+        self.0.resolve(entry, disposition);
     }
 
     /// Hands the entry back. Returns it if nothing waits for it any more.

@@ -20,14 +20,14 @@ pub struct Incoming<E> {
     pub(crate) entry: E,
     /// Its position in the input of the caller, from 0.
     pub(crate) position: u64,
-    /// The receipt or handler that is told its fate, if there is one.
+    /// The receipt or handler that is told what became of it, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
     /// When it was handed over; `None` where that is when it is read.
     pub(crate) handed_over: Option<Instant>,
 }
 
 impl<E> Incoming<E> {
-    /// An entry that is handed over when it is read, and of whose fate only the report tells.
+    /// An entry that is handed over when it is read, and of which only the report tells what became of it.
     fn new(position: u64, entry: E) -> Self {
         Self {
             entry,

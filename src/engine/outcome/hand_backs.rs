@@ -97,10 +97,10 @@ impl<E: Send + 'static> HandBacks<E> {
             hurry
                 .run_until_cancelled(clean_up(&*target, &mut undelivered, patience))
                 .await;
-            let told = stream::iter(undelivered.into_iter().zip(confirmations))
+            let handed_back = stream::iter(undelivered.into_iter().zip(confirmations))
                 .map(|(undelivered, confirmation)| confirmation.hand_back(undelivered))
                 .buffer_unordered(HANDLED_AT_ONCE);
-            let unclaimed = told.filter_map(ready).collect().await;
+            let unclaimed = handed_back.filter_map(ready).collect().await;
             HandedBack {
                 unclaimed,
                 entries,

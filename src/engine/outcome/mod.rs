@@ -19,8 +19,8 @@ use super::calls::Settled;
 use super::entry::{Chunk, EntryState, TrackedEntry};
 use super::health::Outage;
 use crate::backoff::{PaceReason, PaceState};
+use crate::disposition::Disposition;
 use crate::events::CALL;
-use crate::fate::Fate;
 use crate::fault::{Fault, in_words};
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
@@ -33,7 +33,7 @@ pub(crate) use delivered::{Delivered, Ending, delivery_span};
 /// Entries of the input that are handed back together when a delivery ends early.
 const HANDED_BACK_TOGETHER: usize = 1_000;
 
-/// Counts the fate of every entry, here and in the shared [`Progress`], and keeps the entries that are handed back.
+/// Counts what became of every entry, here and in the shared [`Progress`], and keeps the entries that are handed back.
 ///
 /// Every entry of the input is counted once: as accepted by [`call_ended`](Self::call_ended), or by
 /// [`hand_back`](Self::hand_back) or [`superseded`](Self::superseded).
@@ -163,7 +163,7 @@ impl<E: Send + 'static> Ledger<E> {
         let position = older.state.position;
         self.progress.settle(position..position + 1);
         if let Some(confirmation) = older.state.confirmation {
-            confirmation.resolve(&older.entry, Fate::Superseded);
+            confirmation.resolve(&older.entry, Disposition::Superseded);
         }
     }
 

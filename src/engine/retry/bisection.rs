@@ -83,7 +83,7 @@ impl<E> Bisection<E> {
         Some(chunk)
     }
 
-    /// Removes the entries that must not leave before the fate of `first` is known.
+    /// Removes the entries that must not leave before `first` is settled.
     pub(crate) fn take_behind(&mut self, first: &Chunk<E>) -> Self {
         let mut behind = Self::of(self.origin);
         for chunk in std::mem::take(&mut self.open) {
@@ -98,7 +98,7 @@ impl<E> Bisection<E> {
         behind
     }
 
-    /// Whether any entry must not leave before the fate of this one is known.
+    /// Whether any entry must not leave before this one is settled.
     pub(crate) fn has_behind(&self, first: &EntryState<E>) -> bool {
         self.states().any(|state| is_behind(state, first))
     }
@@ -137,7 +137,7 @@ impl<E> Bisection<E> {
     }
 }
 
-/// Whether an entry of the bisection must not leave before the fate of an earlier one is known.
+/// Whether an entry of the bisection must not leave before an earlier one is settled.
 fn is_behind<E>(later: &EntryState<E>, earlier: &EntryState<E>) -> bool {
     later.lane.is_some() && later.lane == earlier.lane
 }

@@ -58,7 +58,7 @@ impl<'a> Retries<'a> {
         let strategy = &self.options.gate.strategy;
         let is_hot = rejection.is_throttle() && state.key.is_some_and(|key| strategy.is_hot(key));
         if rejection.is_unsent() || is_hot {
-            // It waits for the next probe, as all entries do, or in the line of its hot key.
+            // It waits for the next probe, as all entries do, or in the queue of its hot key.
             return None;
         }
         Some(self.delays.before(state.retry(), |retry| strategy.delay(retry)))

@@ -3,13 +3,13 @@
 //! - `decision`: whether and when a rejected entry is sent again.
 //! - `queue`: rejected entries, before and after the moment of their retry.
 //! - `bisection`: refused calls, halved until the entries at fault are alone.
-//! - `key_lines`: entries that wait by partition key.
+//! - `key_queues`: entries that wait by partition key.
 //! - `expiries`: when to look for entries whose time is used up.
 
 mod bisection;
 mod decision;
 mod expiries;
-mod key_lines;
+mod key_queues;
 mod queue;
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use self::bisection::Bisections;
-use self::key_lines::KeyLines;
+use self::key_queues::KeyQueues;
 use self::queue::RetryQueue;
 use super::entry::{Chunk, EntryState, Space, TrackedEntry};
 use super::order::Lanes;
@@ -47,7 +47,7 @@ pub(crate) struct Backlog<E> {
     gate: Arc<Gate>,
     retry_queue: RetryQueue<E>,
     lanes: Lanes<E>,
-    key_lines: KeyLines<E>,
+    key_queues: KeyQueues<E>,
     bisections: Bisections<E>,
     /// The strategy's count of hot keys at the last update. Once it is above zero, entries wait by key.
     hot_keys_seen: u64,
@@ -59,7 +59,7 @@ impl<E> Backlog<E> {
             gate: Arc::clone(gate),
             retry_queue: RetryQueue::new(),
             lanes: Lanes::new(),
-            key_lines: KeyLines::new(),
+            key_queues: KeyQueues::new(),
             bisections: Bisections::new(),
             hot_keys_seen: 0,
         }
@@ -67,17 +67,17 @@ impl<E> Backlog<E> {
 
     /// How many entries wait.
     pub(crate) fn len(&self) -> usize {
-        self.retry_queue.len() + self.key_lines.len() + self.bisections.len() + self.lanes.held()
+        self.retry_queue.len() + self.key_queues.len() + self.bisections.len() + self.lanes.held()
     }
 
     /// The bytes of the entries that wait.
     pub(crate) fn bytes(&self) -> usize {
-        self.retry_queue.bytes() + self.key_lines.bytes() + self.bisections.bytes() + self.lanes.bytes()
+        self.retry_queue.bytes() + self.key_queues.bytes() + self.bisections.bytes() + self.lanes.bytes()
     }
 
     /// Whether no entry waits, except those held behind entries that are elsewhere.
     pub(crate) fn is_empty(&self) -> bool {
-        self.retry_queue.len() + self.key_lines.len() + self.bisections.len() == 0
+        self.retry_queue.len() + self.key_queues.len() + self.bisections.len() == 0
     }
 
     /// The lanes of the entries.
@@ -109,29 +109,29 @@ impl<E> Backlog<E> {
         self.gate.strategy.hot_keys_seen() != self.hot_keys_seen
     }
 
-    /// Updates which lines are hot. Returns the rejected entries whose key is hot, for [`release`](Self::release).
+    /// Updates which queues are hot. Returns the rejected entries whose key is hot, for [`release`](Self::release).
     pub(crate) fn update_hot_keys(&mut self) -> Vec<TrackedEntry<E>> {
         let strategy = &self.gate.strategy;
         self.hot_keys_seen = strategy.hot_keys_seen();
-        self.key_lines.update_hot(|key| strategy.is_hot(key));
+        self.key_queues.update_hot(|key| strategy.is_hot(key));
         self.retry_queue
             .take_if(|state| state.key.is_some_and(|key| strategy.is_hot(key)))
     }
 
-    /// Makes an entry sendable: in the line of its key, or among the rejected ones. Returns it if it belongs to the fresh
+    /// Makes an entry sendable: in the queue of its key, or among the rejected ones. Returns it if it belongs to the fresh
     /// ones.
     pub(crate) fn release(&mut self, entry: TrackedEntry<E>) -> Option<TrackedEntry<E>> {
         let is_fresh = entry.state.history.is_none();
         let key = entry.state.key.filter(|_| self.is_by_key());
         match key.map(|key| (key, self.gate.strategy.is_hot(key))) {
-            Some((key, is_hot)) if is_hot || is_fresh => self.key_lines.push(key, is_hot, entry),
+            Some((key, is_hot)) if is_hot || is_fresh => self.key_queues.push(key, is_hot, entry),
             _ if is_fresh => return Some(entry),
             _ => self.retry_queue.push_ready(entry),
         }
         None
     }
 
-    /// The fate of an entry is known: makes the next one of its lane sendable. Returns it if it belongs to the fresh ones.
+    /// An entry is settled: makes the next one of its lane sendable. Returns it if it belongs to the fresh ones.
     pub(crate) fn leave(&mut self, lane: Option<Lane>) -> Option<TrackedEntry<E>> {
         let next = lane.and_then(|lane| self.lanes.leave(lane))?;
         self.release(next)
@@ -147,7 +147,7 @@ impl<E> Backlog<E> {
             let is_delayed = until > Instant::now();
             let is_hot = |key: &u64| !is_delayed && self.gate.strategy.is_hot(*key);
             match first.state.key.filter(is_hot) {
-                Some(key) => self.key_lines.push(key, true, first),
+                Some(key) => self.key_queues.push(key, true, first),
                 None => self.retry_queue.push(until, first),
             }
         }
@@ -200,7 +200,7 @@ impl<E> Backlog<E> {
 
     /// Whether nothing waits that may be sent, except entries that were refused alone.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.retry_queue.len() + self.key_lines.len() == 0 && self.bisections.are_all_disputed()
+        self.retry_queue.len() + self.key_queues.len() == 0 && self.bisections.are_all_disputed()
     }
 
     /// The fault of an entry that was refused alone, if one waits.
@@ -220,7 +220,7 @@ impl<E> Backlog<E> {
         for entry in self.retry_queue.take_due(now, delayed_until) {
             self.lanes.open(entry.state.lane);
             match entry.state.key.filter(|key| strategy.is_hot(*key)) {
-                Some(key) => self.key_lines.push(key, true, entry),
+                Some(key) => self.key_queues.push(key, true, entry),
                 None => self.retry_queue.push_ready(entry),
             }
         }
@@ -231,7 +231,7 @@ impl<E> Backlog<E> {
     pub(crate) fn wake_all(&mut self) {
         self.retry_queue.wake_all(|lane| self.lanes.open(lane));
         self.bisections.wake_all();
-        self.key_lines.wake_all();
+        self.key_queues.wake_all();
     }
 
     /// Removes the entries whose time is used up, except those that are held in lanes. `has_waited` tells whether an entry has
@@ -243,7 +243,7 @@ impl<E> Backlog<E> {
     ) -> Vec<TrackedEntry<E>> {
         let mut expired = self.bisections.take_if(&mut is_expired);
         expired.extend(self.retry_queue.take_if(&mut is_expired));
-        expired.extend(self.key_lines.take_expired(is_expired, has_waited));
+        expired.extend(self.key_queues.take_expired(is_expired, has_waited));
         expired
     }
 
@@ -253,14 +253,14 @@ impl<E> Backlog<E> {
             self.retry_queue.next_wake(),
             self.bisections.next_wake(),
             self.bisections.next_asked(now),
-            self.key_lines.next_due(now),
+            self.key_queues.next_due(now),
         ];
         events.into_iter().flatten()
     }
 
     /// How many rejected entries are ready, plus how many wait by key.
     pub(crate) fn may_soon_go(&self) -> usize {
-        self.retry_queue.ready() + self.key_lines.len()
+        self.retry_queue.ready() + self.key_queues.len()
     }
 
     /// How many entries are sendable without a bisection, as far as is known without asking the strategy; at most `most` of
@@ -271,10 +271,10 @@ impl<E> Backlog<E> {
 
     /// How many of the entries that wait by key are sendable.
     pub(crate) fn ready_by_key(&self, most: usize) -> usize {
-        if self.key_lines.len() == 0 {
+        if self.key_queues.len() == 0 {
             return 0;
         }
-        self.key_lines.ready(Instant::now(), most)
+        self.key_queues.ready(Instant::now(), most)
     }
 
     /// The states of the rejected entries that are ready, in their order.
@@ -289,9 +289,9 @@ impl<E> Backlog<E> {
 
     /// Whether entries that wait by key may linger.
     pub(crate) fn linger(&self, now: Instant, options: &DeliveryOptions) -> Linger {
-        match self.key_lines.lingers_until(now, options.linger) {
+        match self.key_queues.lingers_until(now, options.linger) {
             Some(until) => Linger::Until(until),
-            None if self.key_lines.len() > 0 => Linger::No,
+            None if self.key_queues.len() > 0 => Linger::No,
             None => Linger::NoneWait,
         }
     }
@@ -304,18 +304,18 @@ impl<E> Backlog<E> {
         {
             chunk.push(entry);
         }
-        if self.key_lines.len() == 0 {
+        if self.key_queues.len() == 0 {
             return;
         }
         let (now, strategy) = (Instant::now(), &self.gate.strategy);
-        self.key_lines.take_due(
+        self.key_queues.take_due(
             now,
             |key, wanted| strategy.admit_key(now, key, wanted),
             |key, cost| strategy.depart_key(now, key, cost),
             |next| space.take(&next.state),
             |entry| chunk.push(entry),
         );
-        self.key_lines
+        self.key_queues
             .take_drawn(|next| space.take(&next.state), |entry| chunk.push(entry));
     }
 
@@ -327,7 +327,7 @@ impl<E> Backlog<E> {
 
     /// All entries that wait.
     pub(crate) fn take_all(&mut self) -> Vec<TrackedEntry<E>> {
-        let mut all = self.key_lines.take_all();
+        let mut all = self.key_queues.take_all();
         all.extend(self.retry_queue.take_all());
         all.extend(self.bisections.take_all());
         all

@@ -216,7 +216,7 @@ where
         }
     }
 
-    /// Once a key is hot, sendable entries wait by their key. When another key has become hot, its entries move to the line
+    /// Once a key is hot, sendable entries wait by their key. When another key has become hot, its entries move to the queue
     /// of that key.
     pub(super) fn update_hot_keys(&mut self) {
         if !self.paces_keys || !self.backlog.has_new_hot_key() {
@@ -260,7 +260,7 @@ where
         self.backlog.bisections_mut().ask_again(now);
     }
 
-    /// The fate of an entry is known: the next one of its lane becomes sendable.
+    /// An entry is settled: the next one of its lane becomes sendable.
     fn leave(&mut self, lane: Option<Lane>) {
         if let Some(fresh) = self.backlog.leave(lane) {
             self.fresh.push_released(fresh);

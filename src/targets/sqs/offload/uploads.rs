@@ -8,7 +8,7 @@ use uuid::Uuid;
 /// Uploads of one generation: more than the 10,000 entries that may wait in one delivery and the few hundred in flight.
 const GENERATION: usize = 16_384;
 
-/// Remembers the uploads of entries whose fate is not known yet.
+/// Remembers the uploads of entries that are not settled yet.
 ///
 /// It only saves uploads: a body whose upload was forgotten is uploaded again under the same key. So its size is bounded. It
 /// keeps two generations, and drops the older one when the younger one is full. The dropped uploads are those of deliveries
@@ -47,7 +47,7 @@ impl Uploads {
         generations.insert(key, Upload::Done);
     }
 
-    /// The fate of the entry is known. Returns whether the object may be in the bucket.
+    /// The entry is settled. Returns whether the object may be in the bucket.
     pub(super) fn forget(&self, key: Uuid) -> bool {
         self.lock().remove(key).is_some()
     }

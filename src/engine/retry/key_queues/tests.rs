@@ -3,27 +3,27 @@
 use super::*;
 use crate::targets::Fault;
 
-fn lines(entries: impl IntoIterator<Item = (u64, bool)>) -> KeyLines<u64> {
-    let mut lines = KeyLines::new();
+fn queues(entries: impl IntoIterator<Item = (u64, bool)>) -> KeyQueues<u64> {
+    let mut queues = KeyQueues::new();
     for (position, (key, is_hot)) in entries.into_iter().enumerate() {
         let state = EntryState::new(position as u64, 1);
-        lines.push(key, is_hot, TrackedEntry { entry: key, state });
+        queues.push(key, is_hot, TrackedEntry { entry: key, state });
     }
-    lines
+    queues
 }
 
-fn take_drawn(lines: &mut KeyLines<u64>, most: usize) -> Vec<(u64, u64)> {
+fn take_drawn(queues: &mut KeyQueues<u64>, most: usize) -> Vec<(u64, u64)> {
     let (mut left, mut taken) = (most, Vec::new());
     let fits = |_: &TrackedEntry<u64>| left.checked_sub(1).inspect(|rest| left = *rest).is_some();
-    lines.take_drawn(fits, |entry| taken.push((entry.entry, entry.state.position)));
+    queues.take_drawn(fits, |entry| taken.push((entry.entry, entry.state.position)));
     taken
 }
 
 #[test]
 fn turns_are_in_proportion_to_what_waits_and_in_order_within_a_key() {
     // Sorted input: 300 entries of one key, and then 100 of another.
-    let mut lines = lines((0..400).map(|position| (position / 300, false)));
-    let taken = take_drawn(&mut lines, 40);
+    let mut queues = queues((0..400).map(|position| (position / 300, false)));
+    let taken = take_drawn(&mut queues, 40);
     let first = taken.iter().filter(|(key, _)| *key == 0).count();
     assert!((27..=33).contains(&first), "{first} of 40");
     for key in [0, 1] {
@@ -34,19 +34,19 @@ fn turns_are_in_proportion_to_what_waits_and_in_order_within_a_key() {
             .collect();
         assert!(positions.is_sorted(), "{positions:?}");
     }
-    assert_eq!(lines.len(), 360);
-    assert_eq!(take_drawn(&mut lines, usize::MAX).len(), 360);
-    assert_eq!((lines.len(), lines.bytes()), (0, 0));
+    assert_eq!(queues.len(), 360);
+    assert_eq!(take_drawn(&mut queues, usize::MAX).len(), 360);
+    assert_eq!((queues.len(), queues.bytes()), (0, 0));
 }
 
 #[test]
 fn a_hot_key_goes_as_far_as_its_pace_lets_it_and_is_asked_again_when_it_says() {
     let now = Instant::now();
     let later = now + Duration::from_millis(5);
-    let mut lines = lines([(7, true), (7, true), (7, true), (8, false)]);
+    let mut queues = queues([(7, true), (7, true), (7, true), (8, false)]);
     let (mut left, mut taken) = (Vec::new(), Vec::new());
     let depart = |key, cost| left.push((key, cost));
-    lines.take_due(
+    queues.take_due(
         now,
         |_, wanted| Ok(wanted.min(2)),
         depart,
@@ -54,76 +54,76 @@ fn a_hot_key_goes_as_far_as_its_pace_lets_it_and_is_asked_again_when_it_says() {
         |entry| taken.push(entry.state.position),
     );
     assert_eq!((taken, left), (vec![0, 1], vec![(7, 2)]));
-    lines.take_due(now, |_, _| Err(later), |_, _| {}, |_| true, |_| panic!("it waits"));
+    queues.take_due(now, |_, _| Err(later), |_, _| {}, |_| true, |_| panic!("it waits"));
     assert_eq!(
-        (lines.next_due(now), lines.ready(now, 25), lines.ready(later, 25)),
+        (queues.next_due(now), queues.ready(now, 25), queues.ready(later, 25)),
         (Some(later), 1, 2)
     );
-    lines.wake_all();
-    assert_eq!(lines.ready(now, 25), 2);
+    queues.wake_all();
+    assert_eq!(queues.ready(now, 25), 2);
 }
 
 #[test]
 fn a_key_that_becomes_hot_is_not_drawn_any_more_and_one_that_cools_is_again() {
-    let mut lines = lines((0..100).map(|position| (position % 2, false)));
-    lines.update_hot(|key| key == 0);
-    let taken = take_drawn(&mut lines, 30);
+    let mut queues = queues((0..100).map(|position| (position % 2, false)));
+    queues.update_hot(|key| key == 0);
+    let taken = take_drawn(&mut queues, 30);
     assert!(taken.iter().all(|(key, _)| *key == 1), "{taken:?}");
-    lines.update_hot(|_| false);
-    assert_eq!(take_drawn(&mut lines, usize::MAX).len(), 70);
+    queues.update_hot(|_| false);
+    assert_eq!(take_drawn(&mut queues, usize::MAX).len(), 70);
 }
 
 #[test]
 fn nothing_that_waits_is_lost_at_the_end() {
-    let mut lines = lines((0..50).map(|position| (position % 5, position % 5 == 0)));
-    let mut positions: Vec<u64> = lines.take_all().iter().map(|entry| entry.state.position).collect();
+    let mut queues = queues((0..50).map(|position| (position % 5, position % 5 == 0)));
+    let mut positions: Vec<u64> = queues.take_all().iter().map(|entry| entry.state.position).collect();
     positions.sort_unstable();
     assert_eq!(positions, (0..50).collect::<Vec<_>>());
-    assert_eq!((lines.len(), lines.ready(Instant::now(), 25)), (0, 0));
+    assert_eq!((queues.len(), queues.ready(Instant::now(), 25)), (0, 0));
 }
 
 #[test]
 fn what_was_rejected_expires_whether_its_key_is_hot_or_has_cooled() {
     let now = Instant::now();
-    let mut lines = lines([(8, false)]);
+    let mut queues = queues([(8, false)]);
     for (position, key) in [(1, 7), (2, 7), (3, 9)] {
         let mut state = EntryState::new(position, 1);
         state.rejected(now, Fault::new("Throttled"));
-        lines.push(key, true, TrackedEntry { entry: key, state });
+        queues.push(key, true, TrackedEntry { entry: key, state });
     }
-    lines.update_hot(|key| key == 9);
+    queues.update_hot(|key| key == 9);
     let not_second = |state: &EntryState<u64>| state.history.is_some() && state.position != 2;
-    assert_eq!(lines.take_expired(not_second, |_| false).len(), 2);
-    assert_eq!(lines.len(), 2);
-    assert_eq!(lines.take_expired(|state| state.history.is_some(), |_| false).len(), 1);
-    assert_eq!((lines.len(), lines.bytes()), (1, 1));
-    assert_eq!(take_drawn(&mut lines, usize::MAX), [(8, 0)]);
+    assert_eq!(queues.take_expired(not_second, |_| false).len(), 2);
+    assert_eq!(queues.len(), 2);
+    assert_eq!(queues.take_expired(|state| state.history.is_some(), |_| false).len(), 1);
+    assert_eq!((queues.len(), queues.bytes()), (1, 1));
+    assert_eq!(take_drawn(&mut queues, usize::MAX), [(8, 0)]);
 }
 
 #[test]
 fn the_time_of_what_waits_behind_an_expired_entry_of_a_hot_key_is_used_up_as_well() {
     let now = Instant::now();
     for (hot, taken) in [(7, 3), (8, 1)] {
-        let mut lines = lines((0..4).map(|_| (7, false)).chain((0..4).map(|_| (8, false))));
+        let mut queues = queues((0..4).map(|_| (7, false)).chain((0..4).map(|_| (8, false))));
         let mut state = EntryState::new(100, 1);
         state.rejected(now, Fault::new("Throttled"));
-        lines.push(7, false, TrackedEntry { entry: 7, state });
-        lines.update_hot(|key| key == hot);
-        let expired = lines.take_expired(|state| state.history.is_some(), |state| state.position < 2);
-        assert_eq!((expired.len(), lines.len()), (taken, 9 - taken));
+        queues.push(7, false, TrackedEntry { entry: 7, state });
+        queues.update_hot(|key| key == hot);
+        let expired = queues.take_expired(|state| state.history.is_some(), |state| state.position < 2);
+        assert_eq!((expired.len(), queues.len()), (taken, 9 - taken));
     }
 }
 
 #[test]
 fn an_entry_that_has_expired_is_not_counted_as_sendable() {
     let now = Instant::now();
-    let mut lines = lines([]);
+    let mut queues = queues([]);
     for position in 0..2 {
         let mut state = EntryState::new(position, 1);
         state.rejected(now, Fault::new("Throttled"));
-        lines.push(7, false, TrackedEntry { entry: 7, state });
+        queues.push(7, false, TrackedEntry { entry: 7, state });
     }
-    assert_eq!(lines.ready(now, 25), 2);
-    assert_eq!(lines.take_expired(|state| state.position == 0, |_| false).len(), 1);
-    assert_eq!((lines.ready(now, 25), lines.len()), (1, 1));
+    assert_eq!(queues.ready(now, 25), 2);
+    assert_eq!(queues.take_expired(|state| state.position == 0, |_| false).len(), 1);
+    assert_eq!((queues.ready(now, 25), queues.len()), (1, 1));
 }

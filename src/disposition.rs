@@ -1,10 +1,10 @@
-//! The fate of an entry that is not handed back.
+//! What became of an entry that is not handed back.
 
 use crate::targets::Acknowledgement;
 
-/// The fate of an entry that is not handed back.
+/// What became of an entry that is not handed back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum Disposition {
     /// The service has the entry and returned this about it.
     Delivered(Acknowledgement),
     /// The entry was dropped because a newer one has the same key, under

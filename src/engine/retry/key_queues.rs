@@ -10,17 +10,17 @@ use crate::engine::entry::{EntryState, TrackedEntry};
 /// The fractional part of the golden ratio: steps of this size visit the list evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
-/// Entries that wait, one line for each partition key.
+/// Entries that wait, one queue for each partition key.
 ///
-/// Entries of a hot key leave at the pace of that key. From the other lines entries are drawn in proportion to the length
-/// of each line, the oldest entry of the line first. So a sorted input does not fill one partition after the other.
-pub(crate) struct KeyLines<E> {
-    lines: HashMap<u64, Line<E>>,
-    /// The keys of the hot lines. There may be as many lines as entries, and each call looks only at these few.
+/// Entries of a hot key leave at the pace of that key. From the other queues entries are drawn in proportion to the length
+/// of each queue, the oldest entry of the queue first. So a sorted input does not fill one partition after the other.
+pub(crate) struct KeyQueues<E> {
+    queues: HashMap<u64, KeyQueue<E>>,
+    /// The keys of the hot queues. There may be as many queues as entries, and each call looks only at these few.
     ///
-    /// Nothing depends on the order of `lines`, which differs in each process.
+    /// Nothing depends on the order of `queues`, which differs in each process.
     hot: Vec<u64>,
-    /// One key for each entry in a line that is not hot.
+    /// One key for each entry in a queue that is not hot.
     draws: Vec<u64>,
     drawn: f64,
     /// Since when the entries that are drawn have lingered.
@@ -29,7 +29,7 @@ pub(crate) struct KeyLines<E> {
     bytes: usize,
 }
 
-struct Line<E> {
+struct KeyQueue<E> {
     /// Rejected entries, by their first attempt.
     rejected: BTreeMap<(Instant, u64), TrackedEntry<E>>,
     fresh: VecDeque<TrackedEntry<E>>,
@@ -39,7 +39,7 @@ struct Line<E> {
     next_at: Option<Instant>,
 }
 
-impl<E> Line<E> {
+impl<E> KeyQueue<E> {
     fn len(&self) -> usize {
         self.rejected.len() + self.fresh.len()
     }
@@ -67,10 +67,10 @@ impl<E> Line<E> {
     }
 }
 
-impl<E> KeyLines<E> {
+impl<E> KeyQueues<E> {
     pub(crate) fn new() -> Self {
         Self {
-            lines: HashMap::new(),
+            queues: HashMap::new(),
             hot: Vec::new(),
             draws: Vec::new(),
             drawn: 0.0,
@@ -88,19 +88,19 @@ impl<E> KeyLines<E> {
         self.bytes
     }
 
-    /// Adds an entry to the line of its key.
+    /// Adds an entry to the queue of its key.
     pub(crate) fn push(&mut self, key: u64, is_hot: bool, entry: TrackedEntry<E>) {
         self.len += 1;
         self.bytes = self.bytes.saturating_add(entry.state.weight);
-        let line = self.lines.entry(key).or_insert_with(|| Line {
+        let queue = self.queues.entry(key).or_insert_with(|| KeyQueue {
             rejected: BTreeMap::new(),
             fresh: VecDeque::new(),
             is_hot,
             next_at: None,
         });
-        line.push(entry);
-        if line.is_hot {
-            if line.len() == 1 {
+        queue.push(entry);
+        if queue.is_hot {
+            if queue.len() == 1 {
                 self.hot.push(key);
             }
         } else {
@@ -112,50 +112,50 @@ impl<E> KeyLines<E> {
     /// Until when the entries that are drawn may linger; `None` when there are none, or when entries of a hot key may
     /// leave.
     pub(crate) fn lingers_until(&self, now: Instant, linger: Duration) -> Option<Instant> {
-        let is_due = self.hot_lines().any(|line| line.is_due(now));
+        let is_due = self.hot_queues().any(|queue| queue.is_due(now));
         self.since.filter(|_| !is_due)?.checked_add(linger)
     }
 
-    fn hot_lines(&self) -> impl Iterator<Item = &Line<E>> {
-        self.hot.iter().filter_map(|key| self.lines.get(key))
+    fn hot_queues(&self) -> impl Iterator<Item = &KeyQueue<E>> {
+        self.hot.iter().filter_map(|key| self.queues.get(key))
     }
 
-    /// An entry was removed from the line of this key.
+    /// An entry was removed from the queue of this key.
     fn taken(&mut self, key: u64, entry: &TrackedEntry<E>) {
         self.len -= 1;
         self.bytes = self.bytes.saturating_sub(entry.state.weight);
-        let Some(line) = self.lines.get(&key) else { return };
-        if line.len() == 0 {
-            self.lines.remove(&key);
+        let Some(queue) = self.queues.get(&key) else { return };
+        if queue.len() == 0 {
+            self.queues.remove(&key);
             self.hot.retain(|hot| *hot != key);
         }
     }
 
-    /// Updates which lines are hot.
+    /// Updates which queues are hot.
     pub(crate) fn update_hot(&mut self, is_hot: impl Fn(u64) -> bool) {
         let mut has_changed = false;
-        for (key, line) in &mut self.lines {
+        for (key, queue) in &mut self.queues {
             let hot = is_hot(*key);
-            has_changed |= hot != line.is_hot;
-            line.is_hot = hot;
-            line.next_at = line.next_at.filter(|_| hot);
+            has_changed |= hot != queue.is_hot;
+            queue.is_hot = hot;
+            queue.next_at = queue.next_at.filter(|_| hot);
         }
         if has_changed {
             self.sort_keys();
         }
     }
 
-    /// Lists the keys of the hot lines, and those of the entries that are drawn, in the order of their first entries.
+    /// Lists the keys of the hot queues, and those of the entries that are drawn, in the order of their first entries.
     fn sort_keys(&mut self) {
         self.hot.clear();
         self.draws.clear();
-        let mut lines: Vec<_> = self.lines.iter().collect();
-        lines.sort_unstable_by_key(|(_, line)| line.next().map(|entry| entry.state.position));
-        for (key, line) in lines {
-            if line.is_hot {
+        let mut queues: Vec<_> = self.queues.iter().collect();
+        queues.sort_unstable_by_key(|(_, queue)| queue.next().map(|entry| entry.state.position));
+        for (key, queue) in queues {
+            if queue.is_hot {
                 self.hot.push(*key);
             } else {
-                self.draws.extend(std::iter::repeat_n(*key, line.len()));
+                self.draws.extend(std::iter::repeat_n(*key, queue.len()));
             }
         }
     }
@@ -163,26 +163,26 @@ impl<E> KeyLines<E> {
     /// How many entries are sendable, as far as is known without asking the strategy; at most `most`.
     pub(crate) fn ready(&self, now: Instant, most: usize) -> usize {
         let mut ready = self.draws.len();
-        for line in self.hot_lines().filter(|line| line.is_due(now)) {
+        for queue in self.hot_queues().filter(|queue| queue.is_due(now)) {
             if ready >= most {
                 break;
             }
-            ready += line.len();
+            ready += queue.len();
         }
         ready.min(most)
     }
 
     /// When the strategy is to be asked next about a hot key.
     pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
-        let next = self.hot_lines().filter_map(|line| line.next_at);
+        let next = self.hot_queues().filter_map(|queue| queue.next_at);
         next.filter(|at| *at > now).min()
     }
 
     /// Asks the strategy about all hot keys again.
     pub(crate) fn wake_all(&mut self) {
         for key in &self.hot {
-            if let Some(line) = self.lines.get_mut(key) {
-                line.next_at = None;
+            if let Some(queue) = self.queues.get_mut(key) {
+                queue.next_at = None;
             }
         }
     }
@@ -197,30 +197,32 @@ impl<E> KeyLines<E> {
         mut fits: impl FnMut(&TrackedEntry<E>) -> bool,
         mut take: impl FnMut(TrackedEntry<E>),
     ) {
-        let is_due = |key: &u64| self.lines.get(key).is_some_and(|line| line.is_due(now));
+        let is_due = |key: &u64| self.queues.get(key).is_some_and(|queue| queue.is_due(now));
         let due: Vec<u64> = self.hot.iter().copied().filter(is_due).collect();
         for key in due {
-            let Some(line) = self.lines.get_mut(&key) else { continue };
-            let wanted: usize = line
+            let Some(queue) = self.queues.get_mut(&key) else {
+                continue;
+            };
+            let wanted: usize = queue
                 .rejected
                 .values()
-                .chain(&line.fresh)
+                .chain(&queue.fresh)
                 .take(CALL)
                 .map(|entry| entry.state.cost)
                 .sum();
             let most = match admit(key, wanted) {
                 Ok(most) => most,
                 Err(until) => {
-                    line.next_at = Some(until);
+                    queue.next_at = Some(until);
                     continue;
                 }
             };
             let mut cost = 0;
-            while let Some(line) = self.lines.get_mut(&key)
-                && let Some(next) = line.next()
+            while let Some(queue) = self.queues.get_mut(&key)
+                && let Some(next) = queue.next()
                 && (cost == 0 || cost + next.state.cost <= most)
                 && fits(next)
-                && let Some(entry) = line.pop()
+                && let Some(entry) = queue.pop()
             {
                 cost += entry.state.cost;
                 self.taken(key, &entry);
@@ -244,16 +246,16 @@ impl<E> KeyLines<E> {
             self.drawn = (self.drawn + GOLDEN).fract();
             let index = index(self.drawn, self.draws.len());
             let key = self.draws[index];
-            let Some(line) = self.lines.get_mut(&key) else {
+            let Some(queue) = self.queues.get_mut(&key) else {
                 self.draws.swap_remove(index);
                 continue;
             };
-            if !line.next().is_some_and(&mut fits) {
+            if !queue.next().is_some_and(&mut fits) {
                 self.since = Some(Instant::now());
                 return;
             }
             self.draws.swap_remove(index);
-            if let Some(entry) = line.pop() {
+            if let Some(entry) = queue.pop() {
                 self.taken(key, &entry);
                 take(entry);
             }
@@ -271,21 +273,21 @@ impl<E> KeyLines<E> {
         has_waited: impl Fn(&EntryState<E>) -> bool,
     ) -> Vec<TrackedEntry<E>> {
         let mut expired = Vec::new();
-        for line in self.lines.values_mut() {
-            let rejected = line.rejected.extract_if(.., |_, entry| is_expired(&entry.state));
+        for queue in self.queues.values_mut() {
+            let rejected = queue.rejected.extract_if(.., |_, entry| is_expired(&entry.state));
             let before = expired.len();
             expired.extend(rejected.map(|(_, entry)| entry));
-            let is_dead = line.is_hot && expired.len() > before;
+            let is_dead = queue.is_hot && expired.len() > before;
             let goes = |entry: &TrackedEntry<E>| is_expired(&entry.state) || (is_dead && has_waited(&entry.state));
-            let (gone, stay): (VecDeque<_>, _) = std::mem::take(&mut line.fresh).into_iter().partition(goes);
-            line.fresh = stay;
+            let (gone, stay): (VecDeque<_>, _) = std::mem::take(&mut queue.fresh).into_iter().partition(goes);
+            queue.fresh = stay;
             expired.extend(gone);
         }
         if !expired.is_empty() {
             self.len -= expired.len();
             let bytes: usize = expired.iter().map(|entry| entry.state.weight).sum();
             self.bytes = self.bytes.saturating_sub(bytes);
-            self.lines.retain(|_, line| line.len() > 0);
+            self.queues.retain(|_, queue| queue.len() > 0);
             self.sort_keys();
             expired.sort_unstable_by_key(|entry| entry.state.position);
         }
@@ -294,10 +296,10 @@ impl<E> KeyLines<E> {
 
     /// All entries.
     pub(crate) fn take_all(&mut self) -> Vec<TrackedEntry<E>> {
-        let lines = std::mem::replace(self, Self::new()).lines;
-        let entries = lines
+        let queues = std::mem::replace(self, Self::new()).queues;
+        let entries = queues
             .into_values()
-            .flat_map(|line| line.rejected.into_values().chain(line.fresh));
+            .flat_map(|queue| queue.rejected.into_values().chain(queue.fresh));
         let mut entries: Vec<_> = entries.collect();
         entries.sort_unstable_by_key(|entry| entry.state.position);
         entries
@@ -307,7 +309,7 @@ impl<E> KeyLines<E> {
 /// Entries of a hot key for which the strategy is asked at once: the largest call of any service.
 const CALL: usize = 500;
 
-impl<E> Line<E> {
+impl<E> KeyQueue<E> {
     fn is_due(&self, now: Instant) -> bool {
         self.is_hot && self.next_at.is_none_or(|at| at <= now)
     }
