@@ -119,7 +119,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
         attempt_timeout.answered(answered_at - sent_at);
     }
     let has_rejections = !accepts_all(&answer);
-    let mut keys = KeyCounts::of(&chunk.states, |()| departure.counts_keys(has_rejections));
+    let mut keys = KeyCounts::of(&chunk.states, || departure.counts_keys(has_rejections));
     let mut settled = settle(chunk, answer, sent_at, answered_at, metrics);
     settled.bisection = bisection;
     settled.panic = panic;

@@ -9,10 +9,10 @@ pub(crate) struct KeyCounts(Vec<KeyOutcome>);
 
 impl KeyCounts {
     /// Counts the entries of a call by key, if they have keys and `wanted` says so.
-    pub(crate) fn of<E>(states: &[EntryState<E>], wanted: impl FnOnce(()) -> bool) -> Self {
+    pub(crate) fn of<E>(states: &[EntryState<E>], wanted: impl FnOnce() -> bool) -> Self {
         let has_keys = states.iter().any(|state| state.key.is_some());
         let mut counts = Self(Vec::new());
-        if has_keys && wanted(()) {
+        if has_keys && wanted() {
             for state in states {
                 if let Some(count) = state.key.map(|key| counts.count(key)) {
                     count.sent += state.cost;
@@ -102,7 +102,7 @@ mod tests {
         ] {
             chunk.push(entry);
         }
-        let mut counts = KeyCounts::of(&chunk.states, |()| true);
+        let mut counts = KeyCounts::of(&chunk.states, || true);
         let throttled = || Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
         let refused = Verdict::Refused(Fault::new("refused"));
         let answer = Answer::Each(vec![
@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn entries_without_keys_are_not_counted_nor_those_that_none_asks_for() {
         let states = [entry(0, None, 1).state];
-        assert!(KeyCounts::of(&states, |()| true).outcomes().is_empty());
+        assert!(KeyCounts::of(&states, || true).outcomes().is_empty());
         let states = [entry(0, Some(7), 1).state];
-        assert!(KeyCounts::of(&states, |()| false).outcomes().is_empty());
+        assert!(KeyCounts::of(&states, || false).outcomes().is_empty());
     }
 }
