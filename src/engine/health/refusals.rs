@@ -1,4 +1,4 @@
-//! RefusedAlone: of single entries, of all calls of the moment, or for a reason that all entries share.
+//! Refusals: of single entries, of all calls of the moment, or for a reason that all entries share.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::targets::Fault;
 /// all calls share. Two may be neighbours that are at fault both, at the border between two calls.
 const SEVERAL: usize = 3;
 
-/// How long an entry is sent again while it is refused and no other entry is there to compare it with. RefusedAlone that lie further
+/// How long an entry is sent again while it is refused and no other entry is there to compare it with. Refusals that lie further
 /// apart have no common reason. Errors that all calls
 /// share for some moments come from restarts and configuration changes of what lies between, which take seconds.
 const LASTS: Duration = Duration::from_secs(5);
