@@ -121,9 +121,9 @@ pub mod backoff;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod delivery;
+mod disposition;
 mod engine;
 pub mod events;
-mod disposition;
 mod fault;
 mod guarded;
 pub mod guide;

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
 
-use crate::engine::{self, Delivered, Input};
 use crate::disposition::Disposition;
+use crate::engine::{self, Delivered, Input};
 use crate::guarded::destination;
 use crate::handlers::{Handled, HandlerResult, Handlers, Handling};
 use crate::interleaved::Interleaved;
