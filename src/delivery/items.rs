@@ -105,7 +105,7 @@ fn keep_numbers(value: &mut AttributeValue) {
         AttributeValue::L(list) => list.iter_mut().for_each(keep_numbers),
         AttributeValue::M(map) => match map.remove(EXACT_NUMBER) {
             Some(AttributeValue::S(digits) | AttributeValue::N(digits)) if map.is_empty() => {
-                *value = AttributeValue::N(digits)
+                *value = AttributeValue::N(digits);
             }
             other => {
                 map.extend(other.map(|other| (EXACT_NUMBER.to_owned(), other)));

@@ -169,8 +169,8 @@ fn the_imports_are_found() {
             "crate::targets::sqs::offload::attempt",
             "crate::targets::sqs::offload::mark",
         ),
-        ("crate::typed", "crate::guarded::destination"),
-        ("crate::producer::delivers", "crate::engine::deliver"),
+        ("crate::delivery::values", "crate::guarded::destination"),
+        ("crate::delivery::contents", "crate::engine::deliver"),
         ("crate::producer::epoch", "std::sync::Arc"),
     ] {
         let imports = &modules[module].imports;

@@ -13,7 +13,7 @@ use crate::sink::{self, Target};
 
 /// Sends the messages of the inputs.
 pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
-    deliver(job(&arguments).await?, &arguments.common).await
+    Box::pin(deliver(job(&arguments).await?, &arguments.common)).await
 }
 
 /// The job of a delivery to a queue.
