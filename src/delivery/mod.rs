@@ -7,6 +7,14 @@ mod items;
 mod messages;
 #[cfg(feature = "dynamodb")]
 mod reads;
+#[cfg(any(
+    feature = "dynamodb",
+    feature = "eventbridge",
+    feature = "firehose",
+    feature = "kinesis",
+    feature = "sns",
+    feature = "sqs"
+))]
 mod services;
 mod values;
 
