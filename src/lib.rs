@@ -84,7 +84,7 @@
 //! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `Delivery::to_kinesis`, and the same for the other three |
 //! | `conformance` | no | `conformance`: tests for targets of your own |
 //! | `metrics` | with `aws` | [`metrics`], by the telemetry provider of the SDK |
-//! | `s3-offload` | no | `Delivery::oversize`: messages that are too large for SQS are sent through S3 |
+//! | `s3-offload` | no | `SqsQueue::oversize`: messages that are too large for SQS are sent through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
