@@ -197,7 +197,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// # use std::sync::{Arc, atomic::{AtomicU64, Ordering::Relaxed}};
     /// # use aws_batch_delivery::{Delivery, targets::sqs::SqsQueue};
     /// # fn example(orders: Delivery<SqsQueue>) {
-    /// let orders = orders.on_delivered(|_position, message, fate| println!("{}: {fate:?}", message.id()));
+    /// let orders = orders.on_delivered(|_position, message, disposition| println!("{}: {disposition:?}", message.id()));
     /// # }
     /// ```
     #[must_use]

@@ -354,7 +354,7 @@ impl Tally {
 /// A pace for each hot partition key, in addition to the pace of all.
 ///
 /// The keys are those of [`BatchTarget::partition_key`](crate::targets::BatchTarget::partition_key). Entries of a hot key
-/// wait in a line of their own, and their throttles are not part of the outcome in [`observe`](Pace::observe). The
+/// wait in a queue of their own, and their throttles are not part of the outcome in [`observe`](Pace::observe). The
 /// [contract](BackoffStrategy#contract) of strategies applies.
 pub trait KeyPace: Send + Sync {
     /// The result of a call for each key. Called before [`Pace::observe`]; sets

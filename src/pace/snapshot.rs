@@ -114,8 +114,8 @@ pub struct PaceSnapshot {
     /// Since when; `None` before the first call.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub since: Option<Instant>,
-    /// Entries a second that the service can take, as measured; `None` before it has rejected anything. Write units where
-    /// these are counted.
+    /// Entries a second that the service can take, as measured; `None` until something was rejected, unless an initial rate was
+    /// given. Write units where these are counted.
     pub capacity: Option<f64>,
     /// Entries a second that may leave now; `None` where a window limits them, or nothing does.
     pub rate: Option<f64>,

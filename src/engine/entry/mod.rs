@@ -168,7 +168,7 @@ impl History {
 /// It is as large as one pointer, because every entry has space for one.
 pub(crate) struct Confirmation<E>(Box<dyn Confirms<E>>);
 
-/// Learns what became of an entry.
+/// Receives what became of an entry.
 pub(crate) trait Confirms<E>: Send + Sync {
     /// This entry was delivered or superseded.
     fn resolve(self: Box<Self>, entry: &E, disposition: Disposition);

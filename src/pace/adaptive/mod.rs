@@ -20,7 +20,7 @@
 //! | Draining | nothing | the calls in flight are answered: what was accepted at the knee is the first estimate |
 //! | Steady | the pace of the schedule | rejections that it does not explain, or nothing is accepted |
 //! | Probing | 60% of what was accepted lately, then 60% of what was accepted at that | it is known whether the rejections depend on the pace |
-//! | Outage | single entries, at most a second apart | one of them is accepted |
+//! | Outage | single entries, at most 1.25 s apart | one of them is accepted |
 //!
 //! # What raises and lowers the pace
 //! The **estimate** is what the service accepts per second. In `Steady` the **schedule** leads the pace from 15% below the estimate to 4%
@@ -91,16 +91,16 @@ use crate::jitter::Jitter;
 /// - **Before the first signal** a window of entries in flight grows as long as more is accepted. Where the service tells its
 ///   throughput, as `DescribeTable` does, the window begins with what a quarter of that is in one round trip.
 /// - **A capacity that has changed** is found out within a second or two, in both directions.
-/// - **While the service takes nothing** single entries ask whether it is back, at most a second apart.
+/// - **While the service takes nothing** single entries are sent until one is accepted, at most 1.25 s apart.
 /// - **Rejections that do not depend on the pace**, of entries or of whole calls, go on when the pace is low for a moment.
 ///   They are a baseline loss, and cost no pace.
 /// - **Hot partition keys**: throttles of a key that asks for more than its partition takes slow that key alone. Its entries wait
 ///   in a line of their own, and everything else goes on. From the first hot key on a delivery reads up to 30,000 entries or
 ///   64 MiB ahead, and packs calls from many keys in turns.
-/// - **Entries rejected more than once** rest for 25 ms to 5 s. Those that the baseline loss explains rest for 5 ms.
+/// - **Entries rejected more than once** rest for 25 ms to 5 s. Those that the baseline loss explains rest for 2.5 to 5 ms.
 ///
 /// Units of capacity are what is counted. All clones of the options share one pace; several processes that send to the same
-/// table need not know of each other and come to about equal shares.
+/// table share its capacity about equally, without coordination.
 ///
 /// # When it is slow
 /// [`snapshot`](Self::snapshot) tells the state and the reason, and [`events::PACE`](crate::events::PACE) logs every change.
@@ -239,7 +239,8 @@ impl Adaptive {
         self.lock().snapshot(Instant::now(), hot_keys)
     }
 
-    /// Entries per second that the service can take, as measured; `None` before it has rejected anything.
+    /// Entries per second that the service can take, as measured; `None` until something was rejected, unless an
+    /// [initial rate](Self::initial_rate) was given.
     pub fn capacity(&self) -> Option<f64> {
         self.snapshot().capacity
     }

@@ -54,7 +54,7 @@ pub(crate) struct Access {
     pub(crate) connection: Connection,
     /// Simulates a service with this capacity per second instead.
     pub(crate) simulate: Option<f64>,
-    /// A dry run makes no call, so it needs neither an account nor a region.
+    /// A dry run sends nothing. With the key of the table it makes no call at all, so it needs neither an account nor a region.
     pub(crate) is_dry_run: bool,
 }
 
