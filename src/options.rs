@@ -171,7 +171,7 @@ impl DeliveryOptions {
     /// task.
     ///
     /// - **In a producer** the time of an entry begins when it is handed over. The buffer, retries and outages are part of
-    ///   it, so its fate is known after this time and one [attempt](Self::attempt_timeout), however many entries wait.
+    ///   it, so its outcome is known after this time and one [attempt](Self::attempt_timeout), however many entries wait.
     /// - **In a batch or a stream** there are two limits. When nothing at all was accepted for this long, by whatever cause,
     ///   the delivery ends: every entry that was read is handed back with [`Cause::Outage`](crate::Cause::Outage). While
     ///   others are accepted, an entry may be tried for this long from its first attempt on; the time of an entry that is

@@ -207,14 +207,14 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<
     }
 }
 
-/// The value that an entry was made from, kept next to the entry until its fate is known.
+/// The value that an entry was made from, kept next to the entry until its outcome is known.
 ///
 /// Converting it again for each attempt would take less memory. But the target may have completed the entry with a
 /// deduplication id or a key in S3, which must be the same in each attempt.
 struct Beside<V> {
     value: Box<V>,
     position: u64,
-    /// The receipt or handler that waits for the fate of the value.
+    /// The receipt or handler that waits for the outcome of the value.
     confirmation: Option<Confirmation<V>>,
     returned: Returned<V>,
 }

@@ -332,7 +332,7 @@ impl Outcome {
 
     /// The same call, of whose entries `sent` more were never rejected before, of which `throttled` were throttled.
     ///
-    /// Their fate is counted separately.
+    /// Their outcome is counted separately.
     #[must_use]
     pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
         self.fresh = self.fresh.plus(sent, throttled);

@@ -8,7 +8,7 @@ use crate::sync::Mutex;
 
 /// The entries between two flushes.
 ///
-/// Each entry holds its epoch until its fate is known, and each epoch holds the next one. So an epoch is dropped when all
+/// Each entry holds its epoch until its outcome is known, and each epoch holds the next one. So an epoch is dropped when all
 /// entries up to it have ended; nothing has to be counted.
 #[derive(Debug, Default)]
 pub(crate) struct Epoch {

@@ -62,7 +62,7 @@ use crate::time_limit::within;
 /// [deadline](DeliveryOptions::deadline) and an error of the [handler of undelivered
 /// entries](crate::Delivery::on_undelivered) close the producer.
 ///
-/// The fate of an entry is known within [1 minute](DeliveryOptions::give_up_after) after it was handed over, and the time of
+/// The outcome of an entry is known within [1 minute](DeliveryOptions::give_up_after) after it was handed over, and the time of
 /// one attempt, unless the options say otherwise. The [guide](crate::guide#in-a-web-service) shows a producer in a web service.
 ///
 /// An undelivered entry whose receipt was dropped is logged at once, at most one line a minute, and kept for the close; only as
@@ -70,7 +70,7 @@ use crate::time_limit::within;
 /// entries](crate::Delivery::on_undelivered) gets all of them.
 ///
 /// When all clones of a producer are dropped, the entries that it has are still delivered, but failures are reported only
-/// by the receipts and by a warning in the log. When the runtime shuts down, entries whose fate is not known are lost. So call
+/// by the receipts and by a warning in the log. When the runtime shuts down, entries whose outcome is not known are lost. So call
 /// [`close`](Self::close), or [`close_within`](Self::close_within) with the available time.
 pub struct Producer<E> {
     line: mpsc::Sender<Item<E>>,
@@ -121,8 +121,8 @@ impl<E: Send + Sync + 'static> Producer<E> {
         }
     }
 
-    /// Sends an entry, and waits until its fate is known: at most for [`give_up_after`](DeliveryOptions::give_up_after) and
-    /// one [attempt](DeliveryOptions::attempt_timeout), however many entries wait. The fate of a message has the
+    /// Sends an entry, and waits until its outcome is known: at most for [`give_up_after`](DeliveryOptions::give_up_after) and
+    /// one [attempt](DeliveryOptions::attempt_timeout), however many entries wait. The outcome of a message has the
     /// [ids](crate::targets::Acknowledgement) that SQS gave it.
     ///
     /// If the future is dropped before the entry is [buffered](DeliveryOptions::buffer), the entry is not sent; if it is
@@ -134,7 +134,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
         self.enqueue(entry).await?.await
     }
 
-    /// Buffers an entry, and waits only until the buffer has room. The receipt returns its fate; it may be dropped.
+    /// Buffers an entry, and waits only until the buffer has room. The receipt returns its outcome; it may be dropped.
     ///
     /// The time of the entry begins with this call.
     ///
@@ -183,7 +183,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
         })
     }
 
-    /// Sends the buffered entries without waiting for more, and waits until the fate of each is known.
+    /// Sends the buffered entries without waiting for more, and waits until the outcome of each is known.
     pub async fn flush(&self) {
         // A closed queue has no room, and its delivery does not linger.
         let room = self.line.reserve().await;

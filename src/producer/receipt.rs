@@ -1,4 +1,4 @@
-//! The fate of a single entry.
+//! The outcome of a single entry.
 
 use std::future::ready;
 use std::pin::Pin;
@@ -16,14 +16,14 @@ use crate::engine::{Confirmation, Confirms};
 use crate::report::Undelivered;
 use crate::shutdown;
 
-/// A future that returns the fate of an entry.
+/// A future that returns the outcome of an entry.
 ///
 /// Dropping it does not cancel the entry. An entry that is not delivered is then logged, and kept for
 /// [`Producer::close`](crate::Producer::close) if it is among the first, or given to the [handler of undelivered
-/// entries](crate::Delivery::on_undelivered): at once, or at the close if its fate was known before the receipt was dropped.
+/// entries](crate::Delivery::on_undelivered): at once, or at the close if its outcome was known before the receipt was dropped.
 ///
 /// # Panics
-/// When the runtime that the producer was made in is shut down before the fate is known, and the receipt is awaited outside of
+/// When the runtime that the producer was made in is shut down before the outcome is known, and the receipt is awaited outside of
 /// its tasks.
 #[derive(Debug)]
 #[must_use = "an entry whose receipt is dropped is kept until the producer is closed if it is not delivered"]
@@ -59,7 +59,7 @@ impl<E> Drop for Receipt<E> {
 pub(super) struct Promise<E> {
     fate: oneshot::Sender<Result<Disposition, Undelivered<E>>>,
     unclaimed: Unclaimed<E>,
-    /// Held until the fate is sent.
+    /// Held until the outcome is sent.
     _epoch: Arc<Epoch>,
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Responsive;
 use crate::backoff::{Outcome, Pace};
 
-/// Consecutive requests with the same delay: microseconds, fate, number of requests.
+/// Consecutive requests with the same delay: microseconds, outcome, number of requests.
 type Stretch = (u128, Fate, usize);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
