@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use aws_batch_delivery::backoff::details::PaceDetails;
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use tokio::task::JoinSet;
@@ -203,10 +204,6 @@ impl BackoffStrategy for Stalling {
 }
 
 impl Pace for Stalling {
-    fn extra_delay(&self, now: std::time::Instant) -> Duration {
-        self.inner().extra_delay(now)
-    }
-
     fn admit(&self, now: std::time::Instant, waiter: &Waiter) -> Admission {
         let seconds = (now - self.started.into_std()).as_secs_f64();
         let end = self.stalls.end_of_stall(seconds);
@@ -228,7 +225,19 @@ impl Pace for Stalling {
         self.inner().cooldown()
     }
 
+    fn details(&self) -> Option<&dyn PaceDetails> {
+        Some(self)
+    }
+}
+
+/// Without the pace of single keys.
+impl PaceDetails for Stalling {
     fn counts_units(&self) -> bool {
-        self.inner().counts_units()
+        self.inner().details().is_some_and(PaceDetails::counts_units)
+    }
+
+    fn extra_delay(&self, now: std::time::Instant) -> Duration {
+        let details = self.inner().details();
+        details.map_or(Duration::ZERO, |details| details.extra_delay(now))
     }
 }

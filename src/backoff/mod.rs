@@ -33,8 +33,7 @@ pub(crate) mod testing;
 
 use crate::jitter;
 pub use crate::pace::{
-    Adaptive, Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceReason, PaceSnapshot, PaceState,
-    Retry, Tally, Waiter,
+    Adaptive, Admission, BackoffStrategy, Outcome, Pace, PaceReason, PaceSnapshot, PaceState, Retry, Tally, Waiter,
 };
 pub use delays::Delays;
 pub use exponential::Exponential;
@@ -42,6 +41,12 @@ pub use linear::Linear;
 pub use quadratic::Quadratic;
 pub use responsive::{Responsive, ResponsiveMetrics};
 pub use schedule::Schedule;
+
+/// For the tests and benchmarks of this crate. Not part of the public interface.
+#[doc(hidden)]
+pub mod details {
+    pub use crate::pace::{KeyOutcome, KeyPace, PaceDetails};
+}
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::contract::{Admission, BackoffStrategy, Outcome, Waiter};
+use super::admission::{Admission, Waiter};
+use super::contract::{BackoffStrategy, Outcome};
 use super::queue::Queue;
 use super::strategy::{SHORTEST_WAIT, SharedStrategy};
 use crate::sync::{Mutex, MutexGuard};

@@ -6,6 +6,8 @@
 //! | file | what it is |
 //! |---|---|
 //! | `contract` | what a strategy is asked and told: `BackoffStrategy`, `Pace`, and the types that these exchange |
+//! | `details` | what the default strategy does beyond it: units, spaced retries, hot keys |
+//! | `admission` | the question whether a call may leave, and its answer |
 //! | `snapshot` | what a pace is doing, for people |
 //! | `adaptive/` | the default strategy; its page explains states, signals and hot keys |
 //! | `gate` | the strategy and the queue together, and when a warning was logged last |
@@ -15,7 +17,9 @@
 //! | `meter` | converts between estimated and charged units |
 
 mod adaptive;
+mod admission;
 mod contract;
+mod details;
 mod gate;
 mod meter;
 mod permit;
@@ -24,7 +28,9 @@ mod snapshot;
 mod strategy;
 
 pub use adaptive::Adaptive;
-pub use contract::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Tally, Waiter};
+pub use admission::{Admission, Waiter};
+pub use contract::{BackoffStrategy, Outcome, Pace, Retry, Tally};
+pub use details::{KeyOutcome, KeyPace, PaceDetails};
 pub(crate) use gate::Gate;
 pub(crate) use permit::{Departure, Permit, QueuedUp};
 pub use snapshot::{PaceReason, PaceSnapshot, PaceState};

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::contract::{KeyOutcome, Outcome, Waiter};
+use super::admission::Waiter;
+use super::contract::Outcome;
+use super::details::KeyOutcome;
 use super::gate::Gate;
 use super::meter::scaled;
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::contract::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Waiter};
+use super::admission::{Admission, Waiter};
+use super::contract::{BackoffStrategy, Outcome, Pace, Retry};
+use super::details::{KeyOutcome, KeyPace, PaceDetails};
 use super::meter::{Meter, scaled};
 use super::snapshot::PaceSnapshot;
 use crate::guarded::guarded;
@@ -33,8 +35,9 @@ pub(crate) struct SharedStrategy {
 
 impl SharedStrategy {
     pub(super) fn new(strategy: impl BackoffStrategy) -> Self {
+        let details = strategy.pace().and_then(Pace::details);
         Self {
-            meter: strategy.pace().is_some_and(Pace::counts_units).then(Meter::default),
+            meter: details.is_some_and(PaceDetails::counts_units).then(Meter::default),
             strategy: Box::new(strategy),
             fault: OnceLock::new(),
             resets: watch::Sender::new(0),
@@ -66,12 +69,21 @@ impl SharedStrategy {
         self.ask(fallback, |strategy| strategy.pace().map_or(fallback, question))
     }
 
+    fn ask_details<R: Copy>(&self, fallback: R, question: impl FnOnce(&dyn PaceDetails) -> R) -> R {
+        self.ask_pace(fallback, |pace| pace.details().map_or(fallback, question))
+    }
+
+    /// Asks the part that paces single keys, if there is one.
+    fn ask_keys<R: Copy>(&self, fallback: R, question: impl FnOnce(&dyn KeyPace) -> R) -> R {
+        self.ask_details(fallback, |details| details.key_pace().map_or(fallback, question))
+    }
+
     pub(crate) fn delay(&self, retry: Retry) -> Duration {
         self.ask(Duration::ZERO, |strategy| strategy.delay(retry))
     }
 
     pub(crate) fn extra_delay(&self, now: Instant) -> Duration {
-        self.ask_pace(Duration::ZERO, |pace| pace.extra_delay(now.into_std()))
+        self.ask_details(Duration::ZERO, |details| details.extra_delay(now.into_std()))
     }
 
     pub(crate) fn cooldown(&self) -> Duration {
@@ -86,7 +98,7 @@ impl SharedStrategy {
     /// The service accepts this many units of capacity per second, according to its own description.
     pub(crate) fn expect_throughput(&self, units: f64) {
         if self.counts_units() && units.is_finite() && units > 0.0 {
-            self.ask_pace((), |pace| pace.expect_throughput(units));
+            self.ask_details((), |details| details.expect_throughput(units));
         }
     }
 
@@ -130,17 +142,17 @@ impl SharedStrategy {
 
     /// Whether the strategy paces single partition keys.
     pub(crate) fn paces_keys(&self) -> bool {
-        self.ask_pace(false, |pace| pace.key_pace().is_some())
+        self.ask_keys(false, |_| true)
     }
 
     /// Whether no key is hot or close to it.
     pub(super) fn is_idle(&self) -> bool {
-        self.ask_pace(true, |pace| pace.key_pace().is_none_or(KeyPace::is_idle))
+        self.ask_keys(true, |keys| keys.is_idle())
     }
 
     /// Whether the key has a pace of its own now.
     pub(crate) fn is_hot(&self, key: u64) -> bool {
-        self.hot_keys_seen() > 0 && self.ask_pace(false, |pace| pace.key_pace().is_some_and(|keys| keys.is_hot(key)))
+        self.hot_keys_seen() > 0 && self.ask_keys(false, |keys| keys.is_hot(key))
     }
 
     /// The number of calls whose result made further keys hot. A change tells that a key may have become hot.
@@ -150,10 +162,7 @@ impl SharedStrategy {
 
     /// How much of `wanted` may leave for this key now, or until when it waits.
     pub(crate) fn admit_key(&self, now: Instant, key: u64, wanted: usize) -> Result<usize, Instant> {
-        let admission = self.ask_pace(Admission::Go(wanted), |pace| match pace.key_pace() {
-            Some(keys) => keys.admit(now.into_std(), key, wanted),
-            None => Admission::Go(wanted),
-        });
+        let admission = self.ask_keys(Admission::Go(wanted), |keys| keys.admit(now.into_std(), key, wanted));
         match admission {
             Admission::Go(most) => Ok(most),
             Admission::WaitUntil(then) => Err(Instant::from(then).max(now + SHORTEST_WAIT)),
@@ -162,21 +171,13 @@ impl SharedStrategy {
 
     /// A call leaves with entries of this key that cost `cost`.
     pub(crate) fn depart_key(&self, now: Instant, key: u64, cost: usize) {
-        self.ask_pace((), |pace| {
-            if let Some(keys) = pace.key_pace() {
-                keys.depart(now.into_std(), key, cost);
-            }
-        });
+        self.ask_keys((), |keys| keys.depart(now.into_std(), key, cost));
     }
 
     /// Tells the strategy the result of a call for each key. Returns the outcome without the throttles of hot keys.
     pub(super) fn observe_keys(&self, outcome: &Outcome, keys: &mut [KeyOutcome]) -> Outcome {
         let were_hot = keys.iter().filter(|key| self.is_hot(key.key)).count();
-        self.ask_pace((), |pace| {
-            if let Some(key_pace) = pace.key_pace() {
-                key_pace.observe(outcome.sent_at, outcome.answered_at, keys);
-            }
-        });
+        self.ask_keys((), |pace| pace.observe(outcome.sent_at, outcome.answered_at, keys));
         let mut others = *outcome;
         for key in keys.iter().filter(|key| key.is_hot) {
             others.throttled -= key.throttled.min(others.throttled);

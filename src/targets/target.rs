@@ -171,7 +171,7 @@ pub trait BatchTarget: Send + Sync + 'static {
     // The service's capacity.
 
     /// Units of the service's capacity that the entry consumes, as an estimate. Called once for each entry, if the strategy
-    /// [counts units](crate::backoff::Pace::counts_units). Default: 1; 0 counts as 1.
+    /// counts units, as [`Adaptive`](crate::backoff::Adaptive::by_write_units) does. Default: 1; 0 counts as 1.
     fn units(&self, entry: &Self::Entry) -> usize {
         let _ = entry;
         1
@@ -187,7 +187,7 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// [`prepare`](Self::prepare) has found it out. Called once for each delivery, after `prepare`, if the strategy counts
     /// units. Default: `None`, not known.
     ///
-    /// The strategy may [start](crate::backoff::Pace::expect_throughput) at it. It is not a limit.
+    /// The strategy may start at it. It is not a limit.
     fn throughput(&self) -> Option<f64> {
         None
     }
@@ -196,8 +196,8 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// its message group. `None` if the service has no such parts, or if the part is not known. Default: `None`.
     ///
     /// Entries whose part is exhausted are throttled even if other parts have capacity left. Equal parts must have equal
-    /// hashes; different parts whose hashes collide are paced as one. Called once for each entry, if the strategy [paces
-    /// keys](crate::backoff::Pace::key_pace).
+    /// hashes; different parts whose hashes collide are paced as one. Called once for each entry, if the strategy
+    /// paces keys, as [`Adaptive`](crate::backoff::Adaptive) does.
     fn partition_key(&self, entry: &Self::Entry) -> Option<u64> {
         let _ = entry;
         None

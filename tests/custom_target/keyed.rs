@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Pace, Retry};
+use aws_batch_delivery::backoff::details::{KeyOutcome, KeyPace, PaceDetails};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Pace, Retry};
 use aws_batch_delivery::targets::{Answer, Limits, Verdict};
 
 use crate::scripted::{Calls, Scripted, throttle};
@@ -110,6 +111,12 @@ impl Pace for Keyed {
         self.state.lock().unwrap().next.clear();
     }
 
+    fn details(&self) -> Option<&dyn PaceDetails> {
+        Some(self)
+    }
+}
+
+impl PaceDetails for Keyed {
     fn key_pace(&self) -> Option<&dyn KeyPace> {
         Some(self)
     }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_batch_delivery::backoff::details::{KeyOutcome, KeyPace, PaceDetails};
 use aws_batch_delivery::backoff::{
-    Adaptive, Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, PaceReason, PaceSnapshot, PaceState,
-    Retry, Waiter,
+    Adaptive, Admission, BackoffStrategy, Outcome, Pace, PaceReason, PaceSnapshot, PaceState, Retry, Waiter,
 };
 use aws_batch_delivery::events::{PACE, STALLED, SUMMARY};
 use aws_batch_delivery::targets::Answer;
@@ -238,7 +238,7 @@ fn each_change_of_state_is_logged_with_its_reason_and_with_what_is_measured() {
 fn a_hot_key_has_a_number_in_the_log_from_its_beginning_to_its_end() {
     let log = Log::start();
     let strategy = Adaptive::default().seed(1);
-    let keys: &dyn KeyPace = Pace::key_pace(&strategy).unwrap();
+    let keys: &dyn KeyPace = Pace::details(&strategy).and_then(PaceDetails::key_pace).unwrap();
     let start = std::time::Instant::now();
     let mut outcomes = [(40, 20), (50, 0)].map(|(key, throttled)| {
         let mut outcome = KeyOutcome::new(key);

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_batch_delivery::backoff::details::PaceDetails;
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
@@ -124,6 +125,12 @@ impl Pace for Told {
         self.outcomes.lock().unwrap().push(*outcome);
     }
 
+    fn details(&self) -> Option<&dyn PaceDetails> {
+        Some(self)
+    }
+}
+
+impl PaceDetails for Told {
     fn expect_throughput(&self, units: f64) {
         assert!(self.departed.lock().unwrap().is_empty(), "before the first call");
         self.expected.lock().unwrap().push(units);

@@ -1,8 +1,8 @@
 //! The result of a call for each partition key.
 
 use super::settle::Settled;
-use crate::backoff::KeyOutcome;
 use crate::engine::entry::{EntryState, TrackedEntry};
+use crate::pace::KeyOutcome;
 
 /// The result of a call for each partition key of its entries.
 pub(crate) struct KeyCounts(Vec<KeyOutcome>);

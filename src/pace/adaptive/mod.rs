@@ -78,7 +78,9 @@ use hot_keys::HotKeys;
 use pacer::Pacer;
 use schedule::Settings;
 
-use super::contract::{Admission, BackoffStrategy, KeyOutcome, KeyPace, Outcome, Pace, Retry, Waiter};
+use super::admission::{Admission, Waiter};
+use super::contract::{BackoffStrategy, Outcome, Pace, Retry};
+use super::details::{KeyOutcome, KeyPace, PaceDetails};
 use super::snapshot::PaceSnapshot;
 use crate::jitter::Jitter;
 
@@ -290,29 +292,35 @@ impl Pace for Adaptive {
         self.lock().observe(outcome, &self.jitter);
     }
 
-    fn expect_throughput(&self, units: f64) {
-        self.lock().expect_throughput(units);
-    }
-
     fn reset(&self) {
         self.lock().reset();
         self.hot_keys().reset();
-    }
-
-    fn extra_delay(&self, now: Instant) -> Duration {
-        self.lock().extra_delay(now)
     }
 
     fn snapshot(&self) -> Option<PaceSnapshot> {
         Some(self.snapshot())
     }
 
-    fn key_pace(&self) -> Option<&dyn KeyPace> {
+    fn details(&self) -> Option<&dyn PaceDetails> {
         Some(self)
     }
+}
 
+impl PaceDetails for Adaptive {
     fn counts_units(&self) -> bool {
         self.settings.counts_units
+    }
+
+    fn expect_throughput(&self, units: f64) {
+        self.lock().expect_throughput(units);
+    }
+
+    fn extra_delay(&self, now: Instant) -> Duration {
+        self.lock().extra_delay(now)
+    }
+
+    fn key_pace(&self) -> Option<&dyn KeyPace> {
+        Some(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::Adaptive;
 use super::first_attempts;
-use crate::pace::{Admission, BackoffStrategy, KeyPace, Outcome, Pace, Retry, Waiter};
+use crate::pace::{Admission, BackoffStrategy, KeyPace, Outcome, Pace, PaceDetails, Retry, Waiter};
 
 const TRIP: Duration = Duration::from_millis(10);
 
