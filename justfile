@@ -35,9 +35,13 @@ locks:
 lint:
     .ci/run lint
 
-# Clippy for each feature alone.
+# Clippy for each feature of the library alone.
 features:
     .ci/run features
+
+# Clippy for each feature of each package alone.
+every_feature:
+    .ci/run every_feature
 
 # Rustdoc for each feature alone.
 feature_docs:
