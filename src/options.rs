@@ -127,17 +127,30 @@ impl Default for DeliveryOptions {
 impl DeliveryOptions {
     /// The strategy that paces the calls. Later clones of the options share it.
     ///
-    /// The default limits the rate as well, where a table or a queue is shared with others:
-    ///
-    /// ```
-    /// # use aws_batch_delivery::{DeliveryOptions, backoff::Adaptive};
-    /// // At most 500 units of capacity a second, of all deliveries with clones of these options.
-    /// let options = DeliveryOptions::default().backoff(Adaptive::default().max_rate(500.0));
-    /// ```
+    /// Default: [`Adaptive`].
     #[must_use]
     pub fn backoff(mut self, strategy: impl BackoffStrategy) -> Self {
         self.gate = Arc::new(Gate::new(strategy));
         self
+    }
+
+    /// At most this many units of capacity a second of a table, or entries elsewhere, for all deliveries with clones of these
+    /// options together: where a table or a queue is shared with others. Default: as many as the service takes.
+    ///
+    /// It is short for `backoff(Adaptive::default().max_rate(rate))`, so it replaces an earlier strategy, and
+    /// [`Adaptive`] with more settings is given by [`backoff`](Self::backoff).
+    ///
+    /// ```
+    /// # use aws_batch_delivery::DeliveryOptions;
+    /// let options = DeliveryOptions::default().max_rate(500.0);
+    /// ```
+    ///
+    /// # Panics
+    /// When the rate is below 1, infinite or not a number.
+    #[must_use]
+    #[track_caller]
+    pub fn max_rate(self, rate: f64) -> Self {
+        self.backoff(Adaptive::default().max_rate(rate))
     }
 
     /// How many calls of one delivery may be in flight at once. Default: 16.

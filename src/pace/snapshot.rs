@@ -117,7 +117,8 @@ pub struct PaceSnapshot {
     /// Entries a second that the service can take, as measured; `None` until something was rejected, unless an initial rate was
     /// given. Write units where these are counted.
     pub capacity: Option<f64>,
-    /// Entries a second that may leave now; `None` where a window limits them, or nothing does.
+    /// Entries a second that may leave now, where a pace limits them: the states steady and probing of `Adaptive`. In the others
+    /// the highest rate that was given, and `None` without one.
     pub rate: Option<f64>,
     /// The share of entries that the service rejects whatever the pace.
     pub loss: f64,
