@@ -167,6 +167,6 @@ mod tests {
             .await
             .unwrap_err();
         assert_eq!(error.undelivered().len(), 100);
-        assert_eq!(error.stopped.unwrap().code(), "the queue is not known");
+        assert_eq!(error.stopped().unwrap().code(), "the queue is not known");
     }
 }

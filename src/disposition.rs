@@ -10,4 +10,6 @@ pub enum Disposition {
     /// The entry was dropped because a newer one has the same key, under
     /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins).
     Superseded,
+    /// The service has evaluated the entry's condition, and it does not hold, so nothing was written.
+    ConditionFailed,
 }

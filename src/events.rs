@@ -38,13 +38,13 @@
 //! | `in_flight` | number | [`STALLED`] (warn) | entries in calls without an answer |
 //! | `waiting` | number | [`STALLED`] (warn) | rejected entries that wait to be sent again |
 //! | `until` | text | [`STALLED`] (warn) | when the attempts end: `nothing was accepted for 900 s`, `the deadline in 42 s` |
-//! | `delivered`, `undelivered`, `superseded`, `calls`, `resubmitted`, `throttled` | number | [`SUMMARY`] | as in the [`Report`](crate::Report) |
+//! | `delivered`, `undelivered`, `superseded`, `condition_failed`, `calls`, `resubmitted`, `throttled` | number | [`SUMMARY`] | as in the [`Report`](crate::Report) |
 //! | `finished` | true or false | [`SUMMARY`] | whether the input was read to its end, as in the [`Report`](crate::Report) |
 //! | `seconds` | number | [`SUMMARY`] | from the start of the delivery to its end, with a fraction |
 //! | `cause` | text | [`SUMMARY`] (warn), [`UNCLAIMED`] | why the delivery was stopped, why the first of the entries was handed back, or why a part of the stream was not read; absent if receipts have it, and at the end of a producer from [`UNCLAIMED`] |
 //! | `advice` | text | [`LOOKUP`] (warn) | what to do |
 //! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | the number of entries concerned |
-//! | `sent`, `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, all and by verdict |
+//! | `sent`, `accepted`, `condition_failed`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, all and by verdict |
 //! | `throttled_by` | text | [`CALL`] | the limits of the service that the call has exceeded, as in [`Report::throttled_by`](crate::Report::throttled_by); absent if the service does not name them |
 //! | `state`, `reason` | text | [`PACE`] (info), [`STALLED`] (warn), [`SUMMARY`] | the [state](crate::backoff::PaceState) of the pace and its [reason](crate::backoff::PaceReason); absent if the strategy has none |
 //! | `from` | text | [`PACE`] (info) | the previous state; this and the fields of the next line belong to a change of state |
@@ -72,10 +72,10 @@
 //! | field | type | of | |
 //! |---|---|---|---|
 //! | `destination` | text | [`DELIVERY`] | as in the events |
-//! | `delivered`, `undelivered`, `superseded`, `calls`, `resubmitted`, `throttled`, `finished` | number; true or false | [`DELIVERY`] | as in the [`Report`](crate::Report) |
+//! | `delivered`, `undelivered`, `superseded`, `condition_failed`, `calls`, `resubmitted`, `throttled`, `finished` | number; true or false | [`DELIVERY`] | as in the [`Report`](crate::Report) |
 //! | `state`, `reason` | text | [`DELIVERY`] | state and reason of the pace at the end |
 //! | `sent`, `retried` | number | [`CALL`] | entries of the call, and those of them that were sent before |
-//! | `accepted`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, by verdict |
+//! | `accepted`, `condition_failed`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, by verdict |
 //! | `throttled_by` | text | [`DELIVERY`], [`CALL`] | the limits of the service that were exceeded, and of which table or index |
 //! | `error.type` | text | all | the service's code or a short description: why the delivery stopped, why nothing of the call was accepted, why the request failed |
 //! | `otel.status_code` | text | all | `ERROR` if there is an `error.type` |

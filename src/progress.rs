@@ -47,7 +47,9 @@ pub struct Snapshot {
     pub undelivered: u64,
     /// Entries that were dropped because a newer one has the same key.
     pub superseded: u64,
-    /// The position in the input before which nothing is left to do: each entry before it was delivered, superseded, or
+    /// Entries whose condition the service has evaluated and found not to hold.
+    pub condition_failed: u64,
+    /// The position in the input before which nothing is left to do: each entry before it was delivered, superseded, had a condition that does not hold, or was
     /// taken by a [handler of undelivered entries](crate::Delivery::on_undelivered) that has finished without an error. It
     /// only grows.
     ///
@@ -121,6 +123,7 @@ pub(crate) struct Figures {
     pub(crate) delivered: AtomicU64,
     pub(crate) undelivered: AtomicU64,
     pub(crate) superseded: AtomicU64,
+    pub(crate) condition_failed: AtomicU64,
     pub(crate) waiting: AtomicU64,
     pub(crate) in_flight: AtomicU64,
     pub(crate) read_ahead: AtomicU64,
@@ -143,6 +146,7 @@ impl Progress {
             delivered,
             undelivered: figures.undelivered.load(Relaxed),
             superseded: figures.superseded.load(Relaxed),
+            condition_failed: figures.condition_failed.load(Relaxed),
             settled_until: figures.marks.settled_until(),
             waiting: figures.waiting.load(Relaxed),
             in_flight: figures.in_flight.load(Relaxed),

@@ -86,6 +86,7 @@
 //! - An entry for which a call is refused as a whole is found, and its neighbours are delivered.
 //! - Each entry is delivered or handed back, exactly once. What is reported as delivered the service has, and of what is handed back as
 //!   [surely not delivered](crate::Undelivered::may_have_been_delivered) it has nothing.
+//! - What is reported as a failed condition the service has not: an earlier attempt whose answer was lost has not applied the entry.
 //! - An entry that is too large is handed back unsent.
 
 mod trial;
@@ -180,6 +181,9 @@ pub enum Said {
     /// The service refuses the entry permanently, with a code that it uses for it. For a whole call: one of the entries is
     /// invalid.
     Refused,
+    /// The condition of the entry does not hold, and the service has not written it in this call. For a target whose entries have
+    /// conditions.
+    ConditionFailed,
     /// A code that is not known, without a statement that the sender is at fault.
     Unknown,
     /// Nothing: the entry is left out of the answer. If answers are read by place, the list is too short.
@@ -272,12 +276,12 @@ impl State {
         for (number, said) in numbers.iter().zip(&said) {
             let stored = match said {
                 Said::Accepted => true,
-                Said::Throttled | Said::Refused => false,
+                Said::Throttled | Said::Refused | Said::ConditionFailed => false,
                 Said::Failed | Said::Unknown | Said::Nothing => self.random.random_bool(0.5),
             };
             let record = self.entry(*number);
             record.is_stored |= stored;
-            if is_clean && matches!(said, Said::Accepted | Said::Refused) {
+            if is_clean && matches!(said, Said::Accepted | Said::Refused | Said::ConditionFailed) {
                 record.settled = Some(*said);
             }
         }

@@ -1,6 +1,7 @@
 //! One delivery to a service under test, and the check of its result.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rand::rngs::Xoshiro256PlusPlus;
@@ -9,6 +10,7 @@ use rand::{RngExt, SeedableRng};
 use super::{Fixture, Plan, Said, Service};
 use crate::backoff::Exponential;
 use crate::delivery::Delivery;
+use crate::disposition::Disposition;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, Undelivered};
 use crate::targets::{BatchTarget, Limits};
@@ -113,6 +115,12 @@ async fn at_random<F: Fixture>(fixture: &F, case: u64) {
         let is_poisoned = poisoned.contains(&number);
         let is_back = outcome.handed_back.get(&number);
         match is_back {
+            // Its condition does not hold because of another writer, or because of an earlier attempt whose answer was lost.
+            Some(entry) if service.record(number).settled == Some(Said::ConditionFailed) => assert!(
+                entry.may_have_been_delivered,
+                "{case}: entry {number} was handed back although its condition is known not to hold: {}",
+                entry.cause
+            ),
             Some(entry) => assert!(
                 is_poisoned && matches!(entry.cause, Cause::Refused(_)),
                 "{case}: valid entry {number} was handed back: {}",
@@ -131,6 +139,8 @@ struct TrialResult<E> {
     entries: usize,
     sizes: HashMap<usize, usize>,
     delivered: u64,
+    /// The entries whose conditions do not hold.
+    condition_failed: Vec<usize>,
     handed_back: HashMap<usize, Undelivered<E>>,
 }
 
@@ -159,8 +169,18 @@ async fn deliver<F: Fixture>(
         .iter()
         .filter_map(|entry| Some((fixture.number(entry), target.check(entry).ok()?)));
     let sizes = sizes.collect();
+    let numbers: Vec<usize> = entries.iter().map(|entry| fixture.number(entry)).collect();
+    let failed: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let failing = Arc::clone(&failed);
+    let delivery = Delivery::new(target)
+        .options(options)
+        .on_delivered(move |position, _, disposition| {
+            if *disposition == Disposition::ConditionFailed {
+                failing.lock().unwrap_or_else(PoisonError::into_inner).push(position);
+            }
+        });
     let mut handed_back = HashMap::new();
-    let report = match Delivery::new(target).options(options).deliver(entries).await {
+    let report = match delivery.deliver(entries).await {
         Ok(report) => report,
         Err(mut error) => {
             for entry in error.take_undelivered() {
@@ -173,7 +193,20 @@ async fn deliver<F: Fixture>(
             error.report
         }
     };
+    let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+    let number_at = |position: &u64| {
+        usize::try_from(*position)
+            .ok()
+            .and_then(|place| numbers.get(place).copied())
+    };
+    let condition_failed: Vec<usize> = failed.iter().filter_map(number_at).collect();
+    assert_eq!(
+        report.condition_failed,
+        condition_failed.len() as u64,
+        "entries with a failed condition"
+    );
     TrialResult {
+        condition_failed,
         entries: count,
         sizes,
         delivered: report.delivered,
@@ -197,13 +230,17 @@ impl<E> TrialResult<E> {
             );
         }
         assert_eq!(
-            self.delivered + self.handed_back.len() as u64,
+            self.delivered + (self.condition_failed.len() + self.handed_back.len()) as u64,
             self.entries as u64,
-            "{case}: entries that were delivered or handed back"
+            "{case}: entries that were delivered or handed back, or whose conditions do not hold"
         );
         for number in 0..self.entries {
             let is_stored = service.record(number).is_stored;
             match self.handed_back.get(&number) {
+                None if self.condition_failed.contains(&number) => assert!(
+                    !is_stored,
+                    "{case}: the condition of entry {number} is reported as failed, and the service has the entry"
+                ),
                 None => assert!(
                     is_stored,
                     "{case}: entry {number} counts as delivered, and the service has it not"

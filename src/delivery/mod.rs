@@ -185,7 +185,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
 
     /// Calls `handler` with the position of each delivered entry, the entry, and what the service returned for it, such as
     /// the [ids](crate::targets::Acknowledgement) of a message; also for each entry that was
-    /// [superseded](Disposition::Superseded). The position counts the entries of the input from 0.
+    /// [superseded](Disposition::Superseded), and for each whose [condition](Disposition::ConditionFailed) does not hold. The position counts the entries of the input from 0.
     ///
     /// Use it to collect message ids, or to tell the origin of an entry that it was delivered. How far a load has
     /// progressed is in [`Snapshot::settled_until`](crate::Snapshot::settled_until). It is called once for each entry, as

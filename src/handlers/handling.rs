@@ -95,7 +95,7 @@ impl<E> Handling<E> {
         self.failure.get().cloned()
     }
 
-    /// Reports that an entry was delivered or superseded.
+    /// Reports that an entry was delivered or superseded, or that its condition does not hold.
     pub(super) fn resolve(&self, entry: &E, position: u64, disposition: &Disposition) {
         if let Some(delivered) = &self.handlers.delivered
             && !self.delivered_panicked.load(Relaxed)

@@ -27,6 +27,7 @@ pub(super) struct Instruments {
     pub(super) delivered: Arc<dyn MonotonicCounter>,
     pub(super) undelivered: Arc<dyn MonotonicCounter>,
     pub(super) superseded: Arc<dyn MonotonicCounter>,
+    pub(super) condition_failed: Arc<dyn MonotonicCounter>,
     pub(super) resubmitted: Arc<dyn MonotonicCounter>,
     pub(super) throttled: Arc<dyn MonotonicCounter>,
     pub(super) throttled_calls: Arc<dyn MonotonicCounter>,
@@ -93,6 +94,10 @@ impl Instruments {
                 "aws_batch_delivery.entries.superseded",
                 "Entries that were dropped for newer ones of the same key",
             ),
+            condition_failed: entries(
+                "aws_batch_delivery.entries.condition_failed",
+                "Entries whose condition does not hold",
+            ),
             resubmitted: entries(
                 "aws_batch_delivery.entries.resubmitted",
                 "Times that an entry was sent again",
@@ -116,7 +121,7 @@ impl Instruments {
             ),
             entry_duration: seconds(
                 "aws_batch_delivery.entry.duration",
-                "From the time an entry is handed over until it is accepted",
+                "From the time an entry is handed over until it is accepted, or its condition does not hold",
             ),
             call_duration: seconds(
                 "aws_batch_delivery.call.duration",

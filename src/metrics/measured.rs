@@ -54,19 +54,27 @@ impl Metrics {
         });
     }
 
-    /// A call was answered. `error` is why nothing of it was accepted.
-    pub(crate) fn call_ended(&self, outcome: &Outcome, error: Option<&str>) {
+    /// A call was answered. Of its accepted entries, `condition_failed` have a condition that does not hold. `error` is why nothing of it was
+    /// accepted.
+    pub(crate) fn call_ended(&self, outcome: &Outcome, condition_failed: usize, error: Option<&str>) {
         let Some(measured) = &self.0 else { return };
         let (instruments, to) = (&measured.instruments, Some(&measured.destination));
         instruments.in_flight.add(-signed(outcome.sent as u64), to, None);
-        if outcome.accepted > 0 {
-            instruments.delivered.add(outcome.accepted as u64, to, None);
+        let delivered = outcome.accepted - condition_failed;
+        if delivered > 0 {
+            instruments.delivered.add(delivered as u64, to, None);
+        }
+        if condition_failed > 0 {
+            instruments.condition_failed.add(condition_failed as u64, to, None);
         }
         if outcome.throttled > 0 {
             instruments.throttled.add(outcome.throttled as u64, to, None);
         }
         let took = outcome.answered_at.saturating_duration_since(outcome.sent_at);
-        let attributes = measured.with([("outcome", Some(in_a_word(outcome))), ("error.type", error)]);
+        let attributes = measured.with([
+            ("outcome", Some(in_a_word(outcome, condition_failed))),
+            ("error.type", error),
+        ]);
         instruments
             .call_duration
             .record(took.as_secs_f64(), Some(&attributes), None);
@@ -82,8 +90,8 @@ impl Metrics {
         measured.instruments.throttled_calls.add(1, Some(&attributes), None);
     }
 
-    /// An entry was accepted. `waited` returns the time since it was handed over, and is called only if that is measured.
-    pub(crate) fn accepted(&self, waited: impl FnOnce() -> Option<Duration>) {
+    /// An entry was accepted, or its condition does not hold. `waited` returns the time since it was handed over, and is called only if that is measured.
+    pub(crate) fn processed(&self, waited: impl FnOnce() -> Option<Duration>) {
         self.measure(|instruments, to| {
             if let Some(waited) = waited() {
                 instruments.entry_duration.record(waited.as_secs_f64(), to, None);
@@ -149,8 +157,9 @@ impl Measured {
 }
 
 /// The result of a call, as the attribute `outcome`.
-fn in_a_word(outcome: &Outcome) -> &'static str {
+fn in_a_word(outcome: &Outcome, condition_failed: usize) -> &'static str {
     match outcome {
+        _ if condition_failed > 0 && condition_failed == outcome.sent => "condition_failed",
         _ if outcome.accepted == outcome.sent => "accepted",
         _ if outcome.accepted > 0 => "partial",
         _ if outcome.throttled > 0 => "throttled",

@@ -31,11 +31,12 @@
 //! | `aws_batch_delivery.entries.delivered` | counter | `{entry}` | | entries that the service accepted |
 //! | `aws_batch_delivery.entries.undelivered` | counter | `{entry}` | `cause`, `error.type` | entries that were handed back |
 //! | `aws_batch_delivery.entries.superseded` | counter | `{entry}` | | entries that were dropped for newer ones of the same key |
+//! | `aws_batch_delivery.entries.condition_failed` | counter | `{entry}` | | entries whose condition the service has evaluated and found not to hold |
 //! | `aws_batch_delivery.entries.resubmitted` | counter | `{entry}` | | times that an entry was sent again |
 //! | `aws_batch_delivery.entries.throttled` | counter | `{entry}` | | times that an entry was rejected for lack of capacity |
 //! | `aws_batch_delivery.entries.in_flight` | up-down counter | `{entry}` | | entries in calls that are not answered yet |
 //! | `aws_batch_delivery.entries.waiting` | up-down counter | `{entry}` | | rejected entries that wait to be sent again |
-//! | `aws_batch_delivery.entry.duration` | histogram | `s` | | from the time an entry is handed over until it is accepted; with a [`Producer`](crate::Producer) from [`send`](crate::Producer::send), otherwise from the time it is read |
+//! | `aws_batch_delivery.entry.duration` | histogram | `s` | | from the time an entry is handed over until it is accepted, or its condition is found not to hold; with a [`Producer`](crate::Producer) from [`send`](crate::Producer::send), otherwise from the time it is read |
 //! | `aws_batch_delivery.call.duration` | histogram | `s` | `outcome`, `error.type` | from the departure of a call to its answer; its count is the number of calls |
 //! | `aws_batch_delivery.calls.throttled` | counter | `{call}` | `reason`, `resource` | calls that have exceeded a limit that the service names, as in [`Report::throttled_by`](crate::Report::throttled_by) |
 //! | `aws_batch_delivery.pace.capacity` | gauge | `{entry}/s` | | the measured capacity of the service, in write units if the strategy counts them; absent while it is not known |
@@ -52,7 +53,7 @@
 //! |---|---|---|
 //! | `destination` | all | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
 //! | `cause` | `entries.undelivered` | the [`Cause`](crate::Cause): `invalid`, `refused`, `retries_used_up`, `time_used_up`, `stopped`, `deadline_reached`, `cancelled` |
-//! | `outcome` | `call.duration` | `accepted`; `partial` if only some of the entries were accepted; if none was, `throttled`, `refused` or `failed` |
+//! | `outcome` | `call.duration` | `accepted`; `condition_failed` if no condition holds; `partial` if only some of the entries were accepted; if none was, `throttled`, `refused` or `failed` |
 //! | `error.type` | `entries.undelivered`, `call.duration` | the service's code of the last attempt, or of the call if nothing of it was accepted: `ThrottlingException`, `attempt timeout`; absent if there is none |
 //! | `reason`, `resource` | `calls.throttled` | the [limit and its resource](crate::targets::ThrottlingReason): `IndexWriteProvisionedThroughputExceeded`, `table/orders/index/by_customer` |
 //! | `state` | `pace.state` | the [state](crate::backoff::PaceState): `searching`, `draining`, `steady`, `probing`, `outage` |
@@ -108,11 +109,11 @@ mod off {
 
         pub(crate) fn call_leaves(&self, _: u64, _: u64) {}
 
-        pub(crate) fn call_ended(&self, _: &Outcome, _: Option<&str>) {}
+        pub(crate) fn call_ended(&self, _: &Outcome, _: usize, _: Option<&str>) {}
 
         pub(crate) fn call_throttled_by(&self, _: &ThrottlingReason) {}
 
-        pub(crate) fn accepted(&self, _: impl FnOnce() -> Option<Duration>) {}
+        pub(crate) fn processed(&self, _: impl FnOnce() -> Option<Duration>) {}
 
         pub(crate) fn begin_to_wait(&self, _: u64) {}
 

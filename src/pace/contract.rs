@@ -186,7 +186,7 @@ pub struct Outcome {
     pub answered_at: Instant,
     /// Entries in the call: the sum of the accepted, throttled, failed and refused ones.
     pub sent: usize,
-    /// Entries that the service accepted.
+    /// Entries that the service accepted, or whose conditions it has evaluated: it has consumed capacity for both.
     pub accepted: usize,
     /// Entries rejected for lack of capacity, or handed back without a reason.
     pub throttled: usize,

@@ -123,7 +123,8 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     /// Sends an entry, and waits until its outcome is known: at most for [`give_up_after`](DeliveryOptions::give_up_after) and
     /// one [attempt](DeliveryOptions::attempt_timeout), however many entries wait. The outcome of a message has the
-    /// [ids](crate::targets::Acknowledgement) that SQS gave it.
+    /// [ids](crate::targets::Acknowledgement) that SQS gave it. An entry whose condition does not hold is no error either: its outcome is
+    /// [`Disposition::ConditionFailed`].
     ///
     /// If the future is dropped before the entry is [buffered](DeliveryOptions::buffer), the entry is not sent; if it is
     /// dropped later, the entry is still delivered.

@@ -30,10 +30,6 @@ const CAUSES_SHOWN: usize = 3;
 pub struct DeliveryError<E> {
     /// The figures, including the number of delivered entries.
     pub report: Report,
-    /// The fault that stopped the delivery before the end of the input, if one did: a reason that every later call shares,
-    /// calls that could not be made for as long as an entry may be tried, or a panic of the input, the target or the
-    /// backoff strategy.
-    pub stopped: Option<Fault>,
     /// The error that the stream yielded, if the input ended with one. Entries before it were delivered or are among the
     /// undelivered.
     pub stream_error: Option<Box<dyn Error + Send + Sync>>,
@@ -43,6 +39,8 @@ pub struct DeliveryError<E> {
 /// A separate type, so that the error stays small.
 struct Entries<E> {
     undelivered: Vec<Undelivered<E>>,
+    /// The fault that stopped the delivery.
+    stopped: Option<Fault>,
     /// Why the rest of the stream was not read.
     interruption: Option<Cause>,
     /// The causes of the entries that were taken out, by a handler or by the caller.
@@ -68,10 +66,10 @@ impl<E> DeliveryError<E> {
     pub(crate) fn new(report: Report, undelivered: Vec<Undelivered<E>>, taken: Causes, stopped: Option<Fault>) -> Self {
         Self {
             report,
-            stopped,
             stream_error: None,
             entries: Box::new(Entries {
                 undelivered,
+                stopped,
                 interruption: None,
                 taken,
             }),
@@ -100,6 +98,13 @@ impl<E> DeliveryError<E> {
     /// ```
     pub fn interruption(&self) -> Option<&Cause> {
         self.entries.interruption.as_ref()
+    }
+
+    /// The fault that stopped the delivery before the end of the input, if one did: a reason that every later call shares,
+    /// calls that could not be made for as long as an entry may be tried, or a panic of the input, the target or the
+    /// backoff strategy.
+    pub fn stopped(&self) -> Option<&Fault> {
+        self.entries.stopped.as_ref()
     }
 
     /// Every entry that was not delivered, in the order of the input.
@@ -198,7 +203,7 @@ impl<E> fmt::Display for DeliveryError<E> {
         let total = self.report.next_position();
         if self.stream_error.is_some() {
             write!(f, "the stream failed after {}", counted(total))?;
-            if undelivered == 0 && self.stopped.is_none() {
+            if undelivered == 0 && self.stopped().is_none() {
                 return Ok(());
             }
             f.write_str("; ")?;
@@ -210,7 +215,7 @@ impl<E> fmt::Display for DeliveryError<E> {
         let were = if undelivered == 1 { "was" } else { "were" };
         write!(f, "{undelivered} of {} {were} not delivered", counted(total))?;
         let causes = self.causes();
-        match &self.stopped {
+        match self.stopped() {
             _ if !causes.shown.is_empty() => write!(f, ": {causes}")?,
             Some(fault) => write!(f, ": the delivery stopped: {fault}")?,
             None => {}
@@ -245,7 +250,7 @@ impl<E> Error for DeliveryError<E> {
         let of_entries = here.or_else(|| self.entries.taken.first());
         match of_entries.or(self.interruption()) {
             Some(cause) => cause.source(),
-            None => self.stopped.as_ref()?.source(),
+            None => self.stopped()?.source(),
         }
     }
 }

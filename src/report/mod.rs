@@ -28,6 +28,8 @@ pub struct Report {
     /// Entries that were dropped because a newer one writes the same key, under
     /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins).
     pub superseded: u64,
+    /// Entries whose [condition](crate::targets::Verdict::ConditionFailed) the service has evaluated and found not to hold, so that nothing was written.
+    pub condition_failed: u64,
     /// Calls made, including failed ones.
     pub calls: u64,
     /// How often an entry was sent again.
@@ -56,7 +58,7 @@ pub struct Report {
 impl Report {
     /// The position of the first entry of the input that was not read, from 0; the number of entries if all were read.
     ///
-    /// Every entry before it was delivered, superseded or handed back. To continue an interrupted load, send the entries
+    /// Every entry before it was delivered, superseded or handed back, or its condition did not hold. To continue an interrupted load, send the entries
     /// that were handed back, and then the input from this position. Only entries are counted, not the error of a stream
     /// that failed.
     ///
@@ -76,7 +78,7 @@ impl Report {
     /// }
     /// ```
     pub fn next_position(&self) -> u64 {
-        self.delivered + self.undelivered + self.superseded
+        self.delivered + self.undelivered + self.superseded + self.condition_failed
     }
 
     /// Adds the report of the delivery that followed.
@@ -84,6 +86,7 @@ impl Report {
         self.delivered += next.delivered;
         self.undelivered += next.undelivered;
         self.superseded += next.superseded;
+        self.condition_failed += next.condition_failed;
         self.calls += next.calls;
         self.resubmitted += next.resubmitted;
         self.throttled += next.throttled;
@@ -116,6 +119,9 @@ impl fmt::Display for Report {
         write!(f, "{} delivered, {} undelivered, ", self.delivered, self.undelivered)?;
         if self.superseded > 0 {
             write!(f, "{} superseded, ", self.superseded)?;
+        }
+        if self.condition_failed > 0 {
+            write!(f, "{} with a failed condition, ", self.condition_failed)?;
         }
         write!(
             f,
@@ -155,14 +161,33 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_report_comes_back_as_it_was_serialized(delivered: u64, calls: u64, nanos in 0..u64::from(u32::MAX) * 1_000_000) {
+        fn a_report_comes_back_as_it_was_serialized(delivered: u64, condition_failed: u64, calls: u64, nanos in 0..u64::from(u32::MAX) * 1_000_000) {
             let elapsed = Duration::from_nanos(nanos);
             let reason = ThrottlingReason::new("TableWriteKeyRangeThroughputExceeded").on("table/orders");
             let throttled_by = Box::new([ThrottledCalls { reason, calls }]);
-            let report = Report { delivered, calls, throttled_by, elapsed, ..Report::default() };
+            let report = Report { delivered, condition_failed, calls, throttled_by, elapsed, ..Report::default() };
             let text = serde_json::to_string(&report).unwrap();
             prop_assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
         }
+    }
+
+    #[test]
+    fn entries_with_a_failed_condition_are_counted_and_shown() {
+        let mut report = Report {
+            delivered: 3,
+            condition_failed: 2,
+            finished: true,
+            ..Report::default()
+        };
+        let shown = report.to_string();
+        assert!(
+            shown.starts_with("3 delivered, 0 undelivered, 2 with a failed condition, 0 calls"),
+            "{shown}"
+        );
+        assert_eq!(report.next_position(), 5);
+        report.add(&report.clone());
+        assert_eq!((report.condition_failed, report.next_position()), (4, 10));
+        assert!(!Report::default().to_string().contains("condition"));
     }
 
     #[test]

@@ -47,12 +47,23 @@ pub enum Verdict {
     Rejected(Rejection, Fault),
     /// Not accepted permanently: sending the entry again cannot help.
     Refused(Fault),
+    /// The service has evaluated the condition of the entry, and it does not hold, so nothing was written. This is an answer,
+    /// not a fault: the entry is [counted](crate::Report::condition_failed) and not sent again.
+    ///
+    /// It is certain: an entry whose earlier attempt may have been applied, and may itself be the reason that the condition does not
+    /// hold, is [refused](Self::Refused) with a fault that [leaves it in doubt](Fault::may_have_been_applied).
+    ConditionFailed,
 }
 
 impl Verdict {
     /// Whether the service has the entry.
     pub fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted | Self::Acknowledged(_))
+    }
+
+    /// Whether the service has processed the entry: it has it, or the condition of the entry does not hold.
+    pub(crate) fn is_processed(&self) -> bool {
+        self.is_accepted() || matches!(self, Self::ConditionFailed)
     }
 }
 

@@ -110,7 +110,7 @@ mod tests {
             Verdict::Rejected(Rejection::Throttled, _) => 't',
             Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous() => '?',
             Verdict::Refused(_) => 'x',
-            other @ Verdict::Rejected(..) => panic!("{other:?}"),
+            other @ (Verdict::Rejected(..) | Verdict::ConditionFailed) => panic!("{other:?}"),
         };
         match answer {
             Answer::Each(verdicts) => verdicts.iter().map(letter).collect(),

@@ -345,9 +345,8 @@ impl From<Answer> for LookupError {
                 Self::NotNow(fault)
             }
             Answer::Whole(Verdict::Rejected(_, fault)) => Self::Transient(fault),
-            Answer::Whole(Verdict::Accepted | Verdict::Acknowledged(_)) | Answer::Each(_) => {
-                Self::NotNow(Fault::new("no answer"))
-            }
+            Answer::Whole(Verdict::Accepted | Verdict::Acknowledged(_) | Verdict::ConditionFailed)
+            | Answer::Each(_) => Self::NotNow(Fault::new("no answer")),
         }
     }
 }

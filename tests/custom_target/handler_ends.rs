@@ -275,7 +275,7 @@ fn with_a_full_disk() -> Delivery<impl aws_batch_delivery::targets::BatchTarget<
 }
 
 fn assert_stopped_by_the_handler(error: &DeliveryError<usize>) {
-    let stopped = error.stopped.as_ref().unwrap();
+    let stopped = error.stopped().unwrap();
     assert_eq!(stopped.to_string(), "the handler of undelivered entries failed");
     assert_eq!(stopped.source().unwrap().to_string(), DiskFull.to_string());
 }

@@ -4,6 +4,7 @@ mod bounds;
 mod checkpoint;
 mod cleaning_up;
 mod concurrent;
+mod conditions;
 mod events;
 mod frozen;
 mod handler_ends;

@@ -146,7 +146,7 @@ async fn what_every_call_shares_stops_the_delivery() {
     target.url = Lookup::given("https://sqs.us-east-1.amazonaws.com/000000000000/missing".to_owned());
     let error = Delivery::new(target.clone()).deliver(0..100).await.unwrap_err();
     assert_eq!(error.undelivered().len(), 100);
-    assert_eq!(error.stopped.unwrap().code(), "NonExistentQueue");
+    assert_eq!(error.stopped().unwrap().code(), "NonExistentQueue");
     assert_eq!(target.lookups.load(Relaxed), 0);
 }
 

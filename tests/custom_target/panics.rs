@@ -112,7 +112,7 @@ fn assert_nothing_is_lost(error: &DeliveryError<usize>, whose: &str) {
     let handed_back = error.undelivered().len() as u64;
     assert_eq!(error.report.undelivered, handed_back);
     assert_eq!(error.report.delivered + error.report.superseded + handed_back, 100);
-    let stopped = error.stopped.as_ref().unwrap();
+    let stopped = error.stopped().unwrap();
     assert_eq!(stopped.code(), format!("{whose} panicked"));
     assert_eq!(stopped.source().unwrap().to_string(), "out of ink");
     for undelivered in error.undelivered() {
@@ -197,7 +197,7 @@ async fn a_strategy_that_panicked_ends_every_delivery_that_shares_it() {
     let (target, _) = numbers(|_, _| Answer::Whole(throttle()));
     Delivery::new(target).options(options).deliver(0..10).await.unwrap_err();
     let error = waiting.await.unwrap().unwrap_err();
-    assert_eq!(error.stopped.unwrap().code(), "the backoff strategy panicked");
+    assert_eq!(error.stopped().unwrap().code(), "the backoff strategy panicked");
 }
 
 #[tokio::test(start_paused = true)]

@@ -113,7 +113,7 @@ async fn calls_that_cannot_be_made_for_as_long_as_an_entry_has_hand_all_entries_
         matches!(&undelivered.cause, Cause::Outage { fault, .. } if fault.code() == "no credentials")
             && !undelivered.may_have_been_delivered
     }));
-    assert!(error.stopped.is_some());
+    assert!(error.stopped().is_some());
     let took = started.elapsed();
     assert!(took >= patience && took < patience + Duration::from_secs(1), "{took:?}");
     assert!(calls.lock().unwrap().len() < 30);

@@ -12,6 +12,7 @@ use crate::{message, put, puts, simulator, with_queue, with_table};
 const DELIVERED: &str = "aws_batch_delivery.entries.delivered";
 const UNDELIVERED: &str = "aws_batch_delivery.entries.undelivered";
 const SUPERSEDED: &str = "aws_batch_delivery.entries.superseded";
+const CONDITION_FAILED: &str = "aws_batch_delivery.entries.condition_failed";
 const RESUBMITTED: &str = "aws_batch_delivery.entries.resubmitted";
 const THROTTLED: &str = "aws_batch_delivery.entries.throttled";
 const IN_FLIGHT: &str = "aws_batch_delivery.entries.in_flight";
@@ -29,6 +30,7 @@ fn assert_measured(destination: &str, report: &Report) {
         (DELIVERED, report.delivered),
         (UNDELIVERED, report.undelivered),
         (SUPERSEDED, report.superseded),
+        (CONDITION_FAILED, report.condition_failed),
         (RESUBMITTED, report.resubmitted),
         (THROTTLED, report.throttled),
         (IN_FLIGHT, 0),
@@ -36,7 +38,8 @@ fn assert_measured(destination: &str, report: &Report) {
     ] {
         assert_eq!(meters().sum(name, &[to]), reported as f64, "{name} of {report:?}");
     }
-    for (name, reported) in [(CALL_DURATION, report.calls), (ENTRY_DURATION, report.delivered)] {
+    let processed = report.delivered + report.condition_failed;
+    for (name, reported) in [(CALL_DURATION, report.calls), (ENTRY_DURATION, processed)] {
         assert_eq!(meters().count(name, &[to]) as u64, reported, "{name} of {report:?}");
     }
     let mut throttled = 0;

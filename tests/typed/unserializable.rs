@@ -95,7 +95,7 @@ async fn a_value_whose_serializer_panics_is_handed_back_too() {
         2,
         "the last one was not read: {error}"
     );
-    assert_eq!(error.stopped.as_ref().unwrap().code(), "the input panicked");
+    assert_eq!(error.stopped().unwrap().code(), "the input panicked");
 }
 
 #[tokio::test(start_paused = true)]

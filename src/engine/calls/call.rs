@@ -51,6 +51,7 @@ pub(crate) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry
         sent = call.chunk.len(),
         retried = Empty,
         accepted = Empty,
+        condition_failed = Empty,
         throttled = Empty,
         failed = Empty,
         refused = Empty,

@@ -24,6 +24,8 @@ pub(crate) struct Settled<E> {
     pub(crate) cost: Outcome,
     /// The positions of the accepted entries, in runs.
     pub(crate) accepted: Vec<Range<u64>>,
+    /// How many of the accepted entries have a condition that does not hold: the service has processed them and written nothing.
+    pub(crate) condition_failed: usize,
     /// Entries to send again.
     pub(crate) rejected: Vec<(TrackedEntry<E>, Rejection)>,
     /// Entries that cannot be delivered.
@@ -63,6 +65,7 @@ pub(crate) fn settle<E>(
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         cost: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         accepted: Vec::new(),
+        condition_failed: 0,
         rejected: Vec::new(),
         refused: Vec::new(),
         refused_alone: None,
@@ -84,8 +87,8 @@ pub(crate) fn settle<E>(
                 settled.dispute(entry, sent_at, answered_at, fault.clone());
             }
         }
-        Answer::Whole(verdict) if verdict.is_accepted() => settled.accept_all(chunk, repeat(verdict), metrics),
-        Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(Verdict::is_accepted) => {
+        Answer::Whole(verdict) if verdict.is_processed() => settled.accept_all(chunk, repeat(verdict), metrics),
+        Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(Verdict::is_processed) => {
             settled.accept_all(chunk, verdicts, metrics);
         }
         Answer::Each(verdicts) => {
@@ -120,7 +123,7 @@ impl<E> Settled<E> {
     fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict, metrics: &Metrics) {
         let cost = entry.state.cost;
         match verdict {
-            Verdict::Accepted | Verdict::Acknowledged(_) => {
+            Verdict::Accepted | Verdict::Acknowledged(_) | Verdict::ConditionFailed => {
                 self.accept(&entry.entry, &mut entry.state, verdict, metrics);
             }
             Verdict::Rejected(rejection, fault) => {
@@ -165,7 +168,7 @@ impl<E> Settled<E> {
         self.disputed = Some(entry);
     }
 
-    /// All entries were accepted, which is the usual case: they are dropped in place without being moved.
+    /// All entries were processed, which is the usual case: they are dropped in place without being moved.
     fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>, metrics: &Metrics) {
         for ((entry, state), verdict) in chunk.entries.iter().zip(&mut chunk.states).zip(verdicts) {
             self.accept(entry, state, verdict, metrics);
@@ -174,20 +177,23 @@ impl<E> Settled<E> {
         self.emptied = Some(chunk);
     }
 
-    /// The entry was accepted with this verdict.
+    /// The entry was accepted with this verdict, or its condition does not hold. For the pace both are the same: the service has
+    /// processed the entry, and has consumed capacity for it.
     fn accept(&mut self, entry: &E, state: &mut EntryState<E>, verdict: Verdict, metrics: &Metrics) {
         self.count_fresh(state, false);
         self.count(Outcome::with_accepted, state.cost);
-        metrics.accepted(|| {
+        let disposition = match verdict {
+            Verdict::ConditionFailed => Disposition::ConditionFailed,
+            Verdict::Acknowledged(acknowledgement) => Disposition::Delivered(acknowledgement),
+            _ => Disposition::Delivered(Acknowledgement::default()),
+        };
+        self.condition_failed += usize::from(disposition == Disposition::ConditionFailed);
+        metrics.processed(|| {
             let arrived = state.arrived?.into_std();
             Some(self.outcome.answered_at.saturating_duration_since(arrived))
         });
         if let Some(confirmation) = state.confirmation.take() {
-            let acknowledgement = match verdict {
-                Verdict::Acknowledged(acknowledgement) => acknowledgement,
-                _ => Acknowledgement::default(),
-            };
-            confirmation.resolve(entry, Disposition::Delivered(acknowledgement));
+            confirmation.resolve(entry, disposition);
         }
         match self.accepted.last_mut() {
             Some(run) if run.end == state.position => run.end += 1,
@@ -235,13 +241,21 @@ impl<E> Settled<E> {
         reasons
     }
 
+    /// How many entries the service has now because of this call.
+    pub(crate) fn delivered(&self) -> usize {
+        self.outcome.accepted - self.condition_failed
+    }
+
     /// Records the result in the span of the call.
     pub(crate) fn record(&self, span: &Span) {
         if span.is_disabled() {
             return;
         }
         let outcome = &self.outcome;
-        span.record("accepted", outcome.accepted);
+        span.record("accepted", self.delivered());
+        if self.condition_failed > 0 {
+            span.record("condition_failed", self.condition_failed);
+        }
         span.record("throttled", outcome.throttled);
         span.record("failed", outcome.failed);
         span.record("refused", outcome.refused);
@@ -282,11 +296,11 @@ impl<E> Settled<E> {
     }
 }
 
-/// Whether the answer accepts every entry that it names.
+/// Whether the service has processed every entry that the answer names.
 pub(crate) fn accepts_all(answer: &Answer) -> bool {
     match answer {
-        Answer::Each(verdicts) => verdicts.iter().all(Verdict::is_accepted),
-        Answer::Whole(verdict) => verdict.is_accepted(),
+        Answer::Each(verdicts) => verdicts.iter().all(Verdict::is_processed),
+        Answer::Whole(verdict) => verdict.is_processed(),
         Answer::Disputed(_) | Answer::Stop(_) => false,
     }
 }
@@ -319,6 +333,32 @@ mod tests {
         assert_eq!((settled.outcome.fresh.sent, settled.outcome.fresh.throttled), (2, 1));
         let (entry, _) = &settled.rejected[0];
         assert_eq!((entry.state.attempts(), entry.state.rejections()), (2, 1));
+    }
+
+    #[test]
+    fn an_entry_whose_condition_does_not_hold_is_processed_and_not_delivered() {
+        let now = Instant::now();
+        let of_both = |answer: Answer| {
+            let mut chunk = Chunk::with_capacity(2);
+            for position in 0..2 {
+                let state = EntryState::new(position, 1);
+                chunk.push(TrackedEntry { entry: (), state });
+            }
+            settle(chunk, answer, now, now, &Metrics::none())
+        };
+        let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
+        for (answer, accepted, delivered) in [
+            (Answer::Whole(Verdict::ConditionFailed), 2, 0),
+            (Answer::Each(vec![Verdict::Accepted, Verdict::ConditionFailed]), 2, 1),
+            (Answer::Each(vec![Verdict::ConditionFailed, throttled]), 1, 0),
+        ] {
+            assert_eq!(accepts_all(&answer), accepted == 2);
+            let settled = of_both(answer);
+            assert_eq!((settled.outcome.accepted, settled.delivered()), (accepted, delivered));
+            let settled_positions: u64 = settled.accepted.iter().map(|run| run.end - run.start).sum();
+            assert_eq!(settled_positions, accepted as u64);
+            assert!(settled.refused.is_empty() && settled.fault().is_none());
+        }
     }
 
     #[test]

@@ -227,7 +227,7 @@ where
         }
         let fault = self.supply.disputed()?;
         let is_all = self.supply.input_has_ended();
-        if self.ledger.delivered() == 0 && self.health.stops(fault, is_all, now) {
+        if self.ledger.processed() == 0 && self.health.stops(fault, is_all, now) {
             return Some(Ending::Stopped(fault.clone()));
         }
         self.supply.ask_disputed_again(now);
@@ -316,7 +316,7 @@ where
             () if self.supply.has_only_disputed() => Others::None,
             () => Others::Waiting,
         };
-        let findings = match self.health.answered(&settled, self.ledger.delivered(), others, now) {
+        let findings = match self.health.answered(&settled, self.ledger.processed(), others, now) {
             Ruling::Continue(findings) => findings,
             Ruling::Stop(fault) => {
                 let ending = Ending::Stopped(fault);

@@ -170,7 +170,7 @@ pub(crate) struct Confirmation<E>(Box<dyn Confirms<E>>);
 
 /// Receives what became of an entry.
 pub(crate) trait Confirms<E>: Send + Sync {
-    /// This entry was delivered or superseded.
+    /// This entry was delivered or superseded, or its condition does not hold.
     fn resolve(self: Box<Self>, entry: &E, disposition: Disposition);
 
     /// Hands the entry back. Returns it if nothing waits for it any more.
@@ -182,7 +182,7 @@ impl<E> Confirmation<E> {
         Self(Box::new(confirms))
     }
 
-    /// Tells that this entry was delivered or superseded.
+    /// Tells that this entry was delivered or superseded, or that its condition does not hold.
     pub(crate) fn resolve(self, entry: &E, disposition: Disposition) {
         self.0.resolve(entry, disposition);
     }

@@ -21,6 +21,7 @@ pub(crate) fn delivery_span<T: BatchTarget>(target: &T) -> Span {
         delivered = field::Empty,
         undelivered = field::Empty,
         superseded = field::Empty,
+        condition_failed = field::Empty,
         calls = field::Empty,
         resubmitted = field::Empty,
         throttled = field::Empty,
@@ -83,6 +84,7 @@ impl<E> Delivered<E> {
         span.record("delivered", report.delivered);
         span.record("undelivered", report.undelivered);
         span.record("superseded", report.superseded);
+        span.record("condition_failed", report.condition_failed);
         span.record("calls", report.calls);
         span.record("resubmitted", report.resubmitted);
         span.record("throttled", report.throttled);
@@ -131,6 +133,7 @@ impl<E> Delivered<E> {
                     delivered = report.delivered,
                     undelivered = report.undelivered,
                     superseded = report.superseded,
+                    condition_failed = report.condition_failed,
                     calls = report.calls,
                     resubmitted = report.resubmitted,
                     throttled = report.throttled,

@@ -35,7 +35,7 @@ const HANDED_BACK_TOGETHER: usize = 1_000;
 
 /// Counts what became of every entry, here and in the shared [`Progress`], and keeps the entries that are handed back.
 ///
-/// Every entry of the input is counted once: as accepted by [`call_ended`](Self::call_ended), or by
+/// Every entry of the input is counted once: as processed by [`call_ended`](Self::call_ended), or by
 /// [`hand_back`](Self::hand_back) or [`superseded`](Self::superseded).
 pub(crate) struct Ledger<E> {
     report: Report,
@@ -98,7 +98,8 @@ impl<E: Send + 'static> Ledger<E> {
             target: CALL,
             destination,
             sent = outcome.sent,
-            accepted = outcome.accepted,
+            accepted = settled.delivered(),
+            condition_failed = settled.condition_failed,
             throttled = outcome.throttled,
             failed = outcome.failed,
             refused = outcome.refused,
@@ -112,9 +113,15 @@ impl<E: Send + 'static> Ledger<E> {
             ThrottledCalls::add(&mut self.throttled_by, reason, 1);
             self.metrics.call_throttled_by(reason);
         }
-        let (sent, accepted, throttled) = (outcome.sent as u64, outcome.accepted as u64, outcome.throttled as u64);
+        let (sent, delivered, throttled) = (
+            outcome.sent as u64,
+            settled.delivered() as u64,
+            outcome.throttled as u64,
+        );
+        let condition_failed = settled.condition_failed as u64;
         self.in_flight -= sent;
-        self.report.delivered += accepted;
+        self.report.delivered += delivered;
+        self.report.condition_failed += condition_failed;
         for run in &settled.accepted {
             self.progress.settle(run.clone());
         }
@@ -122,14 +129,16 @@ impl<E: Send + 'static> Ledger<E> {
         let figures = self.progress.figures();
         figures.calls.fetch_add(1, Relaxed);
         figures.in_flight.fetch_sub(sent, Relaxed);
-        figures.delivered.fetch_add(accepted, Relaxed);
+        figures.delivered.fetch_add(delivered, Relaxed);
+        figures.condition_failed.fetch_add(condition_failed, Relaxed);
         figures.throttled.fetch_add(throttled, Relaxed);
-        self.metrics.call_ended(outcome, settled.fault().map(Fault::code));
+        self.metrics
+            .call_ended(outcome, settled.condition_failed, settled.fault().map(Fault::code));
     }
 
-    /// How many entries were delivered so far.
-    pub(crate) fn delivered(&self) -> u64 {
-        self.report.delivered
+    /// How many entries the service has processed so far: delivered ones, and ones whose conditions do not hold.
+    pub(crate) fn processed(&self) -> u64 {
+        self.report.delivered + self.report.condition_failed
     }
 
     /// These many more entries wait to be sent again.

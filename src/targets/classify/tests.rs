@@ -41,6 +41,7 @@ fn verdict_in_words(verdict: &Verdict) -> String {
         Verdict::Rejected(rejection, _) => format!("{rejection:?}"),
         Verdict::Refused(fault) if fault.is_ambiguous() => "refused, perhaps applied".to_owned(),
         Verdict::Refused(_) => "refused".to_owned(),
+        Verdict::ConditionFailed => "condition failed".to_owned(),
     }
 }
 

@@ -89,6 +89,10 @@ impl Summary {
                 format!("{} undelivered", grouped(report.undelivered)),
             ),
             (report.superseded, format!("{} superseded", grouped(report.superseded))),
+            (
+                report.condition_failed,
+                format!("{} with a failed condition", grouped(report.condition_failed)),
+            ),
             (report.calls, counted(report.calls, "call")),
             (
                 report.resubmitted,

@@ -101,7 +101,7 @@ impl Figures {
 
     fn settled(&self) -> u64 {
         let figures = &self.snapshot;
-        figures.delivered + figures.undelivered + figures.superseded
+        figures.delivered + figures.undelivered + figures.superseded + figures.condition_failed
     }
 
     fn left(&self, total: Option<u64>) -> Option<Duration> {

@@ -45,7 +45,7 @@ impl<E> Delivered<E> {
         match self.0 {
             Ok(report) => (report, None, None),
             Err(error) => {
-                let stopped = error.stopped.map(|fault| printed_fault(&fault));
+                let stopped = error.stopped().map(printed_fault);
                 (error.report, error.stream_error, stopped)
             }
         }

@@ -90,7 +90,7 @@ mod tests {
         let letter = |verdict: &Verdict| match verdict {
             Verdict::Accepted | Verdict::Acknowledged(_) => '.',
             Verdict::Rejected(..) => 'r',
-            Verdict::Refused(_) => 'x',
+            Verdict::Refused(_) | Verdict::ConditionFailed => 'x',
         };
         verdicts.iter().map(letter).collect()
     }
