@@ -1,12 +1,17 @@
 //! Where a delivery goes: a constructor for each service, and the two functions for a single batch.
 
+#[cfg(feature = "dynamodb")]
+use std::sync::Arc;
+
 use super::Delivery;
+#[cfg(feature = "dynamodb")]
+use crate::handlers::Handlers;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::options::DeliveryOptions;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::report::{DeliveryError, Report};
 #[cfg(feature = "dynamodb")]
-use crate::targets::dynamo::{DynamoReads, DynamoTable, DynamoTables};
+use crate::targets::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoWrites};
 #[cfg(feature = "eventbridge")]
 use crate::targets::eventbridge::EventBus;
 #[cfg(feature = "firehose")]
@@ -23,6 +28,34 @@ impl Delivery<DynamoTable> {
     /// Delivers puts and deletes to a DynamoDB table, given by name or ARN.
     pub fn to_dynamo(client: aws_sdk_dynamodb::Client, table: impl Into<String>) -> Self {
         Self::new(DynamoTable::new(client, table))
+    }
+
+    /// Delivers [`ItemWrite`](crate::targets::dynamo::ItemWrite)s instead: puts, updates and deletions with conditions, each in a call
+    /// of its own. Handlers that were set before do not apply.
+    ///
+    /// [`DynamoWrites`] tells what a lost answer means for each kind of write.
+    ///
+    /// ```no_run
+    /// # use std::collections::HashMap;
+    /// # use aws_batch_delivery::{Delivery, targets::dynamo::ItemWrite};
+    /// # use aws_sdk_dynamodb::types::AttributeValue;
+    /// # async fn example(client: aws_sdk_dynamodb::Client, orders: Vec<HashMap<String, AttributeValue>>)
+    /// # -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let if_absent = |order| ItemWrite::put(order).condition("attribute_not_exists(id)");
+    /// let delivery = Delivery::to_dynamo(client, "orders").item_writes();
+    /// let report = delivery.deliver(orders.into_iter().map(if_absent)).await?;
+    /// println!("{} new, {} known", report.delivered, report.condition_failed);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn item_writes(self) -> Delivery<DynamoWrites> {
+        Delivery {
+            target: Arc::new(Arc::unwrap_or_clone(self.target).into()),
+            conversion: (),
+            options: self.options,
+            handlers: Handlers::none(),
+        }
     }
 }
 

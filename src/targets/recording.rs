@@ -1,4 +1,4 @@
-//! An HTTP client for the tests of the targets: it records requests and answers each of them the same way.
+//! An HTTP client for the tests of the targets: it records requests and answers them as it is told.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,22 +11,28 @@ use aws_smithy_types::body::SdkBody;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
-    status: u16,
-    body: &'static str,
+    /// The status and the body of each answer; the last one is repeated.
+    answers: Arc<[(u16, &'static str)]>,
     requests: Arc<Mutex<Vec<Recorded>>>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Recorded {
     pub(crate) user_agent: String,
+    /// The operation, for services that name it in a header.
+    pub(crate) operation: String,
     pub(crate) body: String,
 }
 
 impl Recorder {
     pub(crate) fn answering(status: u16, body: &'static str) -> Self {
+        Self::answering_in_turn([(status, body)])
+    }
+
+    /// Answers each request with the next of these, and all others with the last.
+    pub(crate) fn answering_in_turn(answers: impl Into<Arc<[(u16, &'static str)]>>) -> Self {
         Self {
-            status,
-            body,
+            answers: answers.into(),
             requests: Arc::default(),
         }
     }
@@ -34,6 +40,11 @@ impl Recorder {
     /// The number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.requests.lock().unwrap().len()
+    }
+
+    /// The requests, in their order.
+    pub(crate) fn all_requests(&self) -> Vec<Recorded> {
+        self.requests.lock().unwrap().clone()
     }
 
     /// The request, if there was exactly one.
@@ -47,12 +58,18 @@ impl Recorder {
 impl HttpConnector for Recorder {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let body = request.body().bytes().unwrap_or_default();
-        self.requests.lock().unwrap().push(Recorded {
-            user_agent: request.headers().get("x-amz-user-agent").unwrap_or_default().to_owned(),
-            body: String::from_utf8(body.to_vec()).unwrap(),
-        });
-        let status = self.status.try_into().unwrap();
-        HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(self.body))))
+        let header = |name| request.headers().get(name).unwrap_or_default();
+        let mut requests = self.requests.lock().unwrap();
+        let (status, body) = {
+            let answer = requests.len().min(self.answers.len() - 1);
+            requests.push(Recorded {
+                user_agent: header("x-amz-user-agent").to_owned(),
+                operation: header("x-amz-target").rsplit('.').next().unwrap_or_default().to_owned(),
+                body: String::from_utf8(body.to_vec()).unwrap(),
+            });
+            self.answers[answer]
+        };
+        HttpConnectorFuture::ready(Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body))))
     }
 }
 

@@ -21,8 +21,8 @@ use crate::targets::single_attempt::single_attempt;
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
 pub(super) struct Calls {
-    client: Client,
-    changes: Changes<Builder>,
+    pub(super) client: Client,
+    pub(super) changes: Changes<Builder>,
 }
 
 impl Calls {

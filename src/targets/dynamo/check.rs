@@ -20,6 +20,12 @@ const MAX_LEVELS: usize = 32;
 /// Bytes of an attribute's name: less than 64 KiB.
 const MAX_NAME_BYTES: usize = 65_535;
 
+/// Bytes of an expression. From the service quotas of DynamoDB.
+const MAX_EXPRESSION_BYTES: usize = 4 * 1024;
+
+/// Bytes of all placeholders of a write with what they stand for. From the service quotas of DynamoDB.
+const MAX_PLACEHOLDER_BYTES: usize = 2 * 1024 * 1024;
+
 /// Attributes of a primary key: a partition key, and a sort key where the table has one.
 const MAX_KEY_ATTRIBUTES: usize = 2;
 
@@ -40,7 +46,8 @@ pub(super) fn check(request: &WriteRequest, item_bytes: usize) -> Result<(), Inv
     }
 }
 
-fn item(item: &Attributes, limit: usize) -> Result<(), InvalidEntry> {
+/// Checks the item of a put.
+pub(super) fn item(item: &Attributes, limit: usize) -> Result<(), InvalidEntry> {
     if item.is_empty() {
         return Err(InvalidEntry::Missing { part: "item" });
     }
@@ -84,6 +91,33 @@ fn key_value(value: &AttributeValue) -> Result<(), InvalidEntry> {
             rule: "a string, a number or binary",
         }),
     }
+}
+
+/// Checks the expressions of a write and what their placeholders stand for, and returns their bytes.
+pub(super) fn expressions(
+    update: Option<&str>,
+    condition: Option<&str>,
+    names: Option<&HashMap<String, String>>,
+    values: Option<&Attributes>,
+) -> Result<usize, InvalidEntry> {
+    let mut bytes = 0;
+    for (part, expression) in [("update expression", update), ("condition", condition)] {
+        if let Some(expression) = expression {
+            if expression.trim_ascii().is_empty() {
+                return Err(InvalidEntry::Missing { part });
+            }
+            at_most(part, MAX_EXPRESSION_BYTES, expression.len())?;
+            bytes += expression.len();
+        }
+    }
+    let names = names
+        .into_iter()
+        .flatten()
+        .map(|(placeholder, name)| placeholder.len() + name.len());
+    let values = values.map_or(Ok(0), |values| attributes(values, 1))?;
+    let placeholders = names.sum::<usize>() + values;
+    at_most("placeholders", MAX_PLACEHOLDER_BYTES, placeholders)?;
+    Ok(bytes + placeholders)
 }
 
 fn at_most(part: &'static str, limit: usize, actual: usize) -> Result<(), InvalidEntry> {

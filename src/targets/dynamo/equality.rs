@@ -25,14 +25,14 @@ pub(super) fn same_request(one: &WriteRequest, other: &WriteRequest) -> bool {
         }
 }
 
-fn same_attributes(one: &HashMap<String, AttributeValue>, other: &HashMap<String, AttributeValue>) -> bool {
+pub(super) fn same_attributes(one: &HashMap<String, AttributeValue>, other: &HashMap<String, AttributeValue>) -> bool {
     one.len() == other.len()
         && one
             .iter()
             .all(|(name, value)| other.get(name).is_some_and(|other| same_value(value, other)))
 }
 
-fn same_value(one: &AttributeValue, other: &AttributeValue) -> bool {
+pub(super) fn same_value(one: &AttributeValue, other: &AttributeValue) -> bool {
     match (one, other) {
         (AttributeValue::N(one), AttributeValue::N(other)) => same_number(one, other),
         (AttributeValue::Null(_), AttributeValue::Null(_)) => true,

@@ -1,12 +1,18 @@
-//! DynamoDB: writes to one table or several by `BatchWriteItem`, and reads from one by `BatchGetItem`.
+//! DynamoDB: writes to one table or several by `BatchWriteItem`, single writes with conditions and updates, and
+//! reads from one table by `BatchGetItem`.
 
+mod assignments;
+mod attempts;
 mod body;
 mod calls;
+mod cancellation;
 mod check;
 mod correlate;
 mod describe;
 mod equality;
 mod index_keys;
+mod item_calls;
+mod item_write;
 mod key;
 mod number;
 mod reads;
@@ -17,6 +23,8 @@ mod tables;
 mod testing;
 mod throttling;
 mod throughput;
+mod transacting;
+mod writes;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,10 +32,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
+pub use item_write::ItemWrite;
 pub use reads::{DynamoReads, MAX_ANSWER_BYTES, MAX_KEYS};
 pub use size::item_size;
 pub use table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 pub use tables::DynamoTables;
+pub use writes::DynamoWrites;
 
 /// A put or a delete, together with its table.
 #[derive(Debug, Clone, PartialEq)]

@@ -20,6 +20,14 @@ pub fn item_size<S>(item: &HashMap<String, AttributeValue, S>) -> usize {
     item.iter().map(|(name, value)| name.len() + value_size(value)).sum()
 }
 
+/// Bytes of an item that one write unit covers. From the developer guide of DynamoDB.
+const WRITE_UNIT: usize = 1024;
+
+/// Write units that a write of this many bytes consumes.
+pub(super) fn write_units(bytes: usize) -> usize {
+    bytes.div_ceil(WRITE_UNIT).max(1)
+}
+
 pub(super) fn value_size(value: &AttributeValue) -> usize {
     match value {
         AttributeValue::S(text) => text.len(),
@@ -50,7 +58,7 @@ pub(super) fn request_memory(request: &WriteRequest) -> usize {
     item.or(key).map_or(0, attributes_memory)
 }
 
-fn attributes_memory(attributes: &HashMap<String, AttributeValue>) -> usize {
+pub(super) fn attributes_memory(attributes: &HashMap<String, AttributeValue>) -> usize {
     let single = attributes
         .iter()
         .map(|(name, value)| allocated(name.capacity()) + value_memory(value));

@@ -11,7 +11,7 @@ use super::calls::{Calls, consumed};
 use super::calls::{short_name, table_name};
 use super::describe::Description;
 use super::key::KeySchema;
-use super::size::{item_size, request_memory};
+use super::size::{item_size, request_memory, write_units};
 use super::{body, check, correlate, describe, throttling};
 use crate::invalid::InvalidEntry;
 use crate::targets::lookup::Lookup;
@@ -26,9 +26,6 @@ pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes of an item as [`item_size`] counts them: 400 KiB. From the service quotas of DynamoDB.
 pub const MAX_ITEM_BYTES: usize = 400 * 1024;
-
-/// Bytes of an item that one write unit covers. From the developer guide of DynamoDB.
-const WRITE_UNIT: usize = 1024;
 
 /// A DynamoDB table to write to.
 ///
@@ -50,7 +47,7 @@ const WRITE_UNIT: usize = 1024;
 /// the [guide](crate::guide#testing) has an example.
 #[derive(Clone)]
 pub struct DynamoTable {
-    calls: Calls,
+    pub(super) calls: Calls,
     pub(super) table: String,
     pub(super) limits: Limits,
     description: Lookup<Description>,
@@ -123,7 +120,7 @@ impl DynamoTable {
     /// Write units that an entry consumes. For a delete they depend on the item in the table.
     pub(super) fn write_units(entry: &WriteRequest) -> usize {
         let put = entry.put_request();
-        put.map_or(1, |put| item_size(put.item()).div_ceil(WRITE_UNIT).max(1))
+        put.map_or(1, |put| write_units(item_size(put.item())))
     }
 
     async fn call(&self, chunk: &[WriteRequest], metered: bool) -> (Answer, Option<f64>) {

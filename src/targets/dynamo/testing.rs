@@ -1,5 +1,7 @@
 //! Shared by the tests of this module.
 
+use std::collections::HashMap;
+
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedAsyncSleep};
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_dynamodb::{Client, Config};
@@ -29,6 +31,13 @@ pub(super) fn runtime() -> tokio::runtime::Runtime {
 
 pub(super) fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
+}
+
+pub(super) fn attributes<const N: usize>(attributes: [(&str, AttributeValue); N]) -> HashMap<String, AttributeValue> {
+    attributes
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 pub(super) fn put<'a>(item: impl IntoIterator<Item = (&'a str, AttributeValue)>) -> WriteRequest {

@@ -3,6 +3,10 @@
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
@@ -14,27 +18,22 @@ pub(super) trait Throttled: ProvideErrorMetadata + std::error::Error + Send + Sy
     fn reasons(&self) -> &[types::ThrottlingReason];
 }
 
-impl Throttled for BatchWriteItemError {
-    fn reasons(&self) -> &[types::ThrottlingReason] {
-        match self {
-            Self::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
-            Self::RequestLimitExceeded(error) => error.throttling_reasons(),
-            Self::ThrottlingException(error) => error.throttling_reasons(),
-            _ => &[],
+macro_rules! throttled {
+    ($($error:ident)*) => {$(
+        impl Throttled for $error {
+            fn reasons(&self) -> &[types::ThrottlingReason] {
+                match self {
+                    Self::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
+                    Self::RequestLimitExceeded(error) => error.throttling_reasons(),
+                    Self::ThrottlingException(error) => error.throttling_reasons(),
+                    _ => &[],
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl Throttled for BatchGetItemError {
-    fn reasons(&self) -> &[types::ThrottlingReason] {
-        match self {
-            Self::ProvisionedThroughputExceededException(error) => error.throttling_reasons(),
-            Self::RequestLimitExceeded(error) => error.throttling_reasons(),
-            Self::ThrottlingException(error) => error.throttling_reasons(),
-            _ => &[],
-        }
-    }
-}
+throttled! { BatchGetItemError BatchWriteItemError DeleteItemError PutItemError TransactWriteItemsError UpdateItemError }
 
 /// The meaning of a failed call for its entries, with the limits that it has exceeded.
 pub(super) fn of_call<E: Throttled>(error: SdkError<E, HttpResponse>) -> Answer {

@@ -1,0 +1,183 @@
+//! The calls that write one item, or several in a transaction.
+
+use std::pin::pin;
+use std::slice::from_ref;
+
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::RequestId;
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::error::ConditionalCheckFailedException;
+use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity, TransactWriteItem};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use tracing::Span;
+use tracing::field::Empty;
+
+use super::Attributes;
+use super::attempts::FailedCondition;
+use super::calls::{Calls, consumed, short_name};
+use super::cancellation::of_transaction;
+use super::item_write::{ItemWrite, old_item};
+use super::throttling::{self, Throttled};
+use crate::targets::Answer;
+use crate::targets::request::{in_span, request_span};
+
+/// What became of a call that writes.
+pub(super) enum Reply {
+    /// Applied, with the units that it consumed if the answer tells.
+    Applied(Option<f64>),
+    /// Not applied, because these conditions do not hold.
+    ConditionFailed(Vec<FailedCondition>),
+    /// Anything else.
+    Failed(Answer),
+}
+
+/// The span of a call with one table; the fields are those of its operation.
+macro_rules! item_span {
+    ($operation:literal, $table:expr) => {
+        request_span!(
+            "DynamoDB",
+            $operation,
+            db.system.name = "aws.dynamodb",
+            db.operation.name = $operation,
+            aws.dynamodb.table_names = short_name($table),
+            aws.dynamodb.consumed_capacity = Empty,
+        )
+    };
+}
+
+/// An error of a call whose condition may not hold.
+trait Conditional: Throttled {
+    fn failed_condition(&self) -> Option<&ConditionalCheckFailedException>;
+}
+
+macro_rules! conditional {
+    ($($error:ident)*) => {$(
+        impl Conditional for $error {
+            fn failed_condition(&self) -> Option<&ConditionalCheckFailedException> {
+                match self {
+                    Self::ConditionalCheckFailedException(failed) => Some(failed),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+conditional! { PutItemError UpdateItemError DeleteItemError }
+
+impl Calls {
+    /// Puts an item. With `returns_old`, the answer to a failed condition has the item that stands there.
+    pub(super) async fn put_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
+        let span = item_span!("PutItem", table);
+        let call = self
+            .client
+            .put_item()
+            .table_name(table)
+            .set_item(write.attributes().cloned())
+            .set_condition_expression(write.condition.clone())
+            .set_expression_attribute_names(write.names())
+            .set_expression_attribute_values(write.values())
+            .set_return_values_on_condition_check_failure(old_item(returns_old))
+            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let result = in_span(request, &span, RequestId::request_id).await;
+        reply(result.map(|output| output.consumed_capacity), &span)
+    }
+
+    /// Updates an item, or creates it.
+    pub(super) async fn update_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
+        let span = item_span!("UpdateItem", table);
+        let call = self
+            .client
+            .update_item()
+            .table_name(table)
+            .set_key(write.attributes().cloned())
+            .set_update_expression(write.update.clone())
+            .set_condition_expression(write.condition.clone())
+            .set_expression_attribute_names(write.names())
+            .set_expression_attribute_values(write.values())
+            .set_return_values_on_condition_check_failure(old_item(returns_old))
+            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let result = in_span(request, &span, RequestId::request_id).await;
+        reply(result.map(|output| output.consumed_capacity), &span)
+    }
+
+    /// Deletes an item, if it is there.
+    pub(super) async fn delete_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
+        let span = item_span!("DeleteItem", table);
+        let call = self
+            .client
+            .delete_item()
+            .table_name(table)
+            .set_key(write.attributes().cloned())
+            .set_condition_expression(write.condition.clone())
+            .set_expression_attribute_names(write.names())
+            .set_expression_attribute_values(write.values())
+            .set_return_values_on_condition_check_failure(old_item(returns_old))
+            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let result = in_span(request, &span, RequestId::request_id).await;
+        reply(result.map(|output| output.consumed_capacity), &span)
+    }
+
+    /// Makes all of the actions or none. Requests with the same token are applied once.
+    ///
+    /// It always asks for the consumed capacity: requests with one token must not differ.
+    pub(super) async fn transact(&self, actions: Vec<TransactWriteItem>, token: &str) -> Reply {
+        let span = request_span!(
+            "DynamoDB",
+            "TransactWriteItems",
+            db.system.name = "aws.dynamodb",
+            db.operation.name = "TransactWriteItems",
+            db.operation.batch.size = actions.len(),
+            aws.dynamodb.consumed_capacity = Empty,
+        );
+        let call = self
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(actions))
+            .client_request_token(token)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let result: Result<_, SdkError<TransactWriteItemsError, HttpResponse>> =
+            in_span(request, &span, RequestId::request_id).await;
+        match result {
+            Ok(output) => applied(consumed(output.consumed_capacity()), &span),
+            Err(error) => of_transaction(error),
+        }
+    }
+}
+
+fn applied(units: Option<f64>, span: &Span) -> Reply {
+    span.record("aws.dynamodb.consumed_capacity", units);
+    Reply::Applied(units)
+}
+
+fn reply<E: Conditional>(result: Result<Option<ConsumedCapacity>, SdkError<E, HttpResponse>>, span: &Span) -> Reply {
+    match result {
+        Ok(capacity) => applied(
+            capacity.as_ref().and_then(|capacity| consumed(from_ref(capacity))),
+            span,
+        ),
+        Err(error) => match failed_condition(&error) {
+            Some(item) => Reply::ConditionFailed(vec![FailedCondition::new(0, item)]),
+            None => Reply::Failed(throttling::of_call(error)),
+        },
+    }
+}
+
+/// Whether the service says that the condition does not hold, and the item that stands there.
+fn failed_condition<E: Conditional>(error: &SdkError<E, HttpResponse>) -> Option<Option<Attributes>> {
+    let failed = error.as_service_error()?.failed_condition()?;
+    is_refusal(error).then(|| failed.item().cloned())
+}
+
+/// Whether the status is one by which the service refuses a call; with any other, the call may have been applied.
+pub(super) fn is_refusal<E>(error: &SdkError<E, HttpResponse>) -> bool {
+    let status = error.raw_response().map(|answer| answer.status().as_u16());
+    matches!(status, Some(400..=499))
+}
