@@ -11,7 +11,7 @@ use crate::options::DeliveryOptions;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::report::{DeliveryError, Report};
 #[cfg(feature = "dynamodb")]
-use crate::targets::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoWrites};
+use crate::targets::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoTransactions, DynamoWrites};
 #[cfg(feature = "eventbridge")]
 use crate::targets::eventbridge::EventBus;
 #[cfg(feature = "firehose")]
@@ -33,7 +33,8 @@ impl Delivery<DynamoTable> {
     /// Delivers [`ItemWrite`](crate::targets::dynamo::ItemWrite)s instead: puts, updates and deletions with conditions, each in a call
     /// of its own. Handlers that were set before do not apply.
     ///
-    /// [`DynamoWrites`] tells what a lost answer means for each kind of write.
+    /// [`DynamoWrites`] tells what a lost answer means for each kind of write, and the [guide](crate::guide#writes-with-conditions)
+    /// what each costs.
     ///
     /// ```no_run
     /// # use std::collections::HashMap;
@@ -56,6 +57,15 @@ impl Delivery<DynamoTable> {
             options: self.options,
             handlers: Handlers::none(),
         }
+    }
+}
+
+#[cfg(feature = "dynamodb")]
+impl Delivery<DynamoTransactions> {
+    /// Delivers [`Transaction`](crate::targets::dynamo::Transaction)s: up to 100 writes to any tables, which are applied together or not
+    /// at all.
+    pub fn to_dynamo_transactions(client: aws_sdk_dynamodb::Client) -> Self {
+        Self::new(DynamoTransactions::new(client))
     }
 }
 

@@ -1,4 +1,4 @@
-//! DynamoDB: writes to one table or several by `BatchWriteItem`, single writes with conditions and updates, and
+//! DynamoDB: writes to one table or several by `BatchWriteItem`, single writes with conditions and updates, transactions, and
 //! reads from one table by `BatchGetItem`.
 
 mod assignments;
@@ -24,6 +24,8 @@ mod testing;
 mod throttling;
 mod throughput;
 mod transacting;
+mod transaction;
+mod transactions;
 mod writes;
 
 use std::collections::HashMap;
@@ -32,11 +34,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
+pub use attempts::FailedCondition;
 pub use item_write::ItemWrite;
 pub use reads::{DynamoReads, MAX_ANSWER_BYTES, MAX_KEYS};
 pub use size::item_size;
 pub use table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 pub use tables::DynamoTables;
+pub use transaction::{MAX_ACTIONS, MAX_TRANSACTION_BYTES, Transaction};
+pub use transactions::DynamoTransactions;
 pub use writes::DynamoWrites;
 
 /// A put or a delete, together with its table.

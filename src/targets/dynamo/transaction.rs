@@ -1,0 +1,232 @@
+//! Several writes that are applied together or not at all.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::types::TransactWriteItem;
+
+use super::attempts::{Attempts, FailedCondition};
+use super::check::{self, expressions};
+use super::size::{item_size, write_units};
+use super::table::MAX_ITEM_BYTES;
+use super::transacting::TRANSACTION;
+use crate::invalid::InvalidEntry;
+
+/// Actions of a transaction. From the API reference of `TransactWriteItems`.
+pub const MAX_ACTIONS: usize = 100;
+
+/// Bytes of the items of a transaction: 4 MB. From the API reference of `TransactWriteItems`.
+pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
+
+/// Up to 100 actions on items of any tables, which are applied together or not at all, for
+/// [`DynamoTransactions`](super::DynamoTransactions).
+///
+/// The actions are those of the SDK. No two of them may be on the same item.
+///
+/// It remembers its attempts as [`ItemWrite`](super::ItemWrite#what-it-remembers) does: a clone is the same transaction, and not
+/// another one, until the service has decided on it. If it is handed back in doubt, deliver the same transaction again, rather
+/// than one that is made anew.
+#[derive(Clone)]
+pub struct Transaction {
+    actions: Arc<[TransactWriteItem]>,
+    pub(super) attempts: Arc<Attempts>,
+}
+
+impl Transaction {
+    /// A transaction of these actions: puts, updates, deletions and checks of conditions.
+    pub fn new(actions: impl IntoIterator<Item = TransactWriteItem>) -> Self {
+        Self {
+            actions: actions.into_iter().collect(),
+            attempts: Arc::default(),
+        }
+    }
+
+    /// The actions.
+    pub fn actions(&self) -> &[TransactWriteItem] {
+        &self.actions
+    }
+
+    /// Takes the actions whose conditions did not hold in the last attempt. Each has the item that stands there, if the
+    /// action asks for it by its `return_values_on_condition_check_failure`.
+    pub fn take_failed_conditions(&self) -> Vec<FailedCondition> {
+        self.attempts.take_failed()
+    }
+
+    /// Checks all of the actions, and returns the bytes of their items, keys and expressions.
+    pub(super) fn check(&self) -> Result<usize, InvalidEntry> {
+        if self.actions.is_empty() {
+            return Err(InvalidEntry::Missing {
+                part: "list of actions",
+            });
+        }
+        if self.actions.len() > MAX_ACTIONS {
+            return Err(InvalidEntry::TooMany {
+                part: "actions",
+                limit: MAX_ACTIONS,
+                actual: self.actions.len(),
+            });
+        }
+        let of_action = |(place, action)| {
+            let checked = check_action(action);
+            checked.map_err(|invalid: InvalidEntry| invalid.of_member(place).of_attribute("actions"))
+        };
+        let bytes = self.actions.iter().enumerate().map(of_action);
+        let actual = bytes.sum::<Result<usize, InvalidEntry>>()?;
+        if actual > MAX_TRANSACTION_BYTES {
+            return Err(InvalidEntry::TooLarge {
+                part: "transaction",
+                limit: MAX_TRANSACTION_BYTES,
+                actual,
+            });
+        }
+        Ok(actual)
+    }
+
+    /// Write units that it consumes. For updates and deletions they depend on the items in the tables.
+    pub(super) fn units(&self) -> usize {
+        let of_action = |action: &TransactWriteItem| match (action.put(), action.update()) {
+            (Some(put), _) => write_units(item_size(put.item())),
+            (None, Some(update)) => {
+                let values = update.expression_attribute_values().map_or(0, item_size);
+                write_units(item_size(update.key()) + values)
+            }
+            (None, None) => 1,
+        };
+        TRANSACTION * self.actions.iter().map(of_action).sum::<usize>()
+    }
+}
+
+/// Checks one action, and returns its bytes.
+fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
+    match (action.put(), action.update(), action.delete(), action.condition_check()) {
+        (Some(put), None, None, None) => {
+            check::item(put.item(), MAX_ITEM_BYTES)?;
+            let condition = put.condition_expression();
+            let (names, values) = (put.expression_attribute_names(), put.expression_attribute_values());
+            Ok(item_size(put.item()) + expressions(None, condition, names, values)?)
+        }
+        (None, Some(update), None, None) => {
+            check::key(update.key())?;
+            let (expression, condition) = (Some(update.update_expression()), update.condition_expression());
+            let (names, values) = (
+                update.expression_attribute_names(),
+                update.expression_attribute_values(),
+            );
+            Ok(item_size(update.key()) + expressions(expression, condition, names, values)?)
+        }
+        (None, None, Some(delete), None) => {
+            check::key(delete.key())?;
+            let condition = delete.condition_expression();
+            let (names, values) = (
+                delete.expression_attribute_names(),
+                delete.expression_attribute_values(),
+            );
+            Ok(item_size(delete.key()) + expressions(None, condition, names, values)?)
+        }
+        (None, None, None, Some(check)) => {
+            check::key(check.key())?;
+            let condition = Some(check.condition_expression());
+            let (names, values) = (check.expression_attribute_names(), check.expression_attribute_values());
+            Ok(item_size(check.key()) + expressions(None, condition, names, values)?)
+        }
+        _ => Err(InvalidEntry::Malformed {
+            part: "action",
+            rule: "one put, update, deletion or check of a condition",
+        }),
+    }
+}
+
+/// Without the items and keys, which are content.
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction")
+            .field("actions", &self.actions.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::{ConditionCheck, Delete, Put, Update};
+
+    use super::super::testing::text;
+    use super::*;
+
+    fn put(bytes: usize) -> TransactWriteItem {
+        let put = Put::builder()
+            .table_name("orders")
+            .item("id", text(&"x".repeat(bytes - 2)));
+        TransactWriteItem::builder().put(put.build().unwrap()).build()
+    }
+
+    fn of_each_kind() -> [TransactWriteItem; 4] {
+        let key = || ("id", text("1"));
+        let action = TransactWriteItem::builder;
+        let update = Update::builder()
+            .table_name("stock")
+            .key(key().0, key().1)
+            .update_expression("ADD n :n");
+        let delete = Delete::builder().table_name("carts").key(key().0, key().1);
+        let check = ConditionCheck::builder().table_name("customers").key(key().0, key().1);
+        let check = check.condition_expression("attribute_exists(id)");
+        [
+            put(100),
+            action().update(update.build().unwrap()).build(),
+            action().delete(delete.build().unwrap()).build(),
+            action().condition_check(check.build().unwrap()).build(),
+        ]
+    }
+
+    fn refusal(actions: impl IntoIterator<Item = TransactWriteItem>) -> String {
+        Transaction::new(actions).check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn up_to_a_hundred_actions_of_every_kind_pass() {
+        assert!(Transaction::new(of_each_kind()).check().is_ok());
+        assert_eq!(Transaction::new(of_each_kind()).units(), 8);
+        assert!(Transaction::new((0..100).map(|_| put(100))).check().is_ok());
+        assert_eq!(
+            refusal((0..101).map(|_| put(100))),
+            "there are 101 actions, the limit is 100"
+        );
+        assert_eq!(refusal([]), "the list of actions is missing or empty");
+    }
+
+    #[test]
+    fn an_error_names_the_action() {
+        let [_, update, delete, check] = of_each_kind();
+        let both = TransactWriteItem::builder()
+            .set_update(update.update)
+            .set_delete(delete.delete)
+            .build();
+        assert_eq!(
+            refusal([put(100), both]),
+            "`actions[1]`: the action must be one put, update, deletion or check of a condition"
+        );
+        let large = refusal([check.clone(), put(409_601)]);
+        assert_eq!(large, "`actions[1]`: the item has 409601 bytes, the limit is 409600");
+        let mut keyless = check.condition_check.unwrap();
+        keyless.key.clear();
+        let keyless = TransactWriteItem::builder().condition_check(keyless).build();
+        assert_eq!(refusal([keyless]), "`actions[0]`: the key is missing or empty");
+    }
+
+    #[test]
+    fn all_items_together_have_a_limit() {
+        let of_size = |last: usize| (0..10).map(|_| put(409_600)).chain([put(last)]);
+        let rest = MAX_TRANSACTION_BYTES - 10 * 409_600;
+        assert_eq!(Transaction::new(of_size(rest)).check(), Ok(MAX_TRANSACTION_BYTES));
+        assert_eq!(
+            refusal(of_size(rest + 1)),
+            "the transaction has 4194305 bytes, the limit is 4194304"
+        );
+    }
+
+    #[test]
+    fn units_are_those_of_all_items_twice() {
+        let transaction = Transaction::new([put(1_024), put(1_025)]);
+        assert_eq!(transaction.units(), 2 * (1 + 2));
+        assert_eq!(format!("{transaction:?}"), "Transaction { actions: 2, .. }");
+    }
+}
