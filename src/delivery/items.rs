@@ -9,7 +9,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::{Delivery, Values};
-use crate::targets::dynamo::{DynamoTable, DynamoTables, TableWrite};
+use crate::targets::dynamo::{DynamoTable, DynamoTables, DynamoWrites, ItemWrite, TableWrite};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 type Attributes = HashMap<String, AttributeValue>;
@@ -64,6 +64,94 @@ impl Delivery<DynamoTable> {
     pub fn delete_keys<V: Serialize + Send + Sync + 'static>(self) -> Delivery<DynamoTable, Values<V>> {
         self.try_map_entries(delete)
     }
+
+    /// Delivers values that implement `Serialize`, each as an item to put if the condition holds.
+    ///
+    /// The values are serialized as by [`put_items`](Self::put_items). In the condition, `#f` stands for the attribute `f`, and `:f` for
+    /// the value's field `f`. An item whose condition does not hold is counted as
+    /// [`condition_failed`](crate::Report::condition_failed). Each item is a call of its own; [`DynamoWrites`] tells what
+    /// a lost answer means.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::Delivery;
+    /// # use serde::Serialize;
+    /// #[derive(Serialize)]
+    /// struct Order {
+    ///     id: String,
+    ///     version: u64,
+    /// }
+    ///
+    /// # async fn example(client: aws_sdk_dynamodb::Client, orders: Vec<Order>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// // Whatever the order in which they are read, the newest version stays.
+    /// let newest = "attribute_not_exists(id) OR #version < :version";
+    /// let report = Delivery::to_dynamo(client, "orders").put_if(newest).deliver(orders).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn put_if<V: Serialize + Send + Sync + 'static>(
+        self,
+        condition: impl Into<String>,
+    ) -> Delivery<DynamoWrites, Values<V>> {
+        let condition = condition.into();
+        self.item_writes().try_map_entries(move |value: &V| {
+            let item = to_item(value)?;
+            with_placeholders(ItemWrite::put(item.clone()).condition(&*condition), &condition, &item)
+        })
+    }
+
+    /// Delivers pairs of a key and values, each as an update of the item with this key, such as `SET #status = :status` or
+    /// `ADD stock :more`.
+    ///
+    /// Key and values are serialized as by [`delete_keys`](Self::delete_keys). In the expression, `#f` stands for the attribute `f`, and
+    /// `:f` for the field `f` of the values. Each update is a call of its own, or a transaction if it must not be applied twice:
+    /// [`ItemWrite::update`] tells which.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::Delivery;
+    /// # use serde::Serialize;
+    /// #[derive(Serialize)]
+    /// struct Key {
+    ///     sku: String,
+    /// }
+    ///
+    /// #[derive(Serialize)]
+    /// struct Arrival {
+    ///     more: u64,
+    /// }
+    ///
+    /// # async fn example(client: aws_sdk_dynamodb::Client, arrivals: Vec<(Key, Arrival)>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// Delivery::to_dynamo(client, "stock").update("ADD pieces :more").deliver(arrivals).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn update<K, V>(self, expression: impl Into<String>) -> Delivery<DynamoWrites, Values<(K, V)>>
+    where
+        K: Serialize + Send + Sync + 'static,
+        V: Serialize + Send + Sync + 'static,
+    {
+        let expression = expression.into();
+        self.item_writes().try_map_entries(move |(key, values): &(K, V)| {
+            let update = ItemWrite::update(to_item(key)?, &*expression);
+            with_placeholders(update, &expression, &to_item(values)?)
+        })
+    }
+
+    /// Delivers values that implement `Serialize`, each as the key of an item to delete if the condition holds.
+    ///
+    /// As [`delete_keys`](Self::delete_keys), with a condition as that of [`put_if`](Self::put_if).
+    #[must_use]
+    pub fn delete_if<K: Serialize + Send + Sync + 'static>(
+        self,
+        condition: impl Into<String>,
+    ) -> Delivery<DynamoWrites, Values<K>> {
+        let condition = condition.into();
+        self.item_writes().try_map_entries(move |key: &K| {
+            let key = to_item(key)?;
+            with_placeholders(ItemWrite::delete(key.clone()).condition(&*condition), &condition, &key)
+        })
+    }
 }
 
 impl Delivery<DynamoTables> {
@@ -91,6 +179,22 @@ fn put(value: &impl Serialize) -> Result<WriteRequest, BoxError> {
 fn delete(key: &impl Serialize) -> Result<WriteRequest, BoxError> {
     let delete = DeleteRequest::builder().set_key(Some(to_item(key)?)).build()?;
     Ok(WriteRequest::builder().delete_request(delete).build())
+}
+
+/// Gives the placeholders of the expression what they stand for: `#f` the attribute `f`, and `:f` the field `f`.
+fn with_placeholders(mut write: ItemWrite, expression: &str, fields: &Attributes) -> Result<ItemWrite, BoxError> {
+    for (place, _) in expression.match_indices(['#', ':']) {
+        let rest = &expression[place + 1..];
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let field = &rest[..rest.find(|letter| !is_of_name(letter)).unwrap_or(rest.len())];
+        let placeholder = &expression[place..=place + field.len()];
+        write = match fields.get(field) {
+            _ if placeholder.starts_with('#') => write.name(placeholder, field),
+            Some(value) => write.value(placeholder, value.clone()),
+            None => return Err(format!("the expression has `{placeholder}`, and the value has no such field").into()),
+        };
+    }
+    Ok(write)
 }
 
 fn to_item(value: &impl Serialize) -> Result<Attributes, BoxError> {
@@ -153,6 +257,26 @@ mod tests {
         wei: u128,
         parts: Vec<Exact>,
         memo: HashMap<&'static str, &'static str>,
+    }
+
+    #[test]
+    fn placeholders_stand_for_attributes_and_fields_of_their_names() {
+        let number = |number: &str| AttributeValue::N(number.to_owned());
+        let fields: Attributes = [("version".to_owned(), number("2")), ("other".to_owned(), number("3"))].into();
+        let expression = "SET #status=:version, #a_1 = :version";
+        let key: Attributes = [("id".to_owned(), number("1"))].into();
+        let write = with_placeholders(ItemWrite::update(key.clone(), expression), expression, &fields).unwrap();
+        let expected = ItemWrite::update(key.clone(), expression)
+            .name("#status", "status")
+            .name("#a_1", "a_1")
+            .value(":version", number("2"));
+        assert_eq!(write.names_and_values(), expected.names_and_values());
+
+        let missing = with_placeholders(ItemWrite::delete(key), "version < :newest", &fields).unwrap_err();
+        assert_eq!(
+            missing.to_string(),
+            "the expression has `:newest`, and the value has no such field"
+        );
     }
 
     #[test]
