@@ -1,4 +1,4 @@
-//! Batch calls: their faults, the costs and verdicts of their entries, and their counts.
+//! Calls: their faults, the costs and verdicts of their entries, and their counts.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,12 @@ use crate::journal::{Acknowledgement, CallInfo};
 
 /// Counts of the calls to a table, queue, stream, topic or bus since its creation, and of their entries.
 ///
-/// Only batch writes, sends and puts are counted.
+/// Only writes, sends and puts are counted. A write of a single item is a call with one entry, an action of a transaction is an
+/// entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Batch calls that arrived.
+    /// Calls that arrived.
     pub calls: u64,
     /// Calls that were refused because the request breaks a rule of the service.
     pub refused_calls: u64,
@@ -20,19 +21,24 @@ pub struct Statistics {
     pub throttled_calls: u64,
     /// Calls that failed as a whole for another reason: errors, lost connections, answers that cannot be read.
     pub failed_calls: u64,
+    /// Transactions that were canceled for one of their actions.
+    pub canceled_calls: u64,
     /// Entries in the calls that were not refused.
     pub entries: u64,
     /// Entries that were applied.
     pub applied: u64,
     /// Entries that were not applied for lack of capacity.
     pub throttled: u64,
-    /// Entries that were not applied for another reason.
+    /// Entries that were not applied because their condition is false.
+    pub conditions_failed: u64,
+    /// Entries that were not applied for another reason, such as another action of their transaction.
     pub failed: u64,
-    /// Capacity that the applied entries have consumed: write units of a table; elsewhere one for each entry.
+    /// Capacity that the entries have consumed: write units of a table, also of entries whose condition is false and of canceled
+    /// transactions; elsewhere one for each applied entry.
     pub units: f64,
 }
 
-/// A batch call that has arrived, and its fault.
+/// A call that has arrived, and its fault.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) info: CallInfo,
@@ -54,6 +60,11 @@ pub(crate) struct Cost {
 pub(crate) enum Verdict {
     Accepted,
     Throttled(Throttle),
+    /// Its condition is false.
+    ConditionFailed,
+    /// Another action of its transaction has failed.
+    #[expect(dead_code, reason = "of transactions")]
+    Canceled,
     Failed {
         code: Cow<'static, str>,
         sender_fault: bool,
@@ -68,6 +79,11 @@ impl Verdict {
         matches!(self, Self::Accepted | Self::Omitted { applied: true })
     }
 
+    /// Whether capacity is consumed. A write whose condition is false has read the item, as has each action of a transaction.
+    pub(crate) fn consumes(&self) -> bool {
+        self.is_applied() || matches!(self, Self::ConditionFailed | Self::Canceled)
+    }
+
     pub(crate) fn is_throttled(&self) -> bool {
         matches!(self, Self::Throttled(_))
     }
@@ -75,18 +91,32 @@ impl Verdict {
     pub(crate) fn acknowledgement(&self) -> Acknowledgement {
         match self {
             Self::Accepted => Acknowledgement::Accepted,
-            Self::Throttled(_) | Self::Failed { .. } => Acknowledgement::Rejected,
+            Self::ConditionFailed => Acknowledgement::ConditionFailed,
+            Self::Throttled(_) | Self::Canceled | Self::Failed { .. } => Acknowledgement::Rejected,
             Self::Omitted { applied } => Acknowledgement::Ambiguous { applied: *applied },
         }
     }
 
     pub(crate) fn internal_error() -> Self {
         Self::Failed {
-            code: Cow::Borrowed("InternalError"),
+            code: Cow::Borrowed(INTERNAL_ERROR),
+            sender_fault: false,
+        }
+    }
+
+    pub(crate) fn conflict() -> Self {
+        Self::Failed {
+            code: Cow::Borrowed(CONFLICT),
             sender_fault: false,
         }
     }
 }
+
+/// The code of an entry that fails because of the service.
+pub(crate) const INTERNAL_ERROR: &str = "InternalError";
+
+/// The code of a write for which a transaction is in progress.
+pub(crate) const CONFLICT: &str = "TransactionConflict";
 
 /// The key range that has a capacity of its own has none left.
 pub(crate) const HOT_RANGE: Throttle = Throttle {

@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use crate::journal::Acknowledgement;
 
-/// What happens to one batch call.
+/// What happens to one call.
+///
+/// A call that writes a single item of a table has one entry; for a transaction, each of its actions is an entry.
 ///
 /// The service applies exactly the entries that it reports as accepted. With a fault that leaves the caller in doubt, `applied`
 /// says whether the entries are applied, as far as there is capacity for them.
@@ -21,10 +23,13 @@ pub enum InjectedFault {
     /// No fault.
     None,
     /// This many random entries are returned as unprocessed; by a queue or topic as `Failed` with `InternalError` and
-    /// `sender_fault = false`, by streams and buses with the code `InternalFailure`.
+    /// `sender_fault = false`, by streams and buses with the code `InternalFailure`. A write of a single item and a transaction
+    /// fail with `InternalServerError`.
     Unprocessed(usize),
     /// This many random entries are returned as `Failed`; by a table as unprocessed, by streams and buses with the code
-    /// alone.
+    /// alone. A write of a single item fails with this code, and with the status 400 or 500 depending on whether it is the sender's
+    /// fault. A transaction is canceled with this code as the reason of that many actions, such as
+    /// `ItemCollectionSizeLimitExceeded`.
     Failed {
         /// How many.
         entries: usize,
@@ -33,6 +38,10 @@ pub enum InjectedFault {
         /// Whether the failure is the sender's fault (`SenderFault` of SQS and SNS).
         sender_fault: bool,
     },
+    /// A transaction is in progress for this many random items of the call. A write of a single item fails with
+    /// `TransactionConflictException`, a transaction is canceled with the reason `TransactionConflict`, and a batch returns them as
+    /// unprocessed. Other services return them as `Failed`.
+    Conflict(usize),
     /// The whole call is throttled for lack of capacity: `ProvisionedThroughputExceededException` by a table or stream,
     /// `ThrottlingException` by an on-demand table or a bus, `RequestThrottled` by a queue, `Throttled` by a topic,
     /// `ServiceUnavailableException` by a delivery stream.
@@ -75,10 +84,12 @@ pub enum InjectedFault {
         /// Whether they were applied.
         applied: bool,
     },
-    /// This many entries are returned as unprocessed or failed, and each is listed twice.
+    /// This many entries are returned as unprocessed or failed, and each is listed twice. Not if the call is a write of a single
+    /// item or a transaction: their answers have no list.
     Repeated(usize),
     /// The answer names this many entries that were never sent: a queue or topic in both of its lists, a table as unprocessed.
-    /// If the service answers by position, the answer is longer by this number.
+    /// If the service answers by position, the answer is longer by this number. Not if the call is a write of a single item or a
+    /// transaction.
     Unknown(usize),
     /// The answer takes this much longer.
     Slow(Duration),
@@ -95,7 +106,8 @@ impl InjectedFault {
         Self::error(500, "InternalServerError", applied)
     }
 
-    /// The whole call fails with this status and code, and with a message that contains the code.
+    /// The whole call fails with this status and code, and with a message that contains the code. A repeated transaction that
+    /// finds the first attempt unfinished is `InjectedFault::error(400, "TransactionInProgressException", false)`.
     pub fn error(status: u16, code: impl Into<Cow<'static, str>>, applied: bool) -> Self {
         let code = code.into();
         Self::Error {

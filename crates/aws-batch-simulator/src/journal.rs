@@ -12,8 +12,12 @@ use tokio::time::Instant;
 pub enum Action {
     /// An item was put.
     Put,
+    /// An item was updated.
+    Update,
     /// An item was deleted.
     Delete,
+    /// A transaction checked a condition of an item.
+    Check,
     /// A message, a record or an event was sent.
     Send,
 }
@@ -25,6 +29,8 @@ pub enum Acknowledgement {
     Accepted,
     /// Not applied, and the caller received that answer.
     Rejected,
+    /// Not applied because its condition is false, and the caller received that answer.
+    ConditionFailed,
     /// The caller could not know: the call failed, or the caller dropped it before its answer arrived.
     Ambiguous {
         /// Whether it was applied.
@@ -49,7 +55,7 @@ impl Acknowledgement {
 /// One entry of one call.
 #[derive(Clone)]
 pub struct Record {
-    /// The number of the batch call, counted from 1 for each table, queue, stream, topic or bus.
+    /// The number of the call, counted from 1 for each table, queue, stream, topic or bus.
     pub call: u64,
     /// When the call arrived.
     pub at: Instant,
@@ -65,7 +71,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The JSON of the item, of the key of a delete, or of the message.
+    /// The JSON of the item, of the key of a delete or a check, of the request of an update, or of the message.
     pub fn entry(&self) -> Value {
         serde_json::from_str(&self.entry).unwrap_or_default()
     }

@@ -184,6 +184,27 @@ impl AdmissionControl {
         Ok(())
     }
 
+    /// For each of these writes the limit that does not allow it, after [`advance`](Self::advance). The pool decides on its sum
+    /// with the allowed writes before it, the partitions on each write alone.
+    pub(crate) fn throttles<'a>(
+        &mut self,
+        now: Instant,
+        call: impl Iterator<Item = &'a Demand>,
+    ) -> Vec<Option<Throttle>> {
+        let mut used = 0.0;
+        call.map(|demand| {
+            let throttle = self.refusal(now, demand).or_else(|| {
+                let fits = self.table.pool.fits(used + demand.units);
+                (!fits).then(|| Throttle::of_table(self.table.pool.limit()))
+            });
+            if throttle.is_none() {
+                used += demand.units;
+            }
+            throttle
+        })
+        .collect()
+    }
+
     /// Charges for one write, whether it fits or not.
     pub(crate) fn charge(&mut self, demand: &Demand) {
         self.table.take(demand.place, demand.units);

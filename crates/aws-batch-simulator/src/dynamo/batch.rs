@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::consumed::Consumed;
 use super::items::Write;
 use super::key::KeyType;
 use super::request::{Part, check, split};
 use super::table::{Table, Tables};
-use super::throttling::throttled;
-use crate::admission::{Demand, Throttle, ThroughputLimit};
+use super::throttling::{throttled, throttled_by_fault};
 use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
 use crate::journal::Answered;
@@ -50,14 +50,7 @@ fn answer_with_fault(fault: InjectedFault, parts: &[PartialCall]) -> Result<Outc
         table.with_gate(|gate| gate.count_failed_call(&fault, skipped));
     }
     match parts.first() {
-        Some((Part { table, .. }, _)) if fault.is_throttle() => {
-            let limit = match fault {
-                InjectedFault::AccountLimit => ThroughputLimit::Account,
-                _ if table.is_on_demand() => ThroughputLimit::KeyRange,
-                _ => ThroughputLimit::Provisioned,
-            };
-            Err(throttled(table, [Throttle { index: None, limit }]))
-        }
+        Some((Part { table, .. }, _)) if fault.is_throttle() => Err(throttled_by_fault(table, &fault)),
         _ => Ok(Outcome::Fault(fault)),
     }
 }
@@ -132,44 +125,4 @@ fn never_sent(table: &Table, number: usize) -> Value {
     });
     let item: Map<String, Value> = attributes.collect();
     json!({"PutRequest": {"Item": item}})
-}
-
-/// Write units that a call has consumed of a table and of its indexes.
-struct Consumed {
-    table: f64,
-    indexes: Vec<f64>,
-}
-
-impl Consumed {
-    fn of<'a>(table: &Table, demands: impl Iterator<Item = &'a Demand>) -> Self {
-        let mut consumed = Self {
-            table: 0.0,
-            indexes: vec![0.0; table.indexes().len()],
-        };
-        for demand in demands {
-            consumed.table += demand.units;
-            for part in &demand.indexes {
-                consumed.indexes[part.index] += part.units;
-            }
-        }
-        consumed
-    }
-
-    /// As in the answer: the units of the table and its indexes together, and each of them if requested.
-    fn to_json(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
-        let all = self.table + self.indexes.iter().sum::<f64>();
-        let mut json = json!({"TableName": name, "CapacityUnits": all});
-        if with_indexes {
-            json["Table"] = json!({"CapacityUnits": self.table});
-            let indexes = table.indexes().iter().zip(&self.indexes);
-            let indexes: Map<String, Value> = indexes
-                .filter(|(_, units)| **units > 0.0)
-                .map(|(index, units)| (index.name.clone(), json!({"CapacityUnits": units})))
-                .collect();
-            if !indexes.is_empty() {
-                json["GlobalSecondaryIndexes"] = Value::Object(indexes);
-            }
-        }
-        json
-    }
 }

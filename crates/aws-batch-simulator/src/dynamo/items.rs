@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 const WRITE_UNIT: usize = 1_024;
 
 /// One put or delete.
+#[derive(Debug, Clone)]
 pub(super) struct Write {
     pub(super) key: String,
     pub(super) is_put: bool,
@@ -56,6 +57,11 @@ impl Items {
 
     pub(super) fn get(&self, key: &str) -> Option<Value> {
         self.stored.get(key).map(Stored::parse)
+    }
+
+    /// The item with this key as text, and its size.
+    pub(super) fn text(&self, key: &str) -> Option<(&str, usize)> {
+        self.stored.get(key).map(|stored| (&*stored.json, stored.size))
     }
 
     /// The item with this key, and the write units of its size.

@@ -1,7 +1,13 @@
-//! The part of `DynamoDB` that writes and reads batches, and describes and reads tables.
+//! The part of `DynamoDB` that writes and reads items, alone and in batches, and describes and reads tables.
 
 mod batch;
+mod change;
+mod consumed;
+mod decision;
 mod describe;
+mod evaluation;
+#[cfg(feature = "expressions")]
+mod expressions;
 mod get;
 mod index;
 mod items;
@@ -10,12 +16,14 @@ mod number;
 mod options;
 mod read;
 mod request;
+mod single;
 mod table;
 mod throttling;
 mod value;
 
 use serde_json::Value;
 
+use self::change::Kind;
 pub use self::index::IndexOptions;
 pub use self::key::KeyType;
 pub use self::options::TableOptions;
@@ -36,9 +44,12 @@ pub(crate) fn operate(tables: &Tables, operation: &str, mut body: Value, answere
     match operation {
         "BatchGetItem" => get::get(tables, &mut body).into(),
         "BatchWriteItem" => batch::write(tables, body, answered).into(),
+        "DeleteItem" => single::write(tables, Kind::Delete, body, answered).into(),
         "DescribeTable" => describe::describe(tables, &body).into(),
         "GetItem" => read::get(tables, &body).into(),
+        "PutItem" => single::write(tables, Kind::Put, body, answered).into(),
         "Scan" => read::scan(tables, &body).into(),
+        "UpdateItem" => single::write(tables, Kind::Update, body, answered).into(),
         _ => Refusal::unknown_operation().into(),
     }
 }

@@ -12,7 +12,7 @@ use crate::wire::Refusal;
 /// Puts and deletes in one call at most.
 const MOST_WRITES: usize = 25;
 /// Bytes of an item at most.
-const LARGEST_ITEM: usize = 409_600;
+pub(super) const LARGEST_ITEM: usize = 409_600;
 
 /// The entries of a call to one table.
 pub(super) struct Part<E> {
@@ -104,7 +104,7 @@ fn check_write(table: &Table, mut write: Value) -> Result<Write, Refusal> {
     };
     match (put, delete) {
         (Some(mut put), None) => {
-            let entry = attributes(put.get_mut("Item"), "Item")?;
+            let entry = take_attributes(put.get_mut("Item"), "Item")?;
             let size = size_of_item(&entry)?;
             let key = table.schema().key_of_item(&entry)?;
             table.indexes().iter().try_for_each(|index| index.check(&entry))?;
@@ -119,7 +119,7 @@ fn check_write(table: &Table, mut write: Value) -> Result<Write, Refusal> {
             })
         }
         (None, Some(mut delete)) => {
-            let entry = attributes(delete.get_mut("Key"), "Key")?;
+            let entry = take_attributes(delete.get_mut("Key"), "Key")?;
             size_of_item(&entry)?;
             Ok(Write {
                 key: table.schema().key_alone(&entry)?,
@@ -134,11 +134,20 @@ fn check_write(table: &Table, mut write: Value) -> Result<Write, Refusal> {
     }
 }
 
-fn attributes(value: Option<&mut Value>, member: &str) -> Result<Map<String, Value>, Refusal> {
+fn take_attributes(value: Option<&mut Value>, member: &str) -> Result<Map<String, Value>, Refusal> {
     match value.map(Value::take) {
         Some(Value::Object(attributes)) => Ok(attributes),
-        _ => Err(Refusal::validation(format!(
-            "1 validation error detected: Value null at '{member}' failed to satisfy constraint: Member must not be null"
-        ))),
+        _ => Err(missing(member)),
     }
+}
+
+/// The attributes of a member that must be there.
+pub(super) fn attributes<'a>(value: Option<&'a Value>, member: &str) -> Result<&'a Map<String, Value>, Refusal> {
+    value.and_then(Value::as_object).ok_or_else(|| missing(member))
+}
+
+fn missing(member: &str) -> Refusal {
+    Refusal::validation(format!(
+        "1 validation error detected: Value null at '{member}' failed to satisfy constraint: Member must not be null"
+    ))
 }

@@ -6,6 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+#[cfg(not(feature = "expressions"))]
+use super::evaluation::Expressions;
+#[cfg(feature = "expressions")]
+use super::expressions::Expressions;
 use super::index::{Index, IndexOptions};
 use super::items::{Items, Write, units_of};
 use super::key::Schema;
@@ -38,9 +42,10 @@ struct Inner {
     hot: Predicate,
 }
 
-struct State {
-    gate: Gate,
-    items: Items,
+pub(super) struct State {
+    pub(super) gate: Gate,
+    pub(super) items: Items,
+    pub(super) expressions: Expressions,
 }
 
 handle!(Table, "entries", "arrive");
@@ -129,6 +134,7 @@ impl Table {
         let state = State {
             gate: Gate::new(control, seed),
             items: Items::default(),
+            expressions: Expressions::default(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -174,6 +180,15 @@ impl Table {
         self.provision(None).is_on_demand
     }
 
+    pub(super) fn counts_only(&self) -> bool {
+        self.inner.counts_only
+    }
+
+    /// Whether the item or the key belongs to the key range that has a capacity of its own.
+    pub(super) fn is_hot(&self, entry: &Value) -> bool {
+        self.inner.hot.holds(entry)
+    }
+
     pub(super) fn poisons(&self, entry: &Value) -> bool {
         self.inner.poison.holds(entry)
     }
@@ -198,14 +213,14 @@ impl Table {
         call: &Call,
         acknowledgement: impl Fn(&Verdict) -> Acknowledgement,
     ) -> (Vec<Verdict>, Vec<Demand>) {
-        let hot: Vec<bool> = writes.iter().map(|write| self.inner.hot.holds(&write.entry)).collect();
+        let hot: Vec<bool> = writes.iter().map(|write| self.is_hot(&write.entry)).collect();
         let mut state = self.state();
         let state = &mut *state;
         let costs: Vec<Cost> = writes
             .iter()
             .zip(hot)
             .map(|(write, is_hot)| Cost {
-                demand: state.demand(&self.inner, write),
+                demand: state.demand(self, write),
                 is_hot,
             })
             .collect();
@@ -236,24 +251,24 @@ impl Table {
         self.state().items.bytes()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.inner.state)
     }
 }
 
 impl State {
     /// What a write needs of the table and of its indexes.
-    fn demand(&self, table: &Inner, write: &Write) -> Demand {
+    pub(super) fn demand(&self, table: &Table, write: &Write) -> Demand {
         let key = write.entry.as_object();
-        let place = key.and_then(|entry| table.schema.place(entry)).unwrap_or_default();
+        let place = key.and_then(|entry| table.schema().place(entry)).unwrap_or_default();
         let mut demand = Demand::new(place, self.items.units(write));
-        if table.indexes.is_empty() {
+        if table.indexes().is_empty() {
             return demand;
         }
         let old = self.items.get_with_units(&write.key);
         let old = old.as_ref().map(|(item, units)| (item, *units));
         let new = write.is_put.then(|| (&write.entry, units_of(write.size)));
-        let numbered = table.indexes.iter().enumerate();
+        let numbered = table.indexes().iter().enumerate();
         demand.indexes = numbered
             .flat_map(|(number, index)| index.demands(number, old, new))
             .collect();

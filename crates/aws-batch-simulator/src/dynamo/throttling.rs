@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::table::Table;
 use crate::admission::{Throttle, ThroughputLimit};
+use crate::fault::InjectedFault;
 use crate::wire::Refusal;
 
 /// The error without reasons.
@@ -50,4 +51,14 @@ pub(super) fn throttled(table: &Table, throttles: impl IntoIterator<Item = Throt
         .map(|throttle| json!({"reason": throttle.reason(), "resource": table.arn_of(throttle.index)}))
         .collect();
     refusal.with(member, Value::Array(reasons))
+}
+
+/// The error of a call that this fault throttles.
+pub(super) fn throttled_by_fault(table: &Table, fault: &InjectedFault) -> Refusal {
+    let limit = match fault {
+        InjectedFault::AccountLimit => ThroughputLimit::Account,
+        _ if table.is_on_demand() => ThroughputLimit::KeyRange,
+        _ => ThroughputLimit::Provisioned,
+    };
+    throttled(table, [Throttle { index: None, limit }])
 }

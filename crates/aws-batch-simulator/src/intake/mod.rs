@@ -184,7 +184,8 @@ impl<K: Kept> State<K> {
                 }
                 EntryResult::Omitted { applied }
             }
-            Some(Verdict::Throttled(_)) => EntryResult::Throttled,
+            // Only tables have conditions and transactions.
+            Some(Verdict::Throttled(_) | Verdict::ConditionFailed | Verdict::Canceled) => EntryResult::Throttled,
             Some(Verdict::Failed { code, sender_fault }) => EntryResult::Failed { code, sender_fault },
             None => {
                 self.gate.count_refused_entries(1);

@@ -112,6 +112,7 @@ impl Services {
             Outcome::Success(value) => (responder.succeed(api, operation, &value), Duration::ZERO),
             Outcome::Late(value, delay) => (responder.succeed(api, operation, &value), delay),
             Outcome::Refused(refusal) => (responder.refuse(api, &refusal), Duration::ZERO),
+            Outcome::RefusedLate(refusal, delay) => (responder.refuse(api, &refusal), delay),
             Outcome::Fault(fault) => (responder.fail(api, operation, fault), Duration::ZERO),
         }
     }

@@ -61,7 +61,8 @@ fn answer(queue: &Queue, entries: &[SendEntry], call: &Call) -> Result<Outcome, 
             Verdict::Failed { code, sender_fault } => {
                 failed.push(failure(entry, &code, sender_fault, "Simulated failure"));
             }
-            Verdict::Omitted { .. } => {}
+            // Only tables have conditions and transactions.
+            Verdict::Omitted { .. } | Verdict::ConditionFailed | Verdict::Canceled => {}
         }
     }
     match call.fault {

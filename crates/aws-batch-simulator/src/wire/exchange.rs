@@ -26,6 +26,8 @@ pub(crate) enum Outcome {
     /// A success whose answer takes longer.
     Late(Value, Duration),
     Refused(Refusal),
+    /// An error that takes longer.
+    RefusedLate(Refusal, Duration),
     /// A fault replaces the answer.
     Fault(InjectedFault),
 }
@@ -36,6 +38,14 @@ impl Outcome {
         match fault {
             InjectedFault::Slow(delay) => Self::Late(answer, *delay),
             _ => Self::Success(answer),
+        }
+    }
+
+    /// The error of a call with this fault, which may delay the answer.
+    pub(crate) fn refused(refusal: Refusal, fault: &InjectedFault) -> Self {
+        match fault {
+            InjectedFault::Slow(delay) => Self::RefusedLate(refusal, *delay),
+            _ => Self::Refused(refusal),
         }
     }
 }

@@ -72,7 +72,7 @@ impl Api {
         } else {
             format!("{}{}", self.namespace, refusal.code)
         };
-        let mut body = json!({"__type": kind, "message": refusal.message});
+        let mut body = json!({"__type": kind, refusal.message_member: refusal.message});
         if let Some((member, value)) = &refusal.more {
             body[*member] = value.clone();
         }

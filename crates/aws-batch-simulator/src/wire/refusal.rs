@@ -12,6 +12,8 @@ pub(crate) struct Refusal {
     /// The code in the older protocol of SQS, if it differs.
     pub(super) query_code: Option<&'static str>,
     pub(super) message: Cow<'static, str>,
+    /// The name of the member that has the message.
+    pub(super) message_member: &'static str,
     pub(super) more: Option<(&'static str, Value)>,
 }
 
@@ -23,6 +25,7 @@ impl Refusal {
             code: code.into(),
             query_code: None,
             message: message.into(),
+            message_member: "message",
             more: None,
         }
     }
@@ -34,6 +37,13 @@ impl Refusal {
 
     pub(crate) fn query_code(mut self, code: &'static str) -> Self {
         self.query_code = Some(code);
+        self
+    }
+
+    /// The message is in `Message` instead of `message`, as in some of the errors of `DynamoDB`.
+    #[expect(dead_code, reason = "of transactions")]
+    pub(crate) fn capital_message(mut self) -> Self {
+        self.message_member = "Message";
         self
     }
 
@@ -57,6 +67,11 @@ impl Refusal {
     /// The code as in an entry of a batch answer: without a namespace.
     pub(crate) fn short_code(&self) -> &str {
         self.query_code.unwrap_or(&self.code)
+    }
+
+    /// Whether the service has failed, so that the caller does not know what it has done.
+    pub(crate) fn is_of_service(&self) -> bool {
+        self.status >= 500
     }
 
     pub(crate) fn message(&self) -> &str {

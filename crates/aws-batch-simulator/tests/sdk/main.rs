@@ -6,6 +6,8 @@ mod buckets;
 #[cfg(feature = "eventbridge")]
 mod buses;
 mod capacity;
+#[cfg(feature = "expressions")]
+mod conditions;
 #[cfg(feature = "firehose")]
 mod delivery_streams;
 mod faults;
@@ -13,6 +15,7 @@ mod queues;
 mod reads;
 mod receipts;
 mod server;
+mod single_writes;
 #[cfg(feature = "kinesis")]
 mod streams;
 mod tables;

@@ -1,4 +1,6 @@
-//! Decides on the entries of batch calls: capacity, faults, counts and journal.
+//! Decides on the entries of calls: capacity, faults, counts and journal.
+
+mod whole;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -79,7 +81,7 @@ impl Gate {
         self.control.drain(units, Instant::now())
     }
 
-    /// Counts a batch call and draws its fault.
+    /// Counts a call and draws its fault.
     pub(crate) fn call(&mut self, answered: &Answered) -> Call {
         let (fault, is_scripted) = match self.script.pop_front() {
             Some(fault) => (fault, true),
@@ -174,6 +176,7 @@ impl Gate {
                     sender_fault: *sender_fault,
                 },
             ),
+            InjectedFault::Conflict(entries) => (*entries, Verdict::conflict()),
             InjectedFault::Omitted { entries, applied } => (*entries, Verdict::Omitted { applied: *applied }),
             _ => (0, Verdict::Accepted),
         };
@@ -242,6 +245,14 @@ impl Gate {
             match verdict {
                 Verdict::Accepted | Verdict::Omitted { applied: true } => {
                     statistics.applied += 1;
+                    statistics.units += units;
+                }
+                Verdict::ConditionFailed => {
+                    statistics.conditions_failed += 1;
+                    statistics.units += units;
+                }
+                Verdict::Canceled => {
+                    statistics.failed += 1;
                     statistics.units += units;
                 }
                 Verdict::Throttled(_) => statistics.throttled += 1,

@@ -1,0 +1,161 @@
+//! Decides on changes of single items, in one step with the check of their conditions.
+
+use serde_json::Value;
+
+use super::change::{Change, Kind};
+use super::evaluation::{Evaluation, Failure, Setting, evaluate};
+use super::items::units_of;
+use super::table::{State, Table};
+use crate::admission::Demand;
+use crate::calls::{Call, Cost, Verdict};
+use crate::journal::Acknowledgement;
+use crate::wire::Refusal;
+
+/// An action of a transaction consumes twice the units of its table: one half prepares the write, the other one commits it.
+/// Indexes are written once.
+const TRANSACTION_FACTOR: f64 = 2.0;
+
+/// A change that is evaluated, but not yet decided on.
+pub(super) struct Prepared {
+    pub(super) evaluation: Evaluation,
+    pub(super) cost: Cost,
+    /// The item before the change, as text.
+    old: Option<Box<str>>,
+    /// The bytes of the larger one of the item before and after the change.
+    #[expect(dead_code, reason = "of transactions")]
+    pub(super) size: usize,
+}
+
+/// A change that the table has decided on.
+pub(super) struct Decided {
+    pub(super) verdict: Verdict,
+    pub(super) prepared: Prepared,
+}
+
+impl Prepared {
+    /// The item before the change.
+    pub(super) fn old(&self) -> Option<Value> {
+        self.old.as_deref().and_then(|item| serde_json::from_str(item).ok())
+    }
+
+    /// The item after the change, if it is applied.
+    pub(super) fn new(&self) -> Option<Value> {
+        match &self.evaluation.write {
+            Some(write) => write.is_put.then(|| write.entry.clone()),
+            None => self.old(),
+        }
+    }
+
+    /// The verdict on the change if nothing else prevents it.
+    pub(super) fn verdict(&self) -> Verdict {
+        if self.evaluation.holds {
+            Verdict::Accepted
+        } else {
+            Verdict::ConditionFailed
+        }
+    }
+}
+
+impl Table {
+    /// Decides on a change and applies it if it is accepted. Fails if the request is wrong.
+    pub(super) fn decide(
+        &self,
+        change: &Change,
+        call: &Call,
+        acknowledgement: impl Fn(&Verdict) -> Acknowledgement,
+    ) -> Result<Decided, Refusal> {
+        // Outside of the lock, because the user's predicate may use this handle.
+        let is_hot = self.is_hot(change.entry());
+        let mut state = self.state();
+        let prepared = state.prepare(self, change, is_hot, Setting::Alone);
+        let prepared = prepared.map_err(Failure::into_refusal)?;
+        let costs = std::slice::from_ref(&prepared.cost);
+        let drawn = state.gate.draw_faults(call, 1).pop();
+        let throttle = state.gate.throttles(call.info.at, costs).pop().flatten();
+        let verdict = match (drawn, throttle) {
+            (Some(failed @ Verdict::Failed { .. }), _) => failed,
+            (_, Some(throttle)) => Verdict::Throttled(throttle),
+            _ => prepared.verdict(),
+        };
+        state.gate.settle(costs, std::slice::from_ref(&verdict));
+        if verdict.is_applied() {
+            state.apply(self, &prepared);
+        }
+        state.record_change(call, change, acknowledgement(&verdict));
+        Ok(Decided { verdict, prepared })
+    }
+
+    /// Records a change that is not applied in the journal.
+    pub(super) fn record_change(&self, change: &Change, call: &Call, acknowledgement: Acknowledgement) {
+        self.state().record_change(call, change, acknowledgement);
+    }
+}
+
+impl State {
+    /// Evaluates a change, and finds what it costs.
+    pub(super) fn prepare(
+        &mut self,
+        table: &Table,
+        change: &Change,
+        is_hot: bool,
+        setting: Setting,
+    ) -> Result<Prepared, Failure> {
+        let old = self.items.text(&change.key);
+        let evaluation = evaluate(
+            &mut self.expressions,
+            table.schema(),
+            change,
+            old.map(|(text, _)| text),
+            setting,
+        )?;
+        if let Some(write) = evaluation.write.as_ref().filter(|_| change.kind == Kind::Update) {
+            check_updated(table, change, &write.entry).map_err(Failure::Item)?;
+        }
+        let old_size = old.map_or(0, |(_, size)| size);
+        let size = old_size.max(evaluation.write.as_ref().map_or(0, |write| write.size));
+        let old = old.map(|(text, _)| text.into());
+        let mut demand = match &evaluation.write {
+            Some(write) => self.demand(table, write),
+            None => {
+                let place = change.attributes().and_then(|entry| table.schema().place(entry));
+                Demand::new(place.unwrap_or_default(), units_of(old_size))
+            }
+        };
+        if setting == Setting::Transaction {
+            demand.units *= TRANSACTION_FACTOR;
+        }
+        Ok(Prepared {
+            evaluation,
+            cost: Cost { demand, is_hot },
+            old,
+            size,
+        })
+    }
+
+    /// Applies an accepted change.
+    pub(super) fn apply(&mut self, table: &Table, prepared: &Prepared) {
+        if let Some(write) = prepared.evaluation.write.as_ref().filter(|_| !table.counts_only()) {
+            self.items.store(write);
+        }
+    }
+
+    pub(super) fn record_change(&mut self, call: &Call, change: &Change, acknowledgement: Acknowledgement) {
+        let (action, journal) = (change.kind.action(), &mut self.gate.journal);
+        journal.write(&call.info, action, &change.key, change.recorded(), acknowledgement);
+    }
+}
+
+/// Checks an updated item: its key is the same, and it fits the indexes.
+fn check_updated(table: &Table, change: &Change, item: &Value) -> Result<(), Refusal> {
+    let (Some(item), Some(key)) = (item.as_object(), change.attributes()) else {
+        return Ok(());
+    };
+    for (name, _) in table.schema().attributes() {
+        if item.get(name) != key.get(name) && table.schema().key_of_item(item).ok().as_ref() != Some(&change.key) {
+            return Err(Refusal::validation(format!(
+                "One or more parameter values were invalid: Cannot update attribute {name}. This attribute is part of the key"
+            )));
+        }
+    }
+    table.indexes().iter().try_for_each(|index| index.check(item))
+}

@@ -1,0 +1,219 @@
+//! Evaluates conditions and updates.
+//!
+//! `dynoxide`, an emulator that is verified against the service, decides what expressions mean. It sees one item at a time: the
+//! item is put into a table of its own in memory, the change is performed there, and its result is read. The simulator's own
+//! store stays the only one.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use dynoxide::actions::create_table::{self, CreateTableRequest};
+use dynoxide::actions::delete_item::{self, DeleteItemRequest};
+use dynoxide::actions::put_item::{self, PutItemRequest};
+use dynoxide::actions::transact_write_items::{self, TransactWriteItem, TransactWriteItemsRequest};
+use dynoxide::actions::update_item::{self, UpdateItemRequest};
+use dynoxide::storage::Storage;
+use dynoxide::types::AttributeValue;
+use dynoxide::{DynoxideError, Result as DynoxideResult};
+use serde_json::{Value, json};
+
+use super::change::{Change, Kind};
+use super::evaluation::{Evaluation, Failure, Setting, delete, put};
+use super::key::Schema;
+use super::value::size_of_item;
+use crate::wire::Refusal;
+
+/// The only table of the database. Its name is within the rules for names, which the simulator does not have.
+const TABLE: &str = "item";
+
+/// Evaluates the expressions of one table. The database is made for the first of them, and is empty between them.
+#[derive(Default)]
+pub(super) struct Expressions {
+    storage: Option<Storage>,
+}
+
+/// What the database has answered.
+enum Answer {
+    Done { updated: Option<Value> },
+    ConditionFailed,
+}
+
+impl Expressions {
+    /// Evaluates a change of the item with this text, or of one that does not exist.
+    pub(super) fn evaluate(
+        &mut self,
+        schema: &Schema,
+        change: &Change,
+        old: Option<&str>,
+        setting: Setting,
+    ) -> Result<Evaluation, Failure> {
+        let (partition, sort) = key(schema, change)?;
+        // A database in which something went wrong is not used again.
+        let storage = match self.storage.take() {
+            Some(storage) => storage,
+            None => create(schema).map_err(|error| internal(&error))?,
+        };
+        if let Some(old) = old {
+            let put = storage.put_item_with_hash(TABLE, &partition, &sort, old, 0, "");
+            put.map_err(|error| internal(&error))?;
+        }
+        let answer = perform(&storage, change, setting);
+        let left = storage.delete_item(TABLE, &partition, &sort);
+        let left = left.map_err(|error| internal(&error))?;
+        self.storage = Some(storage);
+        match answer? {
+            Answer::ConditionFailed => Ok(Evaluation {
+                holds: false,
+                write: None,
+                updated: None,
+            }),
+            Answer::Done { updated } => {
+                let write = match change.kind {
+                    Kind::Put => Some(put(change, change.entry().clone(), change.size)),
+                    Kind::Delete => Some(delete(change)),
+                    Kind::Check => None,
+                    Kind::Update => {
+                        let item = left
+                            .as_deref()
+                            .and_then(|item| serde_json::from_str::<Value>(item).ok());
+                        let item = item.ok_or_else(|| unanswered("the updated item is missing"))?;
+                        let attributes = item
+                            .as_object()
+                            .ok_or_else(|| unanswered("the updated item is no item"))?;
+                        let size = size_of_item(attributes).map_err(Failure::Item)?;
+                        Some(put(change, item, size))
+                    }
+                };
+                Ok(Evaluation {
+                    holds: true,
+                    write,
+                    updated,
+                })
+            }
+        }
+    }
+}
+
+/// A database with a table of this schema.
+fn create(schema: &Schema) -> DynoxideResult<Storage> {
+    let attributes = schema.attributes();
+    let definitions = attributes.map(|(name, kind)| json!({"AttributeName": name, "AttributeType": kind.tag()}));
+    let keys = schema.attributes().zip(["HASH", "RANGE"]);
+    let request = json!({
+        "TableName": TABLE,
+        "AttributeDefinitions": definitions.collect::<Vec<_>>(),
+        "KeySchema": keys.map(|((name, _), role)| json!({"AttributeName": name, "KeyType": role})).collect::<Vec<_>>(),
+        "BillingMode": "PAY_PER_REQUEST",
+    });
+    let request = serde_json::from_value::<CreateTableRequest>(request)
+        .map_err(|error| DynoxideError::InternalServerError(error.to_string()))?;
+    let storage = Storage::memory()?;
+    now(create_table::execute(&storage, request))?;
+    Ok(storage)
+}
+
+/// The key as the database has it.
+fn key(schema: &Schema, change: &Change) -> Result<(String, String), Failure> {
+    let mut texts = schema.attributes().map(|(name, _)| {
+        let value: AttributeValue = read(serde_json::from_value(change.entry()[name].clone()))?;
+        let text = value.to_key_string();
+        text.ok_or_else(|| unanswered("the key has no text"))
+    });
+    let partition = texts.next().transpose()?.unwrap_or_default();
+    let sort = texts.next().transpose()?.unwrap_or_default();
+    Ok((partition, sort))
+}
+
+fn perform(storage: &Storage, change: &Change, setting: Setting) -> Result<Answer, Failure> {
+    let mut request = change.request.clone();
+    request["TableName"] = TABLE.into();
+    let done = |result: DynoxideResult<Option<HashMap<String, AttributeValue>>>| match result {
+        Ok(updated) => Ok(Answer::Done {
+            updated: updated.and_then(|updated| serde_json::to_value(updated).ok()),
+        }),
+        Err(error) => failed(error),
+    };
+    match (setting, change.kind) {
+        (Setting::Transaction, kind) | (_, kind @ Kind::Check) => {
+            let action = json!({member(kind): request});
+            let request = TransactWriteItemsRequest {
+                transact_items: vec![read(serde_json::from_value::<TransactWriteItem>(action))?],
+                ..TransactWriteItemsRequest::default()
+            };
+            let result = now(transact_write_items::execute(storage, request));
+            done(result.map(|_| None))
+        }
+        (Setting::Alone, Kind::Put) => {
+            let request: PutItemRequest = read(serde_json::from_value(request))?;
+            done(now(put_item::execute(storage, request)).map(|_| None))
+        }
+        (Setting::Alone, Kind::Delete) => {
+            let request: DeleteItemRequest = read(serde_json::from_value(request))?;
+            done(now(delete_item::execute(storage, request)).map(|_| None))
+        }
+        (Setting::Alone, Kind::Update) => {
+            let request: UpdateItemRequest = read(serde_json::from_value(request))?;
+            done(now(update_item::execute(storage, request)).map(|answer| answer.attributes))
+        }
+    }
+}
+
+/// The member of a transaction's action.
+fn member(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Put => "Put",
+        Kind::Update => "Update",
+        Kind::Delete => "Delete",
+        Kind::Check => "ConditionCheck",
+    }
+}
+
+fn failed(error: DynoxideError) -> Result<Answer, Failure> {
+    match error {
+        DynoxideError::ConditionalCheckFailedException(..) => Ok(Answer::ConditionFailed),
+        DynoxideError::TransactionCanceledException(message, reasons) => match reasons.into_iter().next() {
+            Some(reason) if reason.code == "ConditionalCheckFailed" => Ok(Answer::ConditionFailed),
+            Some(reason) => Err(Failure::Item(Refusal::validation(reason.message.unwrap_or(message)))),
+            None => Err(unanswered("the transaction is canceled without a reason")),
+        },
+        DynoxideError::SerializationException(message) => Err(Failure::Request(Refusal::serialization(message))),
+        error if error.error_type().ends_with("#ValidationException") => {
+            Err(Failure::Request(Refusal::validation(error.to_string())))
+        }
+        error => Err(internal(&error)),
+    }
+}
+
+/// A request that is read. The reader marks errors of validation, which it returns as text.
+fn read<T>(request: serde_json::Result<T>) -> Result<T, Failure> {
+    request.map_err(|error| {
+        let message = error.to_string();
+        let marked = ["VALIDATION:", "VALIDATION_REQUEST:", "VALIDATION_AS_READ:"];
+        let marked = marked.iter().find_map(|mark| message.strip_prefix(mark));
+        Failure::Request(match marked {
+            Some(rest) => Refusal::validation(rest.to_owned()),
+            None if message.contains("Supplied AttributeValue") || message.contains("missing field") => {
+                Refusal::validation(message)
+            }
+            None => Refusal::serialization("Unexpected value type in payload"),
+        })
+    })
+}
+
+fn internal(error: &DynoxideError) -> Failure {
+    unanswered(&error.to_string())
+}
+
+fn unanswered(problem: &str) -> Failure {
+    let message = format!("The simulator could not evaluate an expression: {problem}");
+    Failure::Request(Refusal::new("InternalServerError", message).status(500))
+}
+
+/// The result of work that never waits: the database is in memory.
+fn now<T>(work: impl Future<Output = DynoxideResult<T>>) -> DynoxideResult<T> {
+    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(DynoxideError::InternalServerError("the database waits".to_owned())),
+    }
+}

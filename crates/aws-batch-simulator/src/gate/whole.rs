@@ -1,0 +1,43 @@
+//! Decides on calls that are accepted as a whole or not at all: writes of single items, and transactions.
+
+use tokio::time::Instant;
+
+use super::Gate;
+use crate::admission::Throttle;
+use crate::calls::{Call, Cost, HOT_RANGE, Verdict};
+
+impl Gate {
+    /// The entries that fail by a fault. All others are accepted so far.
+    pub(crate) fn draw_faults(&mut self, call: &Call, entries: usize) -> Vec<Verdict> {
+        self.draw(call, entries).1
+    }
+
+    /// For each entry the limit that does not allow it together with those before it. Charges for none of them.
+    pub(crate) fn throttles(&mut self, now: Instant, costs: &[Cost]) -> Vec<Option<Throttle>> {
+        self.control.advance(now);
+        let mut throttles = self.control.throttles(now, costs.iter().map(|cost| &cost.demand));
+        if let Some(range) = &mut self.hot_range {
+            range.fill(now);
+            let mut used = 0.0;
+            for (cost, throttle) in costs.iter().zip(&mut throttles).filter(|(cost, _)| cost.is_hot) {
+                used += cost.demand.units;
+                if throttle.is_none() && !range.fits(used) {
+                    *throttle = Some(HOT_RANGE);
+                }
+            }
+        }
+        throttles
+    }
+
+    /// Charges for the entries that consume capacity, whether it suffices or not, and counts all of them.
+    pub(crate) fn settle(&mut self, costs: &[Cost], verdicts: &[Verdict]) {
+        let consuming = costs.iter().zip(verdicts).filter(|(_, verdict)| verdict.consumes());
+        for (cost, _) in consuming {
+            self.control.charge(&cost.demand);
+            if let Some(range) = self.hot_range.as_mut().filter(|_| cost.is_hot) {
+                range.take(cost.demand.units);
+            }
+        }
+        self.count(costs.iter().map(|cost| cost.demand.units), verdicts);
+    }
+}
