@@ -96,7 +96,7 @@ impl Delivery<DynamoTable> {
         let condition = condition.into();
         self.item_writes().try_map_entries(move |value: &V| {
             let item = to_item(value)?;
-            with_placeholders(ItemWrite::put(item.clone()).condition(&*condition), &condition, &item)
+            Ok::<_, BoxError>(ItemWrite::put(item.clone()).condition(&*condition).fields(&item))
         })
     }
 
@@ -134,7 +134,7 @@ impl Delivery<DynamoTable> {
         let expression = expression.into();
         self.item_writes().try_map_entries(move |(key, values): &(K, V)| {
             let update = ItemWrite::update(to_item(key)?, &*expression);
-            with_placeholders(update, &expression, &to_item(values)?)
+            Ok::<_, BoxError>(update.fields(&to_item(values)?))
         })
     }
 
@@ -149,7 +149,7 @@ impl Delivery<DynamoTable> {
         let condition = condition.into();
         self.item_writes().try_map_entries(move |key: &K| {
             let key = to_item(key)?;
-            with_placeholders(ItemWrite::delete(key.clone()).condition(&*condition), &condition, &key)
+            Ok::<_, BoxError>(ItemWrite::delete(key.clone()).condition(&*condition).fields(&key))
         })
     }
 }
@@ -179,22 +179,6 @@ fn put(value: &impl Serialize) -> Result<WriteRequest, BoxError> {
 fn delete(key: &impl Serialize) -> Result<WriteRequest, BoxError> {
     let delete = DeleteRequest::builder().set_key(Some(to_item(key)?)).build()?;
     Ok(WriteRequest::builder().delete_request(delete).build())
-}
-
-/// Gives the placeholders of the expression what they stand for: `#f` the attribute `f`, and `:f` the field `f`.
-fn with_placeholders(mut write: ItemWrite, expression: &str, fields: &Attributes) -> Result<ItemWrite, BoxError> {
-    for (place, _) in expression.match_indices(['#', ':']) {
-        let rest = &expression[place + 1..];
-        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let field = &rest[..rest.find(|letter| !is_of_name(letter)).unwrap_or(rest.len())];
-        let placeholder = &expression[place..=place + field.len()];
-        write = match fields.get(field) {
-            _ if placeholder.starts_with('#') => write.name(placeholder, field),
-            Some(value) => write.value(placeholder, value.clone()),
-            None => return Err(format!("the expression has `{placeholder}`, and the value has no such field").into()),
-        };
-    }
-    Ok(write)
 }
 
 fn to_item(value: &impl Serialize) -> Result<Attributes, BoxError> {
@@ -257,26 +241,6 @@ mod tests {
         wei: u128,
         parts: Vec<Exact>,
         memo: HashMap<&'static str, &'static str>,
-    }
-
-    #[test]
-    fn placeholders_stand_for_attributes_and_fields_of_their_names() {
-        let number = |number: &str| AttributeValue::N(number.to_owned());
-        let fields: Attributes = [("version".to_owned(), number("2")), ("other".to_owned(), number("3"))].into();
-        let expression = "SET #status=:version, #a_1 = :version";
-        let key: Attributes = [("id".to_owned(), number("1"))].into();
-        let write = with_placeholders(ItemWrite::update(key.clone(), expression), expression, &fields).unwrap();
-        let expected = ItemWrite::update(key.clone(), expression)
-            .name("#status", "status")
-            .name("#a_1", "a_1")
-            .value(":version", number("2"));
-        assert_eq!(write.names_and_values(), expected.names_and_values());
-
-        let missing = with_placeholders(ItemWrite::delete(key), "version < :newest", &fields).unwrap_err();
-        assert_eq!(
-            missing.to_string(),
-            "the expression has `:newest`, and the value has no such field"
-        );
     }
 
     #[test]

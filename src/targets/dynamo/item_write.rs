@@ -13,6 +13,7 @@ use super::Attributes;
 use super::assignments::Assignments;
 use super::attempts::Attempts;
 use super::equality::same_attributes;
+use super::placeholders::placeholders;
 
 /// A put, an update or a deletion of one item, for [`DynamoWrites`](super::DynamoWrites).
 ///
@@ -131,6 +132,33 @@ impl ItemWrite {
         self
     }
 
+    /// What the placeholders of the update and the condition stand for that have no name and no value yet: `#f` for the attribute
+    /// `f`, and `:f` for the field `f`, if there is one.
+    ///
+    /// ```
+    /// # use std::collections::HashMap;
+    /// # use aws_batch_delivery::targets::dynamo::ItemWrite;
+    /// # use aws_sdk_dynamodb::types::AttributeValue;
+    /// # let (key, fields) = (HashMap::new(), HashMap::from([("status".to_owned(), AttributeValue::Bool(true))]));
+    /// let update = ItemWrite::update(key, "SET #status = :status").fields(&fields);
+    /// ```
+    #[must_use]
+    pub fn fields(mut self, fields: &Attributes) -> Self {
+        for expression in [&self.update, &self.condition].into_iter().flatten() {
+            for placeholder in placeholders(expression) {
+                let (kind, field) = placeholder.split_at(1);
+                if kind == "#" {
+                    let name = self.names.entry(placeholder.to_owned());
+                    name.or_insert_with(|| field.to_owned());
+                } else if let Some(value) = fields.get(field) {
+                    let given = self.values.entry(placeholder.to_owned());
+                    given.or_insert_with(|| value.clone());
+                }
+            }
+        }
+        self
+    }
+
     /// Asks for the item that stands there when the condition does not hold: [`take_old_item`](Self::take_old_item).
     #[must_use]
     pub fn return_old_item(mut self) -> Self {
@@ -164,12 +192,6 @@ impl ItemWrite {
     /// reason, always has it.
     pub fn take_old_item(&self) -> Option<Attributes> {
         self.attempts.take_failed().into_iter().find_map(|failed| failed.item)
-    }
-
-    /// What the placeholders stand for.
-    #[cfg(all(test, feature = "dynamodb-serde"))]
-    pub(crate) fn names_and_values(&self) -> (&HashMap<String, String>, &Attributes) {
-        (&self.names, &self.values)
     }
 
     /// Whether it replaces whatever stands there.
@@ -361,6 +383,23 @@ mod tests {
             .unwrap();
         let action = ItemWrite::from(delete.clone()).action("orders").unwrap();
         assert_eq!(action.delete, Some(delete));
+    }
+
+    #[test]
+    fn placeholders_stand_for_attributes_and_fields_of_their_names_unless_they_are_given() {
+        let fields = attributes([("version", text("2")), ("other", text("3")), ("#x", text("4"))]);
+        let write = ItemWrite::update(key(), "SET #status=:version, #a_1 = :other, #x = :missing")
+            .condition("#v < :version")
+            .name("#v", "version")
+            .value(":other", text("given"))
+            .fields(&fields);
+        let names = [("#status", "status"), ("#a_1", "a_1"), ("#x", "x"), ("#v", "version")];
+        let names = names.map(|(placeholder, name)| (placeholder.to_owned(), name.to_owned()));
+        assert_eq!(write.names, names.into());
+        assert_eq!(
+            write.values,
+            attributes([(":version", text("2")), (":other", text("given"))])
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod item_calls;
 mod item_write;
 mod key;
 mod number;
+mod placeholders;
 mod reads;
 mod size;
 mod table;

@@ -165,7 +165,8 @@ mod tests {
         let update = Update::builder()
             .table_name("stock")
             .key(key().0, key().1)
-            .update_expression("ADD n :n");
+            .update_expression("ADD n :n")
+            .expression_attribute_values(":n", text("1"));
         let delete = Delete::builder().table_name("carts").key(key().0, key().1);
         let check = ConditionCheck::builder().table_name("customers").key(key().0, key().1);
         let check = check.condition_expression("attribute_exists(id)");

@@ -305,11 +305,11 @@ fn a_write_is_checked_before_it_is_sent() {
         "the condition has 4097 bytes, the limit is 4096"
     );
     assert_eq!(
-        refusal(&counter().value(":x", AttributeValue::N("x".to_owned()))),
-        "`:x`: the number must be a decimal number"
+        refusal(&counter().value(":n", AttributeValue::N("x".to_owned()))),
+        "`:n`: the number must be a decimal number"
     );
     let large = ItemWrite::put(attributes([("id", text("1")), ("n", text(&"x".repeat(409_600)))]));
-    assert_eq!(refusal(&large), "the item has 409603 bytes, the limit is 409600");
+    assert_eq!(refusal(&large), "the item has 409604 bytes, the limit is 409600");
 }
 
 #[test]
