@@ -2,6 +2,7 @@
 //! Or a dry run, which sends nothing.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, size};
 use crate::keeping::{
-    BadLines, Claim, DeadLetter, Ended, Identity, Journal, Location, Settling, State, Window, entries,
+    BadLines, Claim, DeadLetter, Ended, FailedConditions, Identity, Journal, Location, Settling, State, Window, entries,
 };
 use crate::outcome::{Failure, Outcome};
 use crate::progress::{Summary, Ticker, Watched};
@@ -41,6 +42,8 @@ pub(crate) struct Job<T: Target> {
     pub(crate) concurrency: u32,
     /// The interval of progress if there is no bar.
     pub(crate) every: Duration,
+    /// Where records are kept whose condition does not hold.
+    pub(crate) failed: Option<PathBuf>,
     /// The connection to the journal.
     pub(crate) connection: Connection,
     pub(crate) console: Console,
@@ -54,6 +57,7 @@ pub(crate) struct Round {
     /// The records that earlier runs have settled.
     pub(crate) settled: Settled,
     pub(crate) dead_letter: Option<DeadLetter>,
+    pub(crate) failed: Option<FailedConditions>,
     pub(crate) stop: Stop,
     /// The place of the journal with which the user continues.
     pub(crate) resumes: Option<Location>,
@@ -82,6 +86,7 @@ impl<T: Target> Job<T> {
             names,
             journal,
             dead_letter: round.dead_letter,
+            failed: round.failed.map(Arc::new),
             handed_back: Mutex::default(),
             stop: stop.clone(),
             under_way: TaskTracker::new(),
@@ -98,12 +103,12 @@ impl<T: Target> Job<T> {
         let options = round.options.progress(&progress).cancellation(stop.token.clone());
         let ticker = Ticker::start(watched, console.clone(), stop.clone());
         let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
-        let (delivered, undelivered) = (Arc::clone(&settling), Arc::clone(&settling));
+        let (decided, undelivered) = (Arc::clone(&settling), Arc::clone(&settling));
         let delivered = sink::deliver(
             self.destination.target.clone(),
             options,
             entries,
-            move |position| delivered.delivered(position),
+            move |position, disposition| decided.decided(position, disposition),
             move |entry| undelivered.undelivered(entry),
         );
         let delivered = delivered.await;

@@ -41,9 +41,13 @@ fn unique(name: &str) -> String {
 
 /// Runs the program in this folder. The environment says where the services are.
 fn run(folder: &Path, arguments: &str) {
+    run_with(folder, &arguments.split_whitespace().collect::<Vec<_>>());
+}
+
+fn run_with(folder: &Path, arguments: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_batch-deliver"))
         .current_dir(folder)
-        .args(arguments.split_whitespace())
+        .args(arguments)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -149,6 +153,122 @@ async fn a_table_is_the_same_whatever_form_its_items_had() {
     assert_eq!(loaded[0].len(), FILMS as usize);
     for other in &loaded[1..] {
         assert_eq!(*other, loaded[0]);
+    }
+}
+
+#[tokio::test]
+#[ignore = "run by localstack/test"]
+async fn what_a_condition_excludes_stays_and_is_kept_in_a_file() {
+    let client = aws_sdk_dynamodb::Client::new(&emulators().await);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_films(folder);
+    let table = unique("films");
+    create_table(&client, &table).await;
+    run(folder, &format!("load --table {table} --if-absent films.jsonl"));
+    let before = items(&client, &table).await;
+    assert_eq!(before.len(), FILMS as usize);
+
+    // The last ten are there already, and the next ten are not.
+    let again: Vec<String> = (FILMS - 10..FILMS + 10)
+        .map(|number| film(number).0.to_string())
+        .collect();
+    let worse = again.join("\n").replace("\"rating\":", "\"rating\":-");
+    fs::write(folder.join("again.jsonl"), &worse).unwrap();
+    run(
+        folder,
+        &format!("load --table {table} --if-absent --failed failed.jsonl again.jsonl"),
+    );
+    let after = items(&client, &table).await;
+    assert_eq!(after.len(), FILMS as usize + 10);
+    assert!(before.iter().all(|(year, film)| after[year] == *film));
+    let kept = fs::read_to_string(folder.join("failed.jsonl")).unwrap();
+    let expected: BTreeSet<&str> = worse.lines().take(10).collect();
+    assert_eq!(kept.lines().collect::<BTreeSet<_>>(), expected);
+
+    // Only a better rating replaces an item.
+    let better = "attribute_not_exists(#year) OR rating < :rating";
+    run_with(
+        folder,
+        &["load", "--table", &table, "--condition", better, "again.jsonl"],
+    );
+    assert_eq!(items(&client, &table).await, after);
+
+    run_with(
+        folder,
+        &[
+            "delete",
+            "--table",
+            &table,
+            "--condition",
+            "rating < :limit",
+            "--value",
+            ":limit=5",
+            "films.jsonl",
+        ],
+    );
+    let left = items(&client, &table).await;
+    let is_high =
+        |film: &HashMap<String, AttributeValue>| film["rating"].as_n().unwrap().parse::<f64>().unwrap() >= 5.0;
+    let expected = after.into_iter().filter(|(year, film)| *year >= FILMS || is_high(film));
+    assert_eq!(left, expected.collect());
+}
+
+#[tokio::test]
+#[ignore = "run by localstack/test"]
+async fn updates_set_remove_and_add_what_the_records_say() {
+    let client = aws_sdk_dynamodb::Client::new(&emulators().await);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_films(folder);
+    let table = unique("films");
+    create_table(&client, &table).await;
+    run(folder, &format!("load --table {table} films.jsonl"));
+
+    // Rows that have the keys, and a value for each item.
+    let mut rows = "year,title,status\n".to_owned();
+    for number in 0..FILMS {
+        writeln!(rows, "{number},\"Film, \"\"{number}\"\"\",status {number}").unwrap();
+    }
+    fs::write(folder.join("status.csv"), rows).unwrap();
+    let set = "#status = :status, checked = :yes";
+    run_with(
+        folder,
+        &[
+            "update",
+            "--table",
+            &table,
+            "--set",
+            set,
+            "--remove",
+            "info",
+            "--value",
+            ":yes=true",
+            "status.csv",
+        ],
+    );
+    for _ in 0..2 {
+        run_with(
+            folder,
+            &[
+                "update",
+                "--table",
+                &table,
+                "--add",
+                "views :two",
+                "--value",
+                ":two=2",
+                "films.jsonl",
+            ],
+        );
+    }
+    let items = items(&client, &table).await;
+    assert_eq!(items.len(), FILMS as usize);
+    for (year, film) in items {
+        assert_eq!(film["status"], AttributeValue::S(format!("status {year}")));
+        assert_eq!(film["checked"], AttributeValue::Bool(true));
+        assert_eq!(film["views"], AttributeValue::N("4".to_owned()));
+        assert!(!film.contains_key("info") && film.contains_key("rating"));
     }
 }
 

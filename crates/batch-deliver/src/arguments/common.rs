@@ -65,6 +65,7 @@ impl From<&Recovery> for Places {
         Self {
             dead_letter: recovery.dead_letter.clone(),
             resume: recovery.resume.clone(),
+            failed: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use clap::Args;
 
 use super::common::Common;
+use super::conditions::Condition;
 use crate::format::{Character, CsvOptions, Key, Quote, TableFormat, TextFormat, Types};
 use crate::sink::QueueName;
 
@@ -29,6 +30,8 @@ pub(crate) struct ToDelete {
     /// Do not ask on a terminal before it begins
     #[arg(long, short)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) condition: Condition,
 }
 
 #[derive(Debug, Args)]

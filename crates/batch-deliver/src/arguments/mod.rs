@@ -1,6 +1,7 @@
 //! The command line. Only the commands know it.
 
 mod common;
+mod conditions;
 mod delivering;
 mod pace;
 #[cfg(feature = "put")]
@@ -18,6 +19,7 @@ use clap_complete::Shell;
 pub(crate) use self::common::Common;
 #[cfg(feature = "distributed")]
 pub(crate) use self::common::Recovery;
+pub(crate) use self::conditions::{Condition, ToLoad, ToUpdate};
 pub(crate) use self::delivering::{ToDelete, ToQueue, ToTable};
 #[cfg(feature = "put")]
 pub(crate) use self::put::{Destination, ToPut};
@@ -62,7 +64,10 @@ impl Arguments {
 pub(crate) enum Command {
     /// Puts items into a table: JSON lines, DynamoDB JSON, CSV; plain, gzip or zstd
     #[command(override_usage = "batch-deliver load --table NAME [OPTIONS] [INPUT]...")]
-    Load(ToTable),
+    Load(ToLoad),
+    /// Updates attributes of items: each record has the key of an item, and values for the expressions
+    #[command(override_usage = "batch-deliver update --table NAME --set ASSIGNMENTS [OPTIONS] [INPUT]...")]
+    Update(ToUpdate),
     /// Deletes items from a table, given as items or as their keys
     #[command(override_usage = "batch-deliver delete --table NAME [OPTIONS] [INPUT]...")]
     Delete(ToDelete),

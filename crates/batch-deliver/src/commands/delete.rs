@@ -3,22 +3,32 @@
 use std::io::{IsTerminal, Write, stderr, stdin};
 
 use super::deliver::{deliver, deliver_after};
-use super::load;
-use crate::arguments::ToDelete;
+use super::table::{needed, single, whole};
+use crate::arguments::{Common, ToDelete};
 use crate::console::counted;
 use crate::delivery::Job;
+use crate::format::Change;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::Target;
+use crate::sink::{Settings, Target};
 use crate::source::{Input, Storage, described};
 
 /// Deletes the items of the inputs.
 pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
-    let ToDelete { from, yes } = arguments;
-    let job = load::job(&from, true).await?;
+    let ToDelete { from, yes, condition } = arguments;
+    if condition.is_empty() {
+        return begin(whole(&from, true).await?, &from.common, yes).await;
+    }
+    let job = single("delete", &from, &condition, Settings::new(), |key| {
+        Ok(condition.expressions(Change::Delete(needed(key)?)))
+    });
+    begin(job.await?, &from.common, yes).await
+}
+
+async fn begin<T: Target>(job: Job<T>, common: &Common, yes: bool) -> Result<Outcome, Failure> {
     if yes {
-        deliver(job, &from.common).await
+        deliver(job, common).await
     } else {
-        deliver_after(job, &from.common, ask).await
+        deliver_after(job, common, ask).await
     }
 }
 

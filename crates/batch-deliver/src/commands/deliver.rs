@@ -8,7 +8,7 @@ use tokio::task;
 use crate::arguments::Common;
 use crate::console::{Console, grouped, print_warnings};
 use crate::delivery::{Job, Round};
-use crate::keeping::{Claim, DeadLetter, Places};
+use crate::keeping::{Claim, DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Access, Destination, Pace, Settings, Target};
 use crate::source::{Format, Input, Order, described, named};
@@ -41,13 +41,17 @@ pub(super) async fn deliver_after<T: Target>(
     if common.dry_run {
         return task::block_in_place(|| job.dry_run(inputs));
     }
-    let places = Places::from(&common.recovery);
+    let places = Places {
+        failed: job.failed.clone(),
+        ..Places::from(&common.recovery)
+    };
     places.check(&common.inputs, &inputs)?;
     task::block_in_place(|| before(&job, &inputs))?;
     // A deadline begins after the answer.
     let options = Pace::from(&common.pace).options()?;
     print_warnings(job.console.clone());
     let dead_letter = dead_letter(&places, &job).await?;
+    let failed = job.failed.as_deref().map(FailedConditions::open).transpose()?;
     let stop = Stop::default();
     let (journal, settled) = job.journal(places.resume.as_ref(), Claim::Named, &inputs, &stop)?;
     stop.on_interrupt(job.console.clone());
@@ -57,6 +61,7 @@ pub(super) async fn deliver_after<T: Target>(
         journal,
         settled,
         dead_letter,
+        failed,
         stop,
         resumes: places.resume,
         is_repeated: false,
@@ -114,6 +119,7 @@ impl Common {
             keep_going: self.keep_going,
             concurrency: self.pace.concurrency,
             every: self.output.every(),
+            failed: None,
             connection: (&self.service).into(),
             console,
         }

@@ -8,6 +8,8 @@ mod plan;
 #[cfg(feature = "put")]
 mod put;
 mod send;
+mod table;
+mod update;
 #[cfg(feature = "distributed")]
 mod worker;
 
@@ -18,6 +20,7 @@ use crate::outcome::{Failure, Outcome};
 pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     match arguments.command {
         Command::Load(load) => Box::pin(load::run(load)).await,
+        Command::Update(update) => Box::pin(update::run(update)).await,
         Command::Delete(delete) => Box::pin(delete::run(delete)).await,
         Command::Send(send) => Box::pin(send::run(send)).await,
         #[cfg(feature = "put")]

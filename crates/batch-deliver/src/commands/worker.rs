@@ -1,6 +1,6 @@
 //! Delivers shards, as an activity of Step Functions or the invocations of a Lambda function name them.
 
-use super::{load, send};
+use super::{send, table};
 use crate::arguments::{Common, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
 use crate::format::{TableFormat, TextFormat};
 use crate::outcome::{Failure, Outcome};
@@ -60,7 +60,7 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         format,
         common,
     };
-    let job = load::job(&arguments, deletes).await?;
+    let job = table::whole(&arguments, deletes).await?;
     let worker = Worker::new(job, &pace, dead_letters, checkpoints)?;
     work(&worker, activity, heartbeat).await
 }

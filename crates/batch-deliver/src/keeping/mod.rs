@@ -3,6 +3,7 @@
 mod bad_lines;
 mod dead_letter;
 mod entries;
+mod failed_conditions;
 mod handed_back;
 mod journal;
 mod location;
@@ -13,6 +14,7 @@ mod window;
 pub(crate) use self::bad_lines::{BadLines, Ended};
 pub(crate) use self::dead_letter::{DeadLetter, Written};
 pub(crate) use self::entries::entries;
+pub(crate) use self::failed_conditions::FailedConditions;
 pub(crate) use self::handed_back::{HandedBack, Reason};
 #[cfg(feature = "distributed")]
 pub(crate) use self::journal::remove;

@@ -19,6 +19,8 @@ pub(crate) struct Places {
     pub(crate) dead_letter: Option<Location>,
     /// The journal.
     pub(crate) resume: Option<Location>,
+    /// The file of records whose condition did not hold.
+    pub(crate) failed: Option<PathBuf>,
 }
 
 impl Places {
@@ -41,6 +43,7 @@ impl Places {
             files.push((with(&bad, dead_letter::CAUSES), "the file of reasons"));
             files.push((bad, "the file of bad lines"));
         }
+        files.extend(self.failed.clone().map(|path| (path, "the file of failed conditions")));
         if let Some(Location::File(path)) = &self.resume {
             files.push((path.clone(), "the journal"));
             files.push((with(path, journal::NEW), "the file of a new journal"));
@@ -145,6 +148,7 @@ mod tests {
             let places = Places {
                 dead_letter: Some(Location::File(path(dead_letter))),
                 resume: Some(Location::File(path(resume))),
+                failed: None,
             };
             places
                 .check(&[], &inputs)
@@ -184,6 +188,7 @@ mod tests {
             let places = Places {
                 dead_letter: Some(dead_letter.parse().unwrap()),
                 resume: Some(resume.parse().unwrap()),
+                failed: None,
             };
             let checked = places.check(&[input.to_owned()], &[]);
             checked.err().map(|failure| failure.to_string()).unwrap_or_default()

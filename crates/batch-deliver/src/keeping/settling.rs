@@ -8,10 +8,11 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 use super::dead_letter::{DeadLetter, HandedOver, Letter};
+use super::failed_conditions::FailedConditions;
 use super::handed_back::HandedBack;
 use super::journal::{Journal, Stopped};
 use super::window::{BadLine, Origin, Window};
-use crate::sink::Undelivered;
+use crate::sink::{Disposition, Undelivered};
 use crate::stop::Stop;
 
 /// Writes the results of entries: to the journal, the dead letters, and the causes for the summary.
@@ -21,6 +22,8 @@ pub(crate) struct Settling {
     pub(crate) names: Arc<[String]>,
     pub(crate) journal: Option<Journal>,
     pub(crate) dead_letter: Option<DeadLetter>,
+    /// The file of records whose condition did not hold.
+    pub(crate) failed: Option<Arc<FailedConditions>>,
     pub(crate) handed_back: Mutex<HandedBack>,
     pub(crate) stop: Stop,
     /// Undelivered entries and bad lines that are being settled.
@@ -30,10 +33,18 @@ pub(crate) struct Settling {
 }
 
 impl Settling {
-    /// The entry at this position was delivered, or superseded by a newer one.
-    pub(crate) fn delivered(&self, position: u64) {
-        if let Some(origin) = self.window.settle(position) {
-            self.settle(&origin);
+    /// The entry at this position was delivered, or superseded by a newer one, or its condition did not hold.
+    pub(crate) fn decided(self: &Arc<Self>, position: u64, disposition: &Disposition) {
+        let Some(origin) = self.window.settle(position) else {
+            return;
+        };
+        match (&self.failed, disposition) {
+            (Some(failed), Disposition::ConditionFailed) => {
+                let (settling, failed) = (Arc::clone(self), Arc::clone(failed));
+                self.under_way
+                    .spawn(async move { settling.settle_failed(&origin, &failed).await });
+            }
+            _ => self.settle(&origin),
         }
     }
 
@@ -113,6 +124,12 @@ impl Settling {
     /// that was given up is not left, because later entries of its key or group were sent, and it would overwrite them.
     fn is_left_to_the_next_run(&self, undelivered: &Undelivered) -> bool {
         undelivered.was_cut_short() && (self.is_repeated || self.journal.is_some())
+    }
+
+    /// Writes a record whose condition did not hold. If that fails, the delivery stops.
+    async fn settle_failed(&self, origin: &Origin, failed: &FailedConditions) {
+        let written = origin.text.as_deref().map_or(Ok(()), |text| failed.write(text));
+        self.stored(origin, written.map(|()| HandedOver::Stored)).await;
     }
 
     /// Writes a dead letter. If that fails, the delivery stops. Returns whether the entry is kept.

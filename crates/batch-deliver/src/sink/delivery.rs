@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, Report};
+use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, Disposition, Report};
 use futures::Stream;
 
 use super::destination::Target;
@@ -11,13 +11,13 @@ use super::undelivered::{Undelivered, printed_fault};
 /// What came of a delivery.
 pub(crate) struct Delivered<E>(Result<Report, DeliveryError<E>>);
 
-/// Delivers the entries. Calls `delivered` with the position of each one that was delivered or superseded, and `undelivered` with
-/// each one that was not, and waits for what this returns.
+/// Delivers the entries. Calls `decided` with the position of each one that is not handed back and what became of it, and
+/// `undelivered` with each one that is, and waits for what this returns.
 pub(crate) async fn deliver<T, S, X, F>(
     target: T,
     options: DeliveryOptions,
     entries: S,
-    delivered: impl Fn(u64) + Send + Sync + 'static,
+    decided: impl Fn(u64, &Disposition) + Send + Sync + 'static,
     undelivered: impl Fn(Undelivered) -> F + Send + Sync + 'static,
 ) -> Delivered<T::Entry>
 where
@@ -28,7 +28,7 @@ where
 {
     let delivery = Delivery::new(target)
         .options(options)
-        .on_delivered(move |position, _, _| delivered(position))
+        .on_delivered(move |position, _, disposition| decided(position, disposition))
         .on_undelivered(move |entry| undelivered(Undelivered::of(entry)));
     Delivered(delivery.try_deliver_stream(entries).await)
 }

@@ -11,7 +11,7 @@ mod simulated;
 mod table;
 mod undelivered;
 
-pub(crate) use aws_batch_delivery::{DeliveryOptions, Progress, Report, Snapshot};
+pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Report, Snapshot};
 
 pub(crate) use self::delivery::deliver;
 pub(crate) use self::destination::{Access, Destination, Measured, Settings, Target};
@@ -23,5 +23,5 @@ pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
 pub(crate) use self::queue::queue;
 pub(crate) use self::queue_name::QueueName;
 pub(crate) use self::simulated::Simulated;
-pub(crate) use self::table::{TABLE_ARN, table};
+pub(crate) use self::table::{TABLE_ARN, item_writes, table};
 pub(crate) use self::undelivered::Undelivered;

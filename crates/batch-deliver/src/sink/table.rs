@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aws_batch_delivery::targets::dynamo::{DynamoTable, item_size};
+use aws_batch_delivery::targets::dynamo::{DynamoTable, DynamoWrites, ItemWrite, item_size};
 use aws_batch_simulator::Simulator;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -36,6 +36,22 @@ pub(crate) async fn table(
         simulated,
     };
     Ok((destination, key))
+}
+
+/// The same table, for writes with conditions and updates.
+pub(crate) fn item_writes(destination: Destination<DynamoTable>) -> Result<Destination<DynamoWrites>, Failure> {
+    if destination.simulated.is_some() {
+        let words = "a simulated table keeps no items, so it has nothing to compare with a condition or to update";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    Ok(Destination {
+        name: destination.name,
+        target: destination.target.into(),
+        measure: |write: &ItemWrite| Measured::in_units(write.attributes().map_or(0, item_size), WRITE_UNIT),
+        unit: destination.unit,
+        settings: destination.settings,
+        simulated: None,
+    })
 }
 
 /// The client, the table's key if it is known, and the settings that identify the service and the table.

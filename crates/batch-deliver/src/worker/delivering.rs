@@ -117,6 +117,7 @@ impl<T: Target> Worker<T> {
             journal,
             settled,
             dead_letter,
+            failed: None,
             stop,
             resumes: None,
             is_repeated: true,

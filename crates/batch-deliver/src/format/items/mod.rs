@@ -1,5 +1,6 @@
 //! Items of a table, as attributes: written as JSON, as DynamoDB JSON, or within requests and answers.
 
+mod conditional;
 mod envelope;
 mod json;
 mod json_lines;
@@ -12,8 +13,9 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
+pub(crate) use self::conditional::{Change, Expressions, ItemWrites};
 pub(super) use self::envelope::is_of_answer;
-pub(super) use self::json::Json;
+pub(crate) use self::json::Json;
 pub(crate) use self::json_lines::{JsonItems, Typing};
 pub(crate) use self::key::{Key, KeyType};
 pub(super) use self::typed::{of_cell, to_json, type_of};

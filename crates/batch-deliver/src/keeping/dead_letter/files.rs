@@ -156,7 +156,7 @@ impl LetterFiles {
 
 /// A file that grows by whole lines.
 #[derive(Debug)]
-struct Appended {
+pub(in crate::keeping) struct Appended {
     path: PathBuf,
     file: File,
     /// Bytes of whole lines.
@@ -167,7 +167,7 @@ struct Appended {
 }
 
 impl Appended {
-    fn open(path: &Path) -> io::Result<Self> {
+    pub(in crate::keeping) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).append(true);
         #[cfg(unix)]
@@ -196,7 +196,7 @@ impl Appended {
         })
     }
 
-    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+    pub(in crate::keeping) fn write(&mut self, line: &[u8]) -> io::Result<()> {
         self.before = self.length;
         let line = [line, b"\n"].concat();
         match self.file.write_all(&line) {

@@ -1,0 +1,117 @@
+//! Jobs that write to a table: whole items by batches, or single ones with expressions.
+
+use std::sync::Arc;
+
+use aws_batch_delivery::targets::dynamo::ItemWrite;
+use aws_sdk_dynamodb::types::WriteRequest;
+
+use crate::arguments::{Common, Condition, ToTable};
+use crate::console::Console;
+use crate::delivery::Job;
+use crate::format::{
+    CsvItems, CsvOptions, Expressions, ItemWrites, JsonItems, Key, TableFormat, TableItems, Typing, Writes,
+};
+use crate::outcome::Failure;
+use crate::sink::{self, Settings, Target};
+use crate::source::Order;
+
+/// Puts items, or deletes them.
+pub(super) async fn whole(
+    arguments: &ToTable,
+    deletes: bool,
+) -> Result<Job<impl Target<Entry = WriteRequest> + use<>>, Failure> {
+    let common = &arguments.common;
+    let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &common.access()).await?;
+    let writes = if deletes {
+        Writes::deletes(needed(key)?)
+    } else {
+        puts(key, common)?
+    };
+    let (command, console) = (if deletes { "delete" } else { "load" }, common.output.console());
+    let (items, settings) = items(arguments, writes, common.keeps_text(), &console)?;
+    let job = common.job(command, Arc::new(items), table, settings, console);
+    Ok(Job {
+        // Deletes have the same result in any order.
+        order: job.order.or(deletes.then_some(Order::Turns)),
+        ..job
+    })
+}
+
+/// Writes single items with the expressions that a table with this key needs.
+pub(super) async fn single<X>(
+    command: &'static str,
+    arguments: &ToTable,
+    condition: &Condition,
+    more: Settings,
+    expressions: X,
+) -> Result<Job<impl Target<Entry = ItemWrite> + use<X>>, Failure>
+where
+    X: FnOnce(Option<Key>) -> Result<Expressions, Failure>,
+{
+    let common = &arguments.common;
+    let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &common.access()).await?;
+    let table = sink::item_writes(table)?;
+    let expressions = Arc::new(expressions(key.clone())?);
+    let console = common.output.console();
+    let keeps_text = common.keeps_text() || condition.failed.is_some();
+    let (items, mut settings) = items(arguments, puts(key, common)?, keeps_text, &console)?;
+    settings.extend(condition.settings());
+    settings.extend(more);
+    let items = Arc::new(items);
+    let format = Arc::new(ItemWrites { items, expressions });
+    Ok(Job {
+        failed: condition.failed.clone(),
+        ..common.job(command, format, table, settings, console)
+    })
+}
+
+/// The key of the table, without which a command cannot go on.
+pub(super) fn needed(key: Option<Key>) -> Result<Key, Failure> {
+    key.ok_or_else(|| {
+        let words = "dynamodb:DescribeTable is not permitted: give the key of the table as --key year:N,title:S";
+        Failure::WrongUse(words.to_owned())
+    })
+}
+
+/// Only a delivery can do without the key, which the service knows.
+fn puts(key: Option<Key>, common: &Common) -> Result<Writes, Failure> {
+    Ok(Writes::puts(if common.dry_run { Some(needed(key)?) } else { key }))
+}
+
+/// How the inputs are read, and the settings that identify that.
+fn items(
+    arguments: &ToTable,
+    writes: Writes,
+    keeps_text: bool,
+    console: &Console,
+) -> Result<(TableItems, Settings), Failure> {
+    let rows = CsvOptions::from(&arguments.items.rows);
+    let format = arguments.format;
+    if let (TableFormat::Json | TableFormat::Dynamodb, Some((option, _))) = (format, rows.settings().next()) {
+        let words = format!("{option} is for CSV and TSV, but --format is {}", format.name());
+        return Err(Failure::WrongUse(words));
+    }
+    let mut settings = vec![("--format", format.name().to_owned())];
+    settings.extend(rows.settings());
+    let items = TableItems {
+        format,
+        json: JsonItems {
+            table: arguments.table.rsplit('/').next().map(ToOwned::to_owned),
+            typing: match arguments.format {
+                TableFormat::Json => Typing::Plain,
+                TableFormat::Dynamodb => Typing::Typed,
+                _ => Typing::ByContent,
+            },
+            writes: writes.clone(),
+            keeps_text,
+        },
+        csv: CsvItems {
+            options: rows,
+            writes,
+            keeps_text,
+            console: console.clone(),
+            printed: Arc::default(),
+        },
+    };
+    Ok((items, settings))
+}

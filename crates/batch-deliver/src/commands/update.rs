@@ -1,0 +1,18 @@
+//! Updates items of a table.
+
+use super::deliver::deliver;
+use super::table::{needed, single};
+use crate::arguments::ToUpdate;
+use crate::format::Change;
+use crate::outcome::{Failure, Outcome};
+
+/// Updates the items whose keys the inputs have.
+pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {
+    let expression = arguments.expression();
+    let ToUpdate { from, condition, .. } = arguments;
+    let settings = vec![("update", expression.clone())];
+    let job = single("update", &from, &condition, settings, |key| {
+        Ok(condition.expressions(Change::Update(needed(key)?, expression)))
+    });
+    deliver(job.await?, &from.common).await
+}
