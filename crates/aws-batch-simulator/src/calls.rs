@@ -63,7 +63,6 @@ pub(crate) enum Verdict {
     /// Its condition is false.
     ConditionFailed,
     /// Another action of its transaction has failed.
-    #[expect(dead_code, reason = "of transactions")]
     Canceled,
     Failed {
         code: Cow<'static, str>,
@@ -95,6 +94,10 @@ impl Verdict {
             Self::Throttled(_) | Self::Canceled | Self::Failed { .. } => Acknowledgement::Rejected,
             Self::Omitted { applied } => Acknowledgement::Ambiguous { applied: *applied },
         }
+    }
+
+    pub(crate) fn is_internal_error(&self) -> bool {
+        matches!(self, Self::Failed { code, .. } if code == INTERNAL_ERROR)
     }
 
     pub(crate) fn internal_error() -> Self {

@@ -26,7 +26,6 @@ pub(super) enum Kind {
     Update,
     Delete,
     /// Only in transactions.
-    #[expect(dead_code, reason = "of transactions")]
     Check,
 }
 

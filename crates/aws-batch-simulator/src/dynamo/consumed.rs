@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 use super::table::Table;
 use crate::admission::Demand;
 
+/// Bytes that one read unit covers.
+const READ_UNIT: usize = 4_096;
+
 /// Write units that a call has consumed of a table and of its indexes.
 pub(super) struct Consumed {
     table: f64,
@@ -42,5 +45,39 @@ impl Consumed {
             }
         }
         json
+    }
+
+    /// The same for a transaction, whose answers say that they are write units.
+    pub(super) fn of_transaction(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
+        let mut json = self.to_json(name, table, with_indexes);
+        double(&mut json, "WriteCapacityUnits");
+        double(&mut json["Table"], "WriteCapacityUnits");
+        if let Some(indexes) = json["GlobalSecondaryIndexes"].as_object_mut() {
+            for index in indexes.values_mut() {
+                double(index, "WriteCapacityUnits");
+            }
+        }
+        json.as_object_mut()
+            .into_iter()
+            .for_each(|json| json.retain(|_, part| !part.is_null()));
+        json
+    }
+}
+
+/// What a repeated transaction has consumed of a table: it reads its items again.
+pub(super) fn reread(name: &str, sizes: impl Iterator<Item = usize>, with_table: bool) -> Value {
+    #[expect(clippy::cast_precision_loss, reason = "an item has at most 100 units")]
+    let units = sizes.map(|size| size.div_ceil(READ_UNIT).max(1) as f64).sum::<f64>() * 2.0;
+    let mut json = json!({"TableName": name, "CapacityUnits": units, "ReadCapacityUnits": units});
+    if with_table {
+        json["Table"] = json!({"CapacityUnits": units, "ReadCapacityUnits": units});
+    }
+    json
+}
+
+/// Adds the capacity units under another name.
+fn double(json: &mut Value, name: &str) {
+    if let Some(units) = json.get("CapacityUnits").cloned() {
+        json[name] = units;
     }
 }

@@ -8,7 +8,8 @@ use super::items::units_of;
 use super::table::{State, Table};
 use crate::admission::Demand;
 use crate::calls::{Call, Cost, Verdict};
-use crate::journal::Acknowledgement;
+use crate::fault::InjectedFault;
+use crate::journal::{Acknowledgement, Answered};
 use crate::wire::Refusal;
 
 /// An action of a transaction consumes twice the units of its table: one half prepares the write, the other one commits it.
@@ -22,7 +23,6 @@ pub(super) struct Prepared {
     /// The item before the change, as text.
     old: Option<Box<str>>,
     /// The bytes of the larger one of the item before and after the change.
-    #[expect(dead_code, reason = "of transactions")]
     pub(super) size: usize,
 }
 
@@ -57,6 +57,16 @@ impl Prepared {
 }
 
 impl Table {
+    /// Counts a call that is accepted as a whole, and returns its fault. Its answer has no list whose members could be repeated or
+    /// unknown.
+    pub(super) fn whole_call(&self, answered: &Answered) -> Call {
+        let mut call = self.call(answered);
+        if let InjectedFault::Repeated(_) | InjectedFault::Unknown(_) = call.fault {
+            call.fault = InjectedFault::None;
+        }
+        call
+    }
+
     /// Decides on a change and applies it if it is accepted. Fails if the request is wrong.
     pub(super) fn decide(
         &self,

@@ -1,6 +1,8 @@
 //! The part of `DynamoDB` that writes and reads items, alone and in batches, and describes and reads tables.
 
+mod actions;
 mod batch;
+mod cancellation;
 mod change;
 mod consumed;
 mod decision;
@@ -19,6 +21,8 @@ mod request;
 mod single;
 mod table;
 mod throttling;
+mod tokens;
+mod transaction;
 mod value;
 
 use serde_json::Value;
@@ -29,6 +33,7 @@ pub use self::key::KeyType;
 pub use self::options::TableOptions;
 pub use self::table::Table;
 use self::table::Tables;
+pub(crate) use self::tokens::Tokens;
 use crate::journal::Answered;
 use crate::wire::{Api, Outcome, Protocol, Refusal};
 
@@ -40,7 +45,13 @@ pub(crate) const API: Api = Api {
     throttled: throttling::throughput_exceeded,
 };
 
-pub(crate) fn operate(tables: &Tables, operation: &str, mut body: Value, answered: &Answered) -> Outcome {
+pub(crate) fn operate(
+    tables: &Tables,
+    tokens: &Tokens,
+    operation: &str,
+    mut body: Value,
+    answered: &Answered,
+) -> Outcome {
     match operation {
         "BatchGetItem" => get::get(tables, &mut body).into(),
         "BatchWriteItem" => batch::write(tables, body, answered).into(),
@@ -49,6 +60,7 @@ pub(crate) fn operate(tables: &Tables, operation: &str, mut body: Value, answere
         "GetItem" => read::get(tables, &body).into(),
         "PutItem" => single::write(tables, Kind::Put, body, answered).into(),
         "Scan" => read::scan(tables, &body).into(),
+        "TransactWriteItems" => transaction::write(tables, tokens, body, answered).into(),
         "UpdateItem" => single::write(tables, Kind::Update, body, answered).into(),
         _ => Refusal::unknown_operation().into(),
     }

@@ -8,7 +8,6 @@ use super::decision::Decided;
 use super::table::{Table, Tables};
 use super::throttling::{throttled, throttled_by_fault};
 use crate::calls::{CONFLICT, Call, INTERNAL_ERROR, Verdict};
-use crate::fault::InjectedFault;
 use crate::journal::{Acknowledgement, Answered};
 use crate::wire::{Outcome, Refusal};
 
@@ -22,11 +21,8 @@ struct Requested<'a> {
 
 pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let table = tables.of_request(&body)?;
-    let call = call(&table, answered);
-    let refused = |refusal: &Refusal| {
-        let _ = refusal;
-        table.with_gate(|gate| gate.statistics.refused_calls += 1);
-    };
+    let call = table.whole_call(answered);
+    let refused = |_: &Refusal| table.with_gate(|gate| gate.statistics.refused_calls += 1);
     let change = check(&table, kind, body).inspect_err(refused)?;
     if let Some(is_applied) = call.fault.replaces_answer() {
         return answer_with_fault(&table, &change, &call, is_applied);
@@ -34,15 +30,6 @@ pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answere
     let decided = table.decide(&change, &call, acknowledgement).inspect_err(refused)?;
     let requested = requested(kind, &change.request)?;
     answer(&table, &change, &call, &decided, &requested)
-}
-
-/// Counts a call and returns its fault. The answer has no list whose members could be repeated or unknown.
-fn call(table: &Table, answered: &Answered) -> Call {
-    let mut call = table.call(answered);
-    if let InjectedFault::Repeated(_) | InjectedFault::Unknown(_) = call.fault {
-        call.fault = InjectedFault::None;
-    }
-    call
 }
 
 fn check(table: &Table, kind: Kind, body: Value) -> Result<Change, Refusal> {

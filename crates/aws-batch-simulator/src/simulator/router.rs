@@ -18,6 +18,7 @@ use crate::wire::{Api, Ending, LARGEST_BODY, Outcome, Refusal, Request, Responde
 /// The resources of all services.
 pub(super) struct Services {
     pub(super) tables: Registry<Table>,
+    tokens: dynamo::Tokens,
     pub(super) queues: Registry<Queue>,
     pub(super) streams: Registry<Stream>,
     pub(super) delivery_streams: Registry<DeliveryStream>,
@@ -71,6 +72,7 @@ impl Services {
     pub(super) fn new(seed: u64) -> Self {
         Self {
             tables: Registry::new("table", seed),
+            tokens: dynamo::Tokens::default(),
             queues: Registry::new("queue", seed),
             streams: Registry::new("stream", seed),
             delivery_streams: Registry::new("delivery stream", seed),
@@ -119,7 +121,7 @@ impl Services {
 
     async fn operate(&self, service: Service, operation: &str, body: Value, answered: &Answered) -> Outcome {
         match service {
-            Service::Dynamo => dynamo::operate(&self.tables, operation, body, answered),
+            Service::Dynamo => dynamo::operate(&self.tables, &self.tokens, operation, body, answered),
             Service::Sqs => sqs::operate(&self.queues, operation, body, answered).await,
             Service::Kinesis => kinesis::operate(&self.streams, operation, body, answered),
             Service::Firehose => firehose::operate(&self.delivery_streams, operation, body, answered),

@@ -41,7 +41,6 @@ impl Refusal {
     }
 
     /// The message is in `Message` instead of `message`, as in some of the errors of `DynamoDB`.
-    #[expect(dead_code, reason = "of transactions")]
     pub(crate) fn capital_message(mut self) -> Self {
         self.message_member = "Message";
         self

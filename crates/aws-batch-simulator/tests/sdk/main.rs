@@ -22,6 +22,9 @@ mod tables;
 mod throughput;
 #[cfg(feature = "sns")]
 mod topics;
+#[cfg(feature = "expressions")]
+mod transaction_conditions;
+mod transactions;
 
 use aws_batch_simulator::{KeyType, TableOptions};
 use aws_sdk_dynamodb::Client as Dynamo;

@@ -1,0 +1,297 @@
+//! `TransactWriteItems`.
+
+use std::borrow::Cow;
+use std::sync::MutexGuard;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::actions::{Action, Participant, Requests};
+use super::cancellation::{VALIDATION_ERROR, canceled, reason};
+use super::change::one_of;
+use super::consumed::{Consumed, reread};
+use super::decision::Prepared;
+use super::evaluation::{Failure, Setting};
+use super::single::internal_error;
+use super::table::{State, Tables};
+use super::throttling::throttled_by_fault;
+use super::tokens::{Fingerprint, Tokens, token};
+use crate::admission::{Demand, Place};
+use crate::calls::{Cost, Verdict};
+use crate::fault::InjectedFault;
+use crate::journal::{Acknowledgement, Answered};
+use crate::wire::{Outcome, Refusal};
+
+/// The actions of a call, with the tables that take part.
+struct Transaction {
+    actions: Vec<Action>,
+    participants: Vec<Participant>,
+}
+
+/// An action that is evaluated, or why it cannot be.
+type Evaluated = Result<Prepared, Refusal>;
+
+/// What has become of the actions, in their order.
+struct Performed {
+    verdicts: Vec<Verdict>,
+    evaluated: Vec<Evaluated>,
+}
+
+pub(super) fn write(
+    tables: &Tables,
+    tokens: &Tokens,
+    mut body: Value,
+    answered: &Answered,
+) -> Result<Outcome, Refusal> {
+    let capacity = ["INDEXES", "TOTAL", "NONE"];
+    let capacity = one_of(&body, "ReturnConsumedCapacity", "returnConsumedCapacity", &capacity)?;
+    let capacity = capacity.map(str::to_owned);
+    let token = token(&body)?.map(|token| (token.to_owned(), Fingerprint::of(&body["TransactItems"])));
+    let requests = Requests::find(tables, &mut body)?;
+    let participants = requests.participants(answered);
+    let actions = requests.check().inspect_err(|_| count_refused(&participants))?;
+    let transaction = Transaction { actions, participants };
+    let capacity = capacity.as_deref();
+
+    let fault = transaction.fault();
+    if fault.replaces_answer() == Some(false) {
+        return transaction.answer_with_fault(fault, false);
+    }
+    let is_lost = fault.replaces_answer().is_some();
+    let Some((token, request)) = token else {
+        let performed = transaction.perform(is_lost);
+        return transaction.answer(performed, fault, capacity);
+    };
+    let mut completed = tokens.completed();
+    match completed.find(&token, &request, Instant::now()) {
+        Ok(None) => {
+            let performed = transaction.perform(is_lost);
+            if let Some(performed) = performed.as_ref().ok().filter(|performed| performed.is_applied()) {
+                completed.add(&token, request, performed.sizes(), Instant::now());
+            }
+            transaction.answer(performed, fault, capacity)
+        }
+        _ if is_lost => transaction.answer_with_fault(fault, true),
+        Ok(Some(sizes)) => Ok(transaction.repeated(sizes, capacity)),
+        Err(refusal) => {
+            count_refused(&transaction.participants);
+            Err(refusal)
+        }
+    }
+}
+
+fn count_refused(participants: &[Participant]) {
+    for participant in participants {
+        participant.table.with_gate(|gate| gate.statistics.refused_calls += 1);
+    }
+}
+
+impl Transaction {
+    /// The first fault of a table that replaces the answer; otherwise the longest delay.
+    fn fault(&self) -> InjectedFault {
+        let mut faults = self.participants.iter().map(|participant| &participant.call.fault);
+        let replacing = faults.clone().find(|fault| fault.replaces_answer().is_some());
+        let slow = faults.by_ref().filter_map(|fault| match fault {
+            InjectedFault::Slow(delay) => Some(*delay),
+            _ => None,
+        });
+        let slow = slow.max().map(InjectedFault::Slow);
+        replacing.cloned().or(slow).unwrap_or(InjectedFault::None)
+    }
+
+    /// The places of the actions on the table of this participant.
+    fn places(&self, participant: usize) -> Vec<usize> {
+        let places = 0..self.actions.len();
+        places
+            .filter(|place| self.actions[*place].table == participant)
+            .collect()
+    }
+
+    /// Applies all actions or none, under the locks of all tables. Fails if the request is wrong.
+    fn perform(&self, is_lost: bool) -> Result<Performed, Refusal> {
+        // Outside of the locks, because the user's predicate may use the handles.
+        let is_hot = |action: &Action| self.participants[action.table].table.is_hot(action.change.entry());
+        let hot: Vec<bool> = self.actions.iter().map(is_hot).collect();
+        let states = self.participants.iter().map(|participant| participant.table.state());
+        let mut states: Vec<MutexGuard<'_, State>> = states.collect();
+
+        let mut evaluated: Vec<Evaluated> = Vec::with_capacity(self.actions.len());
+        for (action, is_hot) in self.actions.iter().zip(hot) {
+            let table = &self.participants[action.table].table;
+            let prepared = match &action.problem {
+                Some(problem) => Err(Failure::Item(problem.clone())),
+                None => states[action.table].prepare(table, &action.change, is_hot, Setting::Transaction),
+            };
+            evaluated.push(match prepared {
+                Ok(prepared) => Ok(prepared),
+                Err(Failure::Item(problem)) => Err(problem),
+                Err(Failure::Request(refusal)) => return Err(refusal),
+            });
+        }
+        let costs: Vec<Cost> = evaluated.iter().map(cost).collect();
+        let mut verdicts = vec![Verdict::Accepted; self.actions.len()];
+        for (number, (state, participant)) in states.iter_mut().zip(&self.participants).enumerate() {
+            let places = self.places(number);
+            let of_table: Vec<Cost> = places.iter().map(|place| costs[*place].clone()).collect();
+            let drawn = state.gate.draw_faults(&participant.call, places.len());
+            let throttles = state.gate.throttles(participant.call.info.at, &of_table);
+            for ((place, drawn), throttle) in places.into_iter().zip(drawn).zip(throttles) {
+                verdicts[place] = match (drawn, &evaluated[place], throttle) {
+                    (failed @ Verdict::Failed { .. }, ..) => failed,
+                    (_, Err(_), _) => Verdict::Failed {
+                        code: Cow::Borrowed(VALIDATION_ERROR),
+                        sender_fault: true,
+                    },
+                    (_, _, Some(throttle)) => Verdict::Throttled(throttle),
+                    (_, Ok(prepared), _) => prepared.verdict(),
+                };
+            }
+        }
+        cancel(&mut verdicts);
+        for (number, (state, participant)) in states.iter_mut().zip(&self.participants).enumerate() {
+            let places = self.places(number);
+            let of_table: Vec<Cost> = places.iter().map(|place| costs[*place].clone()).collect();
+            let decided: Vec<Verdict> = places.iter().map(|place| verdicts[*place].clone()).collect();
+            state.gate.settle(&of_table, &decided);
+            for (place, verdict) in places.into_iter().zip(decided) {
+                if let Some(prepared) = evaluated[place].as_ref().ok().filter(|_| verdict.is_applied()) {
+                    state.apply(&participant.table, prepared);
+                }
+                let change = &self.actions[place].change;
+                state.record_change(&participant.call, change, acknowledgement(&verdict, is_lost));
+            }
+        }
+        Ok(Performed { verdicts, evaluated })
+    }
+
+    /// The answer of a fault. The actions may have been applied even so.
+    fn answer_with_fault(&self, fault: InjectedFault, is_performed: bool) -> Result<Outcome, Refusal> {
+        for (number, participant) in self.participants.iter().enumerate() {
+            let places = if is_performed { Vec::new() } else { self.places(number) };
+            for place in &places {
+                let told = fault.acknowledgement_of_skipped();
+                let change = &self.actions[*place].change;
+                participant.table.record_change(change, &participant.call, told);
+            }
+            let skipped = places.len();
+            participant
+                .table
+                .with_gate(|gate| gate.count_failed_call(&fault, skipped));
+        }
+        match self.participants.first() {
+            Some(participant) if fault.is_throttle() => Err(throttled_by_fault(&participant.table, &fault)),
+            _ => Ok(Outcome::Fault(fault)),
+        }
+    }
+
+    /// The answer to a transaction that has succeeded before, with items of these sizes. It has read them.
+    fn repeated(&self, sizes: &[usize], capacity: Option<&str>) -> Outcome {
+        let mut answer = json!({});
+        if let Some("TOTAL" | "INDEXES") = capacity {
+            let participants = self.participants.iter().enumerate();
+            let consumed = participants.map(|(number, participant)| {
+                let sizes = self
+                    .places(number)
+                    .into_iter()
+                    .filter_map(|place| sizes.get(place).copied());
+                reread(&participant.name, sizes, capacity == Some("INDEXES"))
+            });
+            answer["ConsumedCapacity"] = consumed.collect();
+        }
+        Outcome::success(answer, &self.fault())
+    }
+
+    fn answer(
+        &self,
+        performed: Result<Performed, Refusal>,
+        fault: InjectedFault,
+        capacity: Option<&str>,
+    ) -> Result<Outcome, Refusal> {
+        if fault.replaces_answer().is_some() {
+            return self.answer_with_fault(fault, true);
+        }
+        let performed = performed.inspect_err(|_| count_refused(&self.participants))?;
+        if performed.verdicts.iter().any(Verdict::is_internal_error) {
+            for participant in &self.participants {
+                participant.table.with_gate(|gate| gate.statistics.failed_calls += 1);
+            }
+            return Err(internal_error());
+        }
+        if !performed.is_applied() {
+            for participant in &self.participants {
+                participant.table.with_gate(|gate| gate.statistics.canceled_calls += 1);
+            }
+            let refusal = canceled(self.reasons(&performed));
+            return Ok(Outcome::refused(refusal, &fault));
+        }
+        let mut answer = json!({});
+        if let Some("TOTAL" | "INDEXES") = capacity {
+            let participants = self.participants.iter().enumerate();
+            let consumed = participants.map(|(number, Participant { name, table, .. })| {
+                let places = self.places(number).into_iter();
+                let prepared = places.filter_map(|place| performed.evaluated[place].as_ref().ok());
+                let used = Consumed::of(table, prepared.map(|prepared| &prepared.cost.demand));
+                used.of_transaction(name, table, capacity == Some("INDEXES"))
+            });
+            answer["ConsumedCapacity"] = consumed.collect();
+        }
+        Ok(Outcome::success(answer, &fault))
+    }
+
+    fn reasons(&self, performed: &Performed) -> Vec<Value> {
+        let Performed { verdicts, evaluated } = performed;
+        let decided = self.actions.iter().zip(verdicts).zip(evaluated);
+        let reason = decided.map(|((action, verdict), evaluated)| {
+            let item = evaluated.as_ref().ok().and_then(Prepared::old);
+            let item = item.filter(|_| action.change.returns_item_of_failure());
+            let table = &self.participants[action.table].table;
+            reason(table, verdict, evaluated.as_ref().err(), item)
+        });
+        reason.collect()
+    }
+}
+
+impl Performed {
+    fn is_applied(&self) -> bool {
+        self.verdicts.iter().all(Verdict::is_applied)
+    }
+
+    fn sizes(&self) -> Vec<usize> {
+        let sizes = self
+            .evaluated
+            .iter()
+            .map(|evaluated| evaluated.as_ref().map_or(0, |prepared| prepared.size));
+        sizes.collect()
+    }
+}
+
+/// What the caller learns about an action.
+fn acknowledgement(verdict: &Verdict, is_lost: bool) -> Acknowledgement {
+    match verdict.acknowledgement() {
+        known if is_lost => known.without_answer(),
+        _ if verdict.is_internal_error() => Acknowledgement::Ambiguous { applied: false },
+        known => known,
+    }
+}
+
+/// One action that is not accepted cancels all others. An internal error is one of the whole call.
+fn cancel(verdicts: &mut [Verdict]) {
+    if verdicts.iter().any(Verdict::is_internal_error) {
+        verdicts.fill(Verdict::internal_error());
+    } else if !verdicts.iter().all(Verdict::is_applied) {
+        for verdict in verdicts.iter_mut().filter(|verdict| verdict.is_applied()) {
+            *verdict = Verdict::Canceled;
+        }
+    }
+}
+
+/// What an action costs: nothing if it cannot be evaluated.
+fn cost(evaluated: &Evaluated) -> Cost {
+    match evaluated {
+        Ok(prepared) => prepared.cost.clone(),
+        Err(_) => Cost {
+            demand: Demand::new(Place::default(), 0.0),
+            is_hot: false,
+        },
+    }
+}
