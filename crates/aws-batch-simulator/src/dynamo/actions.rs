@@ -99,7 +99,7 @@ impl Requests {
             if table.poisons(change.entry()) {
                 return Err(poisoned());
             }
-            let problem = change.find_key(table).err();
+            let problem = change.find_key(table.schema(), table.indexes()).err();
             if let Some(refusal) = problem.as_ref().filter(|_| has_empty_key(table, &change)) {
                 return Err(refusal.clone());
             }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::request::{LARGEST_ITEM, attributes};
-use super::table::Table;
-use super::value::size_of_item;
+use super::index::Index;
+use super::key::Schema;
+use super::value::{LARGEST_ITEM, attributes, size_of_item, unexpected};
 use crate::journal::Action;
 use crate::wire::Refusal;
 
@@ -73,16 +73,16 @@ impl Change {
     }
 
     /// Finds the primary key, and checks that the item or the key fits the table.
-    pub(super) fn find_key(&mut self, table: &Table) -> Result<(), Refusal> {
+    pub(super) fn find_key(&mut self, schema: &Schema, indexes: &[Index]) -> Result<(), Refusal> {
         let Some(entry) = self.entry().as_object() else {
             return Ok(());
         };
         self.key = if self.kind == Kind::Put {
-            let key = table.schema().key_of_item(entry)?;
-            table.indexes().iter().try_for_each(|index| index.check(entry))?;
+            let key = schema.key_of_item(entry)?;
+            indexes.iter().try_for_each(|index| index.check(entry))?;
             key
         } else {
-            table.schema().key_alone(entry)?
+            schema.key_alone(entry)?
         };
         Ok(())
     }
@@ -132,6 +132,6 @@ pub(super) fn one_of<'a>(
              value set: [{}]",
             allowed.join(", ")
         ))),
-        _ => Err(super::value::unexpected()),
+        _ => Err(unexpected()),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::change::{Change, Kind};
-use super::evaluation::{Evaluation, Failure, Setting, evaluate};
+use super::evaluation::{Evaluation, Failure, Setting};
 use super::items::units_of;
 use super::table::{State, Table};
 use crate::admission::Demand;
@@ -111,13 +111,8 @@ impl State {
         setting: Setting,
     ) -> Result<Prepared, Failure> {
         let old = self.items.text(&change.key);
-        let evaluation = evaluate(
-            &mut self.expressions,
-            table.schema(),
-            change,
-            old.map(|(text, _)| text),
-            setting,
-        )?;
+        let text = old.map(|(text, _)| text);
+        let evaluation = self.evaluator.evaluate(table.schema(), change, text, setting)?;
         if let Some(write) = evaluation.write.as_ref().filter(|_| change.kind == Kind::Update) {
             check_updated(table, change, &write.entry).map_err(Failure::Item)?;
         }

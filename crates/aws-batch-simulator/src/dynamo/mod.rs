@@ -8,6 +8,7 @@ mod consumed;
 mod decision;
 mod describe;
 mod evaluation;
+mod evaluator;
 #[cfg(feature = "expressions")]
 mod expressions;
 mod get;

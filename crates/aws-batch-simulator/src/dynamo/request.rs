@@ -6,13 +6,11 @@ use serde_json::{Map, Value};
 
 use super::items::Write;
 use super::table::{Table, Tables};
-use super::value::{size_of_item, unexpected};
+use super::value::{LARGEST_ITEM, missing, size_of_item, unexpected};
 use crate::wire::Refusal;
 
 /// Puts and deletes in one call at most.
 const MOST_WRITES: usize = 25;
-/// Bytes of an item at most.
-pub(super) const LARGEST_ITEM: usize = 409_600;
 
 /// The entries of a call to one table.
 pub(super) struct Part<E> {
@@ -139,15 +137,4 @@ fn take_attributes(value: Option<&mut Value>, member: &str) -> Result<Map<String
         Some(Value::Object(attributes)) => Ok(attributes),
         _ => Err(missing(member)),
     }
-}
-
-/// The attributes of a member that must be there.
-pub(super) fn attributes<'a>(value: Option<&'a Value>, member: &str) -> Result<&'a Map<String, Value>, Refusal> {
-    value.and_then(Value::as_object).ok_or_else(|| missing(member))
-}
-
-fn missing(member: &str) -> Refusal {
-    Refusal::validation(format!(
-        "1 validation error detected: Value null at '{member}' failed to satisfy constraint: Member must not be null"
-    ))
 }

@@ -35,7 +35,7 @@ pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answere
 fn check(table: &Table, kind: Kind, body: Value) -> Result<Change, Refusal> {
     requested(kind, &body)?;
     let mut change = Change::parse(kind, body)?;
-    change.find_key(table)?;
+    change.find_key(table.schema(), table.indexes())?;
     if table.poisons(change.entry()) {
         return Err(poisoned());
     }

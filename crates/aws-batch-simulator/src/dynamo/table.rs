@@ -6,10 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-#[cfg(not(feature = "expressions"))]
-use super::evaluation::Expressions;
-#[cfg(feature = "expressions")]
-use super::expressions::Expressions;
+use super::evaluator::Evaluator;
 use super::index::{Index, IndexOptions};
 use super::items::{Items, Write, units_of};
 use super::key::Schema;
@@ -45,7 +42,7 @@ struct Inner {
 pub(super) struct State {
     pub(super) gate: Gate,
     pub(super) items: Items,
-    pub(super) expressions: Expressions,
+    pub(super) evaluator: Evaluator,
 }
 
 handle!(Table, "entries", "arrive");
@@ -134,7 +131,7 @@ impl Table {
         let state = State {
             gate: Gate::new(control, seed),
             items: Items::default(),
-            expressions: Expressions::default(),
+            evaluator: Evaluator::default(),
         };
         Self {
             inner: Arc::new(Inner {

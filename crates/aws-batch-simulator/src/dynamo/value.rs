@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use super::number::Number;
 use crate::wire::Refusal;
 
+/// Bytes of an item at most.
+pub(super) const LARGEST_ITEM: usize = 409_600;
 /// Lists and maps may be nested this deep.
 const DEEPEST: usize = 32;
 /// Bytes that a list or a map counts in addition to its members.
@@ -112,6 +114,17 @@ fn deeper(depth: usize) -> Result<usize, Refusal> {
         return Err(Refusal::validation("Nesting Levels have exceeded supported limits"));
     }
     Ok(depth + 1)
+}
+
+/// The attributes of a member that must be there.
+pub(super) fn attributes<'a>(value: Option<&'a Value>, member: &str) -> Result<&'a Map<String, Value>, Refusal> {
+    value.and_then(Value::as_object).ok_or_else(|| missing(member))
+}
+
+pub(super) fn missing(member: &str) -> Refusal {
+    Refusal::validation(format!(
+        "1 validation error detected: Value null at '{member}' failed to satisfy constraint: Member must not be null"
+    ))
 }
 
 pub(super) fn text(content: &Value) -> Result<&str, Refusal> {
