@@ -20,6 +20,8 @@ enum Flaw {
     NeverGivesUp,
     /// It does not measure its entries.
     DoesNotMeasure,
+    /// It takes every failed condition for a decision, although an earlier attempt may be the reason.
+    ForgetsDoubt,
 }
 
 struct Target {
@@ -37,6 +39,7 @@ impl Target {
             Said::Throttled => Verdict::Rejected(Rejection::Throttled, fault),
             Said::Refused if self.flaw == Flaw::NeverGivesUp => Verdict::Rejected(Rejection::Transient, fault),
             Said::Refused => Verdict::Refused(fault),
+            Said::ConditionFailed => Verdict::ConditionFailed,
             _ if self.flaw == Flaw::HidesDoubt => Verdict::Rejected(Rejection::Transient, fault),
             _ => Verdict::Rejected(Rejection::Transient, fault.may_have_been_applied()),
         }
@@ -98,7 +101,10 @@ impl Fixture for Flaw {
     }
 
     fn entry_replies(&self) -> &[Said] {
-        &[Said::Accepted, Said::Throttled, Said::Failed, Said::Refused]
+        match self {
+            Self::ForgetsDoubt => &[Said::Accepted, Said::Failed, Said::ConditionFailed],
+            _ => &[Said::Accepted, Said::Throttled, Said::Failed, Said::Refused],
+        }
     }
 }
 
@@ -135,4 +141,10 @@ async fn a_doubt_that_is_hidden_is_found() {
 #[should_panic(expected = "an entry that is larger than a call was sent")]
 async fn an_entry_that_is_not_measured_is_found() {
     check(Flaw::DoesNotMeasure, 200).await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "is reported as failed, and the service has the entry")]
+async fn a_failed_condition_of_an_entry_that_was_applied_is_found() {
+    check(Flaw::ForgetsDoubt, 200).await;
 }

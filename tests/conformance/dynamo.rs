@@ -1,12 +1,14 @@
-//! DynamoDB: writes to a table, and reads from one.
+//! DynamoDB: writes to a table in batches, alone and in transactions, and reads from one.
 
 use std::collections::HashMap;
 
 use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
 use aws_batch_delivery::targets::Limits;
-use aws_batch_delivery::targets::dynamo::{DynamoReads, DynamoTable, KeyRead};
+use aws_batch_delivery::targets::dynamo::{
+    DynamoReads, DynamoTable, DynamoTransactions, DynamoWrites, ItemWrite, KeyRead, Transaction,
+};
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, PutRequest, TransactWriteItem, WriteRequest};
 use serde_json::{Value, json};
 
 use crate::cases;
@@ -147,6 +149,100 @@ impl Fixture for Reads {
     fn answers_for_unsent_entries(&self) -> bool {
         true
     }
+}
+
+/// A client of a service that takes one entry with each call: a put, or a transaction whose first action is one.
+fn single_client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static) -> Client {
+    let wire = Wire::of_json(move |request| {
+        let item = match &request["TransactItems"] {
+            Value::Null => &request["Item"],
+            actions => &actions[0]["Put"]["Item"],
+        };
+        let id = item["id"]["N"].as_str().expect("a put has its id");
+        let said = match answer(&[id.parse().expect("the id is a number")]) {
+            Reply::Each { said, .. } => said[0],
+            Reply::Whole(said) => said,
+        };
+        match said {
+            Said::Accepted => (200, "{}".to_owned()),
+            Said::ConditionFailed => {
+                let stands = json!({"id": {"N": id}, "text": {"S": "of another writer"}});
+                let failed = json!({"__type": "com.amazonaws#ConditionalCheckFailedException", "Item": stands});
+                (400, failed.to_string())
+            }
+            said => of_the_call(said, throttled, "ValidationException"),
+        }
+    });
+    Client::from_conf(config!(aws_sdk_dynamodb, wire))
+}
+
+struct ItemWrites;
+
+impl Fixture for ItemWrites {
+    type Target = DynamoWrites;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> DynamoWrites {
+        let client = single_client(THROTTLES[0], move |numbers| service.call(numbers));
+        let table = DynamoTable::new(client, "films").key("id");
+        limits.into_iter().fold(table, DynamoTable::with_limits).into()
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> ItemWrite {
+        let item = Writes.entry(number, bytes).put_request.unwrap().item;
+        ItemWrite::put(item).condition("attribute_not_exists(id)")
+    }
+
+    fn number(&self, write: &ItemWrite) -> usize {
+        write.attributes().unwrap()["id"].as_n().unwrap().parse().unwrap()
+    }
+
+    fn entry_replies(&self) -> &[Said] {
+        &[Said::Accepted, Said::Throttled, Said::ConditionFailed]
+    }
+}
+
+struct Transactions;
+
+impl Fixture for Transactions {
+    type Target = DynamoTransactions;
+
+    fn target(&self, service: Service, _: Option<Limits>) -> DynamoTransactions {
+        DynamoTransactions::new(single_client(THROTTLES[0], move |numbers| service.call(numbers)))
+    }
+
+    /// A put of the number, and puts of as many other items as the bytes need.
+    fn entry(&self, number: usize, bytes: usize) -> Transaction {
+        const OF_ITEM: usize = 300_000;
+        let first = Writes.entry(number, bytes.min(OF_ITEM));
+        let more = (1..).map(|item| (item, bytes.saturating_sub(item * OF_ITEM).min(OF_ITEM)));
+        let more = more.take_while(|(_, bytes)| *bytes > 0);
+        let puts = std::iter::once(first).chain(more.map(|(item, bytes)| Writes.entry(1_000_000 + item, bytes)));
+        Transaction::new(puts.map(|write| {
+            let put = Put::builder()
+                .table_name("films")
+                .set_item(write.put_request.map(|put| put.item));
+            TransactWriteItem::builder().put(put.build().unwrap()).build()
+        }))
+    }
+
+    fn number(&self, transaction: &Transaction) -> usize {
+        let put = transaction.actions()[0].put().unwrap();
+        put.item()["id"].as_n().unwrap().parse().unwrap()
+    }
+
+    fn entry_replies(&self) -> &[Said] {
+        &[Said::Accepted, Said::Throttled]
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn single_writes_keep_the_contract() {
+    check(ItemWrites, cases()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn transactions_keep_the_contract() {
+    check(Transactions, cases()).await;
 }
 
 #[tokio::test(start_paused = true)]
