@@ -103,7 +103,8 @@ impl Requests {
             if let Some(refusal) = problem.as_ref().filter(|_| has_empty_key(table, &change)) {
                 return Err(refusal.clone());
             }
-            if problem.is_none() && !targets.insert((place, change.key.clone())) {
+            let target = target(table, &change);
+            if target.is_some_and(|target| !targets.insert((place, target))) {
                 return Err(Refusal::validation(
                     "Transaction request cannot include multiple operations on one item",
                 ));
@@ -175,6 +176,16 @@ fn request_of(number: usize, mut action: Value) -> Result<(Kind, Value), Refusal
         &["ALL_OLD", "NONE"],
     )?;
     Ok((kind, request))
+}
+
+/// The item of an action as text, also if its key does not fit the table. `None` if the key is not complete.
+fn target(table: &Table, change: &Change) -> Option<String> {
+    if !change.key.is_empty() {
+        return Some(change.key.clone());
+    }
+    let key = table.schema().project(change.entry());
+    let is_complete = key.as_object().is_some_and(|key| !key.values().any(Value::is_null));
+    is_complete.then(|| key.to_string())
 }
 
 /// Whether a key is empty: the transaction is refused, while another key that does not fit is the reason of its action alone.

@@ -48,7 +48,7 @@ impl Expressions {
         old: Option<&str>,
         setting: Setting,
     ) -> Result<Evaluation, Failure> {
-        let (partition, sort) = key(schema, change)?;
+        let (partition, sort) = key(schema, change);
         // A database in which something went wrong is not used again.
         let storage = match self.storage.take() {
             Some(storage) => storage,
@@ -113,16 +113,14 @@ fn create(schema: &Schema) -> DynoxideResult<Storage> {
     Ok(storage)
 }
 
-/// The key as the database has it.
-fn key(schema: &Schema, change: &Change) -> Result<(String, String), Failure> {
+/// The key as the database has it; empty if it does not fit the schema, which the database refuses.
+fn key(schema: &Schema, change: &Change) -> (String, String) {
     let mut texts = schema.attributes().map(|(name, _)| {
-        let value: AttributeValue = read(serde_json::from_value(change.entry()[name].clone()))?;
-        let text = value.to_key_string();
-        text.ok_or_else(|| unanswered("the key has no text"))
+        let value = serde_json::from_value::<AttributeValue>(change.entry()[name].clone()).ok();
+        value.and_then(|value| value.to_key_string()).unwrap_or_default()
     });
-    let partition = texts.next().transpose()?.unwrap_or_default();
-    let sort = texts.next().transpose()?.unwrap_or_default();
-    Ok((partition, sort))
+    let partition = texts.next().unwrap_or_default();
+    (partition, texts.next().unwrap_or_default())
 }
 
 fn perform(storage: &Storage, change: &Change, setting: Setting) -> Result<Answer, Failure> {

@@ -21,6 +21,8 @@ mod read;
 mod request;
 mod single;
 mod table;
+#[cfg(all(test, feature = "expressions"))]
+mod tests;
 mod throttling;
 mod tokens;
 mod transaction;

@@ -1,7 +1,7 @@
 //! The client request tokens of transactions.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(super) struct Completed {
 struct Transaction {
     request: Fingerprint,
     /// The bytes that each of its actions was charged for.
-    sizes: Vec<usize>,
+    sizes: Arc<[usize]>,
 }
 
 /// Equal for requests of the same actions.
@@ -62,7 +62,7 @@ impl Completed {
         token: &str,
         request: &Fingerprint,
         now: Instant,
-    ) -> Result<Option<&[usize]>, Refusal> {
+    ) -> Result<Option<Arc<[usize]>>, Refusal> {
         while let Some((_, token)) = self.ends.pop_front_if(|(end, _)| *end <= now) {
             self.by_token.remove(&token);
         }
@@ -72,15 +72,15 @@ impl Completed {
                 "The client request token was used before with other parameters",
             )
             .capital_message()),
-            Some(completed) => Ok(Some(&completed.sizes)),
+            Some(completed) => Ok(Some(Arc::clone(&completed.sizes))),
             None => Ok(None),
         }
     }
 
     /// The transaction with this token has succeeded.
-    pub(super) fn add(&mut self, token: &str, request: Fingerprint, sizes: Vec<usize>, now: Instant) {
-        self.ends.push_back((now + VALID, token.to_owned()));
-        self.by_token.insert(token.to_owned(), Transaction { request, sizes });
+    pub(super) fn add(&mut self, token: String, request: Fingerprint, sizes: Arc<[usize]>, now: Instant) {
+        self.ends.push_back((now + VALID, token.clone()));
+        self.by_token.insert(token, Transaction { request, sizes });
     }
 }
 

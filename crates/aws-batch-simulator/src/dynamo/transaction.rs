@@ -1,7 +1,7 @@
 //! `TransactWriteItems`.
 
 use std::borrow::Cow;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -49,6 +49,14 @@ pub(super) fn write(
     let token = token(&body)?.map(|token| (token.to_owned(), Fingerprint::of(&body["TransactItems"])));
     let requests = Requests::find(tables, &mut body)?;
     let participants = requests.participants(answered);
+    let mut completed = token.as_ref().map(|_| tokens.completed());
+    let repeated = match (&token, &mut completed) {
+        (Some((token, request)), Some(completed)) => {
+            let found = completed.find(token, request, Instant::now());
+            found.inspect_err(|_| count_refused(&participants))?
+        }
+        _ => None,
+    };
     let actions = requests.check().inspect_err(|_| count_refused(&participants))?;
     let transaction = Transaction { actions, participants };
     let capacity = capacity.as_deref();
@@ -58,26 +66,20 @@ pub(super) fn write(
         return transaction.answer_with_fault(fault, false);
     }
     let is_lost = fault.replaces_answer().is_some();
-    let Some((token, request)) = token else {
-        let performed = transaction.perform(is_lost);
-        return transaction.answer(performed, fault, capacity);
-    };
-    let mut completed = tokens.completed();
-    match completed.find(&token, &request, Instant::now()) {
-        Ok(None) => {
-            let performed = transaction.perform(is_lost);
-            if let Some(performed) = performed.as_ref().ok().filter(|performed| performed.is_applied()) {
-                completed.add(&token, request, performed.sizes(), Instant::now());
-            }
-            transaction.answer(performed, fault, capacity)
-        }
-        _ if is_lost => transaction.answer_with_fault(fault, true),
-        Ok(Some(sizes)) => Ok(transaction.repeated(sizes, capacity)),
-        Err(refusal) => {
-            count_refused(&transaction.participants);
-            Err(refusal)
-        }
+    if let Some(sizes) = repeated {
+        return if is_lost {
+            transaction.answer_with_fault(fault, true)
+        } else {
+            Ok(transaction.repeated(&sizes, capacity))
+        };
     }
+    let performed = transaction.perform(is_lost);
+    if let (Some((token, request)), Some(completed), Ok(performed)) = (token, &mut completed, &performed)
+        && performed.is_applied()
+    {
+        completed.add(token, request, performed.sizes(), Instant::now());
+    }
+    transaction.answer(performed, fault, capacity)
 }
 
 fn count_refused(participants: &[Participant]) {
@@ -118,14 +120,13 @@ impl Transaction {
         let mut evaluated: Vec<Evaluated> = Vec::with_capacity(self.actions.len());
         for (action, is_hot) in self.actions.iter().zip(hot) {
             let table = &self.participants[action.table].table;
-            let prepared = match &action.problem {
-                Some(problem) => Err(Failure::Item(problem.clone())),
-                None => states[action.table].prepare(table, &action.change, is_hot, Setting::Transaction),
-            };
-            evaluated.push(match prepared {
-                Ok(prepared) => Ok(prepared),
-                Err(Failure::Item(problem)) => Err(problem),
-                Err(Failure::Request(refusal)) => return Err(refusal),
+            // A wrong expression is found even if the key does not fit the table.
+            let prepared = states[action.table].prepare(table, &action.change, is_hot, Setting::Transaction);
+            evaluated.push(match (prepared, &action.problem) {
+                (Err(Failure::Request(refusal)), _) => return Err(refusal),
+                (_, Some(problem)) => Err(problem.clone()),
+                (Err(Failure::Item(problem)), None) => Err(problem),
+                (Ok(prepared), None) => Ok(prepared),
             });
         }
         let costs: Vec<Cost> = evaluated.iter().map(cost).collect();
@@ -256,7 +257,7 @@ impl Performed {
         self.verdicts.iter().all(Verdict::is_applied)
     }
 
-    fn sizes(&self) -> Vec<usize> {
+    fn sizes(&self) -> Arc<[usize]> {
         let sizes = self
             .evaluated
             .iter()

@@ -59,7 +59,7 @@ impl Protocol {
 }
 
 impl Api {
-    pub(super) fn error(&self, refusal: &Refusal, request_id: &str) -> String {
+    pub(crate) fn error(&self, refusal: &Refusal, request_id: &str) -> String {
         match self.protocol {
             Protocol::Query => query::error(refusal, request_id),
             Protocol::Json10 | Protocol::Json11 => self.json_error(refusal),
