@@ -60,6 +60,17 @@ fn ordered() -> Vec<Scenario> {
     vec![
         input("sorted, 5000 items a key", Workload::Sorted(5000), 500_000).within(1.55, 5.0),
         input("sorted, 500 items a key", Workload::Sorted(500), 300_000).within(1.2, 5.0),
+        // Many keys are busy at the same time, several of them in one partition.
+        input("sorted, 5000, 64 deliveries", Workload::Sorted(5000), 600_000)
+            .within(1.2, 5.0)
+            .waits(200.0)
+            .with(|it| {
+                it.deliveries = 64;
+                it.in_runs = true;
+            }),
+        input("sorted, 500, 64 deliveries", Workload::Sorted(500), 300_000)
+            .within(1.2, 5.0)
+            .with(|it| it.deliveries = 64),
         // One input in the order of the hashes keeps one partition busy at a time, whatever the pace, so it has no targets.
         input("scan order", Workload::Scanned(1), 200_000),
         input("scan order, 10 inputs in turn", Workload::Scanned(10), 200_000).within(1.02, 2.0),
@@ -79,6 +90,9 @@ fn skewed() -> Vec<Scenario> {
             it.processes = 2;
             it.workers = 32;
         }),
+        Scenario::new("Zipf, 100000 keys", shared(10, 400.0), Workload::Zipf(100_000), 480_000)
+            .within(1.02, 1.0)
+            .waits(50.0),
         Scenario::new("sizes 0.5 to 50 KB", shared(4, 1000.0), Workload::Sizes, 15_000)
             .within(1.01, 2.0)
             .waits(500.0),

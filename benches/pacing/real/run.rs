@@ -101,10 +101,32 @@ async fn deliver(mut service: Service, process: usize, seed: u64, contestant: Co
     let shape = OneBucket::new("", 0.0, 0).with(|it| it.workers = scenario.workers);
     let options = DeliveryOptions::default()
         .backoff(make(&shape, seed))
-        .concurrency(scenario.workers)
+        .concurrency(scenario.workers / scenario.deliveries)
         .give_up_after(Duration::MAX);
+    let entries: Vec<u32> = entries.collect();
+    let mut deliveries = JoinSet::new();
+    for part in parts(&scenario, &entries) {
+        deliveries.spawn(deliver_part(service.clone(), part, options.clone()));
+    }
+    deliveries.join_all().await;
+}
+
+/// The entries of each delivery of a process.
+fn parts(scenario: &Scenario, entries: &[u32]) -> Vec<Vec<u32>> {
+    let count = scenario.deliveries;
+    if scenario.in_runs {
+        let length = entries.len().div_ceil(count);
+        return entries.chunks(length).map(<[u32]>::to_vec).collect();
+    }
+    let every = |first| entries.iter().skip(first).step_by(count).copied().collect();
+    (0..count).map(every).collect()
+}
+
+async fn deliver_part(service: Service, entries: Vec<u32>, options: DeliveryOptions) {
     let delivery = Delivery::new(service.clone()).options(options);
-    if scenario.workload.is_live() {
+    let is_live = service.scenario.workload.is_live();
+    let entries = entries.into_iter();
+    if is_live {
         let arrivals = stream::unfold((service, entries), |(service, mut entries)| async {
             let entry = entries.next()?;
             let due = Duration::from_secs_f64(service.items[entry as usize].due);

@@ -63,6 +63,10 @@ pub(crate) struct Scenario {
     pub(crate) entries: usize,
     /// Deliveries that share nothing, each with an equal part of the entries.
     pub(crate) processes: usize,
+    /// Deliveries of each process, which share its pace and its calls in flight.
+    pub(crate) deliveries: usize,
+    /// Whether each delivery has one run of the entries, instead of every n-th for n deliveries.
+    pub(crate) in_runs: bool,
     /// Calls in flight of each process.
     pub(crate) workers: usize,
     /// Median round trip in seconds.
@@ -84,6 +88,8 @@ impl Scenario {
             workload,
             entries,
             processes: 1,
+            deliveries: 1,
+            in_runs: false,
             workers: 64,
             trip: 0.008,
             best: Best::Oracle,

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use aws_batch_simulator::Place;
 use rand::rngs::Xoshiro256PlusPlus;
-use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 /// Kilobytes of the smallest and the largest item of mixed sizes. Their logarithm is uniform.
@@ -108,20 +107,20 @@ fn unique(random: &mut Xoshiro256PlusPlus) -> Item {
 }
 
 fn zipf(keys: usize, count: usize, random: &mut Xoshiro256PlusPlus) -> Vec<Item> {
-    let sum: f64 = (1..=keys).map(|rank| 1.0 / rank as f64).sum();
-    let places: Vec<u64> = (0..keys).map(|_| random.random()).collect();
-    let mut all = Vec::with_capacity(count);
-    for (rank, place) in (1..=keys).zip(places) {
-        let share = count as f64 / (rank as f64 * sum);
-        let number = if rank == keys {
-            count - all.len()
-        } else {
-            share as usize
-        };
-        all.extend((0..number as u64).map(|sort| item(Place::new(place, sort), random)));
-    }
-    all.shuffle(random);
-    all
+    let mut sum = 0.0;
+    let ranked: Vec<(f64, u64)> = (1..=keys)
+        .map(|rank| {
+            sum += 1.0 / rank as f64;
+            (sum, random.random())
+        })
+        .collect();
+    (0..count as u64)
+        .map(|number| {
+            let drawn = sum * random.random::<f64>();
+            let rank = ranked.partition_point(|(until, _)| *until <= drawn).min(keys - 1);
+            item(Place::new(ranked[rank].1, number), random)
+        })
+        .collect()
 }
 
 fn live(rate: f64, seconds: f64, hot: Option<&Hot>, random: &mut Xoshiro256PlusPlus) -> Vec<Item> {
