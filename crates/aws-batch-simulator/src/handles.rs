@@ -15,13 +15,13 @@ macro_rules! handle {
                 self.with_gate(|gate| gate.set_faults(faults));
             }
 
-            /// Sets the faults of the next batch calls, in this order; the random faults apply again after them. Replaces the
+            /// Sets the faults of the next calls that write or send, in this order; the random faults apply again after them. Replaces the
             /// rest of an earlier script. A call that is refused because of its contents uses its step of the script, too.
             pub fn script(&self, faults: impl IntoIterator<Item = $crate::InjectedFault>) {
                 self.with_gate(|gate| gate.set_script(faults));
             }
 
-            /// The number of batch calls that have arrived.
+            /// The number of calls that have arrived.
             pub fn calls(&self) -> u64 {
                 self.statistics().calls
             }

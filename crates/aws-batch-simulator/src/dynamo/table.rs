@@ -70,7 +70,7 @@ impl Table {
         self.with_gate(|gate| gate.partitions())
     }
 
-    /// Calls with an item (or with the key of a delete) for which the predicate is true are refused with
+    /// Calls with an item (or with the key of another write) for which the predicate is true are refused with
     /// `ValidationException`.
     ///
     /// The item is the JSON of the request: `orders.poison(|item| item["id"]["S"] == "7")`.
@@ -78,12 +78,13 @@ impl Table {
         self.inner.poison.set(predicate);
     }
 
-    /// Items (or keys of deletes) for which the predicate is true are returned as unprocessed, whatever the capacity.
+    /// Items (or keys of other writes) for which the predicate is true are returned as unprocessed, or throttled if they are written
+    /// alone or in a transaction, whatever the capacity.
     pub fn reject_while(&self, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
         self.key_range(Capacity::none(), predicate);
     }
 
-    /// Items (or keys of deletes) for which the predicate is true have a capacity of their own, in addition to that of the
+    /// Items (or keys of other writes) for which the predicate is true have a capacity of their own, in addition to that of the
     /// table, like those of a hot key range. Replaces an earlier range, and the predicate of
     /// [`reject_while`](Self::reject_while).
     pub fn key_range(&self, capacity: impl Into<Capacity>, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {

@@ -335,7 +335,7 @@ fn call() -> impl Strategy<Value = (String, Value)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_emulator_gives_the_same_answers_and_keeps_the_same_items(calls in vec(call(), 1..40), repeats in any::<bool>()) {
