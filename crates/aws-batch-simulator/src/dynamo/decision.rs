@@ -34,15 +34,15 @@ pub(super) struct Decided {
 
 impl Prepared {
     /// The item before the change.
-    pub(super) fn old(&self) -> Option<Value> {
+    pub(super) fn item_before(&self) -> Option<Value> {
         self.old.as_deref().and_then(|item| serde_json::from_str(item).ok())
     }
 
     /// The item after the change, if it is applied.
-    pub(super) fn new(&self) -> Option<Value> {
+    pub(super) fn item_after(&self) -> Option<Value> {
         match &self.evaluation.write {
             Some(write) => write.is_put.then(|| write.entry.clone()),
-            None => self.old(),
+            None => self.item_before(),
         }
     }
 
@@ -119,12 +119,11 @@ impl State {
         let old_size = old.map_or(0, |(_, size)| size);
         let size = old_size.max(evaluation.write.as_ref().map_or(0, |write| write.size));
         let old = old.map(|(text, _)| text.into());
-        let mut demand = match &evaluation.write {
-            Some(write) => self.demand(table, write),
-            None => {
-                let place = change.attributes().and_then(|entry| table.schema().place(entry));
-                Demand::new(place.unwrap_or_default(), units_of(old_size))
-            }
+        let mut demand = if let Some(write) = &evaluation.write {
+            self.demand(table, write)
+        } else {
+            let place = change.attributes().and_then(|entry| table.schema().place(entry));
+            Demand::new(place.unwrap_or_default(), units_of(old_size))
         };
         if setting == Setting::Transaction {
             demand.units *= TRANSACTION_FACTOR;

@@ -127,7 +127,7 @@ fn answer(
         }
         Verdict::ConditionFailed => {
             let refusal = Refusal::new("ConditionalCheckFailedException", "The conditional request failed");
-            let item = prepared.old().filter(|_| change.returns_item_of_failure());
+            let item = prepared.item_before().filter(|_| change.returns_item_of_failure());
             let refusal = match item {
                 Some(item) => refusal.with("Item", item),
                 None => refusal,
@@ -144,8 +144,8 @@ fn answer(
     }
     let mut answer = Map::new();
     let attributes = match requested.values {
-        Some("ALL_OLD") => prepared.old(),
-        Some("ALL_NEW") => prepared.new(),
+        Some("ALL_OLD") => prepared.item_before(),
+        Some("ALL_NEW") => prepared.item_after(),
         Some("UPDATED_OLD" | "UPDATED_NEW") => prepared.evaluation.updated.clone(),
         _ => None,
     };

@@ -13,7 +13,7 @@ use crate::registry::lock;
 use crate::wire::Refusal;
 
 /// How long a token is valid after its transaction has succeeded.
-const VALID: Duration = Duration::from_secs(600);
+const VALID: Duration = Duration::from_mins(10);
 /// Characters of a token at most.
 const LONGEST: usize = 36;
 

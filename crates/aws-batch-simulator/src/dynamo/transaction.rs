@@ -243,7 +243,7 @@ impl Transaction {
         let Performed { verdicts, evaluated } = performed;
         let decided = self.actions.iter().zip(verdicts).zip(evaluated);
         let reason = decided.map(|((action, verdict), evaluated)| {
-            let item = evaluated.as_ref().ok().and_then(Prepared::old);
+            let item = evaluated.as_ref().ok().and_then(Prepared::item_before);
             let item = item.filter(|_| action.change.returns_item_of_failure());
             let table = &self.participants[action.table].table;
             reason(table, verdict, evaluated.as_ref().err(), item)

@@ -72,7 +72,12 @@ impl Api {
         } else {
             format!("{}{}", self.namespace, refusal.code)
         };
-        let mut body = json!({"__type": kind, refusal.message_member: refusal.message});
+        let member = if refusal.has_capital_message {
+            "Message"
+        } else {
+            "message"
+        };
+        let mut body = json!({"__type": kind, member: refusal.message});
         if let Some((member, value)) = &refusal.more {
             body[*member] = value.clone();
         }

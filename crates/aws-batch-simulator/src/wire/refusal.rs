@@ -12,8 +12,8 @@ pub(crate) struct Refusal {
     /// The code in the older protocol of SQS, if it differs.
     pub(super) query_code: Option<&'static str>,
     pub(super) message: Cow<'static, str>,
-    /// The name of the member that has the message.
-    pub(super) message_member: &'static str,
+    /// Whether the message is in `Message` instead of `message`.
+    pub(super) has_capital_message: bool,
     pub(super) more: Option<(&'static str, Value)>,
 }
 
@@ -25,7 +25,7 @@ impl Refusal {
             code: code.into(),
             query_code: None,
             message: message.into(),
-            message_member: "message",
+            has_capital_message: false,
             more: None,
         }
     }
@@ -42,7 +42,7 @@ impl Refusal {
 
     /// The message is in `Message` instead of `message`, as in some of the errors of `DynamoDB`.
     pub(crate) fn capital_message(mut self) -> Self {
-        self.message_member = "Message";
+        self.has_capital_message = true;
         self
     }
 

@@ -29,11 +29,11 @@ fn number(value: i64) -> AttributeValue {
 fn orders(simulator: &Simulator) -> (Table, Dynamo) {
     let orders = simulator.table("orders", by_id());
     orders.keep_journal();
-    (orders, once(simulator.dynamo_client()))
+    (orders, once(&simulator.dynamo_client()))
 }
 
 /// A client without the SDK's own retries.
-fn once(dynamo: Dynamo) -> Dynamo {
+fn once(dynamo: &Dynamo) -> Dynamo {
     let config = dynamo.config().to_builder().retry_config(RetryConfig::disabled());
     Dynamo::from_conf(config.build())
 }

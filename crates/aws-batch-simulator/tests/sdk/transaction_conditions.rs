@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aws_batch_simulator::{Acknowledgement, Action, InjectedFault, Record, Simulator, Table, json};
 use aws_sdk_dynamodb::Client as Dynamo;
-use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
@@ -59,7 +59,7 @@ fn check(id: &str, condition: &str) -> TransactWriteItem {
 
 async fn transact(dynamo: &Dynamo, actions: Vec<TransactWriteItem>) -> Result<(), TransactWriteItemsError> {
     let call = dynamo.transact_write_items().set_transact_items(Some(actions)).send();
-    call.await.map(|_| ()).map_err(|error| error.into_service_error())
+    call.await.map(|_| ()).map_err(SdkError::into_service_error)
 }
 
 fn reasons(error: TransactWriteItemsError) -> Vec<CancellationReason> {
