@@ -16,15 +16,16 @@ use crate::jitter::Jitter;
 use crate::pace::meter::to_f64;
 use crate::pace::{Admission, KeyOutcome, Outcome, Waiter};
 
-/// The counts of a key, and of all others, fade to a third in so many seconds.
-const MEMORY: f64 = 1.0;
+/// The counts of a key, and of all others, fade to a third in so many seconds: some congestion signals of the pace of all, each of which
+/// costs a key that is slightly too fast only an entry or two.
+const MEMORY: f64 = 5.0;
 
 /// Rejections that single out a key, at least.
 const MIN_REJECTIONS: f64 = 4.0;
 
 /// The share of a key's entries that are rejected is at least so many times that of the others, and this much more.
 const FACTOR: f64 = 2.0;
-const MARGIN: f64 = 0.1;
+const MARGIN: f64 = 0.05;
 
 /// Counted in addition to the other entries, so that the expected share is not 0 while there are few of them.
 const ASSUMED: Trials = Trials::new(4.0, 1.0);
@@ -38,8 +39,7 @@ const COOLED: Duration = Duration::from_secs(10);
 /// The least time over which the rate of a new hot key is measured, in seconds.
 const MIN_SPAN: f64 = 0.02;
 
-/// With fewer accepted entries than this, the rate of a new hot key is not known, and its pace begins with a search. A rate of none
-/// would keep the key at one entry a second.
+/// A new hot key begins with the rate of at least so many accepted entries. A rate of none would keep it at one entry a second.
 const MIN_ACCEPTED: f64 = 4.0;
 
 /// Entries that were sent for the first time. Older ones fade.
@@ -66,6 +66,8 @@ impl Recent {
 struct Suspect {
     since: Instant,
     recent: Recent,
+    /// All entries before. They tell of another time: everything may have been accepted then.
+    before: Recent,
 }
 
 /// A hot key.
@@ -119,9 +121,11 @@ impl HotKeys {
         }
     }
 
-    /// The result of a call, key by key. Marks the keys whose rejections are their own.
-    pub(super) fn observe(&mut self, sent_at: Instant, now: Instant, keys: &mut [KeyOutcome], jitter: &Jitter) {
+    /// The result of a call, key by key. Marks the keys whose rejections are their own. Returns whether further keys became hot.
+    pub(super) fn observe(&mut self, sent_at: Instant, now: Instant, keys: &mut [KeyOutcome], jitter: &Jitter) -> bool {
+        let numbers = self.numbers;
         self.all.fade(now);
+        let before = self.all;
         let is_whole = keys.iter().all(|key| key.throttled == key.sent);
         let is_mixed = keys.len() > 1;
         for key in keys.iter_mut() {
@@ -135,21 +139,24 @@ impl HotKeys {
         // A call of many keys that is throttled as a whole tells nothing of any of them.
         if !(is_whole && is_mixed) {
             for key in keys.iter_mut().filter(|key| !key.is_hot) {
-                self.suspect(now, key);
+                self.suspect(now, key, before);
                 key.is_hot = self.becomes_hot(sent_at, now, key, jitter);
             }
         }
         self.forget(now);
+        self.numbers > numbers
     }
 
-    fn suspect(&mut self, now: Instant, key: &KeyOutcome) {
+    fn suspect(&mut self, now: Instant, key: &KeyOutcome, before: Recent) {
         if first_attempts(key).rejected <= 0.0 && !self.suspects.contains_key(&key.key) {
             return;
         }
         let suspect = self.suspects.entry(key.key).or_insert(Suspect {
             since: now,
             recent: Recent::default(),
+            before,
         });
+        suspect.before.fade(now);
         suspect.recent.fade(now);
         suspect.recent.add(key);
     }
@@ -161,11 +168,13 @@ impl HotKeys {
         };
         let trials = suspect.recent.trials;
         let others = rest(self.all.trials, trials);
-        if !is_singled_out(trials, others) {
+        if !is_singled_out(trials, rest(others, suspect.before.trials)) {
             return false;
         }
         let seconds = seconds_between(suspect.since.min(sent_at), now);
-        let rate = (trials.accepted() >= MIN_ACCEPTED).then(|| trials.accepted() / seconds.max(MIN_SPAN));
+        // As much of the time has faded as of the entries.
+        let seconds = MEMORY * (1.0 - (-seconds / MEMORY).exp());
+        let rate = trials.accepted().max(MIN_ACCEPTED) / seconds.max(MIN_SPAN);
         self.numbers += 1;
         let mut hot = Hot {
             number: self.numbers,

@@ -149,6 +149,14 @@ impl Default for BaselineLoss {
 }
 
 impl BaselineLoss {
+    /// One that averages over no trials, so that it is always none.
+    pub(super) fn never() -> Self {
+        Self {
+            calls: Share::new(0.0, CALLS_WINDOW, CALLS_MARGIN),
+            entries: Share::new(0.0, ENTRIES_WINDOW, MARGIN),
+        }
+    }
+
     /// The share of entries that is rejected, with its call or alone.
     pub(super) fn share(&self) -> f64 {
         1.0 - (1.0 - self.calls.baseline) * (1.0 - self.entries.baseline)
@@ -181,6 +189,12 @@ impl BaselineLoss {
     pub(super) fn observe_above(&mut self, trial: Trial) -> bool {
         let calls = self.calls.observe_above(trial.calls);
         self.entries.observe_above(trial.entries) || calls
+    }
+
+    /// The unexpected rejections have another reason: they are not counted.
+    pub(super) fn forget_unexpected(&mut self) {
+        self.calls.below = Cusum::default();
+        self.entries.below = Cusum::default();
     }
 
     /// There was a congestion signal: the rejections that led to it are not counted again.

@@ -39,8 +39,10 @@
 //! one of their own, which each success raises and each rejection lowers.
 //!
 //! # Hot keys
-//! A partition key of which far more is rejected than of all others gets a pacer of its own, with the same states. Its rejections are
-//! not part of the outcome that the pacer of all others observes. A key stops being hot when nothing of it was rejected for ten seconds.
+//! A partition key of which far more is rejected than of all others in the same time gets a pacer of its own, which begins in `Steady` at
+//! what was accepted of the key. It neither searches nor probes: unexpected rejections lower its estimate to what was accepted lately.
+//! They depend on the paces of the keys in its partition, and are never a baseline loss. The pacer of all others does not observe them,
+//! and forgets the unexpected rejections before. A key stops being hot when nothing of it was rejected for ten seconds.
 //!
 //! # Files
 //! | file | what it decides |
@@ -326,7 +328,9 @@ impl PaceDetails for Adaptive {
 
 impl KeyPace for Adaptive {
     fn observe(&self, sent_at: Instant, answered_at: Instant, keys: &mut [KeyOutcome]) {
-        self.hot_keys().observe(sent_at, answered_at, keys, &self.jitter);
+        if self.hot_keys().observe(sent_at, answered_at, keys, &self.jitter) {
+            self.lock().key_became_hot(answered_at);
+        }
     }
 
     fn is_idle(&self) -> bool {

@@ -10,7 +10,7 @@ use super::flow::{Flow, Outage};
 use super::loss::BaselineLoss;
 use super::probe::Probe;
 use super::retries::{Retries, rest};
-use super::schedule::{Conditions, Schedule, Settings, max_call};
+use super::schedule::{Conditions, Schedule, Settings};
 use super::search::{End, Search};
 use super::time::{ASK_AGAIN, BURST, TokenBucket, after};
 use crate::jitter::Jitter;
@@ -97,16 +97,14 @@ impl Pacer {
         }
     }
 
-    /// The pacer of a hot key, which starts at this rate in entries per second, or with a search. The log contains the number instead
-    /// of the key.
-    pub(super) fn of_hot_key(number: u64, rate: Option<f64>) -> Self {
-        let settings = Settings {
-            initial_rate: rate.map(|rate| rate.max(1.0)),
-            ..Settings::default()
-        };
+    /// The pacer of a hot key, which starts at this rate in entries per second. The log contains the number instead of the key.
+    ///
+    /// It measures no baseline loss: what is rejected of a key at any pace of its own is what other keys of its partition use.
+    pub(super) fn of_hot_key(number: u64, rate: f64) -> Self {
         Self {
             hot_key: Some(number),
-            ..Self::new(settings)
+            loss: BaselineLoss::never(),
+            ..Self::new(Settings::of_hot_key(rate))
         }
     }
 
@@ -181,7 +179,7 @@ impl Pacer {
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
             Phase::Steady => {
                 let pace = self.pace(now);
-                self.tokens.wait(pace).map_or(Ok(max_call(pace)), Err)
+                self.tokens.wait(pace).map_or(Ok(self.settings.max_call(pace)), Err)
             }
             Phase::Probing(probe) => {
                 let call = probe.call();
@@ -307,7 +305,7 @@ impl Pacer {
         Conditions {
             capacity,
             recent: self.flow.recent(),
-            call: self.call.min(max_call(capacity).max(1.0)),
+            call: self.call.min(self.settings.max_call(capacity).max(1.0)),
             trip: self.flow.trip(),
         }
     }

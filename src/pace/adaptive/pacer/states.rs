@@ -1,5 +1,7 @@
 //! Congestion signals, and every change of the pacer's state. The diagram is in the documentation of [`adaptive`](super::super).
 
+use std::time::Instant;
+
 use tracing::{debug, info};
 
 use super::super::estimate::Estimate;
@@ -115,9 +117,15 @@ impl Pacer {
 
     /// Rejections came at a pace that should not cause any. A probe tells whether they depend on the pace. Where it would take seconds
     /// and not be able to tell, a new search ends sooner, and finds out if the pace is low without a reason.
+    ///
+    /// Those of a hot key do depend on the paces, be it that of another key of its partition: its estimate falls to what was accepted.
     pub(super) fn suspect(&mut self, now: f64, suspicion: Suspicion) {
         let reason = PaceReason::UnexpectedRejections;
-        if Probe::is_too_slow(self.probed_rate()) {
+        if self.hot_key.is_some() {
+            self.estimate.guess(self.probed_rate());
+            self.schedule.shorten();
+            self.cut(now);
+        } else if Probe::is_too_slow(self.probed_rate()) {
             self.estimate = Estimate::default();
             self.enter(Phase::Searching(Search::from(SMALL_WINDOW)), reason);
         } else {
@@ -149,6 +157,15 @@ impl Pacer {
         // The service has mostly just rejected something: the first call waits for its whole time.
         self.tokens.spend(probe.call());
         self.enter(Phase::Probing(probe), reason);
+    }
+
+    /// A key has become hot: unexpected rejections may have been its own, and end with them.
+    pub(in super::super) fn key_became_hot(&mut self, now: Instant) {
+        let now = self.flow.clock.now(now);
+        self.loss.forget_unexpected();
+        if matches!(self.phase, Phase::Probing(_)) && self.reason == PaceReason::UnexpectedRejections {
+            self.start_steady(now, PaceReason::Undecided);
+        }
     }
 
     pub(super) fn conclude(&mut self, finding: Finding, now: f64) {
