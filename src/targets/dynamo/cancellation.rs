@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::CancellationReason;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::attempts::FailedCondition;
-use super::item_calls::{Reply, is_refusal};
+use super::reply::{Reply, is_refusal};
 use super::throttling;
 use crate::targets::{Answer, Fault, Rejection, Verdict};
 

@@ -20,19 +20,9 @@ use super::attempts::FailedCondition;
 use super::calls::{Calls, consumed, short_name};
 use super::cancellation::of_transaction;
 use super::item_write::{ItemWrite, old_item};
+use super::reply::{Reply, is_refusal};
 use super::throttling::{self, Throttled};
-use crate::targets::Answer;
 use crate::targets::request::{in_span, request_span};
-
-/// What became of a call that writes.
-pub(super) enum Reply {
-    /// Applied, with the units that it consumed if the answer tells.
-    Applied(Option<f64>),
-    /// Not applied, because these conditions do not hold.
-    ConditionFailed(Vec<FailedCondition>),
-    /// Anything else.
-    Failed(Answer),
-}
 
 /// The span of a call with one table; the fields are those of its operation.
 macro_rules! item_span {
@@ -174,10 +164,4 @@ fn reply<E: Conditional>(result: Result<Option<ConsumedCapacity>, SdkError<E, Ht
 fn failed_condition<E: Conditional>(error: &SdkError<E, HttpResponse>) -> Option<Option<Attributes>> {
     let failed = error.as_service_error()?.failed_condition()?;
     is_refusal(error).then(|| failed.item().cloned())
-}
-
-/// Whether the status is one by which the service refuses a call; with any other, the call may have been applied.
-pub(super) fn is_refusal<E>(error: &SdkError<E, HttpResponse>) -> bool {
-    let status = error.raw_response().map(|answer| answer.status().as_u16());
-    matches!(status, Some(400..=499))
 }

@@ -17,6 +17,7 @@ mod key;
 mod number;
 mod placeholders;
 mod reads;
+mod reply;
 mod size;
 mod table;
 mod tables;

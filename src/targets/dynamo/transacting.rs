@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::TransactWriteItem;
 
 use super::attempts::Attempts;
 use super::calls::Calls;
-use super::item_calls::Reply;
+use super::reply::Reply;
 use crate::targets::{Answer, Fault, Verdict};
 
 /// How many times the write units of its writes a transaction consumes. From the developer guide of DynamoDB.

@@ -3,12 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use aws_sdk_dynamodb::Client;
-
 use super::attempts::FailedCondition;
 use super::check;
-use super::item_calls::Reply;
 use super::item_write::{ItemWrite, Operation};
+use super::reply::Reply;
 use super::size::{attributes_memory, item_size, write_units};
 use super::table::DynamoTable;
 use super::transacting::{TRANSACTION, transact};
@@ -56,11 +54,6 @@ impl From<DynamoTable> for DynamoWrites {
 }
 
 impl DynamoWrites {
-    /// The table with this name or ARN.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        DynamoTable::new(client, table).into()
-    }
-
     /// A chunk has one entry, by the limits.
     async fn send_one(&self, chunk: &[ItemWrite], metered: bool) -> (Answer, Option<f64>) {
         match chunk {
