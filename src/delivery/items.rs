@@ -105,7 +105,9 @@ impl Delivery<DynamoTable> {
     ///
     /// Key and values are serialized as by [`delete_keys`](Self::delete_keys). In the expression, `#f` stands for the attribute `f`, and
     /// `:f` for the field `f` of the values. Each update is a call of its own, or a transaction if it must not be applied twice:
-    /// [`ItemWrite::update`] tells which.
+    /// [`ItemWrite::update`] tells which. A value has no memory of its attempts: if an update that must not be applied twice is handed
+    /// back [in doubt](crate::Undelivered::may_have_been_delivered), delivering the value again is another update. An
+    /// [`ItemWrite`] that is handed back may be delivered again.
     ///
     /// ```no_run
     /// # use aws_batch_delivery::Delivery;

@@ -113,6 +113,20 @@ fn in_these_mixes_increments_without_a_token_count_twice() {
     }
 }
 
+/// Clones have one token as long as the service has not decided on the write.
+#[test]
+fn clones_of_an_increment_are_increments_of_their_own() {
+    for seed in 0..5 {
+        let mix = Mix::of_lost_answers(seed);
+        paused(async {
+            let (simulator, table) = mix.table();
+            let clones = vec![increment(0, "one").1; 20];
+            outcomes(&mix.writes(&simulator), clones).await;
+            assert_eq!(counted(&table), 20, "seed {seed}");
+        });
+    }
+}
+
 /// After ten minutes DynamoDB takes a token for a new one. The increment was applied, and is not sent again.
 #[test]
 fn an_increment_in_doubt_for_too_long_is_handed_back() {

@@ -11,3 +11,4 @@ mod paused;
 mod races;
 mod reports;
 mod transactions;
+mod typed;

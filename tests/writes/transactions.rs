@@ -94,6 +94,22 @@ proptest! {
     }
 }
 
+/// Clones have one token as long as the service has not decided on the transaction.
+#[test]
+fn clones_of_a_transaction_are_transactions_of_their_own() {
+    for seed in 0..5 {
+        let mix = Mix::of_lost_answers(seed);
+        paused(async {
+            let (simulator, _) = mix.table();
+            let stock = with_stock(&simulator, &mix).await;
+            let delivery = Delivery::to_dynamo_transactions(simulator.dynamo_client()).options(mix.options());
+            let clones = vec![Transaction::new([take("pieces", 5)]); 20];
+            outcomes(&delivery, clones).await;
+            assert_eq!(pieces(&stock), PIECES - 20 * 5, "seed {seed}");
+        });
+    }
+}
+
 /// Users parse the message of a cancellation to learn which of their items has failed, and why.
 #[test]
 fn the_action_that_has_failed_is_known_without_reading_messages() {

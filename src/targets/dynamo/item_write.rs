@@ -33,8 +33,9 @@ use super::placeholders::placeholders;
 /// it is not applied twice, and never reported as failed because of itself. If it is handed back
 /// [in doubt](crate::Undelivered::may_have_been_delivered), deliver the same entry again, rather than one that is made anew.
 ///
-/// A clone shares this: it is the same write, and not another one. Once the service has decided on the write, delivering
-/// the entry or a clone again is a new write. Two deliveries at the same time must not have clones of one entry.
+/// A clone shares this: as long as the write is in doubt, delivering a clone repeats it. Once the service has decided on the write,
+/// delivering the entry or a clone again is a new write; so three clones in one delivery are three writes, one after the other. Two
+/// deliveries at the same time must not have clones of one entry.
 #[derive(Clone)]
 pub struct ItemWrite {
     /// The put; or the deletion, which is also the key of an update.

@@ -23,9 +23,8 @@ pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 ///
 /// The actions are those of the SDK. No two of them may be on the same item.
 ///
-/// It remembers its attempts as [`ItemWrite`](super::ItemWrite#what-it-remembers) does: a clone is the same transaction, and not
-/// another one, until the service has decided on it. If it is handed back in doubt, deliver the same transaction again, rather
-/// than one that is made anew.
+/// It remembers its attempts as [`ItemWrite`](super::ItemWrite#what-it-remembers) does, together with its clones. If it is handed back in
+/// doubt, deliver the same transaction again, rather than one that is made anew.
 #[derive(Clone)]
 pub struct Transaction {
     actions: Arc<[TransactWriteItem]>,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 
@@ -9,7 +10,7 @@ use super::calls::Calls;
 use super::transacting::transact;
 use super::transaction::{MAX_TRANSACTION_BYTES, Transaction};
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, BatchTarget, Fault, Limits, Verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
 
 /// Transactions of DynamoDB, each of which is one call of `TransactWriteItems`.
 ///
@@ -54,6 +55,11 @@ impl BatchTarget for DynamoTransactions {
 
     fn check(&self, transaction: &Transaction) -> Result<usize, InvalidEntry> {
         transaction.check()
+    }
+
+    /// Clones have one token, so each is sent after the one before it was decided: then it is another transaction.
+    fn lane(&self, transaction: &Transaction) -> Option<Lane> {
+        Some(Lane::exclusive(&Arc::as_ptr(&transaction.attempts).addr()))
     }
 
     fn units(&self, transaction: &Transaction) -> usize {
