@@ -68,11 +68,9 @@ fn a_version_of_ones_own_is_not_taken_for_that_of_another_writer() {
                 .iter()
                 .map(|item| (item["id"].clone().to_string(), item["version"]["N"].clone()))
                 .collect();
+            let newest = VERSIONS.to_string();
             assert_eq!(versions.len(), 10);
-            assert!(
-                versions.values().all(|version| *version == VERSIONS.to_string()),
-                "{versions:?}"
-            );
+            assert!(versions.values().all(|version| *version == newest), "{versions:?}");
         });
     }
 }

@@ -15,7 +15,6 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::Attributes;
 use super::attempts::FailedCondition;
 use super::calls::{Calls, consumed, short_name};
 use super::cancellation::of_transaction;
@@ -154,14 +153,14 @@ fn reply<E: Conditional>(result: Result<Option<ConsumedCapacity>, SdkError<E, Ht
             span,
         ),
         Err(error) => match failed_condition(&error) {
-            Some(item) => Reply::ConditionFailed(vec![FailedCondition::new(0, item)]),
+            Some(failed) => Reply::ConditionFailed(vec![failed]),
             None => Reply::Failed(throttling::of_call(error)),
         },
     }
 }
 
 /// Whether the service says that the condition does not hold, and the item that stands there.
-fn failed_condition<E: Conditional>(error: &SdkError<E, HttpResponse>) -> Option<Option<Attributes>> {
+fn failed_condition<E: Conditional>(error: &SdkError<E, HttpResponse>) -> Option<FailedCondition> {
     let failed = error.as_service_error()?.failed_condition()?;
-    is_refusal(error).then(|| failed.item().cloned())
+    is_refusal(error).then(|| FailedCondition::new(0, failed.item().cloned()))
 }
