@@ -17,9 +17,9 @@ pub(crate) struct Mix {
     concurrency: usize,
 }
 
-/// At most 0.8 of the calls fail, so that every delivery ends.
+/// Fewer than all calls fail, so that every delivery ends.
 pub(crate) fn any_mix() -> impl Strategy<Value = Mix> {
-    let shares = prop::array::uniform8(prop_oneof![2 => Just(0.0), 1 => 0.0..0.1]);
+    let shares = prop::array::uniform8(prop_oneof![Just(0.0), 0.0..0.12]);
     (any::<u64>(), shares, 1..12_usize).prop_map(|(seed, shares, concurrency)| Mix {
         seed,
         shares,
