@@ -16,7 +16,8 @@ use crate::invalid::InvalidEntry;
 pub enum Cause {
     /// The service would refuse it; it was not sent.
     Invalid(InvalidEntry),
-    /// The service refused it permanently.
+    /// The service refused it permanently. Also a conditional write that a lost answer has left undecided: it is
+    /// [in doubt](crate::Undelivered::may_have_been_delivered), and sending it again cannot decide it.
     Refused(Fault),
     /// It was rejected as often as [`retries`](crate::DeliveryOptions::retries) allows.
     RetriesUsedUp(Fault),
