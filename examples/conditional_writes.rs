@@ -1,7 +1,7 @@
 //! A put if absent, a counter, and a transaction over two tables, while every tenth answer is lost after the write was applied.
 //!
 //! ```text
-//! cargo run --all-features --example conditional_writes
+//! cargo run --features aws-batch-simulator/expressions --example conditional_writes
 //! ```
 
 use anyhow::{Result, ensure};

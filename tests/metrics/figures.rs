@@ -1,12 +1,13 @@
 //! Each number is that of the report.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::time::Duration;
 
-use aws_batch_delivery::targets::dynamo::ItemWrite;
-use aws_batch_delivery::{Delivery, DeliveryOptions, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
+use aws_batch_delivery::{
+    Delivery, DeliveryOptions, InvalidEntry, Report, deliver_batch_to_dynamo, deliver_batch_to_sqs,
+};
 use aws_batch_simulator::{Capacity, IndexOptions, InjectedFault, KeyType, TableOptions, Throughput};
-use aws_sdk_dynamodb::types::AttributeValue;
 use tokio::time::{sleep, timeout};
 
 use crate::meters::meters;
@@ -89,17 +90,39 @@ async fn what_is_dropped_for_newer_ones_is_measured_as_it_is_reported() {
     assert_measured("dynamodb/superseded", &report);
 }
 
+/// Takes one number in a call, and only those below ten.
+struct Conditional;
+
+impl BatchTarget for Conditional {
+    type Entry = u64;
+
+    fn name(&self) -> Cow<'_, str> {
+        "conditional".into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::new(1, 1)
+    }
+
+    fn check(&self, _: &u64) -> Result<usize, InvalidEntry> {
+        Ok(1)
+    }
+
+    async fn send(&self, chunk: &[u64]) -> Answer {
+        Answer::Whole(match chunk {
+            [0..10] => Verdict::Accepted,
+            _ => Verdict::ConditionFailed,
+        })
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn entries_with_a_failed_condition_are_measured_as_they_are_reported() {
     meters();
-    let (simulator, _) = with_table("conditional");
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "conditional").map_target(|table| table.key("id"));
-    let item = |id: usize| HashMap::from([("id".to_owned(), AttributeValue::S((id % 10).to_string()))]);
-    let writes = (0..30).map(|id| ItemWrite::put(item(id)).condition("attribute_not_exists(id)"));
-    let report = delivery.item_writes().deliver(writes).await.unwrap();
+    let report = Delivery::new(Conditional).deliver(0..30).await.unwrap();
     assert_eq!((report.delivered, report.condition_failed), (10, 20));
-    assert_measured("dynamodb/conditional", &report);
-    let to = ("destination", "dynamodb/conditional");
+    assert_measured("conditional", &report);
+    let to = ("destination", "conditional");
     for (outcome, calls) in [("accepted", 10), ("condition_failed", 20)] {
         assert_eq!(
             meters().values(CALL_DURATION, &[to, ("outcome", outcome)]).len(),

@@ -10,12 +10,16 @@ use super::delivering::ToTable;
 use crate::format::{Change, Expressions, Json};
 use crate::sink::Settings;
 
+const SET: &str = "Set attributes: 'status = :status, n = if_not_exists(n, :zero)'";
+
+const CONDITION: &str = "Write only where this holds: 'attribute_not_exists(id) OR #version < :version'";
+
 #[derive(Debug, Args)]
 pub(crate) struct ToLoad {
     #[command(flatten)]
     pub(crate) from: ToTable,
     /// Put an item only if the table has none with its key
-    #[arg(long, conflicts_with = "condition", help_heading = "Condition")]
+    #[arg(long, conflicts_with = "expression", help_heading = "Condition")]
     pub(crate) if_absent: bool,
     #[command(flatten)]
     pub(crate) condition: Condition,
@@ -25,8 +29,7 @@ pub(crate) struct ToLoad {
 pub(crate) struct ToUpdate {
     #[command(flatten)]
     pub(crate) from: ToTable,
-    /// Set attributes: 'status = :status, n = if_not_exists(n, :zero)'
-    #[arg(long, value_name = "ASSIGNMENTS", required_unless_present_any = ["remove", "add"])]
+    #[arg(long, help = SET, value_name = "ASSIGNMENTS", required_unless_present_any = ["remove", "add"])]
     pub(crate) set: Option<String>,
     /// Remove attributes: 'note, address.fax'
     #[arg(long, value_name = "NAMES")]
@@ -52,9 +55,8 @@ impl ToUpdate {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Condition")]
 pub(crate) struct Condition {
-    /// Write only where this holds: 'attribute_not_exists(id) OR #version < :version'
-    #[arg(long, value_name = "EXPRESSION")]
-    pub(crate) condition: Option<String>,
+    #[arg(long = "condition", help = CONDITION, value_name = "EXPRESSION")]
+    pub(crate) expression: Option<String>,
     /// What #NAME stands for in expressions [default: the attribute NAME]
     #[arg(long = "name", value_name = "#NAME=ATTRIBUTE", value_parser = name)]
     names: Vec<(String, String)>,
@@ -69,14 +71,14 @@ pub(crate) struct Condition {
 impl Condition {
     /// Whether nothing is asked for.
     pub(crate) fn is_empty(&self) -> bool {
-        self.condition.is_none() && self.names.is_empty() && self.values.is_empty() && self.failed.is_none()
+        self.expression.is_none() && self.names.is_empty() && self.values.is_empty() && self.failed.is_none()
     }
 
     /// How items become writes.
     pub(crate) fn expressions(&self, change: Change) -> Expressions {
         Expressions {
             change,
-            condition: self.condition.clone(),
+            condition: self.expression.clone(),
             names: self.names.iter().cloned().collect::<HashMap<_, _>>(),
             values: self.values.iter().cloned().collect::<HashMap<_, _>>(),
         }
@@ -85,7 +87,7 @@ impl Condition {
     /// The settings that identify a delivery.
     pub(crate) fn settings(&self) -> Settings {
         let mut settings = Settings::new();
-        settings.extend(self.condition.clone().map(|condition| ("--condition", condition)));
+        settings.extend(self.expression.clone().map(|condition| ("--condition", condition)));
         for (option, given) in [
             (
                 "--name",
