@@ -254,7 +254,9 @@ fn a_hot_key_has_a_number_in_the_log_from_its_beginning_to_its_end() {
 
     let events = log.of(PACE);
     let [hot, cold] = &events[..] else { panic!("{events:?}") };
-    assert_about(number(hot, "rate"), 50.0);
+    // Five were accepted in a tenth of a second, and the schedule begins close to that.
+    let rate = number(hot, "rate");
+    assert!((49.0..51.0).contains(&rate), "{rate}");
     for (event, hot_keys) in [(hot, 1.0), (cold, 0.0)] {
         assert_eq!(event.level, Level::INFO);
         assert_about(number(event, "hot_key"), 1.0);
