@@ -7,8 +7,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 
 use super::delivering::ToTable;
-use crate::format::{Change, Expressions, Json};
-use crate::sink::Settings;
+use crate::format::Json;
+use crate::sink::{Change, Expressions, Settings};
 
 const SET: &str = "Set attributes: 'status = :status, n = if_not_exists(n, :zero)'";
 
@@ -21,6 +21,17 @@ pub(crate) struct ToLoad {
     /// Put an item only if the table has none with its key
     #[arg(long, conflicts_with = "expression", help_heading = "Condition")]
     pub(crate) if_absent: bool,
+    #[command(flatten)]
+    pub(crate) condition: Condition,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToDelete {
+    #[command(flatten)]
+    pub(crate) from: ToTable,
+    /// Do not ask on a terminal before it begins
+    #[arg(long, short)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) condition: Condition,
 }

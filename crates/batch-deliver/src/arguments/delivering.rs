@@ -5,7 +5,6 @@ use std::ops::RangeInclusive;
 use clap::Args;
 
 use super::common::Common;
-use super::conditions::Condition;
 use crate::format::{Character, CsvOptions, Key, Quote, TableFormat, TextFormat, Types};
 use crate::sink::QueueName;
 
@@ -21,17 +20,6 @@ pub(crate) struct ToTable {
     pub(crate) items: Items,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ToDelete {
-    #[command(flatten)]
-    pub(crate) from: ToTable,
-    /// Do not ask on a terminal before it begins
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-    #[command(flatten)]
-    pub(crate) condition: Condition,
 }
 
 #[derive(Debug, Args)]

@@ -19,8 +19,8 @@ use clap_complete::Shell;
 pub(crate) use self::common::Common;
 #[cfg(feature = "distributed")]
 pub(crate) use self::common::Recovery;
-pub(crate) use self::conditions::{Condition, ToLoad, ToUpdate};
-pub(crate) use self::delivering::{ToDelete, ToQueue, ToTable};
+pub(crate) use self::conditions::{Condition, ToDelete, ToLoad, ToUpdate};
+pub(crate) use self::delivering::{ToQueue, ToTable};
 #[cfg(feature = "put")]
 pub(crate) use self::put::{Destination, ToPut};
 pub(crate) use self::shards::{Cutting, ToPlan};

@@ -7,9 +7,8 @@ use super::table::{needed, single, whole};
 use crate::arguments::{Common, ToDelete};
 use crate::console::counted;
 use crate::delivery::Job;
-use crate::format::Change;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{Settings, Target};
+use crate::sink::{Change, Settings, Target};
 use crate::source::{Input, Storage, described};
 
 /// Deletes the items of the inputs.

@@ -3,8 +3,8 @@
 use super::deliver::deliver;
 use super::table::{needed, single, whole};
 use crate::arguments::ToLoad;
-use crate::format::Change;
 use crate::outcome::{Failure, Outcome};
+use crate::sink::Change;
 
 /// The placeholder for the partition key, which every item has.
 const KEY: &str = "#key";

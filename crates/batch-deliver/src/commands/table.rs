@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use aws_batch_delivery::targets::dynamo::ItemWrite;
 use aws_sdk_dynamodb::types::WriteRequest;
 
 use crate::arguments::{Common, Condition, ToTable};
 use crate::console::Console;
 use crate::delivery::Job;
-use crate::format::{
-    CsvItems, CsvOptions, Expressions, ItemWrites, JsonItems, Key, TableFormat, TableItems, Typing, Writes,
-};
+use crate::format::{CsvItems, CsvOptions, JsonItems, Key, TableFormat, TableItems, Typing, Writes};
 use crate::outcome::Failure;
-use crate::sink::{self, Settings, Target};
+use crate::sink::{self, Expressions, ItemWrite, ItemWrites, Settings, Target};
 use crate::source::Order;
 
 /// Puts items, or deletes them.

@@ -3,8 +3,8 @@
 use super::deliver::deliver;
 use super::table::{needed, single};
 use crate::arguments::ToUpdate;
-use crate::format::Change;
 use crate::outcome::{Failure, Outcome};
+use crate::sink::Change;
 
 /// Updates the items whose keys the inputs have.
 pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {

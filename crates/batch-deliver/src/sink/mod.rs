@@ -2,6 +2,7 @@
 
 mod delivery;
 mod destination;
+mod item_writes;
 mod pace;
 #[cfg(feature = "put")]
 mod put;
@@ -11,10 +12,12 @@ mod simulated;
 mod table;
 mod undelivered;
 
+pub(crate) use aws_batch_delivery::targets::dynamo::ItemWrite;
 pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Report, Snapshot};
 
 pub(crate) use self::delivery::deliver;
 pub(crate) use self::destination::{Access, Destination, Measured, Settings, Target};
+pub(crate) use self::item_writes::{Change, Expressions, ItemWrites};
 #[cfg(feature = "lambda")]
 pub(crate) use self::pace::GRACE;
 pub(crate) use self::pace::{Pace, Strategy};

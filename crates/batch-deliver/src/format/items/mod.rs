@@ -1,6 +1,5 @@
 //! Items of a table, as attributes: written as JSON, as DynamoDB JSON, or within requests and answers.
 
-mod conditional;
 mod envelope;
 mod json;
 mod json_lines;
@@ -13,7 +12,6 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-pub(crate) use self::conditional::{Change, Expressions, ItemWrites};
 pub(super) use self::envelope::is_of_answer;
 pub(crate) use self::json::Json;
 pub(crate) use self::json_lines::{JsonItems, Typing};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aws_batch_delivery::targets::dynamo::ItemWrite;
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
-use super::{Item, Key};
+use crate::format::{Item, Key};
 use crate::source::{Flaw, Format, Record, Records};
 
 /// What a write does with its item.
