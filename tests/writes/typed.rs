@@ -91,10 +91,10 @@ fn a_placeholder_without_its_field_is_reported_before_anything_is_sent() {
         let (simulator, table) = Mix::without_faults(7).table();
         let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").put_if("version < :newest");
         let error = delivery.deliver([order(1, "paid")]).await.unwrap_err();
-        let Cause::Invalid(InvalidEntry::Unconvertible { error, .. }) = &error.undelivered()[0].cause else {
+        let Cause::Invalid(invalid @ InvalidEntry::Attribute { .. }) = &error.undelivered()[0].cause else {
             panic!("{error:?}");
         };
-        assert!(error.to_string().contains(":newest"), "{error}");
+        assert!(invalid.to_string().starts_with("`:newest`: "), "{invalid}");
         assert_eq!(table.statistics().calls, 0);
     });
 }
