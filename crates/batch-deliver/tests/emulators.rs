@@ -255,7 +255,7 @@ async fn updates_set_remove_and_add_what_the_records_say() {
                 "--table",
                 &table,
                 "--add",
-                "views :two",
+                "#views :two",
                 "--value",
                 ":two=2",
                 "films.jsonl",
