@@ -117,5 +117,7 @@ fn the_manual_has_a_page_for_the_program_and_for_each_command() {
 
 #[test]
 fn a_page_of_a_command_that_does_not_exist_names_those_that_do() {
-    Folder::new().run("man lod").expect(2, "name one of load, update, delete, send");
+    Folder::new()
+        .run("man lod")
+        .expect(2, "name one of load, update, delete, send");
 }
