@@ -49,8 +49,8 @@ pub struct Snapshot {
     pub superseded: u64,
     /// Entries whose condition the service has evaluated and found not to hold.
     pub condition_failed: u64,
-    /// The position in the input before which nothing is left to do: each entry before it was delivered, superseded, had a condition that does not hold, or was
-    /// taken by a [handler of undelivered entries](crate::Delivery::on_undelivered) that has finished without an error. It
+    /// The position in the input before which nothing is left to do: each entry before it was delivered or superseded, had a
+    /// condition that does not hold, or was taken by a [handler of undelivered entries](crate::Delivery::on_undelivered) that has finished without an error. It
     /// only grows.
     ///
     /// Store it from time to time, and a load that is killed continues there: no entry is skipped, and those after it that

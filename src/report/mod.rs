@@ -28,7 +28,8 @@ pub struct Report {
     /// Entries that were dropped because a newer one writes the same key, under
     /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins).
     pub superseded: u64,
-    /// Entries whose [condition](crate::targets::Verdict::ConditionFailed) the service has evaluated and found not to hold, so that nothing was written.
+    /// Entries whose [condition](crate::targets::Verdict::ConditionFailed) the service has evaluated and found not to hold, so
+    /// that nothing was written.
     pub condition_failed: u64,
     /// Calls made, including failed ones.
     pub calls: u64,
@@ -58,8 +59,8 @@ pub struct Report {
 impl Report {
     /// The position of the first entry of the input that was not read, from 0; the number of entries if all were read.
     ///
-    /// Every entry before it was delivered, superseded or handed back, or its condition did not hold. To continue an interrupted load, send the entries
-    /// that were handed back, and then the input from this position. Only entries are counted, not the error of a stream
+    /// Every entry before it was delivered, superseded or handed back, or its condition did not hold. To continue an
+    /// interrupted load, send the entries that were handed back, and then the input from this position. Only entries are counted, not the error of a stream
     /// that failed.
     ///
     /// ```

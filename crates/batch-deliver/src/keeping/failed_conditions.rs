@@ -1,15 +1,20 @@
 //! The records whose condition did not hold, in a file of their own.
 
 use std::io;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::dead_letter::Appended;
 use crate::outcome::Failure;
 
 /// A file of records whose condition did not hold, in the form of their input. Rows of CSV become DynamoDB JSON.
 #[derive(Debug)]
-pub(crate) struct FailedConditions(Mutex<Appended>);
+pub(crate) struct FailedConditions {
+    path: PathBuf,
+    file: Mutex<Appended>,
+    /// The error after which the delivery ends.
+    error: OnceLock<io::Error>,
+}
 
 impl FailedConditions {
     /// Opens the file, which only its owner may read. What it has stays.
@@ -21,12 +26,30 @@ impl FailedConditions {
                 _ => format!("--failed {path} cannot be written: {error}"),
             })
         })?;
-        Ok(Self(Mutex::new(file)))
+        Ok(Self {
+            path: path.to_owned(),
+            file: Mutex::new(file),
+            error: OnceLock::new(),
+        })
     }
 
     /// Appends a record as a line.
     pub(super) fn write(&self, text: &[u8]) -> io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(text)
+        let written = self.file.lock().unwrap_or_else(PoisonError::into_inner).write(text);
+        written.map_err(|error| {
+            let kind = error.kind();
+            self.error.get_or_init(|| error);
+            kind.into()
+        })
+    }
+
+    /// Why records are missing in the file, if any are.
+    pub(crate) fn error(&self) -> Option<String> {
+        let error = self.error.get()?;
+        let path = self.path.display();
+        Some(format!(
+            "{path} can no longer be written, so the delivery was stopped: {error}"
+        ))
     }
 }
 
@@ -44,5 +67,15 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"id\":1}\n{\"id\":2}\n");
         let failure = FailedConditions::open(folder.path()).unwrap_err();
         assert!(failure.to_string().starts_with("--failed "), "{failure}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_record_that_cannot_be_written_is_an_error_of_the_load() {
+        let full = FailedConditions::open(Path::new("/dev/full")).unwrap();
+        assert_eq!(full.error(), None);
+        assert!(full.write(b"{}").is_err());
+        let error = full.error().unwrap();
+        assert!(error.starts_with("/dev/full can no longer be written"), "{error}");
     }
 }

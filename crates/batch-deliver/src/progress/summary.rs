@@ -48,7 +48,7 @@ impl Summary {
         if let Some(ended) = &self.ended {
             console.warn(&ended.to_string());
         }
-        for words in self.dead_letters() {
+        for words in self.dead_letters().into_iter().chain(self.failed_conditions()) {
             console.warn(&words);
         }
         let outcome = self.outcome();
@@ -64,7 +64,10 @@ impl Summary {
     fn outcome(&self) -> Outcome {
         let is_whole = self.report.finished && self.report.undelivered == 0 && self.bad_lines.count() == 0;
         let (entries, bad_lines) = self.written();
-        let is_kept = self.journal_error.is_none() && entries.error.is_none() && bad_lines.error.is_none();
+        let is_kept = self.journal_error.is_none()
+            && entries.error.is_none()
+            && bad_lines.error.is_none()
+            && self.failed_conditions().is_none();
         match (is_whole, is_kept, self.settling.stop.was_interrupted()) {
             (true, true, _) => Outcome::Delivered,
             (false, true, true) => Outcome::Interrupted,
@@ -150,6 +153,11 @@ impl Summary {
             ))
         }));
         words
+    }
+
+    /// Why records whose condition did not hold are missing in their file, if any are.
+    fn failed_conditions(&self) -> Option<String> {
+        self.settling.failed.as_ref()?.error()
     }
 
     /// Where the bad lines are kept, and how they are loaded.
