@@ -57,60 +57,41 @@ macro_rules! conditional {
 
 conditional! { PutItemError UpdateItemError DeleteItemError }
 
+/// Makes a call whose builder has been given the item or the key, and the update: the rest is the same for all three.
+macro_rules! send {
+    ($calls:expr, $operation:literal, $call:expr, $table:expr, $write:expr, $returns_old:expr, $metered:expr) => {{
+        let span = item_span!($operation, $table);
+        let call = $call
+            .table_name($table)
+            .set_condition_expression($write.condition.clone())
+            .set_expression_attribute_names($write.names())
+            .set_expression_attribute_values($write.values())
+            .set_return_values_on_condition_check_failure(old_item($returns_old))
+            .set_return_consumed_capacity($metered.then_some(ReturnConsumedCapacity::Total));
+        let request = pin!(call.customize().config_override($calls.changes.clone()).send());
+        let result = in_span(request, &span, RequestId::request_id).await;
+        reply(result.map(|output| output.consumed_capacity), &span)
+    }};
+}
+
 impl Calls {
     /// Puts an item. With `returns_old`, the answer to a failed condition has the item that stands there.
     pub(super) async fn put_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
-        let span = item_span!("PutItem", table);
-        let call = self
-            .client
-            .put_item()
-            .table_name(table)
-            .set_item(write.attributes().cloned())
-            .set_condition_expression(write.condition.clone())
-            .set_expression_attribute_names(write.names())
-            .set_expression_attribute_values(write.values())
-            .set_return_values_on_condition_check_failure(old_item(returns_old))
-            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        let result = in_span(request, &span, RequestId::request_id).await;
-        reply(result.map(|output| output.consumed_capacity), &span)
+        let call = self.client.put_item().set_item(write.attributes().cloned());
+        send!(self, "PutItem", call, table, write, returns_old, metered)
     }
 
     /// Updates an item, or creates it.
     pub(super) async fn update_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
-        let span = item_span!("UpdateItem", table);
-        let call = self
-            .client
-            .update_item()
-            .table_name(table)
-            .set_key(write.attributes().cloned())
-            .set_update_expression(write.update.clone())
-            .set_condition_expression(write.condition.clone())
-            .set_expression_attribute_names(write.names())
-            .set_expression_attribute_values(write.values())
-            .set_return_values_on_condition_check_failure(old_item(returns_old))
-            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        let result = in_span(request, &span, RequestId::request_id).await;
-        reply(result.map(|output| output.consumed_capacity), &span)
+        let call = self.client.update_item().set_key(write.attributes().cloned());
+        let call = call.set_update_expression(write.update.clone());
+        send!(self, "UpdateItem", call, table, write, returns_old, metered)
     }
 
     /// Deletes an item, if it is there.
     pub(super) async fn delete_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
-        let span = item_span!("DeleteItem", table);
-        let call = self
-            .client
-            .delete_item()
-            .table_name(table)
-            .set_key(write.attributes().cloned())
-            .set_condition_expression(write.condition.clone())
-            .set_expression_attribute_names(write.names())
-            .set_expression_attribute_values(write.values())
-            .set_return_values_on_condition_check_failure(old_item(returns_old))
-            .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        let result = in_span(request, &span, RequestId::request_id).await;
-        reply(result.map(|output| output.consumed_capacity), &span)
+        let call = self.client.delete_item().set_key(write.attributes().cloned());
+        send!(self, "DeleteItem", call, table, write, returns_old, metered)
     }
 
     /// Makes all of the actions or none. Requests with the same token are applied once.
