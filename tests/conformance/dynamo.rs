@@ -268,6 +268,23 @@ async fn writes_are_paced_by_every_throttle() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn single_writes_are_paced_by_a_throttle() {
+    paces(THROTTLES[0], &ItemWrites, |bucket, _| {
+        let client = single_client(THROTTLES[0], bucket);
+        DynamoTable::new(client, "films").key("id").into()
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn transactions_are_paced_by_a_throttle() {
+    paces(THROTTLES[0], &Transactions, |bucket, _| {
+        DynamoTransactions::new(single_client(THROTTLES[0], bucket))
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn reads_are_paced_by_every_throttle() {
     for code in THROTTLES {
         let reads = |bucket, limits| DynamoReads::new(reading_client(code, bucket), "films").with_limits(limits);

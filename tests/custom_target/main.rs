@@ -9,6 +9,7 @@ mod events;
 mod frozen;
 mod handler_ends;
 mod handlers;
+mod held_by_concurrency;
 mod hot_key_model;
 mod hot_keys;
 mod keyed;

@@ -49,6 +49,12 @@ const FIRST_ENTRIES: f64 = 20.0;
 const MAX_SECONDS: f64 = 2.0;
 const MAX_LOSS: f64 = 0.05;
 
+/// It ends after so many round trips if more than this share is rejected and the window is not used meanwhile: the load is held by
+/// something else, such as the number of calls in flight, and a window that does not grow tells nothing. Less is left to the time above,
+/// as a probe costs a load with random rejections more than that.
+const MAX_UNUSED_TRIPS: f64 = 10.0;
+const MAX_UNUSED_LOSS: f64 = 0.2;
+
 /// After so many seconds without an answer rejections have not gone on, and the service may have saved capacity meanwhile.
 const PAUSE: f64 = 0.5;
 
@@ -157,6 +163,14 @@ pub(super) struct Search {
     all: Trials,
     answered_at: Option<f64>,
     rejected_since: Option<f64>,
+    unused: Option<Unused>,
+}
+
+/// The time in which rejections have gone on and the window was not used.
+#[derive(Debug, Clone, Copy)]
+struct Unused {
+    since: f64,
+    all: Trials,
 }
 
 impl Search {
@@ -257,7 +271,7 @@ impl Search {
         if let Some(span) = of_entries.or(of_calls) {
             return Some(End::Knee(span));
         }
-        if self.is_stuck(answer.now) {
+        if self.is_stuck(answer.now) || self.is_held(answer.now, trial.all, is_used, trip) {
             return Some(End::Stuck);
         }
         // A window that is not used does not grow.
@@ -274,6 +288,20 @@ impl Search {
             self.window = (self.window / 2.0).max(1.0);
         }
         None
+    }
+
+    /// Whether rejections go on while the load is held by something else than the window.
+    fn is_held(&mut self, now: f64, all: Trials, is_used: bool, trip: f64) -> bool {
+        if is_used || self.rejected_since.is_none() {
+            self.unused = None;
+            return false;
+        }
+        let unused = self.unused.get_or_insert(Unused {
+            since: now,
+            all: Trials::default(),
+        });
+        unused.all = unused.all.plus(all);
+        now - unused.since > MAX_UNUSED_TRIPS * trip && unused.all.share() > MAX_UNUSED_LOSS
     }
 
     /// Whether rejections have gone on for too long.

@@ -1,7 +1,7 @@
 use super::super::tests::{answer, answer_to, assert_about};
 use super::*;
 
-/// How a search ends with so many rejections of 25, call by call, and how many calls that took.
+/// How a search whose window is used ends with so many rejections of 25, call by call, and how many calls that took.
 fn search(rejections: impl IntoIterator<Item = f64>) -> (Option<End>, usize) {
     let mut search = Search::new();
     let (mut now, mut calls) = (0.0, 0);
@@ -9,7 +9,7 @@ fn search(rejections: impl IntoIterator<Item = f64>) -> (Option<End>, usize) {
         calls += 1;
         now += 0.0005;
         let answer = answer(now, rejected);
-        if let Some(end) = search.observe(&answer, answer.trial(false), 1000.0, 0.01, false) {
+        if let Some(end) = search.observe(&answer, answer.trial(false), f64::INFINITY, 0.01, false) {
             return (Some(end), calls);
         }
     }
@@ -45,7 +45,7 @@ fn calls_that_are_rejected_as_a_whole_are_distinguished_from_single_entries() {
         let mut search = Search::new();
         for call in 0..400 {
             let answer = answer(0.0005 * f64::from(call), rejections(call));
-            search.observe(&answer, answer.trial(false), 1000.0, 0.01, false);
+            search.observe(&answer, answer.trial(false), f64::INFINITY, 0.01, false);
         }
         let Suspicion { calls, entries } = search.suspicion();
         (calls, entries)
@@ -87,6 +87,24 @@ fn rejections_that_go_on_for_two_seconds_leave_it_stuck() {
         search.observe(&answer, answer.trial(false), 1.0, 0.01, false) == Some(End::Stuck)
     });
     assert_eq!(ends, Some(2001));
+}
+
+#[test]
+fn rejections_that_go_on_for_ten_round_trips_while_the_window_is_not_used_leave_it_stuck() {
+    let calls_until_stuck = |in_flight, rejected| {
+        let mut search = Search::from(1000.0);
+        (1..=150).find(|call| {
+            let answer = answer(0.001 * f64::from(*call), rejected);
+            search.observe(&answer, answer.trial(false), in_flight, 0.01, false) == Some(End::Stuck)
+        })
+    };
+    assert_eq!(calls_until_stuck(400.0, 8.0), Some(102));
+    assert_eq!(
+        calls_until_stuck(900.0, 5.0),
+        None,
+        "a used window grows, and tells more"
+    );
+    assert_eq!(calls_until_stuck(400.0, 4.0), None, "few rejections are no reason");
 }
 
 #[test]

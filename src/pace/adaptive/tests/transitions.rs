@@ -220,7 +220,7 @@ fn a_search_of_which_too_little_is_accepted_begins_again() {
 
 #[test]
 fn calls_that_are_rejected_whatever_the_pace_do_not_end_a_search() {
-    for percent in [5_u8, 10, 20] {
+    for percent in [5_u8, 10, 15] {
         let mut delivery = Delivery::to(Service::of(1e6).losing_calls(f64::from(percent) / 100.0));
         delivery.run(1.5);
         assert_eq!(
