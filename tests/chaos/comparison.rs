@@ -48,7 +48,7 @@ fn assert_found(complaints: &[String], what: &str) {
 fn a_lost_entry_is_found() {
     for service in [Service::Table, Service::Fifo] {
         let complaints = changed(service, |seen| _ = seen.journal.pop());
-        assert_found(&complaints, "not named, not accepted");
+        assert_found(&complaints, "is said to be delivered, and was never accepted");
     }
     let complaints = changed(Service::Fifo, |seen| _ = seen.stored.pop());
     assert_found(&complaints, "59 messages are there, and 60 arrived");

@@ -1,9 +1,13 @@
 //! Writes with conditions, updates and transactions, with lost answers and with other writers: what is reported is what the
 //! service has done.
 
+#[path = "../support/chaos/mod.rs"]
+#[expect(dead_code, reason = "other tests have whole puts, deletes and messages")]
+mod chaos;
 mod counters;
 mod entries;
 mod mix;
+mod mixes;
 mod model;
 mod outcomes;
 #[path = "../support/paused.rs"]

@@ -8,6 +8,7 @@ use super::ledger::{Contents, Fate};
 use super::load::{Entry, Load, lane_on_wire};
 use super::mix::{Mix, Service};
 use super::proxy::Arrived;
+use super::verdicts;
 use super::witness::Attempt;
 
 /// All records of a mix.
@@ -41,13 +42,17 @@ impl Try {
 
 /// The contradictions; none if all is well.
 pub(crate) fn check(mix: &Mix, load: &Load, seen: &Seen) -> Vec<String> {
-    let calls = Calls::of(load, &seen.journal);
     let is_clear = mix.service == Service::Table || !mix.faults.rejections_are_internal();
-    let tries = tries(load, seen, &calls, is_clear);
     let mut complaints = seen.told.complaints.clone();
     if seen.refused_calls > 0 {
         complaints.push(format!("{} calls were refused for their contents", seen.refused_calls));
     }
+    if mix.service == Service::Writes {
+        complaints.extend(verdicts::check(load, seen, is_clear));
+        return complaints;
+    }
+    let calls = Calls::of(load, &seen.journal);
+    let tries = tries(load, seen, &calls, is_clear);
     complaints.extend(check_claims(load, &seen.told, &tries));
     if mix.service == Service::Table {
         complaints.extend(check_writes(load, seen, &tries));
@@ -128,6 +133,7 @@ fn check_claims(load: &Load, told: &Contents, tries: &[Vec<Try>]) -> Vec<String>
             Fate::Kept if !tries.is_empty() => complain("was sent, and not handed over"),
             Fate::Delivered if accepted.is_none() => complain("is said to be delivered, and was never accepted"),
             Fate::Unnamed if accepted.is_none() => unaccounted.push(number),
+            Fate::ConditionFailed => complain("is said to have failed, and has no condition"),
             Fate::HandedBack { .. } if accepted.is_some() => complain("was accepted, and is handed back"),
             Fate::HandedBack {
                 may_have_been_delivered: false,

@@ -1,5 +1,6 @@
 //! Runs the deliveries of a mix, or its producer, and keeps the ledger.
 
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,8 @@ fn options(mix: &Mix) -> DeliveryOptions {
 #[derive(Clone)]
 pub(crate) struct Run {
     pub(crate) mix: Arc<Mix>,
+    /// The workers of the mix that deliver to this target.
+    pub(crate) workers: Range<usize>,
     pub(crate) load: Arc<Load>,
     pub(crate) ledger: Ledger,
     pub(crate) progress: Progress,
@@ -93,7 +96,7 @@ impl Run {
             Way::Producer(waiting) => self.produce(&delivery, waiting).await,
             way => {
                 let mut deliveries = JoinSet::new();
-                for worker in 0..self.mix.workers {
+                for worker in self.workers.clone() {
                     let (run, delivery) = (self.clone(), delivery.clone());
                     let entries = self.load.of_worker(worker);
                     deliveries.spawn(async move {
@@ -112,11 +115,27 @@ impl Run {
         }
     }
 
+    /// The same delivery, whose handler keeps the ledger. The numbers are those of its entries.
+    fn telling<T>(&self, delivery: &Delivery<T>, numbers: &[usize]) -> Delivery<T>
+    where
+        T: BatchTarget<Entry: Wire>,
+    {
+        let (ledger, numbers) = (self.ledger.clone(), numbers.to_vec());
+        delivery.clone().on_delivered(move |position, _, disposition| {
+            let position = usize::try_from(position).expect("a place in memory");
+            match numbers.get(position) {
+                Some(number) => ledger.settle(*number, disposition),
+                None => ledger.complain(format!("an entry at {position} is said to be delivered")),
+            }
+        })
+    }
+
     async fn batch<T>(&self, delivery: &Delivery<T>, entries: &[Entry])
     where
         T: BatchTarget<Entry: Wire>,
     {
         let numbers: Vec<usize> = entries.iter().map(|entry| entry.number).collect();
+        let delivery = self.telling(delivery, &numbers);
         let batch: Vec<T::Entry> = entries.iter().map(|entry| Wire::of(entry, self.load.service)).collect();
         tokio::select! {
             result = delivery.deliver(batch) => self.ledger.end(&numbers, result, &self.load),
@@ -129,6 +148,8 @@ impl Run {
         T: BatchTarget<Entry: Wire>,
     {
         let service = self.load.service;
+        let numbers: Vec<usize> = entries.iter().map(|entry| entry.number).collect();
+        let delivery = self.telling(delivery, &numbers);
         let mut stream = pin!(paused(entries).map(|entry| T::Entry::of(&entry, service)));
         let result = tokio::select! {
             result = delivery.deliver_stream(&mut stream) => Some(result),
@@ -136,10 +157,7 @@ impl Run {
         };
         // Entries that were not read are still in the stream.
         let rest = stream.count().await;
-        let read: Vec<usize> = entries[..entries.len() - rest]
-            .iter()
-            .map(|entry| entry.number)
-            .collect();
+        let read = &numbers[..numbers.len() - rest];
         match result {
             Some(result) => {
                 let finished = result
@@ -149,7 +167,7 @@ impl Run {
                     self.ledger
                         .complain(format!("the input is said to be finished, and has {rest} more"));
                 }
-                self.ledger.end(&read, result, &self.load);
+                self.ledger.end(read, result, &self.load);
             }
             None => read.iter().for_each(|number| self.ledger.set(*number, Fate::Untold)),
         }

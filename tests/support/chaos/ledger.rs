@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_batch_delivery::{DeliveryError, Report, Undelivered};
+use aws_batch_delivery::{DeliveryError, Disposition, Report, Undelivered};
 use tokio::time::Instant;
 
 use super::load::{Load, Wire};
@@ -18,6 +18,7 @@ pub(crate) enum Fate {
     /// It was handed over, and is delivered unless the report names it.
     Unnamed,
     Delivered,
+    ConditionFailed,
     HandedBack {
         may_have_been_delivered: bool,
         why: String,
@@ -56,8 +57,31 @@ impl Ledger {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// What is known of an entry before its fate is. It does not replace a fate that was reported already.
     pub(crate) fn set(&self, number: usize, fate: Fate) {
-        self.change(|contents| contents.fates[number] = fate);
+        self.change(|contents| {
+            if let Fate::Kept | Fate::Untold | Fate::Unnamed = contents.fates[number] {
+                contents.fates[number] = fate;
+            }
+        });
+    }
+
+    /// An entry is reported as one that is not handed back. Its receipt and the handler may both say so.
+    pub(crate) fn settle(&self, number: usize, disposition: &Disposition) {
+        let fate = match disposition {
+            Disposition::Delivered(_) => Fate::Delivered,
+            Disposition::ConditionFailed => Fate::ConditionFailed,
+            // Which entries no report names is found by what arrived.
+            Disposition::Superseded => return,
+        };
+        self.change(|contents| {
+            let before = &contents.fates[number];
+            if !matches!(before, Fate::Kept | Fate::Untold | Fate::Unnamed) && *before != fate {
+                let complaint = format!("{number} is said to be {fate:?}, but was {before:?}");
+                contents.complaints.push(complaint);
+            }
+            contents.fates[number] = fate;
+        });
     }
 
     pub(crate) fn complain(&self, complaint: String) {
@@ -70,22 +94,33 @@ impl Ledger {
         self.change(|contents| contents.overdue = contents.overdue.max(overdue));
     }
 
-    /// An entry was handed back. It must be equal to the one that was handed over.
-    pub(crate) fn hand_back<E: Wire>(&self, undelivered: &Undelivered<E>, load: &Load) -> usize {
-        let number = undelivered.entry.number(load);
+    /// An entry was handed back. It must be the one that was handed over, if that is known. Returns its number, if it is known.
+    pub(crate) fn hand_back<E: Wire>(
+        &self,
+        undelivered: &Undelivered<E>,
+        sent: Option<usize>,
+        load: &Load,
+    ) -> Option<usize> {
+        let told = undelivered.entry.number(load);
+        if let (Some(told), Some(sent)) = (told, sent)
+            && told != sent
+        {
+            self.complain(format!("{told} is handed back instead of {sent}"));
+        }
+        let number = told.or(sent)?;
         let fate = Fate::HandedBack {
             may_have_been_delivered: undelivered.may_have_been_delivered,
             why: undelivered.cause.to_string(),
         };
         self.change(|contents| {
-            if let Fate::HandedBack { .. } | Fate::Delivered | Fate::Kept = contents.fates[number] {
+            if !matches!(contents.fates[number], Fate::Untold | Fate::Unnamed) {
                 let before = &contents.fates[number];
                 let complaint = format!("{number} is handed back: {fate:?}, but was {before:?}");
                 contents.complaints.push(complaint);
             }
             contents.fates[number] = fate;
         });
-        number
+        Some(number)
     }
 
     /// The end of a delivery of these entries, all of which were read.
@@ -98,10 +133,10 @@ impl Ledger {
             Err(error) => (error.report.clone(), error.into_undelivered()),
         };
         for undelivered in &undelivered {
-            let number = self.hand_back(undelivered, load);
             let position = usize::try_from(undelivered.position).expect("a place in memory");
-            if numbers.get(position) != Some(&number) {
-                self.complain(format!("{number} is said to have been at {position}"));
+            let sent = numbers.get(position).copied();
+            if sent.is_none() || self.hand_back(undelivered, sent, load).is_none() {
+                self.complain(format!("an entry is said to have been at {position}"));
             }
         }
         let told = [report.undelivered, report.next_position()];
@@ -109,6 +144,20 @@ impl Ledger {
             let (back, all) = (undelivered.len(), numbers.len());
             self.complain(format!("{back} of {all} came back, and the report says: {report}"));
         }
-        self.change(|contents| contents.superseded += report.superseded);
+        self.change(|contents| {
+            let count =
+                |is: fn(&Fate) -> bool| numbers.iter().filter(|number| is(&contents.fates[**number])).count() as u64;
+            let counted = [
+                count(|fate| *fate == Fate::Delivered),
+                count(|fate| *fate == Fate::ConditionFailed),
+                count(|fate| *fate == Fate::Unnamed),
+            ];
+            if counted != [report.delivered, report.condition_failed, report.superseded] {
+                let complaint =
+                    format!("{counted:?} were delivered, failed and were superseded; the report says: {report}");
+                contents.complaints.push(complaint);
+            }
+            contents.superseded += report.superseded;
+        });
     }
 }

@@ -14,6 +14,9 @@ pub(crate) enum Service {
     Table,
     Queue,
     Fifo,
+    /// Single writes with conditions and updates of one table, and transactions over this table and another one. All workers write to
+    /// the same keys.
+    Writes,
 }
 
 impl Service {
@@ -22,6 +25,7 @@ impl Service {
         match self {
             Self::Table => 25,
             Self::Queue | Self::Fifo => 10,
+            Self::Writes => 1,
         }
     }
 }
@@ -71,7 +75,9 @@ pub(crate) struct Mix {
     /// Deliveries that share their options, or tasks of a producer.
     pub(crate) workers: usize,
     pub(crate) entries: usize,
-    /// Keys or groups of each worker; `None` if each entry has its own.
+    /// How many of the workers, the last ones, deliver transactions.
+    pub(crate) transactors: usize,
+    /// Keys or groups of each worker, or of all with [`Service::Writes`]; `None` if each entry has its own.
     pub(crate) lanes: Option<usize>,
     /// Calls in flight, for each delivery.
     pub(crate) concurrency: usize,
@@ -87,9 +93,32 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
+    /// Whole puts and deletes, or messages.
     pub(crate) fn draw(seed: u64) -> Self {
         let random = &mut SmallRng::seed_from_u64(seed);
         let service = [Service::Table, Service::Queue, Service::Fifo, Service::Table][random.random_range(0..4)];
+        Self::of(seed, service, random)
+    }
+
+    /// Single writes and transactions.
+    pub(crate) fn draw_writes(seed: u64) -> Self {
+        let random = &mut SmallRng::seed_from_u64(seed);
+        let mix = Self::of(seed, Service::Writes, random);
+        let workers = mix.workers.max(2);
+        Self {
+            workers,
+            transactors: random.random_range(1..=workers.div_ceil(4)),
+            lanes: Some(random.random_range(2..=16)),
+            // What is handed back must tell which entry it is, and an update does not.
+            way: match mix.way {
+                Way::Producer(Waiting::Nothing) => Way::Producer(Waiting::All),
+                way => way,
+            },
+            ..mix
+        }
+    }
+
+    fn of(seed: u64, service: Service, random: &mut SmallRng) -> Self {
         let way = match random.random_range(0..6) {
             0 | 1 => Way::Batch,
             2 | 3 => Way::Stream,
@@ -125,11 +154,12 @@ impl Mix {
             service,
             way,
             workers,
+            transactors: 0,
             entries,
             lanes,
             concurrency: 1 << random.random_range(0..=6),
             threads: random.random(),
-            asks: random.random::<bool>() && service == Service::Table,
+            asks: random.random::<bool>() && matches!(service, Service::Table | Service::Writes),
             attempt_timeout,
             strict_order: service == Service::Fifo && random.random_bool(0.3),
             last_write_wins: service == Service::Table && has_lanes && way == Way::Batch && random.random_bool(0.3),
@@ -173,7 +203,15 @@ impl fmt::Display for Mix {
             self.seed, self.service, self.entries, self.way, self.workers, self.concurrency, self.attempt_timeout
         )?;
         if let Some(lanes) = self.lanes {
-            write!(f, ", {lanes} lanes each")?;
+            let of = if self.service == Service::Writes {
+                "for all"
+            } else {
+                "each"
+            };
+            write!(f, ", {lanes} lanes {of}")?;
+        }
+        if self.transactors > 0 {
+            write!(f, ", {} with transactions", self.transactors)?;
         }
         for (is_so, what) in [
             (self.threads, "threads"),

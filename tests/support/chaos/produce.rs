@@ -21,7 +21,7 @@ impl Run {
         let producer = delivery.producer();
         let mut tasks = JoinSet::new();
         let mut to_abort: Vec<(usize, AbortHandle)> = Vec::new();
-        for worker in 0..self.mix.workers {
+        for worker in self.workers.clone() {
             let (run, producer) = (self.clone(), producer.clone());
             let entries = self.load.of_worker(worker);
             let task = tasks.spawn(async move { run.send(&producer, &entries, waiting).await });
@@ -56,8 +56,8 @@ impl Run {
             self.ledger.set(entry.number, Fate::Untold);
             if waiting == Waiting::Each {
                 match producer.send(sent).await {
-                    Ok(_) => self.ledger.set(entry.number, Fate::Delivered),
-                    Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
+                    Ok(disposition) => self.ledger.settle(entry.number, &disposition),
+                    Err(undelivered) => _ = self.ledger.hand_back(&undelivered, Some(entry.number), &self.load),
                 }
                 self.ledger.waited(started, limit);
                 continue;
@@ -65,13 +65,13 @@ impl Run {
             match producer.enqueue(sent).await {
                 Ok(receipt) if waiting == Waiting::All => receipts.push((entry.number, started, receipt)),
                 Ok(_) => self.ledger.set(entry.number, Fate::Unnamed),
-                Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
+                Err(undelivered) => _ = self.ledger.hand_back(&undelivered, Some(entry.number), &self.load),
             }
         }
         let fates = receipts.into_iter().map(async |(number, started, receipt)| {
             match receipt.await {
-                Ok(_) => self.ledger.set(number, Fate::Delivered),
-                Err(undelivered) => _ = self.ledger.hand_back(&undelivered, &self.load),
+                Ok(disposition) => self.ledger.settle(number, &disposition),
+                Err(undelivered) => _ = self.ledger.hand_back(&undelivered, Some(number), &self.load),
             }
             self.ledger.waited(started, limit);
         });
@@ -86,8 +86,11 @@ impl Run {
         };
         let mut named = HashSet::new();
         for undelivered in &undelivered {
-            let number = self.ledger.hand_back(undelivered, &self.load);
-            if !named.insert(number) {
+            // An update whose task was aborted does not tell its number: its fate stays untold.
+            let number = self.ledger.hand_back(undelivered, None, &self.load);
+            if let Some(number) = number
+                && !named.insert(number)
+            {
                 self.ledger
                     .complain(format!("{number} is named twice by the end of the producer"));
             }

@@ -21,12 +21,17 @@ use super::proxy::{Order, Proxy, bind};
 /// The name of the table, and of the queue but for its suffix.
 pub(crate) const NAME: &str = "orders";
 
+/// The name of the other table of transactions.
+pub(crate) const STOCK: &str = "stock";
+
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// The table or queue of a mix.
 #[derive(Clone)]
 pub(crate) enum Resource {
     Table(Table),
+    /// The table of single writes, and the other one of transactions.
+    Tables([Table; 2]),
     Queue(Queue),
 }
 
@@ -40,6 +45,10 @@ impl Resource {
                 let options = TableOptions::key("id", KeyType::S).capacity(capacity);
                 Self::Table(simulator.table(NAME, options))
             }
+            Service::Writes => Self::Tables([NAME, STOCK].map(|name| {
+                let options = TableOptions::key("id", KeyType::S).capacity(capacity.clone());
+                simulator.table(name, options)
+            })),
             Service::Queue => Self::Queue(simulator.queue(NAME, QueueOptions::default().capacity(capacity))),
             Service::Fifo => {
                 let name = format!("{NAME}.fifo");
@@ -51,16 +60,17 @@ impl Resource {
     /// Sets the shares of entries that are rejected and of calls that are throttled, whatever the pace.
     pub(crate) fn set_faults(&self, faults: &Faults, rejected: f64, throttled: f64) {
         let is_internal = faults.rejections_are_internal();
-        let code = if is_internal {
-            "InternalError"
-        } else {
-            "RequestThrottled"
+        let code = match self {
+            _ if is_internal => "InternalError",
+            Self::Tables(_) => "TransactionConflict",
+            Self::Table(_) | Self::Queue(_) => "RequestThrottled",
         };
         let faults = aws_batch_simulator::Faults::none()
             .failed(rejected, code, !is_internal)
             .calls(throttled, InjectedFault::Throttle);
         match self {
             Self::Table(table) => table.set_faults(faults),
+            Self::Tables(tables) => tables.iter().for_each(|table| table.set_faults(faults.clone())),
             Self::Queue(queue) => queue.set_faults(faults),
         }
     }
@@ -68,6 +78,7 @@ impl Resource {
     fn keep_journal(&self) {
         match self {
             Self::Table(table) => table.keep_journal(),
+            Self::Tables(tables) => tables.iter().for_each(Table::keep_journal),
             Self::Queue(queue) => queue.keep_journal(),
         }
     }
@@ -75,6 +86,8 @@ impl Resource {
     pub(crate) fn journal(&self) -> Vec<Record> {
         match self {
             Self::Table(table) => table.journal(),
+            // No key is in both.
+            Self::Tables(tables) => tables.iter().flat_map(Table::journal).collect(),
             Self::Queue(queue) => queue.journal(),
         }
     }
@@ -83,6 +96,7 @@ impl Resource {
     pub(crate) fn refused_calls(&self) -> u64 {
         match self {
             Self::Table(table) => table.statistics().refused_calls,
+            Self::Tables(tables) => tables.iter().map(|table| table.statistics().refused_calls).sum(),
             Self::Queue(queue) => queue.statistics().refused_calls,
         }
     }
@@ -91,6 +105,7 @@ impl Resource {
     pub(crate) fn stored(&self) -> Vec<Value> {
         match self {
             Self::Table(table) => table.items(),
+            Self::Tables(tables) => tables.iter().flat_map(Table::items).collect(),
             Self::Queue(queue) => {
                 let body = |body: String| aws_batch_simulator::json!({ "MessageBody": body });
                 queue.messages().into_iter().map(|message| body(message.body)).collect()
@@ -101,7 +116,7 @@ impl Resource {
     /// The name to write to, or the URL to send to.
     pub(crate) fn destination(&self) -> String {
         match self {
-            Self::Table(table) => table.name().to_owned(),
+            Self::Table(table) | Self::Tables([table, _]) => table.name().to_owned(),
             Self::Queue(queue) => queue.url(),
         }
     }

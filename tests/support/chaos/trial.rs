@@ -51,6 +51,7 @@ pub(crate) fn deliver(mix: &Mix, progress: &Progress) -> Outcome {
     let ledger = Ledger::new(load.entries.len());
     let run = Run {
         mix: Arc::new(mix.clone()),
+        workers: 0..mix.workers,
         load: Arc::clone(&load),
         ledger: ledger.clone(),
         progress: progress.clone(),
@@ -94,6 +95,19 @@ async fn deliver_to(served: &Served, access: &Access, run: Run) {
                 delivery.map_target(|table| table.key("id"))
             };
             run.deliver(delivery).await;
+        }
+        Service::Writes => {
+            let table = Delivery::to_dynamo(access.dynamo(), destination);
+            let table = if mix.asks {
+                table
+            } else {
+                table.map_target(|table| table.key("id"))
+            };
+            let transactions = Delivery::to_dynamo_transactions(access.dynamo());
+            let (all, first) = (mix.workers, mix.workers - mix.transactors);
+            let (mut single, mut together) = (run.clone(), run);
+            (single.workers, together.workers) = (0..first, first..all);
+            tokio::join!(single.deliver(table.item_writes()), together.deliver(transactions));
         }
         Service::Queue | Service::Fifo => {
             let delivery = Delivery::to_sqs(access.sqs(), destination);

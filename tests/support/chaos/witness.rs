@@ -12,15 +12,18 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
 
 use super::load::Load;
+use super::mix::Service;
 use super::strike::ATTEMPT;
 
-/// An attempt to make a batch call. Its place is its number.
+/// An attempt to write or to send. Its place is its number.
 #[derive(Debug, Clone)]
 pub(crate) struct Attempt {
     /// The numbers of its entries.
     pub(crate) entries: Vec<usize>,
     /// An answer was read to its end.
     pub(crate) heard: bool,
+    /// The answer is a success.
+    pub(crate) succeeded: bool,
 }
 
 /// An interceptor of the SDK that records attempts. Clones share the state.
@@ -50,7 +53,7 @@ impl Witness {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The numbers of the entries of a request, which has none if it is not of a batch.
+    /// The numbers of the entries of a request, which has none if it neither writes nor sends.
     fn entries(&self, body: &[u8]) -> Vec<usize> {
         let body: Value = serde_json::from_slice(body).expect("the SDK writes JSON");
         if let Some(messages) = body["Entries"].as_array() {
@@ -58,6 +61,9 @@ impl Witness {
                 .iter()
                 .map(|message| self.load.number_on_wire(message))
                 .collect();
+        }
+        if self.load.service == Service::Writes {
+            return self.load.number_of_write(&body).into_iter().collect();
         }
         let tables = body["RequestItems"]
             .as_object()
@@ -94,7 +100,11 @@ impl Intercept for Witness {
         }
         let number = {
             let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
-            attempts.push(Attempt { entries, heard: false });
+            attempts.push(Attempt {
+                entries,
+                heard: false,
+                succeeded: false,
+            });
             attempts.len() - 1
         };
         context.request_mut().headers_mut().insert(ATTEMPT, number.to_string());
@@ -108,14 +118,14 @@ impl Intercept for Witness {
         _: &RuntimeComponents,
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let heard = match context.output_or_error() {
-            Some(Ok(_)) => true,
-            Some(Err(error)) => error.is_operation_error(),
-            None => false,
+        let (heard, succeeded) = match context.output_or_error() {
+            Some(Ok(_)) => (true, true),
+            Some(Err(error)) => (error.is_operation_error(), false),
+            None => (false, false),
         };
         if let Some(Number(number)) = bag.load::<Number>() {
             let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
-            attempts[*number].heard = heard;
+            (attempts[*number].heard, attempts[*number].succeeded) = (heard, succeeded);
         }
         Ok(())
     }
