@@ -126,7 +126,11 @@ impl Mix {
             _ if random.random() => Way::Producer(Waiting::All),
             _ => Way::Producer(Waiting::Nothing),
         };
-        let entries: usize = random.random_range(60..900);
+        let mut entries: usize = random.random_range(60..900);
+        if service == Service::Writes {
+            // Each is a call of its own.
+            entries /= 3;
+        }
         let workers = match way {
             Way::Batch | Way::Stream => random.random_range(1..=4),
             // Each task waits for a round trip for each entry.
