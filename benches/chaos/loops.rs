@@ -19,7 +19,7 @@ use crate::chaos::served::Served;
 use crate::chaos::trial::runtime;
 
 /// The time limit of a loop.
-const LIMIT: Duration = Duration::from_mins(2);
+pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 
 /// How long a mix takes with loops; `None` if they exceed the time limit.
 pub(crate) fn time(mix: &Mix) -> Option<Duration> {
@@ -49,6 +49,7 @@ pub(crate) fn time(mix: &Mix) -> Option<Duration> {
                 })
                 .await;
             }
+            Service::Writes => unreachable!("they are retried, and not sent in rounds"),
             Service::Queue | Service::Fifo => {
                 let client = access.sqs();
                 send_all(rounds, at_once, async |chunk: Vec<Entry>| {
@@ -110,7 +111,7 @@ async fn send_all(rounds: Rounds, at_once: usize, send: impl AsyncFn(Vec<Entry>)
 }
 
 /// AWS's full jitter: 0 to 50 ms, 0 to 100 ms, and so on up to 0 to 5 s, for as long as it takes.
-fn full_jitter() -> impl Backoff {
+pub(crate) fn full_jitter() -> impl Backoff {
     ExponentialBuilder::new()
         .with_min_delay(Duration::from_millis(50))
         .with_factor(2.0)
@@ -178,7 +179,7 @@ async fn send(client: &aws_sdk_sqs::Client, url: &str, chunk: Vec<SendMessageBat
 
 /// Whether a failure is transient: throttles and wrong clocks by their codes, internal errors by their status, and calls that
 /// were not sent or not answered.
-fn may_pass<E: ProvideErrorMetadata>(error: &SdkError<E>) -> bool {
+pub(crate) fn may_pass<E: ProvideErrorMetadata>(error: &SdkError<E>) -> bool {
     let SdkError::ServiceError(error) = error else {
         return true;
     };

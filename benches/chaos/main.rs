@@ -6,16 +6,19 @@
 //! cargo bench --bench chaos -- --seeds 17..18 --trace   # one of them again, with the figures of the delivery
 //! cargo bench --bench chaos -- --seeds 0..300 --check   # fails when anything is wrong
 //! cargo bench --bench chaos -- --soak 30                 # 30 minutes of 64 workers: memory, tasks, connections
+//! cargo bench --features aws-batch-simulator/expressions --bench chaos -- --writes   # 300 mixes of other writes
 //! ```
 //!
 //! Only mixes that do not end early are timed. A mix that takes too long beside others is run again alone, with its loop, and the
-//! medians are compared.
+//! medians are compared. With `--writes` the mixes are of conditional writes, counters and transactions to the same keys, and what plain
+//! retries get wrong in them is counted.
 
 #[path = "../../tests/support/chaos/mod.rs"]
 #[expect(dead_code, reason = "the tests look closer")]
 mod chaos;
 
 mod loops;
+mod retries;
 mod soak;
 
 use std::ops::Range;
@@ -30,6 +33,7 @@ use chaos::mix::Mix;
 use chaos::trial::{Outcome, deliver};
 use clap::Parser;
 use peak_alloc::PeakAlloc;
+use retries::Wrong;
 
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
@@ -58,6 +62,9 @@ struct Arguments {
     /// Only compare the results, without the loops.
     #[arg(long)]
     untimed: bool,
+    /// Conditional writes, counters and transactions, instead of whole puts, deletes and messages.
+    #[arg(long)]
+    writes: bool,
     /// Fail if a result is wrong. Slow mixes are not failures.
     #[arg(long)]
     check: bool,
@@ -110,6 +117,7 @@ fn main() -> ExitCode {
         return if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let (failed, timed) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let retried = Mutex::new(Vec::new());
     let next = AtomicU64::new(arguments.seeds.start);
     let run = || {
         loop {
@@ -117,7 +125,11 @@ fn main() -> ExitCode {
             if seed >= arguments.seeds.end {
                 return;
             }
-            let mix = Mix::draw(seed);
+            let mix = if arguments.writes {
+                Mix::draw_writes(seed)
+            } else {
+                Mix::draw(seed)
+            };
             let Outcome {
                 mut complaints,
                 time,
@@ -135,7 +147,20 @@ fn main() -> ExitCode {
                 .map(|complaint| format!("\n    WRONG: {complaint}"))
                 .collect();
             let shown = mix.to_string();
-            if mix.cut.is_none() && !arguments.untimed {
+            if arguments.writes {
+                if !arguments.untimed {
+                    let wrong = retries::wrong(&mix);
+                    let by_retries = wrong.map_or_else(
+                        || "not at all".to_owned(),
+                        |(wrong, time)| format!("{:.2} s, {wrong}", time.as_secs_f64()),
+                    );
+                    time_shown = format!("{time_shown}, by retries {by_retries}");
+                    retried
+                        .lock()
+                        .expect("no mix panicked")
+                        .extend(wrong.map(|(wrong, _)| wrong));
+                }
+            } else if mix.cut.is_none() && !arguments.untimed {
                 let looped = loops::time(&mix);
                 let by_loops = looped.map_or_else(
                     || "not at all".to_owned(),
@@ -163,6 +188,7 @@ fn main() -> ExitCode {
     }
     let failed = failed.into_inner();
     summarize(&arguments.seeds, failed, &timed);
+    summarize_retries(&retried.into_inner().expect("no mix panicked"));
     if arguments.check && failed > 0 {
         return ExitCode::FAILURE;
     }
@@ -219,6 +245,19 @@ fn again(timed: &mut Timed) {
     loops.sort_by_key(|time| time.unwrap_or(Duration::MAX));
     timed.delivery = deliveries[AGAIN / 2];
     timed.looped = loops[AGAIN / 2];
+}
+
+/// What plain retries got wrong, and in how many of the mixes.
+fn summarize_retries(retried: &[Wrong]) {
+    if retried.is_empty() {
+        return;
+    }
+    let wrong = Wrong {
+        failed: retried.iter().map(|wrong| wrong.failed).sum(),
+        twice: retried.iter().map(|wrong| wrong.twice).sum(),
+    };
+    let mixes = retried.iter().filter(|wrong| wrong.is_any()).count();
+    println!("by retries: {mixes} of {} mixes wrong: {wrong}", retried.len());
 }
 
 fn summarize(seeds: &Range<u64>, failed: u64, timed: &[Timed]) {
