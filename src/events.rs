@@ -86,6 +86,11 @@
 //! | `db.operation.batch.size` | number | [`REQUEST`], DynamoDB | puts and deletes |
 //! | `aws.dynamodb.table_names` | text | [`REQUEST`], DynamoDB | the names of the tables, separated by commas |
 //! | `aws.dynamodb.consumed_capacity` | number | [`REQUEST`], DynamoDB | write units of all tables together, if the call has requested them |
+//! | `aws.s3.bucket` | text | [`REQUEST`], S3 | the name of the bucket |
+//! | `aws.s3.delete.object_count` | number | [`REQUEST`], S3 | objects to delete; not in the conventions |
+//! | `aws.cloudwatch.namespace`, `aws.cloudwatch.metric_count` | text, number | [`REQUEST`], CloudWatch | the namespace, and the metrics of the request; not in the conventions |
+//! | `aws.log.group.names`, `aws.log.stream.names` | text | [`REQUEST`], CloudWatch Logs | the names of the log group and of the log stream |
+//! | `aws.log.event_count` | number | [`REQUEST`], CloudWatch Logs | events of the request; not in the conventions |
 //! | `messaging.system` | text | [`REQUEST`], the others | `aws_sqs`, `aws.sns`, `aws_kinesis`, `aws_firehose`, `aws_eventbridge`; the first two are in the conventions |
 //! | `messaging.operation.type`, `messaging.operation.name` | text | [`REQUEST`], the others | `send` or `settle`, `SendMessageBatch` |
 //! | `messaging.destination.name` | text | [`REQUEST`], the others | the name of the queue, topic, stream or bus, without its account |

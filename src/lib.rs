@@ -82,6 +82,8 @@
 //! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from values that implement `Serialize` |
 //! | `sqs-serde` | no | `Delivery::json`: messages from values that implement `Serialize` |
 //! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `Delivery::to_kinesis`, and the same for the other three |
+//! | `s3` | no | `Delivery::deletes_from_s3` |
+//! | `cloudwatch`, `cloudwatch-logs` | no | `Delivery::to_cloudwatch`, `to_cloudwatch_logs` |
 //! | `conformance` | no | `conformance`: tests for targets of your own |
 //! | `metrics` | with `aws` | [`metrics`], by the telemetry provider of the SDK |
 //! | `s3-offload` | no | `SqsQueue::oversize`: messages that are too large for SQS are sent through S3 |

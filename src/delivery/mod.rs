@@ -8,10 +8,13 @@ mod messages;
 #[cfg(feature = "dynamodb")]
 mod reads;
 #[cfg(any(
+    feature = "cloudwatch",
+    feature = "cloudwatch-logs",
     feature = "dynamodb",
     feature = "eventbridge",
     feature = "firehose",
     feature = "kinesis",
+    feature = "s3",
     feature = "sns",
     feature = "sqs"
 ))]

@@ -4,12 +4,18 @@
 use std::sync::Arc;
 
 use super::Delivery;
+#[cfg(feature = "s3")]
+use super::Values;
 #[cfg(feature = "dynamodb")]
 use crate::handlers::Handlers;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::options::DeliveryOptions;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::report::{DeliveryError, Report};
+#[cfg(feature = "cloudwatch")]
+use crate::targets::cloudwatch::CloudWatchMetrics;
+#[cfg(feature = "cloudwatch-logs")]
+use crate::targets::cloudwatch_logs::LogStream;
 #[cfg(feature = "dynamodb")]
 use crate::targets::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoTransactions, DynamoWrites};
 #[cfg(feature = "eventbridge")]
@@ -18,6 +24,8 @@ use crate::targets::eventbridge::EventBus;
 use crate::targets::firehose::FirehoseStream;
 #[cfg(feature = "kinesis")]
 use crate::targets::kinesis::KinesisStream;
+#[cfg(feature = "s3")]
+use crate::targets::s3::S3Deletions;
 #[cfg(feature = "sns")]
 use crate::targets::sns::SnsTopic;
 #[cfg(feature = "sqs")]
@@ -153,6 +161,52 @@ impl Delivery<EventBus> {
     /// Delivers events to an event bus of EventBridge, given by name or ARN.
     pub fn to_eventbridge(client: aws_sdk_eventbridge::Client, bus: impl Into<String>) -> Self {
         Self::new(EventBus::new(client, bus))
+    }
+}
+
+#[cfg(feature = "cloudwatch")]
+impl Delivery<CloudWatchMetrics> {
+    /// Delivers metrics to a namespace of CloudWatch, given by its name.
+    pub fn to_cloudwatch(client: aws_sdk_cloudwatch::Client, namespace: impl Into<String>) -> Self {
+        Self::new(CloudWatchMetrics::new(client, namespace))
+    }
+}
+
+#[cfg(feature = "cloudwatch-logs")]
+impl Delivery<LogStream> {
+    /// Delivers events to a log stream of CloudWatch Logs, given by the names of its log group and its own.
+    pub fn to_cloudwatch_logs(
+        client: aws_sdk_cloudwatchlogs::Client,
+        group: impl Into<String>,
+        stream: impl Into<String>,
+    ) -> Self {
+        Self::new(LogStream::new(client, group, stream))
+    }
+}
+
+#[cfg(feature = "s3")]
+impl Delivery<S3Deletions> {
+    /// Deletes objects from a bucket of S3, given by its name. The entries are keys, with a version id if one version is to be
+    /// deleted; [`keys`](Self::keys) takes keys alone.
+    pub fn deletes_from_s3(client: aws_sdk_s3::Client, bucket: impl Into<String>) -> Self {
+        Self::new(S3Deletions::new(client, bucket))
+    }
+
+    /// Deletes objects by their keys. In a bucket with versions that adds a delete marker, and removes no version.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::Delivery;
+    /// # async fn example(client: aws_sdk_s3::Client, keys: Vec<String>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let report = Delivery::deletes_from_s3(client, "logs").keys().deliver(keys).await?;
+    /// println!("{} objects are deleted", report.delivered);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn keys<K: AsRef<str> + Send + Sync + 'static>(self) -> Delivery<S3Deletions, Values<K>> {
+        self.try_map_entries(|key: &K| {
+            let object = aws_sdk_s3::types::ObjectIdentifier::builder();
+            object.key(key.as_ref()).build()
+        })
     }
 }
 

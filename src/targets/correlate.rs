@@ -1,9 +1,11 @@
 //! Assigns the parts of an answer to the entries that were sent.
 
-use tracing::warn;
+#[cfg(feature = "s3")]
+use std::collections::HashMap;
+#[cfg(feature = "s3")]
+use std::hash::Hash;
 
 use super::{Answer, Fault, Rejection, Verdict};
-use crate::events::ANSWER;
 
 /// The id of the entry at `place` in the call, for services that answer by id. The caller's own ids may repeat or be too
 /// long, so they are not sent.
@@ -46,9 +48,7 @@ pub(super) fn by_id(
             None => unknown += 1,
         }
     }
-    if unknown > 0 {
-        warn!(target: ANSWER, entries = unknown, service, "an answer is about entries that were not sent");
-    }
+    warn_of_unsent(service, unknown);
     let verdicts = verdicts.into_iter();
     Answer::Each(
         verdicts
@@ -66,10 +66,7 @@ pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactS
     if answered == sent {
         return Answer::Each(verdicts.collect());
     }
-    if answered > sent {
-        let unknown = answered - sent;
-        warn!(target: ANSWER, entries = unknown, service, "an answer is about entries that were not sent");
-    }
+    warn_of_unsent(service, answered.saturating_sub(sent));
     Answer::Whole(unanswered("fewer or more answers than entries"))
 }
 
@@ -87,6 +84,62 @@ pub(super) fn entry_verdict(
     }
 }
 
+/// Reads the two lists of the answer to a call with entries of these names, which may repeat: entries of one name have one
+/// verdict.
+///
+/// What becomes of an entry in neither list, or in both, is as with [`by_id`]. If the answer names failures alone, an entry that it
+/// does not name is accepted, unless a failure has a name that was not sent: it may be any entry's.
+#[cfg(feature = "s3")]
+pub(super) fn by_name<N: Copy + Eq + Hash>(
+    service: &'static str,
+    sent: &[N],
+    accepted: impl IntoIterator<Item = N>,
+    failed: impl IntoIterator<Item = (N, Verdict)>,
+    names_failures_alone: bool,
+) -> Answer {
+    let mut verdicts: HashMap<N, Option<Verdict>> = sent.iter().map(|name| (*name, None)).collect();
+    let mut unknown = 0_usize;
+    for (name, failure) in failed {
+        match verdicts.get_mut(&name) {
+            Some(verdict) => {
+                verdict.get_or_insert(failure);
+            }
+            None => unknown += 1,
+        }
+    }
+    let is_complete = names_failures_alone && unknown == 0;
+    for name in accepted {
+        match verdicts.get_mut(&name) {
+            Some(verdict) => {
+                let has_failed = verdict.as_ref().is_some_and(|verdict| !verdict.is_accepted());
+                *verdict = Some(if has_failed {
+                    unanswered("both accepted and failed")
+                } else {
+                    Verdict::Accepted
+                });
+            }
+            None => unknown += 1,
+        }
+    }
+    warn_of_unsent(service, unknown);
+    let verdict = |name| match verdicts.get(name) {
+        Some(Some(verdict)) => verdict.clone(),
+        _ if is_complete => Verdict::Accepted,
+        _ => unanswered("neither accepted nor failed"),
+    };
+    Answer::Each(sent.iter().map(verdict).collect())
+}
+
+/// Reads the answer to a call that is accepted as a whole, if it comes from the service: then it has a request id. What lies between may
+/// answer with a success of its own, whose body nothing reads.
+#[cfg(any(feature = "cloudwatch", feature = "cloudwatch-logs"))]
+pub(super) fn of_whole_call(request_id: Option<&str>) -> Answer {
+    Answer::Whole(match request_id {
+        Some(_) => Verdict::Accepted,
+        None => unanswered("an answer without a request id"),
+    })
+}
+
 /// The place that an id stands for, if it was sent. `01` and `+1` were not sent.
 #[cfg(any(feature = "sqs", feature = "sns"))]
 fn place(id: &str, sent: usize) -> Option<usize> {
@@ -97,6 +150,12 @@ fn place(id: &str, sent: usize) -> Option<usize> {
 
 fn unanswered(code: &'static str) -> Verdict {
     Verdict::Rejected(Rejection::Unanswered, Fault::new(code).may_have_been_applied())
+}
+
+fn warn_of_unsent(service: &'static str, entries: usize) {
+    if entries > 0 {
+        tracing::warn!(target: crate::events::ANSWER, entries, service, "an answer is about entries that were not sent");
+    }
 }
 
 #[cfg(test)]
@@ -210,6 +269,52 @@ mod tests {
         fn an_empty_place_is_not_an_acceptance() {
             let verdict = entry_verdict(None, Some("?"), None);
             assert!(matches!(verdict, Verdict::Rejected(Rejection::Unanswered, fault) if fault.is_ambiguous()));
+        }
+    }
+
+    #[cfg(feature = "s3")]
+    mod of_names {
+        use super::*;
+        use crate::targets::classify_entry;
+
+        fn verdicts(sent: &[&str], accepted: &[&str], failed: &[(&str, &str)], names_failures_alone: bool) -> String {
+            let failed = failed
+                .iter()
+                .map(|(name, code)| (*name, classify_entry(code, true, None)));
+            let answer = by_name("S3", sent, accepted.iter().copied(), failed, names_failures_alone);
+            letters(&answer, sent.len())
+        }
+
+        #[test]
+        fn each_name_has_its_own_verdict_whatever_the_order() {
+            let failed = [("d", "AccessDenied"), ("b", "SlowDown")];
+            assert_eq!(verdicts(&["a", "b", "c", "d"], &["c", "a"], &failed, false), ".t.x");
+        }
+
+        #[test]
+        fn entries_of_one_name_have_one_verdict() {
+            assert_eq!(verdicts(&["a", "a", "b"], &["a"], &[("b", "SlowDown")], false), "..t");
+            assert_eq!(verdicts(&["a", "b", "a"], &["b"], &[("a", "SlowDown")], false), "t.t");
+        }
+
+        #[test]
+        fn a_name_in_neither_list_is_accepted_only_if_failures_alone_are_named() {
+            assert_eq!(verdicts(&["a", "b"], &["b"], &[], false), "?.");
+            assert_eq!(verdicts(&["a", "b"], &[], &[("b", "SlowDown")], true), ".t");
+        }
+
+        #[test]
+        fn a_failure_of_a_name_that_was_not_sent_may_be_that_of_any_entry() {
+            assert_eq!(verdicts(&["a", "b"], &["a"], &[("", "SlowDown")], true), ".?");
+            assert_eq!(verdicts(&["a"], &["a", "z"], &[], true), ".");
+        }
+
+        #[test]
+        fn a_name_in_both_lists_is_unanswered() {
+            assert_eq!(
+                verdicts(&["a", "b"], &["a", "b"], &[("a", "AccessDenied")], false),
+                "?."
+            );
         }
     }
 }

@@ -78,7 +78,13 @@ impl Lane {
 }
 
 /// A hash of a key; equal keys have equal hashes within this process.
-#[cfg(any(feature = "dynamodb", feature = "sqs", feature = "kinesis", feature = "sns"))]
+#[cfg(any(
+    feature = "dynamodb",
+    feature = "sqs",
+    feature = "kinesis",
+    feature = "s3",
+    feature = "sns"
+))]
 pub(crate) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
     folded(*SEED, key)
 }

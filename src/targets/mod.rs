@@ -6,10 +6,17 @@
 mod answer;
 #[cfg(feature = "aws")]
 mod classify;
+#[cfg(feature = "cloudwatch")]
+pub mod cloudwatch;
+#[cfg(feature = "cloudwatch-logs")]
+pub mod cloudwatch_logs;
 #[cfg(any(
+    feature = "cloudwatch",
+    feature = "cloudwatch-logs",
     feature = "sqs",
     feature = "kinesis",
     feature = "firehose",
+    feature = "s3",
     feature = "sns",
     feature = "eventbridge"
 ))]
@@ -31,10 +38,13 @@ mod recording;
 #[cfg(feature = "aws")]
 #[cfg_attr(
     not(any(
+        feature = "cloudwatch",
+        feature = "cloudwatch-logs",
         feature = "dynamodb",
         feature = "eventbridge",
         feature = "firehose",
         feature = "kinesis",
+        feature = "s3",
         feature = "sns",
         feature = "sqs"
     )),
@@ -42,19 +52,27 @@ mod recording;
 )]
 mod renewal;
 #[cfg(any(
+    feature = "cloudwatch",
+    feature = "cloudwatch-logs",
     feature = "dynamodb",
     feature = "sqs",
     feature = "kinesis",
     feature = "firehose",
+    feature = "s3",
     feature = "sns",
     feature = "eventbridge"
 ))]
 mod request;
+#[cfg(feature = "s3")]
+pub mod s3;
 #[cfg(any(
+    feature = "cloudwatch",
+    feature = "cloudwatch-logs",
     feature = "dynamodb",
     feature = "sqs",
     feature = "kinesis",
     feature = "firehose",
+    feature = "s3",
     feature = "sns",
     feature = "eventbridge"
 ))]

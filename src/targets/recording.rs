@@ -13,6 +13,7 @@ use aws_smithy_types::body::SdkBody;
 pub(crate) struct Recorder {
     /// The status and the body of each answer; the last one is repeated.
     answers: Arc<[(u16, &'static str)]>,
+    has_request_ids: bool,
     requests: Arc<Mutex<Vec<Recorded>>>,
 }
 
@@ -21,7 +22,10 @@ pub(crate) struct Recorded {
     pub(crate) user_agent: String,
     /// The operation, for services that name it in a header.
     pub(crate) operation: String,
+    /// As text, if it is text.
     pub(crate) body: String,
+    /// The bytes of the body.
+    pub(crate) length: usize,
 }
 
 impl Recorder {
@@ -33,8 +37,16 @@ impl Recorder {
     pub(crate) fn answering_in_turn(answers: impl Into<Arc<[(u16, &'static str)]>>) -> Self {
         Self {
             answers: answers.into(),
+            has_request_ids: false,
             requests: Arc::default(),
         }
+    }
+
+    /// Its answers have a request id, as those of the services.
+    #[cfg(any(feature = "cloudwatch", feature = "cloudwatch-logs"))]
+    pub(crate) fn with_request_ids(mut self) -> Self {
+        self.has_request_ids = true;
+        self
     }
 
     /// The number of requests.
@@ -65,11 +77,16 @@ impl HttpConnector for Recorder {
             requests.push(Recorded {
                 user_agent: header("x-amz-user-agent").to_owned(),
                 operation: header("x-amz-target").rsplit('.').next().unwrap_or_default().to_owned(),
-                body: String::from_utf8(body.to_vec()).unwrap(),
+                body: String::from_utf8_lossy(body).into_owned(),
+                length: body.len(),
             });
             self.answers[answer]
         };
-        HttpConnectorFuture::ready(Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body))))
+        let mut response = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body));
+        if self.has_request_ids {
+            response.headers_mut().insert("x-amzn-requestid", "r");
+        }
+        HttpConnectorFuture::ready(Ok(response))
     }
 }
 

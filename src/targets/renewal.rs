@@ -98,8 +98,8 @@ impl Used {
 }
 
 macro_rules! into_builder {
-    ($($feature:literal: $sdk:ident,)*) => {$(
-        #[cfg(feature = $feature)]
+    ($($($feature:literal)|+: $sdk:ident,)*) => {$(
+        #[cfg(any($(feature = $feature),+))]
         impl From<Changes<$sdk::config::Builder>> for $sdk::config::Builder {
             fn from(changes: Changes<Self>) -> Self {
                 match changes.renewal.cache() {
@@ -112,11 +112,13 @@ macro_rules! into_builder {
 }
 
 into_builder! {
+    "cloudwatch": aws_sdk_cloudwatch,
+    "cloudwatch-logs": aws_sdk_cloudwatchlogs,
     "dynamodb": aws_sdk_dynamodb,
     "eventbridge": aws_sdk_eventbridge,
     "firehose": aws_sdk_firehose,
     "kinesis": aws_sdk_kinesis,
-    "s3-offload": aws_sdk_s3,
+    "s3" | "s3-offload": aws_sdk_s3,
     "sns": aws_sdk_sns,
     "sqs": aws_sdk_sqs,
 }

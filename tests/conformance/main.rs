@@ -3,6 +3,10 @@
 //! `CONFORMANCE_CASES` is the number of random deliveries for each target. Default: 200.
 
 mod broken;
+#[cfg(feature = "cloudwatch")]
+mod cloudwatch;
+#[cfg(feature = "cloudwatch-logs")]
+mod cloudwatch_logs;
 mod dynamo;
 #[cfg(feature = "eventbridge")]
 mod eventbridge;
@@ -10,6 +14,8 @@ mod eventbridge;
 mod firehose;
 #[cfg(feature = "kinesis")]
 mod kinesis;
+#[cfg(feature = "s3")]
+mod s3;
 #[cfg(feature = "sns")]
 mod sns;
 mod sqs;

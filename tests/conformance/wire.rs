@@ -22,10 +22,15 @@ pub(crate) type Response = (u16, String);
 
 /// Answers each request by its body.
 #[derive(Clone)]
-pub(crate) struct Wire(Arc<dyn Fn(&str) -> Response + Send + Sync>);
+pub(crate) struct Wire(Arc<dyn Fn(&[u8]) -> HttpResponse + Send + Sync>);
 
 impl Wire {
     pub(crate) fn new(answer: impl Fn(&str) -> Response + Send + Sync + 'static) -> Self {
+        Self::of_bytes(move |body| response(answer(std::str::from_utf8(body).expect("the body is text"))))
+    }
+
+    /// Answers each request by its bytes.
+    pub(crate) fn of_bytes(answer: impl Fn(&[u8]) -> HttpResponse + Send + Sync + 'static) -> Self {
         Self(Arc::new(answer))
     }
 
@@ -34,6 +39,26 @@ impl Wire {
         Self::new(move |body| answer(&serde_json::from_str(body).expect("the request is JSON")))
     }
 }
+
+fn response((status, body): Response) -> HttpResponse {
+    let status = status.try_into().expect("a status of HTTP");
+    HttpResponse::new(status, SdkBody::from(body))
+}
+
+/// An answer of the service itself: it has a request id, which that of a proxy lacks.
+#[cfg(any(feature = "cloudwatch", feature = "cloudwatch-logs"))]
+pub(crate) fn identified(status: u16, body: impl Into<Vec<u8>>) -> HttpResponse {
+    let body: Vec<u8> = body.into();
+    let is_of_service = body != UNREADABLE.as_bytes();
+    let mut response = HttpResponse::new(status.try_into().expect("a status of HTTP"), SdkBody::from(body));
+    if is_of_service {
+        response.headers_mut().insert("x-amzn-requestid", "r");
+    }
+    response
+}
+
+/// A body that no service sends.
+pub(crate) const UNREADABLE: &str = "<html>";
 
 impl fmt::Debug for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,11 +69,10 @@ impl fmt::Debug for Wire {
 impl HttpConnector for Wire {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let body = request.body().bytes().expect("the body is in memory");
-        let (status, body) = (self.0)(std::str::from_utf8(body).expect("the body is text"));
-        let status = status.try_into().expect("a status of HTTP");
+        let response = (self.0)(body);
         HttpConnectorFuture::new(async move {
             sleep(LATENCY).await;
-            Ok(HttpResponse::new(status, SdkBody::from(body)))
+            Ok(response)
         })
     }
 }
@@ -85,7 +109,7 @@ pub(crate) fn of_the_call(said: Said, throttled: &str, refused: &str) -> Respons
         Said::Throttled => error(400, throttled),
         Said::Failed => error(500, "InternalFailure"),
         Said::Refused => error(400, refused),
-        _ => (200, "<html>".to_owned()),
+        _ => (200, UNREADABLE.to_owned()),
     }
 }
 

@@ -55,10 +55,13 @@ fn the_engine_knows_neither_aws_nor_those_that_use_it() {
         "crate::delivery",
         "crate::handlers",
         "crate::producer",
+        "crate::targets::cloudwatch",
+        "crate::targets::cloudwatch_logs",
         "crate::targets::dynamo",
         "crate::targets::eventbridge",
         "crate::targets::firehose",
         "crate::targets::kinesis",
+        "crate::targets::s3",
         "crate::targets::sns",
         "crate::targets::sqs",
     ];

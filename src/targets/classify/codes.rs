@@ -65,13 +65,20 @@ const FAILURES: &[&str] = &[
     "InternalError",
     "InternalFailureException",
     "InternalException",
+    // CloudWatch: `InternalServiceFault`, from the SDK's model of `PutMetricData`, by its name and by its code.
+    "InternalServiceError",
+    "InternalServiceFault",
     // Of services in general, such as those behind a `BatchTarget` outside of this crate.
     "ServiceUnavailableException",
 ];
 
-/// A conflict with another writer: a replica in another region, or a transaction. It passes within moments, and nothing was
-/// applied.
+/// A conflict with another writer: a replica in another region, a transaction, or another operation on the object. It passes within
+/// moments, and nothing was applied.
 const CONFLICTS: &[&str] = &[
+    // S3: "Error responses" of its API reference. The digest of a request that was damaged on its way does not match.
+    "BadDigest",
+    "ConditionalRequestConflict",
+    "OperationAborted",
     "ReplicatedWriteConflictException",
     "TransactionConflictException",
     "TransactionInProgressException",
@@ -98,7 +105,7 @@ const SETUPS: &[&str] = &[
 /// that the queue does not know; then no entry is ever accepted.
 ///
 /// From the SDK's models of the calls and the common errors of the API references; those of single entries from the API
-/// references of `PutEventsResultEntry` and of SQS's actions for a single message.
+/// references of `PutEventsResultEntry` and of SQS's actions for a single message, those of S3 from its list of error codes.
 const REFUSALS: &[&str] = &[
     "BatchEntryIdsNotDistinct",
     "BatchRequestTooLong",
@@ -110,17 +117,24 @@ const REFUSALS: &[&str] = &[
     "InvalidBatchEntryId",
     "InvalidMessageContents",
     "InvalidParameter",
+    "InvalidParameterCombination",
+    "InvalidParameterCombinationException",
+    "InvalidParameterException",
     "InvalidParameterValue",
     "InvalidParameterValueException",
     "ItemCollectionSizeLimitExceededException",
+    "KeyTooLongError",
     "MalformedDetail",
     "MalformedHttpRequestException",
+    "MalformedXML",
     "MessageNotInflight",
     "MissingParameter",
     "MissingRequiredParameterException",
+    "NoSuchVersion",
     "NotAuthorizedForDetailTypeException",
     "NotAuthorizedForSourceException",
     "ParameterValueInvalid",
+    "PreconditionFailed",
     "ReceiptHandleIsInvalid",
     "RedactionFailure",
     "RequestEntityTooLarge",
@@ -148,7 +162,9 @@ const DISPUTES: &[&str] = &[
 ///
 /// From the SDK's models of the calls and the common errors of the API references.
 const STOPS: &[&str] = &[
+    "AllAccessDisabled",
     "AuthFailure",
+    "AuthorizationHeaderMalformed",
     "DryRunOperationException",
     "EndpointDisabled",
     "IncompleteSignature",
@@ -156,6 +172,7 @@ const STOPS: &[&str] = &[
     "InvalidAccessKeyId",
     "InvalidAction",
     "InvalidAddress",
+    "InvalidBucketName",
     "InvalidClientTokenId",
     "InvalidKMSResourceException",
     "InvalidSecurity",

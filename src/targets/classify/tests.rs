@@ -74,6 +74,14 @@ fn calls_are_judged_by_their_code() {
         (400, "BatchRequestTooLong", "refused"),
         (400, "ItemCollectionSizeLimitExceededException", "refused"),
         (400, "InvalidParameterValue", "refused"),
+        (400, "InvalidParameterException", "refused"),
+        (400, "MalformedXML", "refused"),
+        (412, "PreconditionFailed", "refused"),
+        (409, "OperationAborted", "Transient"),
+        (200, "SlowDown", "Throttled, perhaps applied"),
+        (503, "SlowDown", "Throttled, perhaps applied"),
+        (500, "InternalServiceError", "Transient, perhaps applied"),
+        (400, "AuthorizationHeaderMalformed", "stop"),
         (400, "AccessDeniedException", "disputed"),
         (403, "AccessDenied", "disputed"),
         (400, "ResourceNotFoundException", "stop"),
@@ -276,7 +284,7 @@ fn what_the_sdk_sends_again_is_sent_again() {
     }
 }
 
-/// The errors of the nine calls in the SDK's models, by the codes that the services send.
+/// The errors of the calls in the SDK's models, by the codes that the services send.
 #[test]
 fn every_error_of_the_calls_is_known() {
     let of_calls = [
@@ -302,6 +310,15 @@ fn every_error_of_the_calls_is_known() {
          InvalidBatchEntryId InvalidParameter ParameterValueInvalid InvalidSecurity KMSAccessDenied KMSDisabled KMSInvalidState \
          KMSNotFound KMSOptInRequired KMSThrottling NotFound PlatformApplicationDisabled Throttled \
          TooManyEntriesInBatchRequest ValidationException",
+        // PutMetricData, by name and by code
+        "InternalServiceFault InternalServiceError InvalidParameterCombinationException InvalidParameterCombination \
+         InvalidParameterValueException InvalidParameterValue MissingRequiredParameterException MissingParameter",
+        // PutLogEvents
+        "InvalidParameterException ResourceNotFoundException ServiceUnavailableException UnrecognizedClientException",
+        // DeleteObjects, from the list of error codes of S3
+        "AccessDenied AllAccessDisabled AuthorizationHeaderMalformed BadDigest ConditionalRequestConflict ExpiredToken InternalError \
+         InvalidAccessKeyId InvalidArgument InvalidBucketName KeyTooLongError MalformedXML NoSuchBucket NoSuchVersion OperationAborted \
+         PermanentRedirect PreconditionFailed RequestTimeTooSkewed RequestTimeout ServiceUnavailable SignatureDoesNotMatch SlowDown",
         // Single entries: PutRecords, PutRecordBatch, PutEvents
         "InternalFailure ServiceUnavailableException ThrottlingException AccessDeniedException InvalidAccountIdException \
          InvalidArgument MalformedDetail RedactionFailure NotAuthorizedForSourceException NotAuthorizedForDetailTypeException",

@@ -1,0 +1,218 @@
+//! What CloudWatch requires of a metric and of a namespace.
+//!
+//! From the API references of `PutMetricData`, `MetricDatum`, `Dimension` and `StatisticSet`, unless another source is named.
+
+use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StatisticSet};
+
+use crate::invalid::InvalidEntry;
+
+/// Dimensions of a metric.
+pub const MAX_DIMENSIONS: usize = 30;
+
+/// Values of a metric, in `Values`.
+pub const MAX_VALUES: usize = 150;
+
+/// Bytes of a metric, as [`metric_size`] counts them: more than one has that is within all other limits.
+pub const MAX_METRIC_BYTES: usize = 42 * 1_024;
+
+/// Characters of the name of a metric, of a dimension and of a namespace.
+const MAX_NAME_LENGTH: usize = 255;
+const NAME_RULE: &str = "of at most 255 characters";
+
+/// Characters of the value of a dimension, which are bytes, because they are ASCII.
+const MAX_DIMENSION_VALUE_BYTES: usize = 1_024;
+
+/// The namespaces of AWS begin so.
+const RESERVED: &str = "AWS/";
+
+/// 2^360: its exponent, in the bits of a number of 64 bits.
+const LARGEST_VALUE: f64 = f64::from_bits((1_023 + 360) << 52);
+const VALUE_RULE: &str = "a number from -2^360 to 2^360";
+
+/// The resolutions in seconds.
+const RESOLUTIONS: [i32; 2] = [1, 60];
+
+type Checked = Result<(), InvalidEntry>;
+
+/// The name of the metrics' namespace.
+pub(super) fn check_namespace(namespace: &str) -> Checked {
+    let part = "namespace";
+    check_ascii(part, namespace)?;
+    if namespace.len() > MAX_NAME_LENGTH {
+        let rule = NAME_RULE;
+        return Err(InvalidEntry::Malformed { part, rule });
+    }
+    if namespace.starts_with(':') || namespace.starts_with(RESERVED) {
+        let rule = "without `AWS/` or a colon at its beginning";
+        return Err(InvalidEntry::Malformed { part, rule });
+    }
+    Ok(())
+}
+
+/// Everything but the size, and the time, which CloudWatch compares with its own clock.
+pub(super) fn check_metric(metric: &MetricDatum) -> Checked {
+    let part = "metric name";
+    let name = metric.metric_name().unwrap_or_default();
+    if name.trim().is_empty() {
+        return Err(InvalidEntry::Missing { part });
+    }
+    if name.chars().count() > MAX_NAME_LENGTH {
+        let rule = NAME_RULE;
+        return Err(InvalidEntry::Malformed { part, rule });
+    }
+    let dimensions = metric.dimensions();
+    if dimensions.len() > MAX_DIMENSIONS {
+        return Err(InvalidEntry::TooMany {
+            part: "dimensions",
+            limit: MAX_DIMENSIONS,
+            actual: dimensions.len(),
+        });
+    }
+    dimensions.iter().try_for_each(check_dimension)?;
+    if metric
+        .storage_resolution()
+        .is_some_and(|seconds| !RESOLUTIONS.contains(&seconds))
+    {
+        return Err(InvalidEntry::Malformed {
+            part: "storage resolution",
+            rule: "1 or 60",
+        });
+    }
+    check_values(metric)
+}
+
+fn check_dimension(dimension: &Dimension) -> Checked {
+    let part = "dimension name";
+    let name = dimension.name().unwrap_or_default();
+    check_ascii(part, name)?;
+    if name.len() > MAX_NAME_LENGTH {
+        let rule = NAME_RULE;
+        return Err(InvalidEntry::Malformed { part, rule });
+    }
+    if name.starts_with(':') {
+        let rule = "without a colon at its beginning";
+        return Err(InvalidEntry::Malformed { part, rule });
+    }
+    let part = "dimension value";
+    let value = dimension.value().unwrap_or_default();
+    check_ascii(part, value)?;
+    if value.len() > MAX_DIMENSION_VALUE_BYTES {
+        return Err(InvalidEntry::TooLarge {
+            part,
+            limit: MAX_DIMENSION_VALUE_BYTES,
+            actual: value.len(),
+        });
+    }
+    Ok(())
+}
+
+/// A metric has one value, or several with their counts, or statistics.
+fn check_values(metric: &MetricDatum) -> Checked {
+    let (values, counts) = (metric.values(), metric.counts());
+    let kinds = [
+        metric.value().is_some(),
+        metric.statistic_values().is_some(),
+        !values.is_empty(),
+    ];
+    match kinds.into_iter().filter(|is_there| *is_there).count() {
+        0 => return Err(InvalidEntry::Missing { part: "value" }),
+        1 => {}
+        _ => {
+            return Err(InvalidEntry::Malformed {
+                part: "metric",
+                rule: "with either a value, or values, or statistics",
+            });
+        }
+    }
+    if values.len() > MAX_VALUES {
+        return Err(InvalidEntry::TooMany {
+            part: "values",
+            limit: MAX_VALUES,
+            actual: values.len(),
+        });
+    }
+    if !counts.is_empty() && counts.len() != values.len() {
+        return Err(InvalidEntry::Malformed {
+            part: "counts",
+            rule: "as many as the values",
+        });
+    }
+    metric.value().map_or(Ok(()), |value| check_number("value", value))?;
+    values.iter().try_for_each(|value| check_number("value", *value))?;
+    counts.iter().try_for_each(|count| check_number("count", *count))?;
+    metric.statistic_values().map_or(Ok(()), check_statistics)
+}
+
+fn check_statistics(statistics: &StatisticSet) -> Checked {
+    let numbers = [
+        ("sample count", statistics.sample_count()),
+        ("sum", statistics.sum()),
+        ("minimum", statistics.minimum()),
+        ("maximum", statistics.maximum()),
+    ];
+    numbers.into_iter().try_for_each(|(part, number)| {
+        let number = number.ok_or(InvalidEntry::Missing { part })?;
+        check_number(part, number)
+    })
+}
+
+/// NaN is in no range.
+fn check_number(part: &'static str, number: f64) -> Checked {
+    if (-LARGEST_VALUE..=LARGEST_VALUE).contains(&number) {
+        return Ok(());
+    }
+    let rule = VALUE_RULE;
+    Err(InvalidEntry::Malformed { part, rule })
+}
+
+/// ASCII without control characters, and not only white space.
+fn check_ascii(part: &'static str, text: &str) -> Checked {
+    let is_foreign = |character: char| !character.is_ascii() || character.is_ascii_control();
+    if let Some((position, character)) = text.char_indices().find(|(_, character)| is_foreign(*character)) {
+        return Err(InvalidEntry::Character {
+            part,
+            code_point: character.into(),
+            position,
+        });
+    }
+    if text.trim().is_empty() {
+        return Err(InvalidEntry::Missing { part });
+    }
+    Ok(())
+}
+
+/// Bytes of a number with its head, in the CBOR of a request.
+const NUMBER: usize = 9;
+/// Bytes of the head and the end of a map or a list at most.
+const ENDS: usize = 4;
+/// Bytes of the head of a text at most. A head before a name of a member has one.
+const HEAD: usize = 3;
+
+/// Bytes of a metric in a request before its compression, or a few more. The SDK sends CBOR.
+pub fn metric_size(metric: &MetricDatum) -> usize {
+    let text = |name: &str, value: &str| 1 + name.len() + HEAD + value.len();
+    let numbers = |name: &str, count: usize| 1 + name.len() + ENDS + count * NUMBER;
+    let dimension = |dimension: &Dimension| {
+        ENDS + text("Name", dimension.name().unwrap_or_default()) + text("Value", dimension.value().unwrap_or_default())
+    };
+    let dimensions: usize = metric.dimensions().iter().map(dimension).sum();
+    let timestamp = metric.timestamp().map_or(0, |_| 1 + "Timestamp".len() + 1 + NUMBER);
+    let value = metric.value().map_or(0, |_| 1 + "Value".len() + NUMBER);
+    let statistics = metric.statistic_values().map_or(0, |_| {
+        let names = "StatisticValues".len() + "SampleCount".len() + "Sum".len() + "Minimum".len() + "Maximum".len();
+        5 + names + ENDS + 4 * NUMBER
+    });
+    let unit = metric.unit().map_or(0, |unit| text("Unit", unit.as_str()));
+    let resolution = metric
+        .storage_resolution()
+        .map_or(0, |_| 1 + "StorageResolution".len() + NUMBER);
+    ENDS + text("MetricName", metric.metric_name().unwrap_or_default())
+        + (1 + "Dimensions".len() + ENDS + dimensions)
+        + timestamp
+        + value
+        + statistics
+        + numbers("Values", metric.values().len())
+        + numbers("Counts", metric.counts().len())
+        + unit
+        + resolution
+}
