@@ -8,6 +8,13 @@ use crate::admission::Demand;
 /// Bytes that one read unit covers.
 const READ_UNIT: usize = 4_096;
 
+/// Read units of this many bytes, which are read together; an eventually consistent read takes half a unit for each.
+#[expect(clippy::cast_precision_loss, reason = "an answer has 5,000 units at most")]
+pub(super) fn read_units(bytes: usize, is_consistent: bool) -> f64 {
+    let started = bytes.div_ceil(READ_UNIT).max(1) as f64;
+    if is_consistent { started } else { started / 2.0 }
+}
+
 /// Write units that a call has consumed of a table and of its indexes.
 pub(super) struct Consumed {
     table: f64,

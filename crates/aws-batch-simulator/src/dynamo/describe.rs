@@ -18,7 +18,8 @@ pub(super) fn describe(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
             attributes.push(attribute);
         }
     }
-    let mode = if provision.provisioned.is_some() {
+    let reads = table.read_provision().provisioned;
+    let mode = if provision.provisioned.is_some() || reads.is_some() {
         "PROVISIONED"
     } else {
         "PAY_PER_REQUEST"
@@ -33,7 +34,7 @@ pub(super) fn describe(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
         "TableSizeBytes": table.size(),
         "BillingModeSummary": {"BillingMode": mode},
     });
-    add_throughput(&mut described, &provision);
+    add_throughput(&mut described, &provision, reads);
     let indexes: Vec<Value> = table
         .indexes()
         .iter()
@@ -46,7 +47,7 @@ pub(super) fn describe(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
                 "KeySchema": keys(&index.schema),
                 "Projection": {"ProjectionType": "ALL"},
             });
-            add_throughput(&mut described, &table.provision(Some(number)));
+            add_throughput(&mut described, &table.provision(Some(number)), None);
             described
         })
         .collect();
@@ -63,12 +64,17 @@ fn keys(schema: &Schema) -> Vec<Value> {
         .collect()
 }
 
-/// Adds the throughput. Reads are not limited here, so their values are the lowest that AWS has.
-fn add_throughput(described: &mut Value, provision: &Provision) {
+/// Read units per second of a provisioned table whose reads are not limited: the largest that AWS has without a change of a quota.
+/// From "Quotas in Amazon DynamoDB".
+const MOST_READ_UNITS: f64 = 40_000.0;
+
+/// Adds the throughput, and the read units if they are limited.
+fn add_throughput(described: &mut Value, provision: &Provision, reads: Option<f64>) {
     let provisioned = provision.provisioned;
+    let reads = reads.or(provisioned.map(|_| MOST_READ_UNITS));
     described["ProvisionedThroughput"] = json!({
         "NumberOfDecreasesToday": 0,
-        "ReadCapacityUnits": provisioned.map_or(0, |_| 1),
+        "ReadCapacityUnits": reads.map_or(0, whole),
         "WriteCapacityUnits": provisioned.map_or(0, whole),
     });
     if let Some(most) = provision.most_on_demand {

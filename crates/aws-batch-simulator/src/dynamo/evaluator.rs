@@ -1,4 +1,6 @@
-//! Evaluates changes of the items of one table.
+//! Evaluates changes of the items of one table, and the filters and projections of its scans.
+
+use serde_json::Value;
 
 use super::change::{Change, Kind};
 use super::evaluation::{Evaluation, Failure, Setting, delete, put};
@@ -8,7 +10,7 @@ use super::items::Write;
 use super::key::Schema;
 use super::value::size_of_item;
 
-/// Evaluates changes. Those with expressions need the feature `expressions`.
+/// Evaluates changes, and the filters of scans. Those with expressions need the feature `expressions`.
 #[derive(Default)]
 pub(super) struct Evaluator {
     #[cfg(feature = "expressions")]
@@ -34,6 +36,42 @@ impl Evaluator {
         })
     }
 
+    /// The items of a page that the filter of the request holds for, with the attributes of its projection.
+    #[cfg(feature = "expressions")]
+    pub(super) fn select(
+        &mut self,
+        schema: &Schema,
+        request: &Value,
+        items: Vec<Value>,
+    ) -> Result<Vec<Value>, Failure> {
+        let expressions = [
+            "FilterExpression",
+            "ProjectionExpression",
+            "ExpressionAttributeNames",
+            "ExpressionAttributeValues",
+        ];
+        if expressions.iter().all(|member| request[*member].is_null()) {
+            return Ok(items);
+        }
+        self.expressions.select(schema, request, &items)
+    }
+
+    /// The same without filters, and with projections of attributes at the top of an item.
+    #[cfg(not(feature = "expressions"))]
+    #[expect(clippy::unused_self, reason = "the same as with the feature")]
+    pub(super) fn select(&mut self, _: &Schema, request: &Value, items: Vec<Value>) -> Result<Vec<Value>, Failure> {
+        if !request["FilterExpression"].is_null() {
+            return Err(Failure::Request(without_expressions()));
+        }
+        Ok(match super::get::attributes(request).map_err(Failure::Request)? {
+            Some(attributes) => items
+                .into_iter()
+                .map(|item| super::get::only(item, &attributes))
+                .collect(),
+            None => items,
+        })
+    }
+
     #[cfg(feature = "expressions")]
     fn evaluate_expressions(
         &mut self,
@@ -54,10 +92,15 @@ impl Evaluator {
         _: Option<&str>,
         _: Setting,
     ) -> Result<Evaluation, Failure> {
-        Err(Failure::Request(crate::wire::Refusal::validation(
-            "The simulator evaluates expressions only with its feature `expressions`, which is off",
-        )))
+        Err(Failure::Request(without_expressions()))
     }
+}
+
+#[cfg(not(feature = "expressions"))]
+fn without_expressions() -> crate::wire::Refusal {
+    crate::wire::Refusal::validation(
+        "The simulator evaluates expressions only with its feature `expressions`, which is off",
+    )
 }
 
 /// What a change without expressions writes. An update writes an item that has only the key, if there is none.

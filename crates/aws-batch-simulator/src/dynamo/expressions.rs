@@ -1,8 +1,8 @@
-//! Evaluates conditions and updates.
+//! Evaluates conditions and updates, and the filters and projections of scans.
 //!
-//! `dynoxide`, an emulator that is verified against the service, decides what expressions mean. It sees one item at a time: the
-//! item is put into a table of its own in memory, the change is performed there, and its result is read. The simulator's own
-//! store stays the only one.
+//! `dynoxide`, an emulator that is verified against the service, decides what expressions mean. It sees one item at a time, or those
+//! of a page: they are put into a table of its own in memory, the change or the scan is performed there, and its result is read.
+//! The simulator's own store stays the only one.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -11,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 use dynoxide::actions::create_table::{self, CreateTableRequest};
 use dynoxide::actions::delete_item::{self, DeleteItemRequest};
 use dynoxide::actions::put_item::{self, PutItemRequest};
+use dynoxide::actions::scan::{self, ScanRequest};
 use dynoxide::actions::transact_write_items::{self, TransactWriteItem, TransactWriteItemsRequest};
 use dynoxide::actions::update_item::{self, UpdateItemRequest};
 use dynoxide::storage::Storage;
@@ -26,6 +27,9 @@ use crate::wire::Refusal;
 
 /// The only table of the database. Its name is within the rules for names, which the simulator does not have.
 const TABLE: &str = "item";
+
+/// Bytes of items that are scanned together: half of a page of the database, and an item more.
+const SCANNED_TOGETHER: usize = 524_288;
 
 /// Evaluates the expressions of one table. The database is made for the first of them, and is empty between them.
 #[derive(Default)]
@@ -48,7 +52,7 @@ impl Expressions {
         old: Option<&str>,
         setting: Setting,
     ) -> Result<Evaluation, Failure> {
-        let (partition, sort) = key(schema, change);
+        let (partition, sort) = key_of(schema, change.entry());
         // A database in which something went wrong is not used again.
         let storage = match self.storage.take() {
             Some(storage) => storage,
@@ -95,6 +99,73 @@ impl Expressions {
     }
 }
 
+/// Scans of the database.
+impl Expressions {
+    /// The items that the filter of a scan's request holds for, with the attributes of its projection, in any order.
+    pub(super) fn select(&mut self, schema: &Schema, request: &Value, items: &[Value]) -> Result<Vec<Value>, Failure> {
+        let mut scan = json!({"TableName": TABLE});
+        for member in [
+            "FilterExpression",
+            "ProjectionExpression",
+            "ExpressionAttributeNames",
+            "ExpressionAttributeValues",
+        ] {
+            if !request[member].is_null() {
+                scan[member] = request[member].clone();
+            }
+        }
+        let mut selected = Vec::with_capacity(items.len());
+        let mut rest = items;
+        // An expression is checked even if there are no items.
+        loop {
+            let mut bytes = 0;
+            let fits = |item: &&Value| {
+                bytes += item
+                    .as_object()
+                    .and_then(|item| size_of_item(item).ok())
+                    .unwrap_or_default();
+                bytes <= SCANNED_TOGETHER
+            };
+            let count = rest.iter().take_while(fits).count().max(1).min(rest.len());
+            let (part, more) = rest.split_at(count);
+            selected.extend(self.scan(schema, &scan, part)?);
+            rest = more;
+            if rest.is_empty() {
+                return Ok(selected);
+            }
+        }
+    }
+
+    fn scan(&mut self, schema: &Schema, request: &Value, items: &[Value]) -> Result<Vec<Value>, Failure> {
+        let storage = match self.storage.take() {
+            Some(storage) => storage,
+            None => create(schema).map_err(|error| internal(&error))?,
+        };
+        for item in items {
+            let (partition, sort) = key_of(schema, item);
+            let put = storage.put_item_with_hash(TABLE, &partition, &sort, &item.to_string(), 0, "");
+            put.map_err(|error| internal(&error))?;
+        }
+        let request: ScanRequest = read(serde_json::from_value(request.clone()))?;
+        let answer = now(scan::execute(&storage, request));
+        for item in items {
+            let (partition, sort) = key_of(schema, item);
+            let left = storage.delete_item(TABLE, &partition, &sort);
+            left.map_err(|error| internal(&error))?;
+        }
+        self.storage = Some(storage);
+        match answer {
+            Ok(answer) => {
+                let items = answer.items.unwrap_or_default().into_iter().map(serde_json::to_value);
+                items
+                    .collect::<Result<_, _>>()
+                    .map_err(|error| unanswered(&error.to_string()))
+            }
+            Err(error) => failed(error).and(Err(unanswered("a scan has no condition"))),
+        }
+    }
+}
+
 /// A database with a table of this schema.
 fn create(schema: &Schema) -> DynoxideResult<Storage> {
     let attributes = schema.attributes();
@@ -114,9 +185,9 @@ fn create(schema: &Schema) -> DynoxideResult<Storage> {
 }
 
 /// The key as the database has it; empty if it does not fit the schema, which the database refuses.
-fn key(schema: &Schema, change: &Change) -> (String, String) {
+fn key_of(schema: &Schema, item: &Value) -> (String, String) {
     let mut texts = schema.attributes().map(|(name, _)| {
-        let value = serde_json::from_value::<AttributeValue>(change.entry()[name].clone()).ok();
+        let value = serde_json::from_value::<AttributeValue>(item[name].clone()).ok();
         value.and_then(|value| value.to_key_string()).unwrap_or_default()
     });
     let partition = texts.next().unwrap_or_default();

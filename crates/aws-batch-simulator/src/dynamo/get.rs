@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use super::consumed::read_units;
 use super::request::{Part, split};
 use super::table::{Table, Tables};
-use super::throttling::throttled;
+use super::throttling::throttled_read;
 use super::value::{size_of_item, unexpected};
 use crate::admission::{Demand, Throttle, ThroughputLimit};
 use crate::calls::{Call, Cost, Statistics, Verdict};
@@ -21,27 +22,34 @@ const MOST_KEYS: usize = 100;
 /// Bytes of an answer's items: 16 MB. Keys beyond it come back unprocessed.
 const LARGEST_ANSWER: usize = 16 * 1_024 * 1_024;
 
-/// Bytes that one read unit covers in a consistent read; an eventually consistent read takes half a unit.
-const READ_UNIT: usize = 4_096;
-
-/// Batch reads, which have a capacity and faults of their own.
+/// Batch reads and scans, which have a capacity and faults of their own.
 impl Table {
-    /// Changes the capacity for batch reads, in read units per second. Default: unlimited.
+    /// Changes the capacity for batch reads and scans, in read units per second. Default: unlimited.
     pub fn set_read_capacity(&self, capacity: impl Into<Capacity>) {
         self.reads().set_capacity(capacity.into());
     }
 
-    /// Sets the random faults of batch reads. Default: none.
+    /// Sets the random faults of batch reads and scans. Default: none.
     pub fn set_read_faults(&self, faults: Faults) {
         self.reads().set_faults(faults);
     }
 
-    /// Sets the faults of the next batch reads, one for each call.
+    /// Sets the faults of the next batch reads and scans, one for each call.
     pub fn script_reads(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.reads().set_script(faults);
     }
 
-    /// The counts of batch reads.
+    /// Items for which the predicate is true have a read capacity of their own, in addition to that of the table, like those of a hot
+    /// key range: pages of a scan with one of them use both. Replaces an earlier range.
+    pub fn read_range(
+        &self,
+        capacity: impl Into<Capacity>,
+        predicate: impl Fn(&Value) -> bool + Send + Sync + 'static,
+    ) {
+        self.set_hot_reads(capacity.into(), predicate);
+    }
+
+    /// The counts of batch reads and scans. A page of a scan is a call with one entry.
     pub fn read_statistics(&self) -> Statistics {
         self.reads().statistics
     }
@@ -126,16 +134,27 @@ pub(super) fn get(tables: &Tables, body: &mut Value) -> Result<Outcome, Refusal>
     })
 }
 
-/// The answer when no key of a call was read.
-fn exceeded(table: &Table) -> Refusal {
+/// The answer when nothing of a call was read.
+pub(super) fn exceeded(table: &Table) -> Refusal {
     let limit = ThroughputLimit::Provisioned;
-    throttled(table, [Throttle { index: None, limit }])
+    throttled_read(table, Throttle { index: None, limit })
 }
 
 fn size(item: &Value) -> usize {
     item.as_object()
         .and_then(|item| size_of_item(item).ok())
         .unwrap_or_default()
+}
+
+/// The item with only these attributes.
+pub(super) fn only(item: Value, attributes: &BTreeSet<String>) -> Value {
+    match item {
+        Value::Object(mut item) => {
+            item.retain(|name, _| attributes.contains(name));
+            Value::Object(item)
+        }
+        item => item,
+    }
 }
 
 /// Checks the whole call: one invalid key causes all of it to be refused.
@@ -186,7 +205,7 @@ fn keys(table: &Table, mut body: Value) -> Result<Keys, Refusal> {
 }
 
 /// The names in a projection, of attributes at the top of an item.
-fn attributes(body: &Value) -> Result<Option<BTreeSet<String>>, Refusal> {
+pub(super) fn attributes(body: &Value) -> Result<Option<BTreeSet<String>>, Refusal> {
     let Some(expression) = body["ProjectionExpression"].as_str() else {
         return Ok(None);
     };
@@ -209,22 +228,16 @@ impl Keys {
             .as_object()
             .and_then(|key| table.schema().place(key))
             .unwrap_or_default();
-        let started = item.map_or(0, size).div_ceil(READ_UNIT).max(1);
-        #[expect(clippy::cast_precision_loss, reason = "an item has 100 units at most")]
-        let units = started as f64 / if self.is_consistent { 1.0 } else { 2.0 };
         Cost {
-            demand: Demand::new(place, units),
-            is_hot: false,
+            demand: Demand::new(place, read_units(item.map_or(0, size), self.is_consistent)),
+            is_hot: table.is_hot_read(item.unwrap_or(key)),
         }
     }
 
     fn projected(&self, item: Value) -> Value {
         match (&self.attributes, item) {
-            (Some(attributes), Value::Object(mut item)) => {
-                item.retain(|name, _| attributes.contains(name));
-                Value::Object(item)
-            }
-            (_, item) => item,
+            (Some(attributes), item) => only(item, attributes),
+            (None, item) => item,
         }
     }
 }

@@ -61,9 +61,7 @@ impl Schema {
             append(&mut key, name, *kind, content, position)
                 .ok()
                 .filter(|()| tag == kind.tag())?;
-            let mut hasher = DefaultHasher::new();
-            key.hash(&mut hasher);
-            Some(hasher.finish())
+            Some(hash_of(&key))
         };
         let sort = match &self.sort {
             Some(sort) => hash(1, sort)?,
@@ -116,6 +114,22 @@ impl Schema {
         let attributes = self.attributes();
         Value::Object(attributes.map(|(name, _)| (name.clone(), item[name].clone())).collect())
     }
+}
+
+/// The hash of the partition key in a key as text, as in its [`Place`].
+pub(super) fn place_of_key(key: &str) -> u64 {
+    let partition = key.split_once(':').and_then(|(head, rest)| {
+        let length: usize = head.get(1..)?.parse().ok()?;
+        rest.get(..length)?;
+        key.get(..head.len() + 1 + length)
+    });
+    hash_of(partition.unwrap_or(key))
+}
+
+fn hash_of(key: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Appends type, length and value, so that ("ab", "cd") and ("a", "bcd") differ.
@@ -175,6 +189,15 @@ mod tests {
     fn keys_that_read_the_same_when_joined_differ() {
         assert_ne!(key("ab", "cd"), key("a", "bcd"));
         assert_eq!(key("ab", "cd"), key("ab", "cd"));
+    }
+
+    #[test]
+    fn a_key_as_text_has_the_place_of_its_item() {
+        for (partition, sort) in [("a", "b"), ("a:b", "c"), ("ü😀", "7:x"), ("S1:a", "S")] {
+            let item = json!({"p": {"S": partition}, "s": {"S": sort}});
+            let place = schema().place(item.as_object().unwrap()).unwrap();
+            assert_eq!(place_of_key(&key(partition, sort)), place.partition_key);
+        }
     }
 
     #[test]

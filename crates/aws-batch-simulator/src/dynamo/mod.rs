@@ -19,6 +19,7 @@ mod number;
 mod options;
 mod read;
 mod request;
+mod scan;
 mod single;
 mod table;
 #[cfg(all(test, feature = "expressions"))]
@@ -62,7 +63,7 @@ pub(crate) fn operate(
         "DescribeTable" => describe::describe(tables, &body).into(),
         "GetItem" => read::get(tables, &body).into(),
         "PutItem" => single::write(tables, Kind::Put, body, answered).into(),
-        "Scan" => read::scan(tables, &body).into(),
+        "Scan" => scan::scan(tables, &body).into(),
         "TransactWriteItems" => transaction::write(tables, tokens, body, answered).into(),
         "UpdateItem" => single::write(tables, Kind::Update, body, answered).into(),
         _ => Refusal::unknown_operation().into(),

@@ -37,6 +37,7 @@ use crate::handles::counts_only_option;
 pub struct TableOptions {
     pub(super) schema: Schema,
     pub(super) throughput: Throughput,
+    pub(super) reads: Capacity,
     pub(super) indexes: Vec<(String, IndexOptions)>,
     pub(super) counts_only: bool,
 }
@@ -49,6 +50,7 @@ impl TableOptions {
         Self {
             schema: Schema::new(name, kind),
             throughput: Throughput::default(),
+            reads: Capacity::unlimited(),
             indexes: Vec::new(),
             counts_only: false,
         }
@@ -65,6 +67,13 @@ impl TableOptions {
     #[must_use]
     pub fn capacity(self, capacity: impl Into<Capacity>) -> Self {
         self.throughput(capacity.into())
+    }
+
+    /// The capacity for batch reads and scans, in read units per second. Default: unlimited.
+    #[must_use]
+    pub fn read_capacity(mut self, capacity: impl Into<Capacity>) -> Self {
+        self.reads = capacity.into();
+        self
     }
 
     /// How much the table accepts: with partitions, on demand, with other clients.

@@ -1,14 +1,16 @@
 //! A table.
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::evaluation::Failure;
 use super::evaluator::Evaluator;
 use super::index::{Index, IndexOptions};
-use super::items::{Items, Write, units_of};
+use super::items::{Items, Page, Write, units_of};
 use super::key::Schema;
 use super::options::TableOptions;
 use crate::admission::{AdmissionControl, Demand, Provision};
@@ -33,10 +35,11 @@ struct Inner {
     indexes: Vec<Index>,
     counts_only: bool,
     state: Mutex<State>,
-    /// The capacity and the faults of batch reads.
+    /// The capacity and the faults of batch reads and scans.
     reads: Mutex<Gate>,
     poison: Predicate,
     hot: Predicate,
+    hot_reads: Predicate,
 }
 
 pub(super) struct State {
@@ -141,9 +144,10 @@ impl Table {
                 indexes,
                 counts_only: options.counts_only,
                 state: Mutex::new(state),
-                reads: Mutex::new(Gate::new(AdmissionControl::new(Capacity::unlimited(), now, seed), seed)),
+                reads: Mutex::new(Gate::new(AdmissionControl::new(options.reads, now, seed), seed)),
                 poison: Predicate::default(),
                 hot: Predicate::default(),
+                hot_reads: Predicate::default(),
             }),
         }
     }
@@ -185,6 +189,16 @@ impl Table {
     /// Whether the item or the key belongs to the key range that has a capacity of its own.
     pub(super) fn is_hot(&self, entry: &Value) -> bool {
         self.inner.hot.holds(entry)
+    }
+
+    /// The same for reads.
+    pub(super) fn is_hot_read(&self, item: &Value) -> bool {
+        self.inner.hot_reads.holds(item)
+    }
+
+    pub(super) fn set_hot_reads(&self, capacity: Capacity, predicate: impl Fn(&Value) -> bool + Send + Sync + 'static) {
+        self.reads().set_hot_range(capacity);
+        self.inner.hot_reads.set(predicate);
     }
 
     pub(super) fn poisons(&self, entry: &Value) -> bool {
@@ -240,9 +254,19 @@ impl Table {
         }
     }
 
-    /// At most this many items or bytes of items after this key, and whether there may be more.
-    pub(super) fn page(&self, after: Option<&str>, most: usize, largest: usize) -> (Vec<Value>, bool) {
-        self.state().items.page(after, most, largest)
+    /// At most this many items or bytes of items after this key, of those whose partition keys have these hashes.
+    pub(super) fn page(&self, hashes: &RangeInclusive<u64>, after: Option<&str>, most: usize, largest: usize) -> Page {
+        self.state().items.page(hashes, after, most, largest)
+    }
+
+    /// The items of a page that the filter of the request holds for, with the attributes of its projection.
+    pub(super) fn select(&self, request: &Value, items: Vec<Value>) -> Result<Vec<Value>, Failure> {
+        self.state().evaluator.select(self.schema(), request, items)
+    }
+
+    /// The description of the capacity for reads.
+    pub(super) fn read_provision(&self) -> Provision {
+        self.reads().provision(None).unwrap_or_default()
     }
 
     pub(super) fn size(&self) -> usize {

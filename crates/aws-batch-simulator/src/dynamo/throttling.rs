@@ -26,6 +26,10 @@ pub(super) fn throttled(table: &Table, throttles: impl IntoIterator<Item = Throt
             distinct.push(throttle);
         }
     }
+    throttled_by(table, &distinct, str::to_owned)
+}
+
+fn throttled_by(table: &Table, distinct: &[Throttle], named: impl Fn(&str) -> String) -> Refusal {
     let is_account = distinct
         .iter()
         .any(|throttle| throttle.limit == ThroughputLimit::Account);
@@ -47,10 +51,15 @@ pub(super) fn throttled(table: &Table, throttles: impl IntoIterator<Item = Throt
         (throughput_exceeded(), "ThrottlingReasons")
     };
     let reasons: Vec<Value> = distinct
-        .into_iter()
-        .map(|throttle| json!({"reason": throttle.reason(), "resource": table.arn_of(throttle.index)}))
+        .iter()
+        .map(|throttle| json!({"reason": named(throttle.reason()), "resource": table.arn_of(throttle.index)}))
         .collect();
     refusal.with(member, Value::Array(reasons))
+}
+
+/// The error of a read of which nothing was processed. Its reason names the same limit of reads.
+pub(super) fn throttled_read(table: &Table, throttle: Throttle) -> Refusal {
+    throttled_by(table, &[throttle], |reason| reason.replacen("Write", "Read", 1))
 }
 
 /// The error of a call that this fault throttles.

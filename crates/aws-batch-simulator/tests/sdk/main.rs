@@ -14,6 +14,7 @@ mod faults;
 mod queues;
 mod reads;
 mod receipts;
+mod scans;
 mod server;
 mod single_writes;
 #[cfg(feature = "kinesis")]

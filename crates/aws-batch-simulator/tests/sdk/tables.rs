@@ -200,50 +200,6 @@ async fn a_poisoned_item_refuses_its_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_scan_returns_every_item_once() {
-    let simulator = Simulator::new(1);
-    let orders = simulator.table("orders", by_id().sort_key("at", KeyType::N));
-    let dynamo = simulator.dynamo_client();
-    for chunk in 0..8 {
-        let item = |number: usize| {
-            put_of([
-                ("id", string("same")),
-                ("at", AttributeValue::N((chunk * 25 + number).to_string())),
-                ("s", string("x".repeat(10_000))),
-            ])
-        };
-        write(&dynamo, "orders", (0..25).map(item).collect()).await.unwrap();
-    }
-    for limit in [None, Some(1), Some(7), Some(200)] {
-        let mut pages = 0;
-        let mut start = None;
-        let mut numbers = std::collections::BTreeSet::new();
-        loop {
-            let call = dynamo
-                .scan()
-                .table_name("orders")
-                .set_limit(limit)
-                .set_exclusive_start_key(start);
-            let page = call.send().await.unwrap();
-            pages += 1;
-            for item in page.items() {
-                assert!(
-                    numbers.insert(item["at"].as_n().unwrap().clone()),
-                    "every item comes once"
-                );
-            }
-            start = page.last_evaluated_key().cloned();
-            if start.is_none() {
-                break;
-            }
-        }
-        assert_eq!(numbers.len(), 200);
-        assert!(pages > 1, "two megabytes take two pages");
-    }
-    assert_eq!(orders.items().len(), 200);
-}
-
-#[tokio::test(start_paused = true)]
 async fn items_are_got_and_tables_described() {
     let simulator = Simulator::new(1);
     simulator.table("orders", by_id());
