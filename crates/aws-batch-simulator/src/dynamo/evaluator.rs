@@ -63,13 +63,15 @@ impl Evaluator {
         if !request["FilterExpression"].is_null() {
             return Err(Failure::Request(without_expressions()));
         }
-        Ok(match super::get::attributes(request).map_err(Failure::Request)? {
-            Some(attributes) => items
-                .into_iter()
-                .map(|item| super::get::only(item, &attributes))
-                .collect(),
-            None => items,
-        })
+        Ok(
+            match super::projection::attributes(request).map_err(Failure::Request)? {
+                Some(attributes) => items
+                    .into_iter()
+                    .map(|item| super::projection::only(item, &attributes))
+                    .collect(),
+                None => items,
+            },
+        )
     }
 
     #[cfg(feature = "expressions")]

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::consumed::read_units;
+use super::projection::{attributes, only};
 use super::request::{Part, split};
 use super::table::{Table, Tables};
 use super::throttling::throttled_read;
@@ -146,17 +147,6 @@ fn size(item: &Value) -> usize {
         .unwrap_or_default()
 }
 
-/// The item with only these attributes.
-pub(super) fn only(item: Value, attributes: &BTreeSet<String>) -> Value {
-    match item {
-        Value::Object(mut item) => {
-            item.retain(|name, _| attributes.contains(name));
-            Value::Object(item)
-        }
-        item => item,
-    }
-}
-
 /// Checks the whole call: one invalid key causes all of it to be refused.
 fn checked(parts: Vec<Part<Value>>) -> Result<Vec<Part<Keys>>, Refusal> {
     let mut count = 0;
@@ -202,24 +192,6 @@ fn keys(table: &Table, mut body: Value) -> Result<Keys, Refusal> {
         attributes,
         more,
     })
-}
-
-/// The names in a projection, of attributes at the top of an item.
-pub(super) fn attributes(body: &Value) -> Result<Option<BTreeSet<String>>, Refusal> {
-    let Some(expression) = body["ProjectionExpression"].as_str() else {
-        return Ok(None);
-    };
-    let name = |part: &str| {
-        let part = part.trim();
-        let name = if part.starts_with('#') {
-            body["ExpressionAttributeNames"][part].as_str()
-        } else {
-            Some(part).filter(|part| !part.contains(['.', '[']) && !part.is_empty())
-        };
-        let message = "Invalid ProjectionExpression: the simulator knows names of attributes at the top of an item";
-        name.map(str::to_owned).ok_or_else(|| Refusal::validation(message))
-    };
-    expression.split(',').map(name).collect::<Result<_, _>>().map(Some)
 }
 
 impl Keys {

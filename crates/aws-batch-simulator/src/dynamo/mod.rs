@@ -17,6 +17,7 @@ mod items;
 mod key;
 mod number;
 mod options;
+mod projection;
 mod read;
 mod request;
 mod scan;
