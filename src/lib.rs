@@ -70,6 +70,7 @@
 //! - [`events`]: what is logged and traced, such as a warning when nothing is accepted. [`metrics`]: what is measured.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] explains the pacing.
 //! - [`targets`]: DynamoDB, SQS and the others, the trait for your own, and a kit to test it, `conformance`.
+//! - `sources`: a whole table as a stream of items, at a pace of its own for reads, as the input of a delivery.
 //! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a separate crate: an in-process AWS with real capacity,
 //!   throttling and faults, for your tests.
 //!
@@ -143,6 +144,8 @@ mod producer;
 mod progress;
 mod report;
 mod shutdown;
+#[cfg(feature = "dynamodb")]
+pub mod sources;
 mod sync;
 pub mod targets;
 mod time_limit;

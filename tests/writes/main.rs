@@ -6,6 +6,7 @@
 mod chaos;
 mod counters;
 mod entries;
+mod filters;
 mod mix;
 mod mixes;
 mod model;

@@ -10,10 +10,12 @@ use aws_sdk_dynamodb::operation::RequestId;
 use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemError, BatchGetItemOutput};
 use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
 use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
+use aws_sdk_dynamodb::operation::scan::{ScanError, ScanOutput};
 use aws_sdk_dynamodb::types::{ConsumedCapacity, KeysAndAttributes, ReturnConsumedCapacity, WriteRequest};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tracing::field::{Empty, display};
 
+use super::page::{PageRead, PageRequest};
 use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span};
 use crate::targets::single_attempt::single_attempt;
@@ -90,6 +92,48 @@ impl Calls {
         let result = in_span(request, &span, RequestId::request_id).await;
         if let Ok(output) = &result {
             span.record("aws.dynamodb.consumed_capacity", consumed(output.consumed_capacity()));
+        }
+        result
+    }
+
+    /// Makes one call that reads a page of a table, and asks for the consumed capacity.
+    pub(super) async fn scan(
+        &self,
+        asked: &PageRequest,
+        read: &PageRead,
+    ) -> Result<ScanOutput, SdkError<ScanError, HttpResponse>> {
+        let span = request_span!(
+            "DynamoDB",
+            "Scan",
+            db.system.name = "aws.dynamodb",
+            db.operation.name = "Scan",
+            aws.dynamodb.table_names = short_name(&asked.table),
+            aws.dynamodb.segment = read.segment,
+            aws.dynamodb.total_segments = asked.segments,
+            aws.dynamodb.consumed_capacity = Empty,
+        );
+        let is_parallel = asked.segments > 1;
+        let in_i32 = |number: u32| i32::try_from(number).ok().filter(|_| is_parallel);
+        let call = self
+            .client
+            .scan()
+            .table_name(&asked.table)
+            .set_segment(in_i32(read.segment))
+            .set_total_segments(in_i32(asked.segments))
+            .set_exclusive_start_key(read.after.clone())
+            .set_limit(read.limit)
+            .set_consistent_read(asked.is_consistent.then_some(true))
+            .set_filter_expression(asked.filter.clone())
+            .set_projection_expression(asked.projection.clone())
+            .set_expression_attribute_names((!asked.names.is_empty()).then(|| asked.names.clone()))
+            .set_expression_attribute_values((!asked.values.is_empty()).then(|| asked.values.clone()))
+            .set_select(asked.select())
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let result = in_span(request, &span, RequestId::request_id).await;
+        if let Ok(output) = &result {
+            let units = output.consumed_capacity().and_then(ConsumedCapacity::capacity_units);
+            span.record("aws.dynamodb.consumed_capacity", units);
         }
         result
     }

@@ -1,5 +1,5 @@
 //! DynamoDB: writes to one table or several by `BatchWriteItem`, single writes with conditions and updates, transactions, and
-//! reads from one table by `BatchGetItem`.
+//! reads from one table by `BatchGetItem`. Whole tables are read by [`sources`](crate::sources).
 
 mod assignments;
 mod attempts;
@@ -15,6 +15,8 @@ mod item_calls;
 mod item_write;
 mod key;
 mod number;
+mod page;
+mod pages;
 mod placeholders;
 mod reads;
 mod reply;
@@ -38,6 +40,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
 pub use attempts::FailedCondition;
 pub use item_write::ItemWrite;
+pub(crate) use page::{Page, PageRead, PageRequest};
+pub(crate) use pages::Pages;
 pub use reads::{DynamoReads, MAX_ANSWER_BYTES, MAX_KEYS};
 pub use size::item_size;
 pub use table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};

@@ -7,8 +7,7 @@ use aws_sdk_dynamodb::types::{
 
 /// Write units per second: the lowest throughput of the table and of its indexes, because a write goes to all of them.
 pub(super) fn described(table: &TableDescription) -> Option<f64> {
-    let mode = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
-    let is_on_demand = mode == Some(&BillingMode::PayPerRequest);
+    let is_on_demand = is_on_demand(table);
     let of_table = Described {
         provisioned: table
             .provisioned_throughput()
@@ -35,6 +34,27 @@ pub(super) fn described(table: &TableDescription) -> Option<f64> {
         .chain(table.global_secondary_indexes().iter().map(of_index))
         .filter_map(|described| described.units(is_on_demand))
         .reduce(f64::min)
+}
+
+/// Read units per second of the table alone, which is what a scan of it reads.
+pub(super) fn of_reads(table: &TableDescription) -> Option<f64> {
+    let described = Described {
+        provisioned: table
+            .provisioned_throughput()
+            .and_then(ProvisionedThroughputDescription::read_capacity_units),
+        warm: table
+            .warm_throughput()
+            .and_then(TableWarmThroughputDescription::read_units_per_second),
+        most: table
+            .on_demand_throughput()
+            .and_then(OnDemandThroughput::max_read_request_units),
+    };
+    described.units(is_on_demand(table))
+}
+
+fn is_on_demand(table: &TableDescription) -> bool {
+    let mode = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
+    mode == Some(&BillingMode::PayPerRequest)
 }
 
 /// The throughput in the description of a table or an index. A value that is not set is absent, 0 or -1.
@@ -115,6 +135,20 @@ mod tests {
             described(&table.on_demand_throughput(at_most(5_000)).build()),
             Some(5_000.0)
         );
+    }
+
+    #[test]
+    fn reads_have_a_throughput_of_their_own() {
+        let reads = ProvisionedThroughputDescription::builder().read_capacity_units(300);
+        let table = TableDescription::builder().provisioned_throughput(reads.write_capacity_units(700).build());
+        assert_eq!(of_reads(&table.build()), Some(300.0));
+        let warmed = TableWarmThroughputDescription::builder().read_units_per_second(12_000);
+        let table = TableDescription::builder()
+            .billing_mode_summary(on_demand())
+            .warm_throughput(warmed.build());
+        assert_eq!(of_reads(&table.clone().build()), Some(12_000.0));
+        let most = OnDemandThroughput::builder().max_read_request_units(900).build();
+        assert_eq!(of_reads(&table.on_demand_throughput(most).build()), Some(900.0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, Select};
+use aws_sdk_dynamodb::types::{AttributeValue, ConsumedCapacity, ReturnConsumedCapacity, Select};
 
 use crate::{by_id, delete, put, put_of, puts, string, write};
 
@@ -36,7 +36,7 @@ fn ids(page: &ScanOutput) -> Vec<String> {
 }
 
 fn units(page: &ScanOutput) -> Option<f64> {
-    page.consumed_capacity().and_then(|consumed| consumed.capacity_units())
+    page.consumed_capacity().and_then(ConsumedCapacity::capacity_units)
 }
 
 /// The ids of all pages of a segment, page by page.

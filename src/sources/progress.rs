@@ -1,0 +1,114 @@
+//! How far a scan is.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::position::{Place, ScanPosition};
+use crate::targets::dynamo::Page;
+
+/// What a scan has read.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct ScanFigures {
+    /// Pages.
+    pub pages: u64,
+    /// Items before the filter.
+    pub scanned: u64,
+    /// Items for which the filter holds.
+    pub items: u64,
+    /// Consumed read units.
+    pub units: f64,
+}
+
+/// How far a scan is, while its items are taken elsewhere. Clones are handles to the same scan.
+#[derive(Clone)]
+pub struct ScanProgress(Arc<Mutex<State>>);
+
+struct State {
+    figures: ScanFigures,
+    /// Where the scan is continued when all items before the marks are settled.
+    position: ScanPosition,
+    /// The ends of pages that are not known to be settled, in the order in which they were taken.
+    marks: VecDeque<Mark>,
+}
+
+/// The end of a page.
+struct Mark {
+    /// The number of items taken up to it.
+    taken: u64,
+    segment: u32,
+    place: Place,
+}
+
+impl ScanProgress {
+    pub(super) fn new(start: ScanPosition) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            figures: ScanFigures::default(),
+            position: start,
+            marks: VecDeque::new(),
+        })))
+    }
+
+    /// What was read so far. Up to one page for each call in flight is not taken yet.
+    pub fn figures(&self) -> ScanFigures {
+        self.state().figures
+    }
+
+    /// Where the scan can be continued when the first `items` items of the stream are settled: delivered, or kept elsewhere.
+    ///
+    /// For a delivery of the stream, that is its [`settled_until`](crate::Snapshot::settled_until). The number must not become
+    /// smaller from call to call. Items of a page that is not settled completely are returned again.
+    ///
+    /// A scan whose position is never asked for keeps the end of each page, some hundred bytes.
+    pub fn position_after(&self, items: u64) -> ScanPosition {
+        let mut state = self.state();
+        let state = &mut *state;
+        while let Some(mark) = state.marks.pop_front_if(|mark| mark.taken <= items) {
+            state.position.set(mark.segment, mark.place);
+        }
+        state.position.clone()
+    }
+
+    pub(super) fn has_read(&self, page: &Page) {
+        let figures = &mut self.state().figures;
+        figures.pages += 1;
+        figures.scanned += page.scanned;
+        figures.items += page.count;
+        figures.units += page.units.unwrap_or(0.0);
+    }
+
+    /// All items of a page were taken, as many as `taken` of the stream.
+    pub(super) fn has_taken(&self, taken: u64, segment: u32, place: Place) {
+        self.state().marks.push_back(Mark { taken, segment, place });
+    }
+
+    // Every step leaves a valid state.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for ScanProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScanProgress")
+            .field("figures", &self.figures())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_counts_when_all_items_up_to_its_end_are_settled() {
+        let progress = ScanProgress::new(ScanPosition::start(2));
+        progress.has_taken(10, 0, Place::End);
+        progress.has_taken(10, 1, Place::End);
+        assert_eq!(progress.position_after(9), ScanPosition::start(2));
+        assert!(progress.position_after(10).is_finished());
+        assert!(progress.position_after(10).is_finished());
+    }
+}

@@ -1,0 +1,201 @@
+//! What is read of a table, and how.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures::StreamExt;
+
+use super::error::ScanError;
+use super::items::ScannedItems;
+use super::position::ScanPosition;
+use super::progress::ScanFigures;
+use crate::options::DeliveryOptions;
+use crate::targets::dynamo::PageRequest;
+
+/// Segments that are read at the same time. At 0.1 s for a page of 1 MB they read 80 MB/s, about what an on-demand table gives at
+/// first: 12,000 read units/s.
+const SEGMENTS: u32 = 8;
+
+/// Segments of a scan at most. From the API reference of `Scan`.
+const MAX_SEGMENTS: u32 = 1_000_000;
+
+/// Reads all items of a DynamoDB table, or those that a filter holds for.
+///
+/// The [module](super) tells what it promises.
+///
+/// # Default
+/// - 8 segments
+/// - eventually consistent reads of all attributes, without a filter
+/// - pages of up to 1 MB, smaller where the pace is low
+/// - the pace and the time limits of [`DeliveryOptions::default`]: as fast as the table allows, for 15 minutes for each page
+#[derive(Clone)]
+pub struct Scan {
+    client: Client,
+    request: PageRequest,
+    options: DeliveryOptions,
+    page_items: Option<u32>,
+    start: Option<ScanPosition>,
+}
+
+impl Scan {
+    /// Of the table with this name or ARN.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self {
+            client,
+            request: PageRequest {
+                table: table.into(),
+                segments: SEGMENTS,
+                is_consistent: false,
+                filter: None,
+                projection: None,
+                names: HashMap::new(),
+                values: HashMap::new(),
+                is_count: false,
+            },
+            options: DeliveryOptions::default(),
+            page_items: None,
+            start: None,
+        }
+    }
+
+    /// In how many segments the table is divided. Pages of up to [`concurrency`](DeliveryOptions::concurrency) segments are read at
+    /// the same time, and as many wait in memory when the items are not taken. Default: 8.
+    ///
+    /// # Panics
+    /// When it is 0 or above 1,000,000, the limit of the service.
+    #[must_use]
+    #[track_caller]
+    pub fn segments(mut self, segments: u32) -> Self {
+        assert!(
+            (1..=MAX_SEGMENTS).contains(&segments),
+            "the segments must be from 1 to {MAX_SEGMENTS}, but are {segments}"
+        );
+        self.request.segments = segments;
+        self.start = None;
+        self
+    }
+
+    /// Reads see every write that was accepted before them, at twice the read units. Default: eventually consistent reads.
+    #[must_use]
+    pub fn consistent(mut self) -> Self {
+        self.request.is_consistent = true;
+        self
+    }
+
+    /// Returns only the items for which this filter expression of DynamoDB holds. The read units are those of all items.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::sources::Scan;
+    /// # use aws_sdk_dynamodb::types::AttributeValue;
+    /// # fn example(client: aws_sdk_dynamodb::Client) -> Scan {
+    /// Scan::new(client, "films")
+    ///     .filter("#year < :until")
+    ///     .name("#year", "year")
+    ///     .value(":until", AttributeValue::N("1950".into()))
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn filter(mut self, expression: impl Into<String>) -> Self {
+        self.request.filter = Some(expression.into());
+        self
+    }
+
+    /// Returns only the attributes of this projection expression of DynamoDB; those of the key as well only if it names them. The
+    /// read units are those of whole items.
+    #[must_use]
+    pub fn projection(mut self, expression: impl Into<String>) -> Self {
+        self.request.projection = Some(expression.into());
+        self
+    }
+
+    /// The attribute that a placeholder of the expressions stands for: `#year` for `year`.
+    #[must_use]
+    pub fn name(mut self, placeholder: impl Into<String>, attribute: impl Into<String>) -> Self {
+        self.request.names.insert(placeholder.into(), attribute.into());
+        self
+    }
+
+    /// The value that a placeholder of the expressions stands for, such as `:until`.
+    #[must_use]
+    pub fn value(mut self, placeholder: impl Into<String>, value: AttributeValue) -> Self {
+        self.request.values.insert(placeholder.into(), value);
+        self
+    }
+
+    /// How to read: the pace in read units, concurrency, time limits, cancellation. Use other options than those of the writes to the
+    /// same table, because reads and writes have different capacities.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::{DeliveryOptions, sources::Scan};
+    /// # fn example(client: aws_sdk_dynamodb::Client) -> Scan {
+    /// Scan::new(client, "films").options(DeliveryOptions::default().max_rate(50.0))
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn options(mut self, options: DeliveryOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// At most this many items are read in a page. Default: as many as are read in a quarter of a second at the current pace, and at
+    /// most 1 MB.
+    ///
+    /// # Panics
+    /// When it is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn page_items(mut self, items: u32) -> Self {
+        assert!(items > 0, "a page must have at least 1 item");
+        self.page_items = Some(items);
+        self
+    }
+
+    /// Continues where an earlier scan of the table has ended, in as many segments as that one. The filter and the projection may be
+    /// others.
+    #[must_use]
+    pub fn from_position(mut self, position: ScanPosition) -> Self {
+        self.request.segments = position.segments();
+        self.start = Some(position);
+        self
+    }
+
+    /// The items, in no particular order.
+    ///
+    /// # Panics
+    /// When there is no current tokio runtime.
+    pub fn items(self) -> ScannedItems {
+        ScannedItems::new(self.client, self.request, self.options, self.page_items, self.start)
+    }
+
+    /// How many items there are for which the filter holds, without their contents. It costs the same read units as reading them.
+    ///
+    /// # Errors
+    /// When a page could not be read.
+    ///
+    /// # Panics
+    /// When there is no current tokio runtime.
+    pub async fn count(mut self) -> Result<ScanFigures, ScanError> {
+        self.request.is_count = true;
+        self.request.projection = None;
+        let mut items = self.items();
+        let progress = items.progress();
+        while let Some(item) = items.next().await {
+            item?;
+        }
+        Ok(progress.figures())
+    }
+}
+
+/// Without the expressions, whose values are content.
+impl fmt::Debug for Scan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scan")
+            .field("segments", &self.request.segments)
+            .field("is_consistent", &self.request.is_consistent)
+            .field("page_items", &self.page_items)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
