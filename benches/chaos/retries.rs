@@ -158,9 +158,8 @@ async fn together(client: &Client, actions: Vec<TransactWriteItem>, token: &str)
         .transact_write_items()
         .set_transact_items(Some(actions))
         .client_request_token(token);
-    let error = match call.send().await {
-        Ok(_) => return Some(Disposition::Delivered(Acknowledgement::default())),
-        Err(error) => error,
+    let Err(error) = call.send().await else {
+        return Some(Disposition::Delivered(Acknowledgement::default()));
     };
     if let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) = error.as_service_error() {
         let mut codes = canceled

@@ -46,7 +46,7 @@ impl Resource {
                 Self::Table(simulator.table(NAME, options))
             }
             Service::Writes => Self::Tables([NAME, STOCK].map(|name| {
-                let options = TableOptions::key("id", KeyType::S).capacity(capacity.clone());
+                let options = TableOptions::key("id", KeyType::S).capacity(capacity);
                 simulator.table(name, options)
             })),
             Service::Queue => Self::Queue(simulator.queue(NAME, QueueOptions::default().capacity(capacity))),
