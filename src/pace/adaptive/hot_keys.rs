@@ -80,8 +80,10 @@ struct Hot {
 }
 
 /// The hot keys of a table, and those that may become hot.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct HotKeys {
+    /// The part of what its partition can take that a hot key takes.
+    share: f64,
     hot: HashMap<u64, Hot>,
     suspects: HashMap<u64, Suspect>,
     /// All entries but those of hot keys.
@@ -91,6 +93,17 @@ pub(super) struct HotKeys {
 }
 
 impl HotKeys {
+    /// Each hot key takes this part of what its partition can take.
+    pub(super) fn new(share: f64) -> Self {
+        Self {
+            share,
+            hot: HashMap::new(),
+            suspects: HashMap::new(),
+            all: Recent::default(),
+            numbers: 0,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.hot.len()
     }
@@ -178,7 +191,7 @@ impl HotKeys {
         self.numbers += 1;
         let mut hot = Hot {
             number: self.numbers,
-            pacer: Pacer::of_hot_key(self.numbers, rate),
+            pacer: Pacer::of_hot_key(self.numbers, rate, self.share),
             rejected_at: now,
         };
         info!(target: PACE, hot_key = hot.number, hot_keys = self.hot.len() + 1, rate, "a partition key is hot");
@@ -214,7 +227,7 @@ impl HotKeys {
         self.cool(|_| true);
         *self = Self {
             numbers: self.numbers,
-            ..Self::default()
+            ..Self::new(self.share)
         };
     }
 }

@@ -175,7 +175,7 @@ impl Adaptive {
             settings,
             jitter,
             pacer: Mutex::new(Pacer::new(settings)),
-            hot_keys: Mutex::default(),
+            hot_keys: Mutex::new(HotKeys::new(settings.share)),
         }
     }
 
@@ -184,7 +184,7 @@ impl Adaptive {
         Self::new(self.settings, self.jitter)
     }
 
-    /// Takes only this part of what the service can take, so that others have the rest. Default 1.
+    /// Takes only this part of what the service can take, so that others have the rest; the same of the partition of a hot key. Default 1.
     ///
     /// What it can take is measured at the start, and again whenever something is rejected. At a lower share that is seldom,
     /// so a capacity that grows later goes unnoticed.

@@ -100,11 +100,11 @@ impl Pacer {
     /// The pacer of a hot key, which starts at this rate in entries per second. The log contains the number instead of the key.
     ///
     /// It measures no baseline loss: what is rejected of a key at any pace of its own is what other keys of its partition use.
-    pub(super) fn of_hot_key(number: u64, rate: f64) -> Self {
+    pub(super) fn of_hot_key(number: u64, rate: f64, share: f64) -> Self {
         Self {
             hot_key: Some(number),
             loss: BaselineLoss::never(),
-            ..Self::new(Settings::of_hot_key(rate))
+            ..Self::new(Settings::of_hot_key(rate, share))
         }
     }
 

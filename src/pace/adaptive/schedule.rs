@@ -66,9 +66,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Those of a hot key that starts at this rate.
-    pub(super) fn of_hot_key(rate: f64) -> Self {
+    /// Those of a hot key that starts at this rate, and takes this part of what its partition can take.
+    pub(super) fn of_hot_key(rate: f64, share: f64) -> Self {
         Self {
+            share,
             initial_rate: Some(rate.max(1.0)),
             call_seconds: HOT_KEY_CALL_SECONDS,
             ..Self::default()

@@ -14,8 +14,12 @@ struct Calls {
 
 impl Calls {
     fn new() -> Self {
+        Self::sharing(1.0)
+    }
+
+    fn sharing(share: f64) -> Self {
         Self {
-            keys: HotKeys::default(),
+            keys: HotKeys::new(share),
             jitter: Jitter::seeded(1),
             now: Instant::now(),
         }
@@ -41,6 +45,28 @@ fn a_key_that_is_rejected_while_others_are_accepted_is_hot() {
     assert_eq!(calls.call(&[(1, 15, 2), (2, 10, 0)]), [false, false]);
     assert_eq!(calls.call(&[(1, 15, 8), (2, 10, 0)]), [true, false]);
     assert!(calls.keys.is_hot(1) && !calls.keys.is_hot(2));
+}
+
+#[test]
+fn a_hot_key_takes_no_more_than_the_share_of_its_partition() {
+    let leaves_in_a_fifth_of_a_second = |share| {
+        let mut calls = Calls::sharing(share);
+        calls.call(&[(1, 20, 10), (2, 100, 0)]);
+        let start = calls.now;
+        let leaves = |milli| {
+            let now = start + Duration::from_millis(milli);
+            match calls.keys.admit(now, 1, 1) {
+                Admission::Go(_) => {
+                    calls.keys.depart(now, 1, 1);
+                    true
+                }
+                Admission::WaitUntil(_) => false,
+            }
+        };
+        (0..200).map(leaves).filter(|leaves| *leaves).count()
+    };
+    let [all, half] = [1.0, 0.5].map(leaves_in_a_fifth_of_a_second);
+    assert!(all > 60 && half * 10 <= all * 6, "{half} instead of {all}");
 }
 
 #[test]
