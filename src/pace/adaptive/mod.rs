@@ -1,18 +1,20 @@
 //! A pace that follows what the service can accept.
 //!
 //! # States
-//! ```text
-//!             knee                        drained
-//! Searching ────────▶ Draining ─────────────────────────────▶ Steady ◀──────────────────┐
-//!  ▲   │                 │ nothing accepted                    │  ▲                      │
-//!  │   └─ stuck ─────────┼──────────────▶ Steady ─▶ Probing    │  │ loss found,          │
-//!  │                     ▼                                     │  │ capacity fell,       │
-//!  └── recovered ──── Outage ◀── nothing accepted ─────────────┤  │ undecided            │
-//!      (no estimate)     │                                     ▼  │                      │
-//!                        │            unexpected rejections, review: Probing             │
-//!                        └── recovered ──────────────────────────────────────────────────┘
-//! Steady ── unexpected rejections at a pace too low for a probe ──▶ Searching
-//! ```
+//! | from | to | when |
+//! |---|---|---|
+//! | Searching | Draining | a larger share is rejected than at smaller windows: the knee |
+//! | Searching | Steady, and Probing at once | it is stuck: rejections go on, and the window tells nothing |
+//! | Draining | Steady | the calls in flight are answered |
+//! | Draining | Searching | too little was accepted to tell the capacity |
+//! | Draining | Outage | nothing was accepted |
+//! | Steady | Probing | rejections are unexpected; a known loss is measured again |
+//! | Steady | Searching | rejections are unexpected at a pace too low for a probe |
+//! | Steady, Probing | Outage | nothing is accepted any more |
+//! | Probing | Steady | it is a loss, the capacity has fallen, that cannot be told, or a hot key explains it |
+//! | Outage | Steady | an entry is accepted |
+//! | Outage | Searching | an entry is accepted, and there is no estimate |
+//! | any | Searching, or Steady at the initial rate | [`reset`](crate::backoff::Pace::reset) |
 //!
 //! | state | what leaves | until |
 //! |---|---|---|
