@@ -12,7 +12,7 @@ ci:
 test:
     .ci/run test
 
-# The promises on more random loads than `cargo test` has time for.
+# The guarantees on more random loads than `cargo test` has time for.
 properties:
     .ci/run properties
 

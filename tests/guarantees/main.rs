@@ -6,6 +6,7 @@ mod client;
 mod clock;
 mod connections;
 mod conservation;
+mod documented;
 mod doubt;
 mod entries;
 mod frozen;
