@@ -6,7 +6,7 @@ use crate::admission::{Demand, Throttle, ThroughputLimit};
 use crate::fault::InjectedFault;
 use crate::journal::{Acknowledgement, CallInfo};
 
-/// Counts of the calls to a table, queue, stream, topic or bus since its creation, and of their entries.
+/// Counts of the calls to a table, queue, stream, topic, bus, bucket, log stream or namespace since its creation, and of their entries.
 ///
 /// Only writes, sends and puts are counted. A write of a single item is a call with one entry, an action of a transaction is an
 /// entry.
@@ -34,7 +34,7 @@ pub struct Statistics {
     /// Entries that were not applied for another reason, such as another action of their transaction.
     pub failed: u64,
     /// Capacity that the entries have consumed: write units of a table, also of entries whose condition is false and of canceled
-    /// transactions; elsewhere one for each applied entry.
+    /// transactions; one for each call to a log stream or namespace; elsewhere one for each applied entry.
     pub units: f64,
 }
 

@@ -18,7 +18,7 @@ pub enum Action {
     Delete,
     /// A transaction checked a condition of an item.
     Check,
-    /// A message, a record or an event was sent.
+    /// A message, a record, an event or a metric was sent.
     Send,
 }
 
@@ -62,7 +62,7 @@ pub struct Record {
     /// What the request did with the entry.
     pub action: Action,
     /// The key whose entries are in order: the primary key in a table (see [`Table::key_of`](super::Table::key_of)), the
-    /// message group in a queue or topic, the partition key in a stream; empty if there is none.
+    /// message group in a queue or topic, the partition key in a stream, the key in a bucket; empty if there is none.
     pub key: Arc<str>,
     /// As text, which takes a tenth of the memory of the parsed entry.
     entry: Arc<str>,

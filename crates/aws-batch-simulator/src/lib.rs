@@ -18,6 +18,8 @@
 mod admission;
 mod calls;
 mod capacity;
+#[cfg(feature = "cloudwatch")]
+mod cloudwatch;
 mod dynamo;
 mod eventbridge;
 mod fault;
@@ -28,6 +30,7 @@ mod intake;
 mod journal;
 mod kinesis;
 mod latency;
+mod logs;
 mod message;
 mod registry;
 mod s3;
@@ -41,6 +44,8 @@ pub use serde_json::{Value, json};
 pub use self::admission::{AdmissionControl, AutoScaling, Demand, OnDemand, Place, Tenant, Throttle, Throughput};
 pub use self::calls::Statistics;
 pub use self::capacity::Capacity;
+#[cfg(feature = "cloudwatch")]
+pub use self::cloudwatch::{MetricNamespace, MetricNamespaceOptions};
 pub use self::dynamo::{IndexOptions, KeyType, Table, TableOptions};
 pub use self::eventbridge::{EventBus, EventBusOptions};
 pub use self::fault::{Faults, InjectedFault};
@@ -48,6 +53,7 @@ pub use self::firehose::{DeliveryStream, DeliveryStreamOptions};
 pub use self::journal::{Acknowledgement, Action, Record};
 pub use self::kinesis::{Stream, StreamOptions, StreamRecord};
 pub use self::latency::Latency;
+pub use self::logs::{LogEvent, LogStream, LogStreamOptions};
 pub use self::s3::Bucket;
 pub use self::simulator::{Server, Simulator};
 pub use self::sns::{Notification, Topic, TopicOptions};

@@ -4,6 +4,7 @@
 mod answer;
 mod entry;
 mod shard;
+mod whole;
 
 use std::borrow::Borrow;
 use std::sync::{Mutex, MutexGuard};
@@ -14,6 +15,7 @@ pub(crate) use self::answer::{ErrorText, acknowledged_by_id, acknowledged_by_pla
 pub(crate) use self::entry::{Entry, EntryResult, data, entries_of};
 pub(crate) use self::shard::Shard;
 use self::shard::charge;
+pub(crate) use self::whole::{Admission, WholeIntake};
 use crate::admission::AdmissionControl;
 use crate::calls::{Call, Verdict};
 use crate::capacity::Capacity;

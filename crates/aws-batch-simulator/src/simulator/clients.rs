@@ -1,6 +1,8 @@
 //! SDK clients that talk to a simulator.
 
 #![cfg(any(
+    feature = "cloudwatch",
+    feature = "cloudwatch-logs",
     feature = "dynamodb",
     feature = "eventbridge",
     feature = "firehose",
@@ -32,6 +34,18 @@ macro_rules! client {
 }
 
 impl Simulator {
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "cloudwatch")]
+    pub fn cloudwatch_client(&self) -> aws_sdk_cloudwatch::Client {
+        client!(aws_sdk_cloudwatch, self)
+    }
+
+    /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
+    #[cfg(feature = "cloudwatch-logs")]
+    pub fn cloudwatch_logs_client(&self) -> aws_sdk_cloudwatchlogs::Client {
+        client!(aws_sdk_cloudwatchlogs, self)
+    }
+
     /// An SDK client that talks to this simulator. Its retries are the SDK's default: three attempts.
     #[cfg(feature = "dynamodb")]
     pub fn dynamo_client(&self) -> aws_sdk_dynamodb::Client {

@@ -19,7 +19,7 @@ use hyper::http::uri::InvalidUri;
 use tokio::time::timeout;
 
 use super::Simulator;
-use crate::wire::{Ending, Reply, Request};
+use crate::wire::{Ending, Reply, Request, is_checksum};
 
 impl Simulator {
     /// An HTTP client for SDK clients with your own configuration.
@@ -77,7 +77,11 @@ fn show_connection(request: &HttpRequest) {
 }
 
 async fn answer(simulator: Simulator, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-    let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
+    let header = |name| request.headers().get(name).unwrap_or_default().to_owned();
+    let target = header("x-amz-target");
+    #[cfg(feature = "cloudwatch")]
+    let encoding = header("content-encoding");
+    let has_checksum = request.headers().iter().any(|(name, _)| is_checksum(name));
     let method = request.method().to_owned();
     let uri: Uri = request
         .uri()
@@ -96,6 +100,10 @@ async fn answer(simulator: Simulator, request: HttpRequest) -> Result<HttpRespon
         method: &method,
         host: uri.host().unwrap_or_default(),
         path: uri.path(),
+        query: uri.query().unwrap_or_default(),
+        #[cfg(feature = "cloudwatch")]
+        encoding: &encoding,
+        has_checksum,
         target: &target,
         body: &body,
     };

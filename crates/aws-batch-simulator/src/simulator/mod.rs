@@ -15,12 +15,15 @@ use tokio::time::sleep;
 
 use self::router::Services;
 pub use self::server::Server;
+#[cfg(feature = "cloudwatch")]
+use crate::cloudwatch::{MetricNamespace, MetricNamespaceOptions};
 use crate::dynamo::{Table, TableOptions};
 use crate::eventbridge::{EventBus, EventBusOptions};
 use crate::firehose::{DeliveryStream, DeliveryStreamOptions};
 use crate::journal::Answered;
 use crate::kinesis::{Stream, StreamOptions};
 use crate::latency::Latency;
+use crate::logs::{LogStream, LogStreamOptions, full_name};
 use crate::registry::lock;
 use crate::s3::Bucket;
 use crate::sns::{Topic, TopicOptions};
@@ -46,7 +49,7 @@ struct Inner {
 }
 
 impl Simulator {
-    /// An empty simulator: no tables, queues, streams, topics, buses or buckets, and no latency.
+    /// An empty simulator: no tables, queues, streams, topics, buses, buckets, log streams or namespaces, and no latency.
     pub fn new(seed: u64) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -96,10 +99,24 @@ impl Simulator {
         buses.add(name, |seed| EventBus::new(name, options, seed))
     }
 
-    /// Creates a bucket of S3 for single objects: put, get and delete. Replaces one with the same name.
+    /// Creates a bucket of S3: put, get, delete, and `DeleteObjects`. Replaces one with the same name.
     pub fn bucket(&self, name: &str) -> Bucket {
         let buckets = &self.inner.services.buckets;
-        buckets.add(name, |_| Bucket::new(name))
+        buckets.add(name, |seed| Bucket::new(name, seed))
+    }
+
+    /// Creates a log stream of CloudWatch Logs in a log group. Replaces one with the same names.
+    pub fn log_stream(&self, group: &str, stream: &str, options: LogStreamOptions) -> LogStream {
+        let streams = &self.inner.services.log_streams;
+        let name = full_name(group, stream);
+        streams.add(&name, |seed| LogStream::new(&name, options, seed))
+    }
+
+    /// Creates a namespace of CloudWatch for metrics. Replaces one with the same name.
+    #[cfg(feature = "cloudwatch")]
+    pub fn metric_namespace(&self, name: &str, options: MetricNamespaceOptions) -> MetricNamespace {
+        let namespaces = &self.inner.services.namespaces;
+        namespaces.add(name, |seed| MetricNamespace::new(name, options, seed))
     }
 
     /// Sets the latency of calls from now on. Default: none.

@@ -4,16 +4,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+#[cfg(feature = "cloudwatch")]
+use crate::cloudwatch::{self, MetricNamespace};
 use crate::dynamo::{self, Table};
 use crate::eventbridge::{self, EventBus};
 use crate::firehose::{self, DeliveryStream};
 use crate::journal::Answered;
 use crate::kinesis::{self, Stream};
+use crate::logs::{self, LogStream};
 use crate::registry::Registry;
 use crate::s3::{self, Bucket};
 use crate::sns::{self, Topic};
 use crate::sqs::{self, Queue};
 use crate::wire::{Api, Ending, LARGEST_BODY, Outcome, Refusal, Request, Responder};
+
+/// The path of an operation of CloudWatch, without its name.
+#[cfg(feature = "cloudwatch")]
+const METRICS: &str = "/service/GraniteServiceVersion20100801/operation/";
 
 /// The resources of all services.
 pub(super) struct Services {
@@ -25,6 +32,9 @@ pub(super) struct Services {
     pub(super) topics: Registry<Topic>,
     pub(super) buses: Registry<EventBus>,
     pub(super) buckets: Registry<Bucket>,
+    pub(super) log_streams: Registry<LogStream>,
+    #[cfg(feature = "cloudwatch")]
+    pub(super) namespaces: Registry<MetricNamespace>,
 }
 
 /// The services whose operations are POST requests.
@@ -35,6 +45,7 @@ enum Service {
     Kinesis,
     Firehose,
     EventBridge,
+    Logs,
     Sns,
 }
 
@@ -51,6 +62,7 @@ impl Service {
             "Kinesis_20131202" => Self::Kinesis,
             "Firehose_20150804" => Self::Firehose,
             "AWSEvents" => Self::EventBridge,
+            "Logs_20140328" => Self::Logs,
             _ => return None,
         };
         Some((service, operation))
@@ -63,6 +75,7 @@ impl Service {
             Self::Kinesis => &kinesis::API,
             Self::Firehose => &firehose::API,
             Self::EventBridge => &eventbridge::API,
+            Self::Logs => &logs::API,
             Self::Sns => &sns::API,
         }
     }
@@ -79,6 +92,9 @@ impl Services {
             topics: Registry::new("topic", seed),
             buses: Registry::new("event bus", seed),
             buckets: Registry::new("bucket", seed),
+            log_streams: Registry::new("log stream", seed),
+            #[cfg(feature = "cloudwatch")]
+            namespaces: Registry::new("namespace", seed),
         }
     }
 
@@ -91,8 +107,12 @@ impl Services {
         request: &Request<'_>,
         answered: &Answered,
     ) -> (Ending, Duration) {
-        if request.target.is_empty() && request.method != "POST" {
-            return s3::answer(&self.buckets, responder, request);
+        if request.target.is_empty() && s3::is_of_bucket(request) {
+            return s3::answer(&self.buckets, responder, request, answered);
+        }
+        #[cfg(feature = "cloudwatch")]
+        if let Some(operation) = request.path.strip_prefix(METRICS) {
+            return self.answer_metrics(responder, request, operation, answered);
         }
         let Some((service, operation)) = Service::of_target(request.target) else {
             let ending = responder.refuse(&dynamo::API, &Refusal::unknown_operation());
@@ -110,12 +130,28 @@ impl Services {
         let action = body.get("Action").and_then(Value::as_str).map(str::to_owned);
         let action = action.filter(|_| service == Service::Sns);
         let operation = action.as_deref().unwrap_or(operation);
-        match self.operate(service, operation, body, answered).await {
-            Outcome::Success(value) => (responder.succeed(api, operation, &value), Duration::ZERO),
-            Outcome::Late(value, delay) => (responder.succeed(api, operation, &value), delay),
-            Outcome::Refused(refusal) => (responder.refuse(api, &refusal), Duration::ZERO),
-            Outcome::RefusedLate(refusal, delay) => (responder.refuse(api, &refusal), delay),
-            Outcome::Fault(fault) => (responder.fail(api, operation, fault), Duration::ZERO),
+        let outcome = self.operate(service, operation, body, answered).await;
+        ended(responder, api, operation, outcome)
+    }
+
+    /// CloudWatch is named by the path, and its requests may be compressed.
+    #[cfg(feature = "cloudwatch")]
+    fn answer_metrics(
+        &self,
+        responder: &Responder,
+        request: &Request<'_>,
+        operation: &str,
+        answered: &Answered,
+    ) -> (Ending, Duration) {
+        let api = &cloudwatch::API;
+        let body = crate::wire::decompressed(request.body, request.encoding);
+        let parsed = body.and_then(|body| Ok((api.protocol.parse(&body)?, body.len())));
+        match parsed {
+            Ok((body, bytes)) => {
+                let outcome = cloudwatch::operate(&self.namespaces, operation, body, bytes, answered);
+                ended(responder, api, operation, outcome)
+            }
+            Err(refusal) => (responder.refuse(api, &refusal), Duration::ZERO),
         }
     }
 
@@ -126,8 +162,20 @@ impl Services {
             Service::Kinesis => kinesis::operate(&self.streams, operation, body, answered),
             Service::Firehose => firehose::operate(&self.delivery_streams, operation, body, answered),
             Service::EventBridge => eventbridge::operate(&self.buses, operation, body, answered),
+            Service::Logs => logs::operate(&self.log_streams, operation, body, answered),
             Service::Sns => sns::operate(&self.topics, operation, body, answered),
         }
+    }
+}
+
+/// How the call ends, and how much longer than usual that takes.
+fn ended(responder: &Responder, api: &Api, operation: &str, outcome: Outcome) -> (Ending, Duration) {
+    match outcome {
+        Outcome::Success(value) => (responder.succeed(api, operation, &value), Duration::ZERO),
+        Outcome::Late(value, delay) => (responder.succeed(api, operation, &value), delay),
+        Outcome::Refused(refusal) => (responder.refuse(api, &refusal), Duration::ZERO),
+        Outcome::RefusedLate(refusal, delay) => (responder.refuse(api, &refusal), delay),
+        Outcome::Fault(fault) => (responder.fail(api, operation, fault), Duration::ZERO),
     }
 }
 
@@ -144,6 +192,7 @@ mod tests {
             ),
             ("AmazonSQS.SendMessageBatch", Some((Service::Sqs, "SendMessageBatch"))),
             ("Kinesis_20131202.PutRecords", Some((Service::Kinesis, "PutRecords"))),
+            ("Logs_20140328.PutLogEvents", Some((Service::Logs, "PutLogEvents"))),
             ("AWSGlue.StartJobRun", None),
         ] {
             assert_eq!(Service::of_target(target), expected);

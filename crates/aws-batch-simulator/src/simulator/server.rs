@@ -113,6 +113,10 @@ async fn respond(simulator: &Simulator, request: Request<Incoming>) -> io::Resul
         method: parts.method.as_str(),
         host: header("host"),
         path: parts.uri.path(),
+        query: parts.uri.query().unwrap_or_default(),
+        #[cfg(feature = "cloudwatch")]
+        encoding: header("content-encoding"),
+        has_checksum: parts.headers.keys().any(|name| wire::is_checksum(name.as_str())),
         target: header("x-amz-target"),
         body: &body,
     };

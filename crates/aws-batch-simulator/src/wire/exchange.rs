@@ -10,14 +10,26 @@ use crate::fault::InjectedFault;
 /// The largest request body that `DynamoDB` accepts: 16 MiB.
 pub(crate) const LARGEST_BODY: usize = 16 * 1024 * 1024;
 
-/// A request. S3 is recognized by method, host and path, SNS by the missing target, and the others by their target.
+/// A request. S3 is recognized by method, query, host and path, CloudWatch by its path, SNS by the missing target, and the others by
+/// their target.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) host: &'a str,
     pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
+    /// `Content-Encoding`. Only the requests to CloudWatch are compressed.
+    #[cfg(feature = "cloudwatch")]
+    pub(crate) encoding: &'a str,
+    /// Whether it has a checksum of its body: `Content-MD5` or one of S3's own.
+    pub(crate) has_checksum: bool,
     /// `X-Amz-Target`.
     pub(crate) target: &'a str,
     pub(crate) body: &'a [u8],
+}
+
+/// Whether this is the name of a header with a checksum of the body, by which S3 recognizes damage.
+pub(crate) fn is_checksum(header: &str) -> bool {
+    header.eq_ignore_ascii_case("content-md5") || header.to_ascii_lowercase().starts_with("x-amz-checksum-")
 }
 
 /// The result of an operation.

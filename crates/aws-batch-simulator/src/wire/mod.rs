@@ -1,13 +1,17 @@
 //! Requests and answers on the wire.
 
+#[cfg(feature = "cloudwatch")]
+mod cbor;
 mod exchange;
 mod protocol;
 mod query;
 mod refusal;
 mod responder;
 
-pub(crate) use self::exchange::{Ending, LARGEST_BODY, Outcome, Reply, Request};
+#[cfg(feature = "cloudwatch")]
+pub(crate) use self::cbor::decompressed;
+pub(crate) use self::exchange::{Ending, LARGEST_BODY, Outcome, Reply, Request, is_checksum};
 pub(crate) use self::protocol::{Api, Protocol};
-pub(crate) use self::query::percent_decoded;
+pub(crate) use self::query::{escaped, percent_decoded};
 pub(crate) use self::refusal::Refusal;
 pub(crate) use self::responder::Responder;

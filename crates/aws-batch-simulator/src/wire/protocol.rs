@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+#[cfg(feature = "cloudwatch")]
+use super::cbor;
 use super::query;
 use super::refusal::Refusal;
 
@@ -25,6 +27,9 @@ pub(crate) enum Protocol {
     Json11,
     /// Requests are forms, answers are XML.
     Query,
+    /// The SDK reads no answer but errors.
+    #[cfg(feature = "cloudwatch")]
+    Cbor,
 }
 
 impl Protocol {
@@ -33,12 +38,17 @@ impl Protocol {
             Self::Json10 => "application/x-amz-json-1.0",
             Self::Json11 => "application/x-amz-json-1.1",
             Self::Query => "text/xml",
+            #[cfg(feature = "cloudwatch")]
+            Self::Cbor => "application/cbor",
         }
     }
 
     pub(crate) fn parse(self, body: &[u8]) -> Result<Value, Refusal> {
-        if self == Self::Query {
-            return query::parse(body);
+        match self {
+            Self::Query => return query::parse(body),
+            #[cfg(feature = "cloudwatch")]
+            Self::Cbor => return cbor::parse(body),
+            Self::Json10 | Self::Json11 => {}
         }
         serde_json::from_slice(body).map_err(|error| {
             // The parser fails at 128 levels of JSON, far beyond the 32 levels of attributes.
@@ -50,28 +60,44 @@ impl Protocol {
         })
     }
 
-    pub(super) fn answer(self, operation: &str, value: &Value, request_id: &str) -> String {
+    pub(super) fn answer(self, operation: &str, value: &Value, request_id: &str) -> Vec<u8> {
         match self {
-            Self::Query => query::answer(operation, value, request_id),
-            Self::Json10 | Self::Json11 => value.to_string(),
+            Self::Query => query::answer(operation, value, request_id).into_bytes(),
+            Self::Json10 | Self::Json11 => value.to_string().into_bytes(),
+            #[cfg(feature = "cloudwatch")]
+            Self::Cbor => cbor::map([].into_iter()),
         }
+    }
+
+    /// Whether a success is one whatever its body.
+    pub(super) fn has_no_answers(self) -> bool {
+        !matches!(self, Self::Query | Self::Json10 | Self::Json11)
     }
 }
 
 impl Api {
-    pub(crate) fn error(&self, refusal: &Refusal, request_id: &str) -> String {
+    pub(crate) fn error(&self, refusal: &Refusal, request_id: &str) -> Vec<u8> {
         match self.protocol {
-            Protocol::Query => query::error(refusal, request_id),
-            Protocol::Json10 | Protocol::Json11 => self.json_error(refusal),
+            Protocol::Query => query::error(refusal, request_id).into_bytes(),
+            Protocol::Json10 | Protocol::Json11 => self.json_error(refusal).into_bytes(),
+            #[cfg(feature = "cloudwatch")]
+            Protocol::Cbor => {
+                let code = self.full_code(refusal);
+                cbor::map([("__type", &*code), ("message", &*refusal.message)].into_iter())
+            }
+        }
+    }
+
+    fn full_code(&self, refusal: &Refusal) -> String {
+        if refusal.code.contains('#') {
+            refusal.code.to_string()
+        } else {
+            format!("{}{}", self.namespace, refusal.code)
         }
     }
 
     fn json_error(&self, refusal: &Refusal) -> String {
-        let kind = if refusal.code.contains('#') {
-            refusal.code.to_string()
-        } else {
-            format!("{}{}", self.namespace, refusal.code)
-        };
+        let kind = self.full_code(refusal);
         let member = if refusal.has_capital_message {
             "Message"
         } else {

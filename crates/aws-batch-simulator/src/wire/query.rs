@@ -130,8 +130,12 @@ fn write(xml: &mut String, name: &str, value: &Value) {
     xml.extend(["</", name, ">"]);
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// The text of an element. A reader of XML would take a carriage return for a line feed.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('\r', "&#13;")
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::exchange::{Ending, Reply};
 use super::protocol::Api;
+#[cfg(feature = "cloudwatch")]
+use super::protocol::Protocol;
 use super::refusal::Refusal;
 use crate::fault::InjectedFault;
 
@@ -46,7 +48,7 @@ impl Responder {
     pub(crate) fn succeed(&self, api: &Api, operation: &str, value: &Value) -> Ending {
         let id = self.next_request_id();
         let body = api.protocol.answer(operation, value, &id);
-        reply(id, api, 200, body.into_bytes(), None)
+        reply(id, api, 200, body, None)
     }
 
     pub(crate) fn refuse(&self, api: &Api, refusal: &Refusal) -> Ending {
@@ -57,7 +59,7 @@ impl Responder {
             let code = refusal.short_code();
             ("x-amzn-query-error", format!("{code};{}", refusal.faulty_side()))
         });
-        reply(id, api, refusal.status, body.into_bytes(), query_error)
+        reply(id, api, refusal.status, body, query_error)
     }
 
     /// The end of a call whose answer is replaced by this fault.
@@ -66,6 +68,12 @@ impl Responder {
         match fault {
             InjectedFault::Dropped { .. } => Ending::Dropped,
             InjectedFault::Hung { .. } => Ending::Hung,
+            // An answer that something in between has made: it lacks what those of the service have.
+            InjectedFault::Garbage { .. } if api.protocol.has_no_answers() => Ending::Reply(Reply {
+                status: 200,
+                headers: Vec::new(),
+                body: b"<html>".to_vec(),
+            }),
             InjectedFault::Garbage { .. } => answer(200, b"{\"Succ"),
             InjectedFault::Throttle | InjectedFault::AccountLimit => self.refuse(api, &(api.throttled)()),
             InjectedFault::Error { status, code, .. } if code.is_empty() => answer(status, b""),
@@ -82,6 +90,10 @@ fn reply(id: String, api: &Api, status: u16, body: Vec<u8>, more: Option<(&'stat
     let mut headers = vec![id_header(id), ("content-type", content_type)];
     if api.has_checksums {
         headers.push(("x-amz-crc32", crc32(&body).to_string()));
+    }
+    #[cfg(feature = "cloudwatch")]
+    if api.protocol == Protocol::Cbor {
+        headers.push(("smithy-protocol", "rpc-v2-cbor".to_owned()));
     }
     headers.extend(more);
     Ending::Reply(Reply { status, headers, body })

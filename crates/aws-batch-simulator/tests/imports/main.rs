@@ -11,7 +11,17 @@ use circles::{Graph, circle, graph};
 use source::modules;
 
 /// The services. None of them imports another.
-const SERVICES: [&str; 7] = ["dynamo", "eventbridge", "firehose", "kinesis", "s3", "sns", "sqs"];
+const SERVICES: [&str; 9] = [
+    "cloudwatch",
+    "dynamo",
+    "eventbridge",
+    "firehose",
+    "kinesis",
+    "logs",
+    "s3",
+    "sns",
+    "sqs",
+];
 
 /// What creates and serves the resources of all services.
 const FRONT: &str = "simulator";

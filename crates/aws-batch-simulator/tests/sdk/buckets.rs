@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use aws_batch_simulator::{InjectedFault, Latency, Simulator};
+use aws_batch_simulator::{Acknowledgement, Capacity, InjectedFault, Latency, Simulator};
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::delete_objects::DeleteObjectsError;
 use aws_sdk_s3::operation::put_object::{PutObjectError, PutObjectOutput};
+use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use aws_smithy_http_client::Builder;
 use tokio::time::Instant;
 
@@ -109,4 +111,96 @@ async fn buckets_are_served_over_http() {
     put(&client, "large", "a/ü").await.unwrap();
     assert_eq!(get(&client, "large", "a/ü").await.unwrap(), "body of a/ü");
     assert_eq!(bucket.len(), 1);
+}
+
+/// Deletes these keys with one call; returns the keys that were deleted, and the codes of the errors by key.
+async fn delete_all(
+    client: &Client,
+    keys: impl IntoIterator<Item = String>,
+    is_quiet: bool,
+) -> Result<(Vec<String>, Vec<(String, String)>), SdkError<DeleteObjectsError>> {
+    let object = |key| ObjectIdentifier::builder().key(key).build().unwrap();
+    let objects = keys.into_iter().map(object).collect();
+    let delete = Delete::builder()
+        .set_objects(Some(objects))
+        .quiet(is_quiet)
+        .build()
+        .unwrap();
+    let output = client.delete_objects().bucket("large").delete(delete).send().await?;
+    let deleted = output
+        .deleted()
+        .iter()
+        .filter_map(|object| object.key().map(str::to_owned));
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let errors = output
+        .errors()
+        .iter()
+        .map(|error| (text(error.key()), text(error.code())));
+    Ok((deleted.collect(), errors.collect()))
+}
+
+fn keys(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_deletes_many_objects_and_answers_for_each() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    for key in ["a", "<b>&\"\r\n ü", "locked", "kept"] {
+        bucket.insert(key, "body");
+    }
+    bucket.poison(|deletion| deletion["Key"] == "locked");
+    bucket.keep_journal();
+    let client = client(&simulator);
+    let sent = keys(&["a", "<b>&\"\r\n ü", "locked", "missing"]);
+    let (deleted, errors) = delete_all(&client, sent, false).await.unwrap();
+    assert_eq!(deleted, ["a", "<b>&\"\r\n ü", "missing"]);
+    assert_eq!(errors, [("locked".to_owned(), "AccessDenied".to_owned())]);
+    assert_eq!(bucket.objects().into_keys().collect::<Vec<_>>(), ["kept", "locked"]);
+    let journal = bucket.journal();
+    let accepted = journal
+        .iter()
+        .filter(|record| record.acknowledgement() == Acknowledgement::Accepted);
+    assert_eq!((journal.len(), accepted.count()), (4, 3));
+    assert_eq!(
+        delete_all(&client, keys(&["kept"]), true).await.unwrap(),
+        (vec![], vec![])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletions_are_throttled_by_the_longest_prefix_of_their_keys() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    bucket.set_capacity("", Capacity::per_second(1.0).burst(3.0).starts_full());
+    bucket.set_capacity("hot/", Capacity::none());
+    let client = client(&simulator);
+    let sent = keys(&["a", "b", "hot/c"]);
+    let (deleted, errors) = delete_all(&client, sent, false).await.unwrap();
+    assert_eq!(deleted, ["a", "b"]);
+    assert_eq!(errors, [("hot/c".to_owned(), "SlowDown".to_owned())]);
+    let error = delete_all(&client, keys(&["hot/c"]), false).await.unwrap_err();
+    assert_eq!(error.code(), Some("SlowDown"));
+    let statistics = bucket.statistics();
+    assert_eq!(
+        (statistics.calls, statistics.throttled_calls, statistics.throttled),
+        (2, 1, 2)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_breaks_a_rule_is_refused_as_a_whole() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    let client = client(&simulator);
+    let all = (0..1_001).map(|number| number.to_string());
+    assert!(delete_all(&client, all.clone().take(1_000), true).await.is_ok());
+    for sent in [all.collect(), vec![], keys(&["a", "\u{1}"])] {
+        let error = delete_all(&client, sent, true).await.unwrap_err();
+        assert_eq!(error.code(), Some("MalformedXML"));
+    }
+    assert_eq!(bucket.statistics().refused_calls, 3);
+    let (_, errors) = delete_all(&client, ["k".repeat(1_025)], true).await.unwrap();
+    assert_eq!(errors[0].1, "KeyTooLongError");
 }

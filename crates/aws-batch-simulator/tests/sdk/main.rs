@@ -11,6 +11,10 @@ mod conditions;
 #[cfg(feature = "firehose")]
 mod delivery_streams;
 mod faults;
+#[cfg(feature = "cloudwatch-logs")]
+mod log_streams;
+#[cfg(feature = "cloudwatch")]
+mod namespaces;
 mod queues;
 mod reads;
 mod receipts;

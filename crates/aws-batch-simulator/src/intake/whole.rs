@@ -1,0 +1,165 @@
+//! Shared by log streams and namespaces of metrics: each accepts a call as a whole or not at all, as far as it has capacity for the
+//! call, and keeps its entries.
+
+use std::sync::{Mutex, MutexGuard};
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::admission::{AdmissionControl, Demand, Place};
+use crate::calls::{Call, Cost, Verdict};
+use crate::capacity::Capacity;
+use crate::fault::{InjectedFault, Predicate};
+use crate::gate::Gate;
+use crate::journal::{Acknowledgement, Action, Answered};
+use crate::registry::lock;
+use crate::wire::Refusal;
+
+/// How a call ends that does not break a rule of the service.
+pub(crate) enum Admission {
+    Accepted,
+    Throttled,
+    /// Entries of it fail by a fault, and all others with them.
+    Failed {
+        is_sender_at_fault: bool,
+        code: String,
+    },
+    /// A fault replaces the answer.
+    Fault(InjectedFault),
+}
+
+pub(crate) struct WholeIntake<K> {
+    state: Mutex<State<K>>,
+    /// Entries for which a call is refused.
+    pub(crate) poison: Predicate,
+    counts_only: bool,
+}
+
+pub(crate) struct State<K> {
+    pub(crate) gate: Gate,
+    pub(crate) kept: Vec<K>,
+}
+
+impl<K> WholeIntake<K> {
+    /// The capacity is in calls per second.
+    pub(crate) fn new(capacity: Capacity, counts_only: bool, seed: u64) -> Self {
+        let control = AdmissionControl::new(capacity, Instant::now(), seed);
+        Self {
+            state: Mutex::new(State {
+                gate: Gate::new(control, seed),
+                kept: Vec::new(),
+            }),
+            poison: Predicate::default(),
+            counts_only,
+        }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State<K>> {
+        lock(&self.state)
+    }
+
+    /// Counts a call and returns its fault.
+    pub(crate) fn call(&self, answered: &Answered) -> Call {
+        self.state().gate.call(answered)
+    }
+
+    /// Counts a call that breaks a rule of the service.
+    pub(crate) fn refused(&self, refusal: Refusal) -> Refusal {
+        self.state().gate.statistics.refused_calls += 1;
+        refusal
+    }
+
+    /// Keeps the entries if there is capacity for the call and no fault prevents it. `kept` is the form in which each is kept; those
+    /// without one are rejected alone.
+    pub(crate) fn admit(&self, call: &Call, entries: &[Value], kept: Vec<Option<K>>) -> Admission {
+        let mut state = self.state();
+        match call.fault.replaces_answer() {
+            None => {}
+            Some(true) => {
+                state.accept(call, entries, kept, self.counts_only, Acknowledgement::without_answer);
+                state.gate.count_failed_call(&call.fault, 0);
+                return Admission::Fault(call.fault.clone());
+            }
+            Some(false) => {
+                state.skip(call, entries, call.fault.acknowledgement_of_skipped());
+                state.gate.count_failed_call(&call.fault, entries.len());
+                return Admission::Fault(call.fault.clone());
+            }
+        }
+        let faults = state.gate.draw_faults(call, entries.len());
+        let failed = faults.iter().find_map(|verdict| match verdict {
+            Verdict::Failed { code, sender_fault } => Some((code.to_string(), *sender_fault)),
+            _ => None,
+        });
+        if let Some((code, is_sender_at_fault)) = failed {
+            state.skip(call, entries, Acknowledgement::Rejected);
+            state
+                .gate
+                .settle(&costs(entries.len()), &vec![Verdict::internal_error(); entries.len()]);
+            state.gate.statistics.failed_calls += 1;
+            return Admission::Failed {
+                is_sender_at_fault,
+                code,
+            };
+        }
+        let throttle = state
+            .gate
+            .throttles(call.info.at, &costs(1))
+            .into_iter()
+            .flatten()
+            .next();
+        if let Some(throttle) = throttle {
+            state.skip(call, entries, Acknowledgement::Rejected);
+            let verdicts = vec![Verdict::Throttled(throttle); entries.len()];
+            state.gate.settle(&costs(entries.len()), &verdicts);
+            state.gate.statistics.throttled_calls += 1;
+            return Admission::Throttled;
+        }
+        state.accept(call, entries, kept, self.counts_only, |known| known);
+        Admission::Accepted
+    }
+}
+
+impl<K> State<K> {
+    fn accept(
+        &mut self,
+        call: &Call,
+        entries: &[Value],
+        kept: Vec<Option<K>>,
+        counts_only: bool,
+        learned: impl Fn(Acknowledgement) -> Acknowledgement,
+    ) {
+        let verdict = |kept: &Option<K>| match kept {
+            Some(_) => Verdict::Accepted,
+            None => Verdict::internal_error(),
+        };
+        let verdicts: Vec<Verdict> = kept.iter().map(verdict).collect();
+        self.gate.settle(&costs(entries.len()), &verdicts);
+        for (entry, verdict) in entries.iter().zip(&verdicts) {
+            self.record(call, entry, learned(verdict.acknowledgement()));
+        }
+        if !counts_only {
+            self.kept.extend(kept.into_iter().flatten());
+        }
+    }
+
+    fn skip(&mut self, call: &Call, entries: &[Value], acknowledgement: Acknowledgement) {
+        for entry in entries {
+            self.record(call, entry, acknowledgement);
+        }
+    }
+
+    fn record(&mut self, call: &Call, entry: &Value, acknowledgement: Acknowledgement) {
+        let journal = &mut self.gate.journal;
+        journal.write(&call.info, Action::Send, "", entry, acknowledgement);
+    }
+}
+
+/// The costs of the entries of a call, which are those of the call: one unit, whatever it carries.
+fn costs(entries: usize) -> Vec<Cost> {
+    let cost = |place| Cost {
+        demand: Demand::new(Place::default(), if place == 0 { 1.0 } else { 0.0 }),
+        is_hot: false,
+    };
+    (0..entries).map(cost).collect()
+}

@@ -1,0 +1,125 @@
+//! The part of S3 that keeps objects: put, get, delete, and `DeleteObjects`.
+
+mod bucket;
+mod deletions;
+mod objects;
+
+use std::time::Duration;
+
+pub use self::bucket::Bucket;
+use crate::fault::InjectedFault;
+use crate::journal::Answered;
+use crate::registry::Registry;
+use crate::wire::{Ending, Reply, Request, Responder, percent_decoded};
+
+/// The parameter of the query that makes a request `DeleteObjects`.
+const DELETIONS: &str = "delete";
+
+/// Whether the request is one to S3, which unlike those to the other services name no operation.
+pub(crate) fn is_of_bucket(request: &Request<'_>) -> bool {
+    request.method != "POST" || names_deletions(request.query)
+}
+
+fn names_deletions(query: &str) -> bool {
+    query.split('&').any(|pair| pair.split('=').next() == Some(DELETIONS))
+}
+
+/// Answers one request, and returns how much longer than usual the answer takes.
+pub(crate) fn answer(
+    buckets: &Registry<Bucket>,
+    responder: &Responder,
+    request: &Request<'_>,
+    answered: &Answered,
+) -> (Ending, Duration) {
+    let ObjectPath { bucket, key } = ObjectPath::of(request.host, request.path);
+    let Some(bucket) = buckets.find(&bucket) else {
+        return (refuse(responder, 404, "NoSuchBucket"), Duration::ZERO);
+    };
+    if request.method == "POST" {
+        return deletions::delete(&bucket, responder, request, answered);
+    }
+    objects::answer(&bucket, responder, request, &key, answered)
+}
+
+/// The answer to a call with this fault; `done` is the one without.
+fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOnce() -> Ending) -> (Ending, Duration) {
+    let ending = match fault {
+        InjectedFault::Throttle | InjectedFault::AccountLimit => refuse(responder, 503, "SlowDown"),
+        InjectedFault::Error { status, code, .. } => refuse(responder, status, &code),
+        InjectedFault::Dropped { .. } => Ending::Dropped,
+        InjectedFault::Hung { .. } => Ending::Hung,
+        InjectedFault::Slow(delay) => return (done(), delay),
+        _ => done(),
+    };
+    (ending, Duration::ZERO)
+}
+
+fn refuse(responder: &Responder, status: u16, code: &str) -> Ending {
+    let body = if code.is_empty() {
+        String::new()
+    } else {
+        format!(
+            r#"<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>Simulated {code}</Message></Error>"#
+        )
+    };
+    reply(responder, status, "application/xml", body.into_bytes())
+}
+
+fn reply(responder: &Responder, status: u16, content_type: &str, body: Vec<u8>) -> Ending {
+    let headers = vec![
+        ("x-amz-request-id", responder.next_request_id()),
+        ("content-type", content_type.to_owned()),
+    ];
+    Ending::Reply(Reply { status, headers, body })
+}
+
+/// Bucket and key of a request, percent-decoded.
+#[derive(Debug, PartialEq, Eq)]
+struct ObjectPath {
+    bucket: String,
+    key: String,
+}
+
+impl ObjectPath {
+    /// The bucket is in the host (`bucket.s3.us-east-1.amazonaws.com`), or else the first part of the path.
+    fn of(host: &str, path: &str) -> Self {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let (bucket, key) = match host.split_once(".s3.") {
+            Some((bucket, _)) => (bucket, path),
+            None => path.split_once('/').unwrap_or((path, "")),
+        };
+        Self {
+            bucket: bucket.to_owned(),
+            key: percent_decoded(key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(bucket: &str, key: &str) -> ObjectPath {
+        ObjectPath {
+            bucket: bucket.to_owned(),
+            key: key.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_bucket_is_in_the_host_or_in_the_path() {
+        assert_eq!(
+            ObjectPath::of("large.s3.us-east-1.amazonaws.com", "/a/b"),
+            path("large", "a/b")
+        );
+        assert_eq!(
+            ObjectPath::of("s3.us-east-1.amazonaws.com", "/large/a/b"),
+            path("large", "a/b")
+        );
+        assert_eq!(
+            ObjectPath::of("127.0.0.1:4566", "/large/a%20%C3%BC%"),
+            path("large", "a ü%")
+        );
+        assert_eq!(ObjectPath::of("127.0.0.1:4566", "/large"), path("large", ""));
+    }
+}
