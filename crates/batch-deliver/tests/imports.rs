@@ -70,8 +70,8 @@ fn only_the_commands_know_the_command_line() {
 
 /// The warnings of the library are printed by the console.
 #[test]
-fn only_the_sinks_call_the_library() {
-    let found = imports_outside_of(&["console", "sink"], &["aws_batch_"]);
+fn only_the_sinks_and_the_source_of_tables_call_the_library() {
+    let found = imports_outside_of(&["console", "sink", "source"], &["aws_batch_"]);
     assert!(found.is_empty(), "{found:#?}");
 }
 

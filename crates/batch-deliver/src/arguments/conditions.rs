@@ -127,14 +127,14 @@ fn placeholder(text: &str, sign: char) -> Result<(&str, &str), String> {
     }
 }
 
-fn name(text: &str) -> Result<(String, String), String> {
+pub(super) fn name(text: &str) -> Result<(String, String), String> {
     match placeholder(text, '#')? {
         (_, "") => Err("the attribute has no name".to_owned()),
         (placeholder, name) => Ok((placeholder.to_owned(), name.to_owned())),
     }
 }
 
-fn value(text: &str) -> Result<(String, AttributeValue), String> {
+pub(super) fn value(text: &str) -> Result<(String, AttributeValue), String> {
     let (placeholder, value) = placeholder(text, ':')?;
     let json = Json::default().value(value.as_bytes());
     let value = json.unwrap_or_else(|_| AttributeValue::S(value.to_owned()));

@@ -3,9 +3,11 @@
 mod common;
 mod conditions;
 mod delivering;
+mod export;
 mod pace;
 #[cfg(feature = "put")]
 mod put;
+mod reads;
 mod shards;
 mod values;
 
@@ -16,11 +18,12 @@ use std::process;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use self::common::Common;
 #[cfg(feature = "distributed")]
 pub(crate) use self::common::Recovery;
+pub(crate) use self::common::{Common, Service};
 pub(crate) use self::conditions::{Condition, ToDelete, ToLoad, ToUpdate};
 pub(crate) use self::delivering::{ToQueue, ToTable};
+pub(crate) use self::export::ToExport;
 #[cfg(feature = "put")]
 pub(crate) use self::put::{Destination, ToPut};
 pub(crate) use self::shards::{Cutting, ToPlan};
@@ -81,6 +84,9 @@ pub(crate) enum Command {
                                 [OPTIONS] [INPUT]..."
     )]
     Put(ToPut),
+    /// Writes the items of a table to a file, an object of S3 or the standard output
+    #[command(override_usage = "batch-deliver export --table NAME [OPTIONS] FILE")]
+    Export(ToExport),
     /// Divides inputs into shards for workers, and prints them as JSON
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
     Plan(ToPlan),

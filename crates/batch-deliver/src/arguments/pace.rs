@@ -43,7 +43,7 @@ impl From<&Pacing> for Pace {
     }
 }
 
-fn at_least_one(text: &str) -> Result<f64, String> {
+pub(super) fn at_least_one(text: &str) -> Result<f64, String> {
     positive(text).and_then(|rate| match rate {
         1.0.. => Ok(rate),
         _ => Err("a rate must be at least 1".to_owned()),

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use encoding_rs::Encoding;
 
-use crate::format::{TableFormat, TextFormat};
+use crate::format::{ItemFormat, TableFormat, TextFormat};
 use crate::sink::Strategy;
 use crate::source::Order;
 
@@ -25,7 +25,7 @@ macro_rules! named_values {
     )*};
 }
 
-named_values!(Order, Strategy, TableFormat, TextFormat);
+named_values!(ItemFormat, Order, Strategy, TableFormat, TextFormat);
 
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

@@ -2,6 +2,7 @@
 
 mod delete;
 mod deliver;
+mod export;
 mod load;
 mod manual;
 mod plan;
@@ -25,6 +26,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Send(send) => Box::pin(send::run(send)).await,
         #[cfg(feature = "put")]
         Command::Put(put) => Box::pin(put::run(put)).await,
+        Command::Export(export) => Box::pin(export::run(export)).await,
         Command::Plan(plan) => plan::run(plan).await,
         #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,

@@ -11,7 +11,7 @@ mod table;
 mod text;
 
 pub(crate) use self::csv::{Character, CsvItems, Options as CsvOptions, Quote, Types};
-pub(crate) use self::items::{Item, Json, JsonItems, Key, KeyType, Typing, Writes};
+pub(crate) use self::items::{Item, ItemFormat, Json, JsonItems, Key, KeyType, Typing, Writes};
 #[cfg(feature = "put")]
 pub(crate) use self::messages::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
 pub(crate) use self::messages::{Groups, InGroups, Messages};

@@ -3,6 +3,7 @@
 mod delivery;
 mod destination;
 mod item_writes;
+mod lines;
 mod pace;
 #[cfg(feature = "put")]
 mod put;
@@ -18,6 +19,7 @@ pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Repo
 pub(crate) use self::delivery::deliver;
 pub(crate) use self::destination::{Access, Destination, Measured, Settings, Target};
 pub(crate) use self::item_writes::{Change, Expressions, ItemWrites};
+pub(crate) use self::lines::Lines;
 #[cfg(feature = "lambda")]
 pub(crate) use self::pace::GRACE;
 pub(crate) use self::pace::{Pace, Strategy};
@@ -26,5 +28,5 @@ pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
 pub(crate) use self::queue::queue;
 pub(crate) use self::queue_name::QueueName;
 pub(crate) use self::simulated::Simulated;
-pub(crate) use self::table::{TABLE_ARN, item_writes, table};
+pub(crate) use self::table::{TABLE_ARN, existing, item_writes, table};
 pub(crate) use self::undelivered::Undelivered;

@@ -6,11 +6,11 @@ use aws_batch_delivery::targets::dynamo::{DynamoTable, DynamoWrites, ItemWrite, 
 use aws_batch_simulator::Simulator;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-use aws_sdk_dynamodb::types::WriteRequest;
+use aws_sdk_dynamodb::types::{TableDescription, WriteRequest};
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::simulated::Simulated;
-use crate::connection::{region_of_arn, settings};
+use crate::connection::{Connection, region_of_arn, settings};
 use crate::format::Key;
 use crate::outcome::Failure;
 
@@ -86,18 +86,29 @@ async fn client(
     Ok((client, key, settings, None))
 }
 
+/// The client of the table with this name or ARN, which is read.
+pub(crate) async fn existing(name: &str, connection: &Connection) -> Result<Client, Failure> {
+    let connection = connection.within(region_of_arn(name), "the table")?;
+    let client = Client::new(&connection.config().await?);
+    description(&client, name).await?;
+    Ok(client)
+}
+
 /// The key and the ARN of a table; `None` if `DescribeTable` is not permitted.
 async fn described(client: &Client, table: &str) -> Result<(Option<Key>, Option<String>), Failure> {
+    let described = description(client, table).await?;
+    let arn = described.as_ref().and_then(|table| table.table_arn());
+    Ok((described.as_ref().and_then(Key::of_table), arn.map(ToOwned::to_owned)))
+}
+
+/// The description of a table; `None` if `DescribeTable` is not permitted.
+async fn description(client: &Client, table: &str) -> Result<Option<TableDescription>, Failure> {
     let error = match client.describe_table().table_name(table).send().await {
-        Ok(answer) => {
-            let table = answer.table();
-            let arn = table.and_then(|table| table.table_arn());
-            return Ok((table.and_then(Key::of_table), arn.map(ToOwned::to_owned)));
-        }
+        Ok(answer) => return Ok(answer.table),
         Err(error) => error,
     };
     match error.code() {
-        Some(code) if NOT_PERMITTED.contains(&code) => Ok((None, None)),
+        Some(code) if NOT_PERMITTED.contains(&code) => Ok(None),
         Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
             "there is no table {table} in this account and region: check --table, --region and --profile"
         ))),

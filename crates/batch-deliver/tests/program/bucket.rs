@@ -81,6 +81,38 @@ impl Bucket {
     }
 }
 
+/// The calls of a multipart upload, whose parts are objects until it is complete.
+fn part(request: &Request, query: &str, key: &str, objects: &mut BTreeMap<String, Vec<u8>>) -> Response {
+    let parts = format!("{key}/parts/");
+    let number = query
+        .split('&')
+        .find_map(|parameter| parameter.strip_prefix("partNumber="));
+    match (request.method.as_str(), number) {
+        ("PUT", Some(number)) => {
+            objects.insert(format!("{parts}{number:0>5}"), request.body.clone());
+            Response(200, format!("etag: {}\r\n", etag(&request.body)), Vec::new())
+        }
+        ("POST", _) if query.contains("uploads") => {
+            let id = "<InitiateMultipartUploadResult><UploadId>7</UploadId></InitiateMultipartUploadResult>";
+            Response(200, String::new(), id.into())
+        }
+        (method, _) => {
+            let is_of_upload = |name: &String| name.starts_with(&parts);
+            let whole: Vec<u8> = objects
+                .iter()
+                .filter(|(name, _)| is_of_upload(name))
+                .flat_map(|(_, part)| part.clone())
+                .collect();
+            objects.retain(|name, _| !is_of_upload(name));
+            if method == "POST" {
+                objects.insert(key.to_owned(), whole);
+            }
+            let done = "<CompleteMultipartUploadResult><Key>k</Key></CompleteMultipartUploadResult>";
+            Response(200, String::new(), done.into())
+        }
+    }
+}
+
 fn answer(request: &Request, objects: &Objects) -> Response {
     let mut objects = objects.lock().unwrap();
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
@@ -101,6 +133,7 @@ fn answer(request: &Request, objects: &Objects) -> Response {
         (None, None) => true,
     };
     match request.method.as_str() {
+        "POST" | "PUT" | "DELETE" if query.contains("upload") => part(request, query, &key, &mut objects),
         "PUT" if !is_met => refusal(412, "PreconditionFailed", "another one"),
         "PUT" => {
             let headers = format!("etag: {}\r\n", etag(&request.body));

@@ -8,6 +8,7 @@ mod cases;
 mod dead_letters;
 #[cfg(unix)]
 mod endings;
+mod export;
 #[cfg_attr(
     not(any(feature = "s3", all(unix, feature = "distributed"))),
     expect(dead_code, reason = "queues need less of it")

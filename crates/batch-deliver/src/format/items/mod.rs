@@ -7,6 +7,7 @@ mod key;
 mod path;
 mod typed;
 mod write;
+mod written;
 
 use std::collections::HashMap;
 
@@ -18,6 +19,7 @@ pub(crate) use self::json_lines::{JsonItems, Typing};
 pub(crate) use self::key::{Key, KeyType};
 pub(super) use self::typed::{of_cell, to_json, type_of};
 pub(crate) use self::write::Writes;
+pub(crate) use self::written::ItemFormat;
 
 /// Attributes by their names.
 pub(crate) type Item = HashMap<String, AttributeValue>;

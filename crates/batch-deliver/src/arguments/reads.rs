@@ -1,0 +1,71 @@
+//! The arguments of what is read from a table.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use clap::Args;
+
+use super::conditions::{name, value};
+use super::pace::at_least_one;
+use crate::source::TableReads;
+
+const FILTER: &str = "Only the items for which this holds: '#year < :until AND attribute_exists(info)'";
+
+const PROJECT: &str = "Only these attributes: 'title, #year, info.rating'";
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reads")]
+pub(crate) struct Reads {
+    #[arg(long, help = FILTER, value_name = "EXPRESSION")]
+    pub(crate) filter: Option<String>,
+    #[command(flatten)]
+    pub(crate) placeholders: Placeholders,
+    #[command(flatten)]
+    pub(crate) scanning: Scanning,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reads")]
+pub(crate) struct Projection {
+    #[arg(long, help = PROJECT, value_name = "ATTRIBUTES")]
+    pub(crate) project: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reads")]
+pub(crate) struct Placeholders {
+    /// What #NAME stands for in expressions [default: the attribute NAME]
+    #[arg(long = "name", value_name = "#NAME=ATTRIBUTE", value_parser = name)]
+    names: Vec<(String, String)>,
+    /// What :NAME stands for in expressions, as JSON or a text
+    #[arg(long = "value", value_name = ":NAME=VALUE", value_parser = value)]
+    values: Vec<(String, AttributeValue)>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reads")]
+pub(crate) struct Scanning {
+    /// Read what was written before, at twice the read units
+    #[arg(long)]
+    consistent: bool,
+    /// Read the table in so many segments
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    segments: u32,
+    /// Maximum read units per second [default: as many as the table gives]
+    #[arg(long, value_name = "RATE", value_parser = at_least_one)]
+    max_read_rate: Option<f64>,
+}
+
+impl Reads {
+    /// What is read of a table, with these attributes or all.
+    pub(crate) fn of(&self, table: &str, project: Option<&str>) -> TableReads {
+        TableReads {
+            table: table.to_owned(),
+            filter: self.filter.clone(),
+            project: project.map(ToOwned::to_owned),
+            names: self.placeholders.names.iter().cloned().collect(),
+            values: self.placeholders.values.iter().cloned().collect(),
+            is_consistent: self.scanning.consistent,
+            segments: self.scanning.segments,
+            max_rate: self.scanning.max_read_rate,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Writes the items of a table to a file.
+
+use std::path::Path;
+use std::time::Duration;
+
+use futures::StreamExt;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::arguments::{Service, ToExport};
+use crate::connection::Connection;
+use crate::console::{Console, counted, grouped, print_warnings, rate, size, time};
+use crate::format::ItemFormat;
+use crate::keeping::Location;
+use crate::outcome::{Failure, Outcome};
+use crate::sink::{self, Lines};
+use crate::source::{ScanFigures, ScannedItems, unread};
+use crate::stop::Stop;
+
+/// Bytes of lines that are written together.
+const WRITTEN: usize = 256 << 10;
+
+/// Writes the items.
+pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
+    let console = arguments.output.console();
+    let is_standard = matches!(&arguments.file, Location::File(path) if path == Path::new("-"));
+    if is_standard && console.is_json() {
+        let words = "the items and --json cannot both be written to the standard output: leave out --json";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    without_simulation(&arguments.service)?;
+    let connection = Connection::from(&arguments.service);
+    let reads = arguments
+        .reads
+        .of(&arguments.table, arguments.projection.project.as_deref());
+    let reads = reads.checked()?;
+    let client = sink::existing(&arguments.table, &connection).await?;
+    let lines = match &arguments.file {
+        Location::File(_) if is_standard => Lines::standard(),
+        Location::File(path) => Lines::file(path)?,
+        #[cfg(feature = "s3")]
+        Location::Object { bucket, key } => Lines::object(bucket, key, &connection).await?,
+        #[cfg(not(feature = "s3"))]
+        location @ Location::Object { .. } => return Err(location.without_s3()),
+    };
+    print_warnings(console.clone());
+    let stop = Stop::default();
+    stop.on_interrupt(console.clone());
+    let scan = reads.scan(client, stop.token.clone());
+    let export = Export {
+        table: &arguments.table,
+        format: arguments.format,
+        every: arguments.output.every(),
+        console: &console,
+        stop: &stop,
+    };
+    export.write(scan.items(), lines).await
+}
+
+/// Refuses a simulated table, which would have no items.
+pub(super) fn without_simulation(service: &Service) -> Result<(), Failure> {
+    match service.simulate {
+        None => Ok(()),
+        Some(_) => Err(Failure::WrongUse(
+            "a simulated table has no items to read: leave out --simulate".to_owned(),
+        )),
+    }
+}
+
+struct Export<'a> {
+    table: &'a str,
+    format: ItemFormat,
+    every: Duration,
+    console: &'a Console,
+    stop: &'a Stop,
+}
+
+impl Export<'_> {
+    async fn write(&self, mut items: ScannedItems, mut lines: Lines) -> Result<Outcome, Failure> {
+        let started = Instant::now();
+        let progress = items.progress();
+        self.console.show_bar(None);
+        let (mut written, mut lossy) = (0_u64, 0_u64);
+        let mut waiting = Vec::new();
+        let mut next_words = started + self.every;
+        let ended = loop {
+            match items.next().await {
+                Some(Ok(item)) => {
+                    lossy += u64::from(!self.format.append(&item, &mut waiting));
+                    written += 1;
+                }
+                Some(Err(error)) => break Err(Failure::Failed(unread(self.table, &error))),
+                None => break lines.write(&waiting).await,
+            }
+            if waiting.len() >= WRITTEN {
+                if let Err(failure) = lines.write(&waiting).await {
+                    break Err(failure);
+                }
+                waiting.clear();
+            }
+            if Instant::now() >= next_words {
+                next_words = Instant::now() + self.every;
+                if let Err(failure) = self.show(written, &progress.figures()) {
+                    break Err(failure);
+                }
+            }
+        };
+        self.console.clear_bar();
+        let name = lines.name().to_owned();
+        let bytes = match ended {
+            Ok(()) => lines.finish().await?,
+            Err(_) if self.stop.was_interrupted() => {
+                lines.abandon().await;
+                self.console.warn(&format!(
+                    "interrupted: the items of {} are not complete in {name}",
+                    self.table
+                ));
+                return Ok(Outcome::Interrupted);
+            }
+            Err(failure) => {
+                lines.abandon().await;
+                return Err(failure);
+            }
+        };
+        let (figures, elapsed) = (progress.figures(), started.elapsed());
+        #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
+        let pace = written as f64 / elapsed.as_secs_f64().max(1e-3);
+        self.console.info(&format!(
+            "{} of {} written to {name} in {} ({}/s), {}: {} read, {} read units",
+            counted(written, "item"),
+            self.table,
+            time(elapsed),
+            rate(pace),
+            size(bytes),
+            grouped(figures.scanned),
+            rate(figures.units),
+        ));
+        if lossy > 0 {
+            self.console.warn(&format!(
+                "{} sets or binary values, which plain JSON does not have: --format dynamodb keeps them",
+                if lossy == 1 {
+                    "1 item has".to_owned()
+                } else {
+                    format!("{} items have", grouped(lossy))
+                }
+            ));
+        }
+        let event = json!({
+            "event": "report", "items": written, "scanned": figures.scanned, "read_units": figures.units, "bytes": bytes,
+            "seconds": elapsed.as_secs_f64(), "lossy": lossy,
+        });
+        self.emit(&event)?;
+        Ok(Outcome::Delivered)
+    }
+
+    fn show(&self, written: u64, figures: &ScanFigures) -> Result<(), Failure> {
+        let words = format!("{} written, {} read units", grouped(written), rate(figures.units));
+        match self.console.bar() {
+            Some(bar) => bar.set_message(words),
+            None if !self.console.is_json() => self.console.info(&words),
+            None => {}
+        }
+        self.emit(&json!({"event": "progress", "items": written, "read_units": figures.units}))
+    }
+
+    fn emit(&self, event: &serde_json::Value) -> Result<(), Failure> {
+        let written = self.console.emit(event);
+        written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))
+    }
+}

@@ -1,0 +1,225 @@
+//! Lines that are written to a file, to the standard output, or to an object of S3.
+
+#[cfg(feature = "s3")]
+mod object;
+
+use std::fs::{self, File};
+use std::io::{self, Write, stdout};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tokio::task::block_in_place;
+
+#[cfg(feature = "s3")]
+use self::object::Upload;
+#[cfg(feature = "s3")]
+use crate::connection::Connection;
+use crate::outcome::Failure;
+
+/// Bytes that are written together: as many as a part of an object has at least.
+const TOGETHER: usize = 8 << 20;
+
+/// The suffix of a file that is not complete.
+const NEW: &str = ".new";
+
+/// Where lines are written, packed as the name says.
+pub(crate) struct Lines {
+    name: String,
+    packing: Packing,
+    place: Place,
+    /// Bytes that were written.
+    written: u64,
+}
+
+enum Packing {
+    Plain(Vec<u8>),
+    Gzip(GzEncoder<Vec<u8>>),
+    Zstd(zstd::Encoder<'static, Vec<u8>>),
+}
+
+enum Place {
+    Standard,
+    File {
+        path: PathBuf,
+        file: File,
+    },
+    #[cfg(feature = "s3")]
+    Object(Box<Upload>),
+}
+
+impl Lines {
+    /// To the standard output.
+    pub(crate) fn standard() -> Self {
+        Self {
+            name: "the standard output".to_owned(),
+            packing: Packing::Plain(Vec::new()),
+            place: Place::Standard,
+            written: 0,
+        }
+    }
+
+    /// To a file, which has another name until it is complete. It replaces a file of its name then.
+    pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let refused = |error: io::Error| Failure::WrongUse(format!("{name} cannot be written: {error}"));
+        if path.is_dir() {
+            return Err(refused(io::ErrorKind::IsADirectory.into()));
+        }
+        Ok(Self {
+            packing: Packing::of(&name).map_err(refused)?,
+            place: Place::File {
+                path: path.to_owned(),
+                file: created(&incomplete(path)).map_err(refused)?,
+            },
+            written: 0,
+            name,
+        })
+    }
+
+    /// To an object, which is there when it is complete.
+    #[cfg(feature = "s3")]
+    pub(crate) async fn object(bucket: &str, key: &str, connection: &Connection) -> Result<Self, Failure> {
+        let name = format!("s3://{bucket}/{key}");
+        if key.is_empty() || key.ends_with('/') {
+            return Err(Failure::WrongUse(format!(
+                "{name} is no name of an object: give s3://bucket/key"
+            )));
+        }
+        let refused = |error: io::Error| Failure::WrongUse(format!("{name} cannot be written: {error}"));
+        Ok(Self {
+            packing: Packing::of(&name).map_err(refused)?,
+            place: Place::Object(Box::new(Upload::new(
+                connection.bucket(bucket).await?,
+                bucket,
+                key,
+                TOGETHER,
+            ))),
+            written: 0,
+            name,
+        })
+    }
+
+    /// Its name, for people.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Writes whole lines.
+    pub(crate) async fn write(&mut self, lines: &[u8]) -> Result<(), Failure> {
+        self.packing.add(lines).map_err(|error| self.failed(&error))?;
+        if self.packing.packed().len() < self.together() {
+            return Ok(());
+        }
+        let packed = std::mem::take(self.packing.packed());
+        self.put(packed, false).await
+    }
+
+    /// How many bytes are written together. The standard output may have a reader that waits.
+    fn together(&self) -> usize {
+        match self.place {
+            Place::Standard => 1,
+            _ => TOGETHER,
+        }
+    }
+
+    /// Completes what was written.
+    pub(crate) async fn finish(mut self) -> Result<u64, Failure> {
+        let packing = std::mem::replace(&mut self.packing, Packing::Plain(Vec::new()));
+        let rest = packing.finish().map_err(|error| self.failed(&error))?;
+        self.put(rest, true).await?;
+        Ok(self.written)
+    }
+
+    /// Removes what was written, as far as that can be.
+    pub(crate) async fn abandon(self) {
+        match self.place {
+            Place::Standard => {}
+            Place::File { path, .. } => {
+                let _ = fs::remove_file(incomplete(&path));
+            }
+            #[cfg(feature = "s3")]
+            Place::Object(upload) => upload.abandon().await,
+        }
+    }
+
+    async fn put(&mut self, packed: Vec<u8>, is_last: bool) -> Result<(), Failure> {
+        self.written += packed.len() as u64;
+        let put = match &mut self.place {
+            Place::Standard => block_in_place(|| {
+                let mut output = stdout().lock();
+                output.write_all(&packed)?;
+                output.flush()
+            }),
+            Place::File { path, file } => block_in_place(|| {
+                file.write_all(&packed)?;
+                if is_last {
+                    file.sync_all()?;
+                    fs::rename(incomplete(path), path)?;
+                }
+                Ok(())
+            }),
+            #[cfg(feature = "s3")]
+            Place::Object(upload) => upload.put(packed, is_last).await,
+        };
+        put.map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        Failure::Failed(format!("{} cannot be written: {error}", self.name))
+    }
+}
+
+impl Packing {
+    /// As the end of this name says.
+    fn of(name: &str) -> io::Result<Self> {
+        let has_end = |end: &str| name.to_ascii_lowercase().ends_with(end);
+        Ok(if has_end(".gz") {
+            Self::Gzip(GzEncoder::new(Vec::new(), Compression::default()))
+        } else if has_end(".zst") {
+            Self::Zstd(zstd::Encoder::new(Vec::new(), 0)?)
+        } else {
+            Self::Plain(Vec::new())
+        })
+    }
+
+    fn add(&mut self, lines: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(packed) => packed.write_all(lines),
+            Self::Gzip(encoder) => encoder.write_all(lines),
+            Self::Zstd(encoder) => encoder.write_all(lines),
+        }
+    }
+
+    /// What is packed and not taken yet.
+    fn packed(&mut self) -> &mut Vec<u8> {
+        match self {
+            Self::Plain(packed) => packed,
+            Self::Gzip(encoder) => encoder.get_mut(),
+            Self::Zstd(encoder) => encoder.get_mut(),
+        }
+    }
+
+    fn finish(self) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Plain(packed) => Ok(packed),
+            Self::Gzip(encoder) => encoder.finish(),
+            Self::Zstd(encoder) => encoder.finish(),
+        }
+    }
+}
+
+/// Creates a file that its owner alone can read.
+fn created(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create(true).write(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn incomplete(path: &Path) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(NEW);
+    name.into()
+}

@@ -1,0 +1,126 @@
+//! An object of S3 that is written in parts.
+
+use std::io;
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::error::ProvideErrorMetadata;
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+
+use crate::connection;
+
+/// Parts of an object at most. From the API reference of `UploadPart`.
+const MOST_PARTS: i32 = 10_000;
+
+/// An object that is not complete. A small one is put at once.
+pub(super) struct Upload {
+    client: Client,
+    bucket: String,
+    key: String,
+    /// The upload, once its first part was put.
+    id: Option<String>,
+    parts: Vec<CompletedPart>,
+    /// What waits for the next part. Parts become larger, so that an object may have 5 TB.
+    waiting: Vec<u8>,
+    /// Bytes of the first parts.
+    part: usize,
+}
+
+impl Upload {
+    pub(super) fn new(client: Client, bucket: &str, key: &str, part: usize) -> Self {
+        Self {
+            client,
+            bucket: bucket.to_owned(),
+            key: key.to_owned(),
+            id: None,
+            parts: Vec::new(),
+            waiting: Vec::new(),
+            part,
+        }
+    }
+
+    /// Puts the next bytes; the last ones complete the object.
+    pub(super) async fn put(&mut self, bytes: Vec<u8>, is_last: bool) -> io::Result<()> {
+        self.waiting.extend(bytes);
+        if is_last && self.id.is_none() {
+            return self.put_whole().await;
+        }
+        // A thousand parts each are as large as the first, twice, three times that.
+        let size = self.part * (1 + self.parts.len() / 1_000);
+        if self.waiting.len() >= size || is_last && !self.waiting.is_empty() {
+            self.put_part().await?;
+        }
+        if is_last { self.complete().await } else { Ok(()) }
+    }
+
+    async fn put_whole(&mut self) -> io::Result<()> {
+        let put = self.client.put_object().bucket(&self.bucket).key(&self.key);
+        let body = ByteStream::from(std::mem::take(&mut self.waiting));
+        put.body(body).send().await.map(|_| ()).map_err(|error| other(&error))
+    }
+
+    async fn put_part(&mut self) -> io::Result<()> {
+        let id = match &self.id {
+            Some(id) => id.clone(),
+            None => {
+                let begin = self
+                    .client
+                    .create_multipart_upload()
+                    .bucket(&self.bucket)
+                    .key(&self.key);
+                let begun = begin.send().await.map_err(|error| other(&error))?;
+                let id = begun
+                    .upload_id
+                    .ok_or_else(|| io::Error::other("the upload has no id"))?;
+                self.id.insert(id).clone()
+            }
+        };
+        let number = i32::try_from(self.parts.len() + 1).unwrap_or(i32::MAX);
+        if number > MOST_PARTS {
+            return Err(io::Error::other("an object has 10,000 parts at most"));
+        }
+        let part = self
+            .client
+            .upload_part()
+            .bucket(&self.bucket)
+            .key(&self.key)
+            .upload_id(id);
+        let body = ByteStream::from(std::mem::take(&mut self.waiting));
+        let put = part
+            .part_number(number)
+            .body(body)
+            .send()
+            .await
+            .map_err(|error| other(&error))?;
+        self.parts.push(
+            CompletedPart::builder()
+                .part_number(number)
+                .set_e_tag(put.e_tag)
+                .build(),
+        );
+        Ok(())
+    }
+
+    async fn complete(&mut self) -> io::Result<()> {
+        let parts = CompletedMultipartUpload::builder().set_parts(Some(std::mem::take(&mut self.parts)));
+        let complete = self
+            .client
+            .complete_multipart_upload()
+            .bucket(&self.bucket)
+            .key(&self.key);
+        let complete = complete.set_upload_id(self.id.take()).multipart_upload(parts.build());
+        complete.send().await.map(|_| ()).map_err(|error| other(&error))
+    }
+
+    /// Removes the parts that were put. If that fails, a lifecycle rule of the bucket may.
+    pub(super) async fn abandon(self) {
+        if let Some(id) = self.id {
+            let abort = self.client.abort_multipart_upload().bucket(self.bucket).key(self.key);
+            let _ = abort.upload_id(id).send().await;
+        }
+    }
+}
+
+fn other<E: std::error::Error + ProvideErrorMetadata>(error: &E) -> io::Error {
+    io::Error::other(connection::words(error))
+}
