@@ -1,23 +1,24 @@
 //! A delivery: the records of a source become entries of a format, which go to a destination, kept by a journal and dead letters.
 //! Or a dry run, which sends nothing.
 
+mod delivering;
+
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::task;
-use tokio_util::task::TaskTracker;
+
+pub(crate) use self::delivering::{Delivering, Kept, Reading};
 
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, size};
-use crate::keeping::{
-    BadLines, Claim, DeadLetter, Ended, FailedConditions, Identity, Journal, Location, Settling, State, Window, entries,
-};
+use crate::keeping::{Claim, Identity, Journal, Location, State};
 use crate::outcome::{Failure, Outcome};
-use crate::progress::{Summary, Ticker, Watched};
-use crate::sink::{self, DeliveryOptions, Destination, Measured, Progress, Settings, Target};
+use crate::progress::Summary;
+use crate::sink::{Destination, Measured, Settings, Target};
 use crate::source::{self, Format, Input, Order, Settled, Turns};
 use crate::stop::Stop;
 
@@ -52,85 +53,37 @@ pub(crate) struct Job<T: Target> {
 /// One delivery of a job: its inputs, and what is kept of it.
 pub(crate) struct Round {
     pub(crate) inputs: Vec<Input>,
-    pub(crate) options: DeliveryOptions,
-    pub(crate) journal: Option<Journal>,
     /// The records that earlier runs have settled.
     pub(crate) settled: Settled,
-    pub(crate) dead_letter: Option<DeadLetter>,
-    pub(crate) failed: Option<FailedConditions>,
-    pub(crate) stop: Stop,
-    /// The place of the journal with which the user continues.
-    pub(crate) resumes: Option<Location>,
-    /// Whether another round delivers everything again if this one does not finish.
-    pub(crate) is_repeated: bool,
+    pub(crate) kept: Kept,
 }
 
 impl<T: Target> Job<T> {
     /// Delivers the records that are not settled.
     pub(crate) async fn deliver(&self, round: Round) -> Summary {
-        let Round {
-            inputs, journal, stop, ..
-        } = round;
-        let console = self.console.clone();
-        let names: Arc<[String]> = inputs.iter().map(|input| input.name.clone()).collect();
+        let Round { inputs, settled, kept } = round;
+        let names = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        let turns = self.turns(inputs, round.settled);
-        let turns = if journal.is_some() {
+        let turns = self.turns(inputs, settled);
+        let turns = if kept.journal.is_some() {
             turns.with_checksums()
         } else {
             turns
         };
         let (receiver, read) = source::read(turns);
-        let settling = Arc::new(Settling {
-            window: Window::default(),
-            names,
-            journal,
-            dead_letter: round.dead_letter,
-            failed: round.failed.map(Arc::new),
-            handed_back: Mutex::default(),
-            stop: stop.clone(),
-            under_way: TaskTracker::new(),
-            is_repeated: round.is_repeated,
-        });
-        let bad_lines = BadLines::new(Arc::clone(&settling), self.keep_going, console.clone());
-        let progress = Progress::default();
-        let watched = Watched {
-            progress: progress.clone(),
+        let reading = Reading {
+            receiver,
             read,
+            names,
             total,
-            every: self.every,
         };
-        let options = round.options.progress(&progress).cancellation(stop.token.clone());
-        let ticker = Ticker::start(watched, console.clone(), stop.clone());
-        let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
-        let (decided, undelivered) = (Arc::clone(&settling), Arc::clone(&settling));
-        let delivered = sink::deliver(
-            self.destination.target.clone(),
-            options,
-            entries,
-            move |position, disposition| decided.decided(position, disposition),
-            move |entry| undelivered.undelivered(entry),
-        );
-        let delivered = delivered.await;
-        drop(ticker);
-        console.clear_bar();
-
-        settling.end(delivered.handed_back()).await;
-        let (report, stream_error, stopped) = delivered.parts();
-        let ended = stream_error.and_then(|error| error.downcast::<Ended>().ok());
-        let journal = settling.journal.as_ref();
-        let journal_error = task::block_in_place(|| journal.and_then(|journal| journal.close().err()));
-        Summary {
-            destination: self.destination.name.clone(),
-            report,
-            ended: ended.map(|ended| *ended),
-            stopped,
-            journal_error,
-            settling,
-            bad_lines,
-            resumes: round.resumes,
-            simulated: self.destination.simulated.clone(),
-        }
+        let delivering = Delivering {
+            destination: &self.destination,
+            keep_going: self.keep_going,
+            every: self.every,
+            console: &self.console,
+        };
+        delivering.deliver(reading, kept).await
     }
 
     /// The records of the inputs that are not settled, in the order of this job.

@@ -2,6 +2,7 @@
 
 mod common;
 mod conditions;
+mod copy;
 mod delivering;
 mod export;
 mod pace;
@@ -22,6 +23,7 @@ use clap_complete::Shell;
 pub(crate) use self::common::Recovery;
 pub(crate) use self::common::{Common, Service};
 pub(crate) use self::conditions::{Condition, ToDelete, ToLoad, ToUpdate};
+pub(crate) use self::copy::ToCopy;
 pub(crate) use self::delivering::{ToQueue, ToTable};
 pub(crate) use self::export::ToExport;
 #[cfg(feature = "put")]
@@ -87,6 +89,9 @@ pub(crate) enum Command {
     /// Writes the items of a table to a file, an object of S3 or the standard output
     #[command(override_usage = "batch-deliver export --table NAME [OPTIONS] FILE")]
     Export(ToExport),
+    /// Copies the items of a table into another one, of any account and region
+    #[command(override_usage = "batch-deliver copy --from NAME --to NAME [OPTIONS]")]
+    Copy(Box<ToCopy>),
     /// Divides inputs into shards for workers, and prints them as JSON
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
     Plan(ToPlan),

@@ -7,7 +7,7 @@ use tokio::task;
 
 use crate::arguments::Common;
 use crate::console::{Console, grouped, print_warnings};
-use crate::delivery::{Job, Round};
+use crate::delivery::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Access, Destination, Pace, Settings, Target};
@@ -55,17 +55,16 @@ pub(super) async fn deliver_after<T: Target>(
     let stop = Stop::default();
     let (journal, settled) = job.journal(places.resume.as_ref(), Claim::Named, &inputs, &stop)?;
     stop.on_interrupt(job.console.clone());
-    let round = Round {
-        inputs,
+    let kept = Kept {
         options,
         journal,
-        settled,
         dead_letter,
         failed,
         stop,
         resumes: places.resume,
         is_repeated: false,
     };
+    let round = Round { inputs, settled, kept };
     job.deliver(round).await.print(&job.console)
 }
 

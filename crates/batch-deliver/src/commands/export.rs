@@ -34,7 +34,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         .reads
         .of(&arguments.table, arguments.projection.project.as_deref());
     let reads = reads.checked()?;
-    let client = sink::existing(&arguments.table, &connection).await?;
+    let table = sink::existing(&arguments.table, &connection).await?;
     let lines = match &arguments.file {
         Location::File(_) if is_standard => Lines::standard(),
         Location::File(path) => Lines::file(path)?,
@@ -46,7 +46,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
     print_warnings(console.clone());
     let stop = Stop::default();
     stop.on_interrupt(console.clone());
-    let scan = reads.scan(client, stop.token.clone());
+    let scan = reads.scan(table.client, stop.token.clone());
     let export = Export {
         table: &arguments.table,
         format: arguments.format,
@@ -89,7 +89,13 @@ impl Export<'_> {
                     lossy += u64::from(!self.format.append(&item, &mut waiting));
                     written += 1;
                 }
-                Some(Err(error)) => break Err(Failure::Failed(unread(self.table, &error))),
+                Some(Err(error)) => {
+                    break Err(Failure::Failed(format!(
+                        "{} cannot be read to the end: {}",
+                        self.table,
+                        unread(&error)
+                    )));
+                }
                 None => break lines.write(&waiting).await,
             }
             if waiting.len() >= WRITTEN {

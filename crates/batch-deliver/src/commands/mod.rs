@@ -1,8 +1,10 @@
 //! The commands, a file each: what the arguments ask for, from the source by the format to the sink.
 
+mod copy;
 mod delete;
 mod deliver;
 mod export;
+mod from_table;
 mod load;
 mod manual;
 mod plan;
@@ -27,6 +29,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         #[cfg(feature = "put")]
         Command::Put(put) => Box::pin(put::run(put)).await,
         Command::Export(export) => Box::pin(export::run(export)).await,
+        Command::Copy(copy) => Box::pin(copy::run(*copy)).await,
         Command::Plan(plan) => plan::run(plan).await,
         #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,

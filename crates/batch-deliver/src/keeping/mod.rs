@@ -20,7 +20,7 @@ pub(crate) use self::handed_back::{HandedBack, Reason};
 pub(crate) use self::journal::remove;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::journal::settled_in;
-pub(crate) use self::journal::{Claim, Identity, Journal, State};
+pub(crate) use self::journal::{Claim, Identity, Journal, ScanState, State};
 pub(crate) use self::location::Location;
 pub(crate) use self::places::Places;
 pub(crate) use self::settling::Settling;

@@ -83,7 +83,7 @@ impl Records<ItemWrite> for Written {
 
 impl Expressions {
     /// The write of an item that was read.
-    fn write(&self, request: WriteRequest) -> Result<ItemWrite, Flaw> {
+    pub(crate) fn write(&self, request: WriteRequest) -> Result<ItemWrite, Flaw> {
         let item = match (request.put_request, request.delete_request) {
             (Some(put), _) => put.item,
             (None, Some(delete)) if self.change != Change::Put => delete.key,

@@ -28,5 +28,5 @@ pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
 pub(crate) use self::queue::queue;
 pub(crate) use self::queue_name::QueueName;
 pub(crate) use self::simulated::Simulated;
-pub(crate) use self::table::{TABLE_ARN, existing, item_writes, table};
+pub(crate) use self::table::{Existing, TABLE_ARN, existing, item_writes, table};
 pub(crate) use self::undelivered::Undelivered;

@@ -86,12 +86,42 @@ async fn client(
     Ok((client, key, settings, None))
 }
 
-/// The client of the table with this name or ARN, which is read.
-pub(crate) async fn existing(name: &str, connection: &Connection) -> Result<Client, Failure> {
+/// A table that is read.
+pub(crate) struct Existing {
+    pub(crate) client: Client,
+    /// `None` if `DescribeTable` is not permitted.
+    description: Option<TableDescription>,
+    /// What identifies the service.
+    pub(crate) settings: Settings,
+}
+
+impl Existing {
+    pub(crate) fn key(&self) -> Option<Key> {
+        self.description.as_ref().and_then(Key::of_table)
+    }
+
+    pub(crate) fn arn(&self) -> Option<&str> {
+        self.description.as_ref()?.table_arn()
+    }
+
+    /// Its items and their bytes, as of up to six hours ago.
+    pub(crate) fn size(&self) -> Option<(u64, u64)> {
+        let described = self.description.as_ref()?;
+        let count = |count: Option<i64>| u64::try_from(count.unwrap_or_default()).unwrap_or_default();
+        Some((count(described.item_count()), count(described.table_size_bytes())))
+    }
+}
+
+/// The table with this name or ARN, which is read.
+pub(crate) async fn existing(name: &str, connection: &Connection) -> Result<Existing, Failure> {
     let connection = connection.within(region_of_arn(name), "the table")?;
-    let client = Client::new(&connection.config().await?);
-    description(&client, name).await?;
-    Ok(client)
+    let config = connection.config().await?;
+    let client = Client::new(&config);
+    Ok(Existing {
+        description: description(&client, name).await?,
+        client,
+        settings: settings(&config),
+    })
 }
 
 /// The key and the ARN of a table; `None` if `DescribeTable` is not permitted.

@@ -31,6 +31,8 @@ pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
 pub(crate) use self::reader::{Received, read};
 pub(crate) use self::record::{Flaw, Format, Record, Records};
-pub(crate) use self::scanned::{ScanFigures, ScannedItems, TableReads, unread};
+pub(crate) use self::scanned::{
+    Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, read_table, unread,
+};
 pub(crate) use self::settled::Settled;
 pub(crate) use self::turns::{Order, Place, Turns};

@@ -1,15 +1,25 @@
 //! The items of a table.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use aws_batch_delivery::sources::{Scan, ScanError};
-pub(crate) use aws_batch_delivery::sources::{ScanFigures, ScannedItems};
+pub(crate) use aws_batch_delivery::sources::{ScanFigures, ScanPosition, ScannedItems};
 use aws_batch_delivery::{Cause, DeliveryOptions};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use futures::StreamExt;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::counts::Counts;
+use super::reader::Received;
+use super::record::Flaw;
+use super::turns::{Place, Taken, Unreadable};
 use crate::outcome::Failure;
+
+type Attributes = HashMap<String, AttributeValue>;
 
 /// What is read of a table, and how.
 #[derive(Debug, Clone)]
@@ -50,6 +60,34 @@ impl TableReads {
         Ok(self)
     }
 
+    /// The same with these attributes in the projection, if there is one.
+    pub(crate) fn including<'a>(mut self, attributes: impl IntoIterator<Item = &'a str>) -> Self {
+        let Some(project) = &mut self.project else { return self };
+        let meaning = |part: &str| {
+            self.names
+                .get(part.trim())
+                .map_or(part.trim(), String::as_str)
+                .to_owned()
+        };
+        let named: BTreeSet<String> = project.split(',').map(meaning).collect();
+        for (number, attribute) in attributes.into_iter().enumerate() {
+            if !named.contains(attribute) {
+                let placeholder = format!("#key_{number}");
+                project.push_str(", ");
+                project.push_str(&placeholder);
+                self.names.insert(placeholder, attribute.to_owned());
+            }
+        }
+        self
+    }
+
+    /// The same scan, from this position on if there is one. Its pages are small, so that few items are read again if it is
+    /// interrupted once more.
+    pub(crate) fn scan_from(&self, client: Client, stop: CancellationToken, position: Option<ScanPosition>) -> Scan {
+        let scan = self.scan(client, stop).page_items(PAGE_ITEMS);
+        position.into_iter().fold(scan, Scan::from_position)
+    }
+
     /// The scan, which ends when the token is cancelled.
     pub(crate) fn scan(&self, client: Client, stop: CancellationToken) -> Scan {
         let options = DeliveryOptions::default().cancellation(stop);
@@ -69,6 +107,102 @@ impl TableReads {
             scan.value(placeholder, value.clone())
         })
     }
+
+    /// The settings that identify what is read.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
+        let mut settings = vec![("--segments", self.segments.to_string())];
+        settings.extend(self.filter.clone().map(|filter| ("--filter", filter)));
+        settings.extend(self.project.clone().map(|project| ("--project", project)));
+        for (option, mut given) in [
+            (
+                "--name",
+                self.names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>(),
+            ),
+            (
+                "--value",
+                self.values.iter().map(|value| format!("{value:?}")).collect(),
+            ),
+        ] {
+            if !given.is_empty() {
+                given.sort_unstable();
+                settings.push((option, given.join(", ")));
+            }
+        }
+        settings
+    }
+}
+
+/// Items of a page of a scan that may be continued.
+pub(crate) const PAGE_ITEMS: u32 = 1_000;
+
+/// The most items of one batch.
+const ITEMS: usize = 256;
+
+/// The most batches that wait.
+const BATCHES: usize = 4;
+
+/// How far a scan may be ahead of what is kept of it.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    /// Items.
+    pub(crate) most: u64,
+    /// The first items that are kept as settled.
+    pub(crate) settled: watch::Receiver<u64>,
+}
+
+impl Ahead {
+    /// Waits until so many items may have been sent. If nothing is kept any more, the delivery is being cancelled.
+    async fn may_send(&mut self, sent: u64) {
+        let most = self.most;
+        let _ = self.settled.wait_for(|settled| sent <= settled + most).await;
+    }
+}
+
+/// An item as an entry, and its text if dead letters are to repeat it.
+pub(crate) type OfItem<E> = (Option<Box<[u8]>>, Result<E, Flaw>);
+
+/// Reads the items of a table as entries, until the receiver is dropped.
+pub(crate) fn read_table<E: Send + 'static>(
+    table: &str,
+    items: ScannedItems,
+    entry: impl Fn(Attributes) -> OfItem<E> + Send + 'static,
+    mut ahead: Option<Ahead>,
+) -> (mpsc::Receiver<Received<E>>, Counts) {
+    let (sender, receiver) = mpsc::channel(BATCHES);
+    let counts = Counts::default();
+    let (records, table) = (Arc::clone(&counts.records), table.to_owned());
+    tokio::spawn(async move {
+        let mut batches = items.ready_chunks(ITEMS);
+        let mut number = 0;
+        while let Some(items) = batches.next().await {
+            let batch: Received<E> = items
+                .into_iter()
+                .map(|item| {
+                    let item = item.map_err(|error| Unreadable::table(&table, unread(&error)))?;
+                    let (text, entry) = entry(item);
+                    number += 1;
+                    Ok(Taken {
+                        number: number - 1,
+                        place: Place { input: 0, line: number },
+                        text,
+                        checksum_before: None,
+                        header: None,
+                        entry,
+                    })
+                })
+                .collect();
+            if let Some(ahead) = &mut ahead {
+                ahead.may_send(number).await;
+            }
+            records.fetch_add(batch.len() as u64, Relaxed);
+            if sender.send(batch).await.is_err() {
+                return;
+            }
+        }
+        // If the channel is closed without an empty batch, the reader has panicked.
+        let _ = sender.send(Vec::new()).await;
+    });
+    (receiver, counts)
 }
 
 /// The words that begin with this sign.
@@ -82,16 +216,13 @@ fn placeholders(expression: &str, sign: char) -> impl Iterator<Item = String> {
 }
 
 /// Why the items of a table cannot be read to their end. The message of the service is about the table or an expression.
-pub(crate) fn unread(table: &str, error: &ScanError) -> String {
+pub(crate) fn unread(error: &ScanError) -> String {
     let message = match &error.cause {
         Cause::Refused(fault) | Cause::Stopped(fault) => fault.message(),
         _ => None,
     };
     let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-    format!(
-        "the items of {table} cannot be read to the end: {}{message}",
-        error.cause
-    )
+    format!("{}{message}", error.cause)
 }
 
 #[cfg(test)]
@@ -122,6 +253,16 @@ mod tests {
         let checked = reads("#a_1=:b AND#year<:b", &["#year"], &[":b"]).checked().unwrap();
         let named = |name: &str| checked.names.get(name).map(String::as_str);
         assert_eq!((named("#a_1"), named("#year")), (Some("a_1"), Some("year")));
+    }
+
+    #[test]
+    fn attributes_are_added_to_a_projection_that_does_not_name_them() {
+        let checked = reads("a = :b", &[], &[":b"])
+            .checked()
+            .unwrap()
+            .including(["year", "id"]);
+        assert_eq!(checked.project.as_deref(), Some("#year, title, #key_1"));
+        assert_eq!(checked.names.get("#key_1").map(String::as_str), Some("id"));
     }
 
     #[test]

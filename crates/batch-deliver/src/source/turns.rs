@@ -56,6 +56,17 @@ pub(crate) struct Taken<E> {
     pub(crate) entry: Result<E, Flaw>,
 }
 
+impl Unreadable {
+    /// A table that cannot be read to its end.
+    pub(super) fn table(name: &str, words: String) -> Self {
+        Self {
+            input: name.to_owned(),
+            line: 0,
+            error: io::Error::other(words),
+        }
+    }
+}
+
 /// An input that cannot be read to its end.
 #[derive(Debug, thiserror::Error)]
 #[error("{input} cannot be read{}: {error}", behind(*.line))]

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::answer::{Answer, CHECKPOINT};
 use super::plan::Planned;
-use crate::delivery::{Job, Round};
+use crate::delivery::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, Location, remove};
 use crate::outcome::Failure;
 use crate::sink::{DeliveryOptions, Pace, Target};
@@ -111,17 +111,16 @@ impl<T: Target> Worker<T> {
         let opened = self.job.journal(checkpoint, Claim::Granted, &inputs, &stop);
         let (journal, settled) = opened.map_err(|failure| Answer::failed(CHECKPOINT, failure.to_string()))?;
         let settled_before = settled.len();
-        let round = Round {
-            inputs,
+        let kept = Kept {
             options,
             journal,
-            settled,
             dead_letter,
             failed: None,
             stop,
             resumes: None,
             is_repeated: true,
         };
+        let round = Round { inputs, settled, kept };
         let summary = self.job.deliver(round).await;
         for words in std::iter::once(summary.figures()).chain(summary.throttled()) {
             self.job.console.info(&format!("{name}: {words}"));

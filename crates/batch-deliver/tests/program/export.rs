@@ -112,10 +112,7 @@ fn an_export_that_fails_leaves_the_file_as_it_was() {
     folder.write("out.jsonl", "before\n");
     let denied = InjectedFault::error(400, "AccessDeniedException", false);
     served.table.script_reads(std::iter::repeat_n(denied, 100));
-    export(&folder, &served, "out.jsonl").expect(
-        1,
-        "the items of items cannot be read to the end: refused: AccessDeniedException",
-    );
+    export(&folder, &served, "out.jsonl").expect(1, "items cannot be read to the end: refused: AccessDeniedException");
     assert_eq!(folder.read("out.jsonl"), "before\n");
     assert!(!folder.path("out.jsonl.new").exists());
 }

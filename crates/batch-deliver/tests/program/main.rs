@@ -5,6 +5,7 @@ mod activity;
 #[cfg(feature = "s3")]
 mod bucket;
 mod cases;
+mod copy;
 mod dead_letters;
 #[cfg(unix)]
 mod endings;

@@ -83,6 +83,11 @@ impl JournalFile {
 
 /// Creates the file of a journal atomically: either the old one or the complete new one exists.
 fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File> {
+    replaced(path, &content::text(identity, settled)?, true)
+}
+
+/// Replaces the file by one with this content, which is locked. Without a sync it survives the process, but not the machine.
+pub(super) fn replaced(path: &Path, content: &[u8], is_synced: bool) -> io::Result<File> {
     let mut temporary = path.to_owned().into_os_string();
     temporary.push(NEW);
     let mut options = OpenOptions::new();
@@ -92,14 +97,16 @@ fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File>
     let mut file = options.open(&temporary)?;
     // The file is locked before it is renamed, so it is never without a lock.
     file.try_lock()?;
-    file.write_all(&content::text(identity, settled)?)?;
-    file.sync_all()?;
+    file.write_all(content)?;
+    if is_synced {
+        file.sync_all()?;
+    }
     std::fs::rename(&temporary, path)?;
     Ok(file)
 }
 
 /// Opens or creates the file with this name, and locks it for this process.
-fn locked(path: &Path) -> Result<File, Failure> {
+pub(super) fn locked(path: &Path) -> Result<File, Failure> {
     let name = path.display();
     let mut options = OpenOptions::new();
     options.create(true).read(true).append(true);

@@ -5,6 +5,7 @@ mod file;
 mod identity;
 #[cfg(feature = "s3")]
 mod object;
+mod scan;
 mod state;
 mod writer;
 
@@ -13,6 +14,7 @@ pub(crate) use self::content::Claim;
 pub(crate) use self::content::settled_in;
 pub(super) use self::file::NEW;
 pub(crate) use self::identity::{Identity, Stopped};
+pub(crate) use self::scan::ScanState;
 pub(crate) use self::state::State;
 #[cfg(feature = "distributed")]
 pub(crate) use self::state::remove;

@@ -2,14 +2,13 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-#[cfg(feature = "s3")]
-use std::sync::mpsc::RecvTimeoutError;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-#[cfg(feature = "s3")]
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::super::location::Location;
@@ -17,7 +16,8 @@ use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
 use super::state::Storage;
-use super::{State, Stopped};
+use super::{ScanState, State, Stopped};
+use crate::source::Settled;
 
 /// Bytes after which the journal is compacted.
 const LONG: u64 = 4 << 20;
@@ -27,6 +27,12 @@ const NUMBERS: usize = 64;
 
 /// The same for an object, whose put takes some tens of milliseconds.
 const NUMBERS_OF_OBJECT: usize = 2_048;
+
+/// The same for the items of a table, whose journal is written at intervals.
+const NUMBERS_OF_SCAN: usize = 4_096;
+
+/// The interval at which the journal of a scan is written.
+const EVERY_OF_SCAN: Duration = Duration::from_millis(100);
 
 /// The interval at which an object is put if fewer numbers arrive. It shows other runs that this one is alive.
 #[cfg(feature = "s3")]
@@ -95,6 +101,31 @@ impl Journal {
         }
     }
 
+    /// Continues the journal of a scan, which `position` tells after so many items. `kept` has the number of the first items that
+    /// are settled in it. If it can no longer be written, the delivery is cancelled.
+    pub(crate) fn of_scan(
+        state: ScanState,
+        position: impl Fn(u64) -> serde_json::Result<Value> + Send + 'static,
+        kept: watch::Sender<u64>,
+        cancellation: CancellationToken,
+    ) -> Self {
+        let (sender, receiver) = sync_channel(NUMBERS_OF_SCAN);
+        let ending = Arc::new(Ending::default());
+        let ends = Arc::clone(&ending);
+        let writer = thread::spawn(move || {
+            let written = keep(state, &receiver, position, &kept, &ends);
+            if written.is_err() {
+                cancellation.cancel();
+            }
+            written
+        });
+        Self {
+            sender: Mutex::new(Some(sender)),
+            writer: Mutex::new(Some(writer)),
+            ending,
+        }
+    }
+
     /// The record with this number is settled.
     pub(crate) fn settle(&self, number: u64) {
         if let Some(sender) = &*self.sender.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -148,6 +179,39 @@ fn write(mut file: JournalFile, receiver: &Receiver<u64>, ending: &Ending) -> io
         Ok(())
     } else {
         file.end(*ending.stopped())
+    }
+}
+
+/// Writes where the scan is continued until the channel is closed.
+fn keep(
+    mut state: ScanState,
+    receiver: &Receiver<u64>,
+    position: impl Fn(u64) -> serde_json::Result<Value>,
+    kept: &watch::Sender<u64>,
+    ending: &Ending,
+) -> io::Result<()> {
+    let mut settled = Settled::default();
+    let mut written = 0;
+    loop {
+        let due = Instant::now() + EVERY_OF_SCAN;
+        let mut is_open = true;
+        while is_open {
+            match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(number) => settled.add(number, number),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => is_open = false,
+            }
+        }
+        let first = settled.runs().next().filter(|(first, _)| *first == 0);
+        let until = first.map_or(0, |(_, last)| last + 1);
+        if until > written || !is_open {
+            state.write(position(until)?, until - written)?;
+            written = until;
+            kept.send_replace(until);
+        }
+        if !is_open {
+            return if ending.is_open() { Ok(()) } else { state.end() };
+        }
     }
 }
 

@@ -1,0 +1,84 @@
+//! The arguments of `copy`.
+
+use clap::Args;
+
+use super::common::{Output, Recovery, Service};
+use super::delivering::table;
+use super::pace::Pacing;
+use super::reads::{Projection, Reads};
+use super::values::url;
+use crate::connection::Connection;
+
+#[derive(Debug, Args)]
+pub(crate) struct ToCopy {
+    /// The table that is read, by its name or ARN
+    #[arg(long, value_name = "NAME", value_parser = table)]
+    pub(crate) from: String,
+    /// The table that is written
+    #[arg(long, value_name = "NAME", value_parser = table)]
+    pub(crate) to: String,
+    /// Copy an item only if the table has none with its key
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(crate) if_absent: bool,
+    /// Copy also if the table has items, and replace those with the same keys
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Say how many items and units it is about, and copy nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) reads: Reads,
+    #[command(flatten)]
+    pub(crate) projection: Projection,
+    #[command(flatten)]
+    pub(crate) recovery: Recovery,
+    #[command(flatten)]
+    pub(crate) pace: Pacing,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) sides: Sides,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Where the tables are, if not both are where the other options say.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct Sides {
+    /// The region of the table that is read [default: --region]
+    #[arg(long, value_name = "REGION")]
+    from_region: Option<String>,
+    /// The profile for the table that is read [default: --profile]
+    #[arg(long, value_name = "NAME")]
+    from_profile: Option<String>,
+    /// The endpoint of the table that is read [default: --endpoint-url]
+    #[arg(long, value_name = "URL", value_parser = url)]
+    from_endpoint: Option<String>,
+    /// The region of the table that is written [default: --region]
+    #[arg(long, value_name = "REGION")]
+    to_region: Option<String>,
+    /// The profile for the table that is written [default: --profile]
+    #[arg(long, value_name = "NAME")]
+    to_profile: Option<String>,
+    /// The endpoint of the table that is written [default: --endpoint-url]
+    #[arg(long, value_name = "URL", value_parser = url)]
+    to_endpoint: Option<String>,
+}
+
+impl Sides {
+    /// How the table that is read and the one that is written are reached.
+    pub(crate) fn connections(&self, service: &Service) -> (Connection, Connection) {
+        let connection = |profile: &Option<String>, region: &Option<String>, endpoint: &Option<String>| {
+            let mut connection = Connection::from(service);
+            connection.profile = profile.clone().or(connection.profile);
+            connection.region = region.clone().or(connection.region);
+            connection.endpoint_url = endpoint.clone().or(connection.endpoint_url);
+            connection
+        };
+        (
+            connection(&self.from_profile, &self.from_region, &self.from_endpoint),
+            connection(&self.to_profile, &self.to_region, &self.to_endpoint),
+        )
+    }
+}
