@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use super::options::QueueOptions;
 use super::store::{Store, Stored};
 use crate::admission::{AdmissionControl, Demand, Place};
-use crate::calls::{Call, Cost, Verdict};
+use crate::calls::{Call, Cost, Statistics, Verdict};
 use crate::capacity::Capacity;
-use crate::fault::Predicate;
+use crate::fault::{Faults, InjectedFault, Predicate};
 use crate::gate::Gate;
 use crate::handles::{handle, handle_capacity};
 use crate::journal::{Acknowledgement, Action};
@@ -66,6 +66,8 @@ struct Inner {
 
 pub(super) struct State {
     gate: Gate,
+    /// Of the calls that receive, delete and hide messages.
+    pub(super) consumers: Gate,
     pub(super) store: Store,
     deduplication: Deduplication,
     sent: u64,
@@ -134,6 +136,28 @@ impl Queue {
             .set(move |message| message["MessageGroupId"] == group.as_str());
     }
 
+    /// Sets the random faults of the calls that receive, delete and hide messages. Default: none.
+    pub fn set_consumer_faults(&self, faults: Faults) {
+        self.with_consumers(|gate| gate.set_faults(faults));
+    }
+
+    /// Sets the faults of the next calls that receive, delete and hide messages, one for each call.
+    pub fn script_consumers(&self, faults: impl IntoIterator<Item = InjectedFault>) {
+        self.with_consumers(|gate| gate.set_script(faults));
+    }
+
+    /// The counts of the calls that receive, delete and hide messages. Entries are deletions and changes of the visibility timeout.
+    pub fn consumer_statistics(&self) -> Statistics {
+        self.with_consumers(|gate| gate.statistics)
+    }
+
+    /// The number of messages that were received and are hidden.
+    pub fn in_flight(&self) -> usize {
+        let mut state = self.state();
+        state.store.settle(Instant::now());
+        state.store.in_flight()
+    }
+
     /// The number of messages: ready, delayed and in flight.
     pub fn len(&self) -> usize {
         self.state().store.len()
@@ -168,6 +192,7 @@ impl Queue {
     pub(crate) fn new(name: &str, options: QueueOptions, seed: u64) -> Self {
         let state = State {
             gate: Gate::new(AdmissionControl::new(options.capacity, Instant::now(), seed), seed),
+            consumers: Gate::new(AdmissionControl::new(Capacity::unlimited(), Instant::now(), seed), seed),
             store: Store::new(is_fifo(name)),
             deduplication: Deduplication::default(),
             sent: 0,
@@ -202,6 +227,10 @@ impl Queue {
 
     pub(super) fn with_gate<R>(&self, act: impl FnOnce(&mut Gate) -> R) -> R {
         act(&mut self.state().gate)
+    }
+
+    pub(super) fn with_consumers<R>(&self, act: impl FnOnce(&mut Gate) -> R) -> R {
+        act(&mut self.state().consumers)
     }
 
     /// Enqueues the messages that the gate accepts, and returns their numbers.

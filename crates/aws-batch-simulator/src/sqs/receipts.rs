@@ -7,81 +7,123 @@ use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::queue::Queues;
+use super::queue::{Queue, Queues};
 use super::request::{check_entries, queue_of};
-use crate::wire::Refusal;
+use super::store::Store;
+use crate::admission::{Demand, Place};
+use crate::calls::{Cost, Verdict};
+use crate::journal::Answered;
+use crate::wire::{Outcome, Refusal};
 
 /// Seconds that a received message may be hidden: twelve hours.
 pub(super) const LONGEST_VISIBILITY: u64 = 43_200;
 
-pub(super) fn delete(queues: &Queues, body: &Value) -> Result<Value, Refusal> {
+pub(super) fn delete(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let entries = check_entries("DeleteMessageBatchRequestEntry", body["Entries"].clone())?;
-    let mut successful = Vec::new();
-    let mut failed = Vec::new();
-    let mut state = queue.state();
-    let store = &mut state.store;
-    store.settle(Instant::now());
-    for entry in entries {
-        let mut fail = |code: &str, message: &str| {
-            failed.push(json!({"Id": entry["Id"], "Code": code, "SenderFault": true, "Message": message}));
-        };
-        let Some((number, receives)) = read_handle(&entry["ReceiptHandle"]) else {
-            fail("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
-            continue;
-        };
+    let is_fifo = queue.is_fifo();
+    let delete = |store: &mut Store, entry: &Value| {
+        let (number, receives) = read_handle(&entry["ReceiptHandle"]).ok_or(INVALID_HANDLE)?;
         let message = store.get(number);
-        if queue.is_fifo() && message.is_some() && !store.is_held(number, receives) {
-            fail(
+        if is_fifo && message.is_some() && !store.is_held(number, receives) {
+            return Err((
                 "InvalidParameterValue",
                 "Value for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.",
-            );
-            continue;
+            ));
         }
         // A standard queue answers an older receipt handle with success, but deletes nothing.
         if message.is_some_and(|message| message.receives == receives) {
             store.remove(number);
         }
-        successful.push(json!({"Id": entry["Id"]}));
-    }
-    Ok(json!({"Successful": successful, "Failed": failed}))
+        Ok(())
+    };
+    let outcome = apply(&queue, &entries, delete);
+    // The next messages of a group may be received.
+    queue.arrivals().notify_waiters();
+    Ok(outcome)
 }
 
-pub(super) fn change_visibility(queues: &Queues, body: &Value) -> Result<Value, Refusal> {
+pub(super) fn change_visibility(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let entries = check_entries("ChangeMessageVisibilityBatchRequestEntry", body["Entries"].clone())?;
-    let (mut successful, mut failed) = (Vec::new(), Vec::new());
     let now = Instant::now();
-    let mut state = queue.state();
-    let store = &mut state.store;
-    store.settle(now);
-    for entry in entries {
-        let mut fail = |code: &str, message: &str| {
-            failed.push(json!({"Id": entry["Id"], "Code": code, "SenderFault": true, "Message": message}));
-        };
+    let change = |store: &mut Store, entry: &Value| {
         let timeout = entry["VisibilityTimeout"].as_u64();
-        let Some(timeout) = timeout.filter(|timeout| *timeout <= LONGEST_VISIBILITY) else {
-            fail(
+        let timeout = timeout.filter(|timeout| *timeout <= LONGEST_VISIBILITY).ok_or((
+            "InvalidParameterValue",
+            "The visibility timeout must be between 0 and 43200 seconds.",
+        ))?;
+        let (number, receives) = read_handle(&entry["ReceiptHandle"]).ok_or(INVALID_HANDLE)?;
+        let latest = store.get(number).filter(|message| message.receives == receives);
+        let received_at = latest.and_then(|message| message.received_at);
+        let until = now + Duration::from_secs(timeout);
+        if received_at.is_some_and(|at| until > at + Duration::from_secs(LONGEST_VISIBILITY)) {
+            return Err((
                 "InvalidParameterValue",
-                "The visibility timeout must be between 0 and 43200 seconds.",
-            );
-            continue;
-        };
-        let Some((number, receives)) = read_handle(&entry["ReceiptHandle"]) else {
-            fail("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
-            continue;
-        };
-        let is_latest = store.get(number).is_some_and(|message| message.receives == receives);
-        if is_latest && store.hide(number, now + Duration::from_secs(timeout)) {
-            successful.push(json!({"Id": entry["Id"]}));
+                "Total VisibilityTimeout for the message is beyond the limit [43200 seconds].",
+            ));
+        }
+        if latest.is_some() && store.hide(number, until) {
+            Ok(())
         } else {
-            fail("MessageNotInflight", "The message is not in flight.");
+            Err(("MessageNotInflight", "The message is not in flight."))
+        }
+    };
+    let outcome = apply(&queue, &entries, change);
+    queue.state().store.settle(now);
+    queue.arrivals().notify_waiters();
+    Ok(outcome)
+}
+
+const INVALID_HANDLE: (&str, &str) = ("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
+
+/// Applies the call to the messages of the entries, except for those that fail by a fault. `act` returns why an entry fails.
+fn apply(
+    queue: &Queue,
+    entries: &[Value],
+    act: impl Fn(&mut Store, &Value) -> Result<(), (&'static str, &'static str)>,
+) -> Outcome {
+    let mut state = queue.state();
+    let state = &mut *state;
+    let call = state.consumers.call(&Answered::default());
+    let replaced = call.fault.replaces_answer();
+    let cost = Cost {
+        demand: Demand::new(Place::default(), 1.0),
+        is_hot: false,
+    };
+    let verdicts = match replaced {
+        Some(true) => vec![Verdict::Accepted; entries.len()],
+        Some(false) => {
+            state.consumers.count_failed_call(&call.fault, entries.len());
+            return Outcome::Fault(call.fault);
+        }
+        None => state.consumers.decide(&call, &vec![cost; entries.len()]),
+    };
+    state.store.settle(Instant::now());
+    let (mut successful, mut failed) = (Vec::new(), Vec::new());
+    let failure = |entry: &Value, code: &str, sender_fault: bool, message: &str| json!({"Id": entry["Id"], "Code": code, "SenderFault": sender_fault, "Message": message});
+    for (entry, verdict) in entries.iter().zip(verdicts) {
+        let applied = if verdict.is_applied() {
+            act(&mut state.store, entry)
+        } else {
+            Ok(())
+        };
+        match (verdict, applied) {
+            (Verdict::Accepted, Ok(())) => successful.push(json!({"Id": entry["Id"]})),
+            (Verdict::Accepted, Err((code, message))) => failed.push(failure(entry, code, true, message)),
+            (Verdict::Throttled(_), _) => failed.push(failure(entry, "RequestThrottled", true, "Rate exceeded")),
+            (Verdict::Failed { code, sender_fault }, _) => {
+                failed.push(failure(entry, &code, sender_fault, "Simulated failure"));
+            }
+            // Only tables have conditions and transactions.
+            (Verdict::Omitted { .. } | Verdict::ConditionFailed | Verdict::Canceled, _) => {}
         }
     }
-    store.settle(now);
-    drop(state);
-    queue.arrivals().notify_waiters();
-    Ok(json!({"Successful": successful, "Failed": failed}))
+    if replaced.is_some() {
+        state.consumers.count_failed_call(&call.fault, 0);
+        return Outcome::Fault(call.fault);
+    }
+    Outcome::success(json!({"Successful": successful, "Failed": failed}), &call.fault)
 }
 
 /// The handle of a message that has been received this often.

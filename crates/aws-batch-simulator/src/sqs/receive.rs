@@ -1,6 +1,6 @@
 //! `ReceiveMessage`.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until};
@@ -11,27 +11,37 @@ use super::receipts::{LONGEST_VISIBILITY, handle};
 use super::request::{invalid_value, queue_of};
 use super::send::{message_id, sequence_number};
 use super::store::Stored;
-use crate::wire::Refusal;
+use crate::journal::Answered;
+use crate::wire::{Outcome, Refusal};
 
 /// Seconds that a call may wait for messages.
 const LONGEST_WAIT: u64 = 20;
 
-pub(super) async fn receive(queues: &Queues, body: &Value) -> Result<Value, Refusal> {
+pub(super) async fn receive(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let most = number(body, "MaxNumberOfMessages", 1, 10)?.unwrap_or(1);
     let most = usize::try_from(most).unwrap_or(1);
     let visibility = number(body, "VisibilityTimeout", 0, LONGEST_VISIBILITY)?
         .map_or(queue.options().visibility_timeout, Duration::from_secs);
     let wait = number(body, "WaitTimeSeconds", 0, LONGEST_WAIT)?.unwrap_or(0);
+    let call = queue.with_consumers(|gate| gate.call(&Answered::default()));
+    if let Some(applied) = call.fault.replaces_answer() {
+        if applied {
+            // Hidden from others, although its receiver does not learn of it.
+            take(&queue, most, visibility, body);
+        }
+        queue.with_consumers(|gate| gate.count_failed_call(&call.fault, 0));
+        return Ok(Outcome::Fault(call.fault));
+    }
     let deadline = Instant::now() + Duration::from_secs(wait);
     loop {
         let arrival = queue.arrivals().notified();
         let (messages, due) = take(&queue, most, visibility, body);
         if !messages.is_empty() {
-            return Ok(json!({"Messages": messages}));
+            return Ok(Outcome::success(json!({"Messages": messages}), &call.fault));
         }
         if Instant::now() >= deadline {
-            return Ok(json!({}));
+            return Ok(Outcome::success(json!({}), &call.fault));
         }
         let next = due.map_or(deadline, |due| due.min(deadline));
         tokio::select! {
@@ -87,8 +97,9 @@ fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
     shown
 }
 
-fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static str, Option<String>); 4] {
+fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static str, Option<String>); 5] {
     [
+        ("SentTimestamp", Some(milliseconds(message.sent_at).to_string())),
         ("ApproximateReceiveCount", Some(message.receives.to_string())),
         ("MessageGroupId", message.group.as_deref().map(str::to_owned)),
         (
@@ -97,6 +108,13 @@ fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static
         ),
         ("SequenceNumber", queue.is_fifo().then(|| sequence_number(number))),
     ]
+}
+
+/// The time of the system's clock for a time of tokio's, which may be paused.
+fn milliseconds(at: Instant) -> u128 {
+    let age = Instant::now().saturating_duration_since(at);
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since_epoch.saturating_sub(age).as_millis()
 }
 
 fn requested_names<'a>(body: &'a Value, member: &str) -> Vec<&'a str> {

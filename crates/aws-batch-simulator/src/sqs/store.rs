@@ -16,6 +16,8 @@ pub(super) struct Stored {
     pub(super) deduplication_id: Option<Box<str>>,
     pub(super) sent_at: Instant,
     pub(super) receives: u32,
+    /// When it was received last.
+    pub(super) received_at: Option<Instant>,
     state: State,
 }
 
@@ -35,6 +37,7 @@ impl Stored {
             deduplication_id: None,
             sent_at,
             receives: 0,
+            received_at: None,
             state: State::Ready,
         }
     }
@@ -113,6 +116,7 @@ impl Store {
         for &number in &numbers {
             if let Some(message) = self.messages.get_mut(&number) {
                 message.receives += 1;
+                message.received_at = Some(now);
                 message.state = State::InFlight(now + visibility);
                 self.in_flight.insert((now + visibility, number));
             }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use aws_batch_simulator::{QueueOptions, Simulator};
+use aws_batch_simulator::{InjectedFault, QueueOptions, Simulator};
+use aws_sdk_sqs::config::retry::RetryConfig;
 use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message};
 use tokio::time::sleep;
 
@@ -96,4 +97,76 @@ async fn a_fifo_queue_refuses_an_expired_receipt_alone() {
     let failed: Vec<_> = output.failed().iter().map(|entry| (entry.id(), entry.code())).collect();
     assert_eq!(failed, [("1", "InvalidParameterValue"), ("2", "InvalidParameterValue")]);
     assert_eq!((output.successful()[0].id(), queue.len()), ("0", 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_hidden_for_no_more_than_twelve_hours_in_all() {
+    let simulator = Simulator::new(1);
+    let queue = simulator.queue("orders", QueueOptions::default());
+    let sqs = simulator.sqs_client();
+    send(&sqs, queue.url(), [message("1", "a")].into()).await.unwrap();
+    let received = receive(&sqs, &queue.url()).await;
+    let handle = received[0].receipt_handle().unwrap();
+    let hide = |seconds| {
+        let entry = ChangeMessageVisibilityBatchRequestEntry::builder().id("hide");
+        let entry = entry
+            .receipt_handle(handle)
+            .visibility_timeout(seconds)
+            .build()
+            .unwrap();
+        let call = sqs.change_message_visibility_batch().queue_url(queue.url());
+        call.entries(entry).send()
+    };
+    assert_eq!(hide(43_200).await.unwrap().failed().len(), 0);
+    tokio::time::advance(Duration::from_hours(1)).await;
+    let beyond = hide(43_200).await.unwrap();
+    assert_eq!(beyond.failed()[0].code(), "InvalidParameterValue");
+    assert_eq!(hide(39_600).await.unwrap().failed().len(), 0);
+    tokio::time::advance(Duration::from_hours(11)).await;
+    assert_eq!(receive(&sqs, &queue.url()).await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_consumers_have_faults_of_their_own() {
+    let simulator = Simulator::new(1);
+    let queue = simulator.queue("orders", QueueOptions::default());
+    let sqs = simulator.sqs_client();
+    queue.script_consumers([
+        InjectedFault::error(400, "RequestThrottled", false),
+        InjectedFault::internal_error(true),
+        InjectedFault::None,
+        InjectedFault::failed(1, "InternalError", false),
+        InjectedFault::internal_error(true),
+    ]);
+    send(&sqs, queue.url(), [message("1", "a"), message("2", "b")].into())
+        .await
+        .unwrap();
+    let once = aws_sdk_sqs::config::Builder::new().retry_config(RetryConfig::disabled());
+    let call = || {
+        let call = sqs.receive_message().queue_url(queue.url()).max_number_of_messages(10);
+        call.customize().config_override(once.clone()).send()
+    };
+    assert!(call().await.is_err());
+    assert_eq!(queue.in_flight(), 0);
+    assert!(call().await.is_err());
+    assert_eq!(queue.in_flight(), 2, "their answer is lost");
+    tokio::time::advance(Duration::from_secs(30)).await;
+    let received = call().await.unwrap().messages.unwrap();
+    let delete = || {
+        let entries = received.iter().zip(["1", "2"]).map(|(message, id)| {
+            let entry = DeleteMessageBatchRequestEntry::builder().id(id);
+            entry.receipt_handle(message.receipt_handle().unwrap()).build().unwrap()
+        });
+        let call = sqs.delete_message_batch().queue_url(queue.url());
+        call.set_entries(Some(entries.collect()))
+            .customize()
+            .config_override(once.clone())
+            .send()
+    };
+    let output = delete().await.unwrap();
+    assert_eq!((output.successful().len(), output.failed().len()), (1, 1));
+    assert_eq!(queue.len(), 1);
+    assert!(delete().await.is_err());
+    assert!(queue.is_empty());
+    assert_eq!(queue.consumer_statistics().calls, 5);
 }
