@@ -69,7 +69,7 @@ impl Pair {
         let answered = Answered::default();
         let ours = match operate(&self.tables, &self.tokens, operation, body.clone(), &answered) {
             Outcome::Success(answer) => answer,
-            Outcome::Refused(refusal) => serde_json::from_str(&API.error(&refusal, "")).unwrap(),
+            Outcome::Refused(refusal) => serde_json::from_slice(&API.error(&refusal, "")).unwrap(),
             _ => panic!("there are no faults"),
         };
         let update = body.clone();
