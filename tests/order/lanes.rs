@@ -57,6 +57,15 @@ async fn a_newer_write_is_sent_when_the_older_one_is_handed_back() {
     assert_eq!(numbers(std::slice::from_ref(&seen.lock().unwrap().log)), [vec![2, 3]]);
 }
 
+/// The strategy is asked for as many as the call may carry, not only for the first of the group.
+#[tokio::test(start_paused = true)]
+async fn messages_of_one_group_fill_calls_with_the_default_strategy() {
+    let (service, seen) = Service::new(Order::Ordered, 10, |_, chunk| Fate::after(8, accepted(chunk)));
+    let report = Delivery::new(service).deliver(writes([1; 1_000])).await.unwrap();
+    assert_eq!(seen.lock().unwrap().violations, [""; 0]);
+    assert!(report.calls <= 150, "{} calls for 1,000 messages", report.calls);
+}
+
 #[tokio::test(start_paused = true)]
 async fn messages_of_a_group_share_a_call_in_order() {
     let (service, seen) = Service::new(Order::Ordered, 4, |_, chunk| Fate::after(8, accepted(chunk)));

@@ -46,21 +46,25 @@ where
         (ready + joinable).min(most)
     }
 
-    /// What the entries of the next chunk count for with a strategy that counts units, without the held ones of known lanes
-    /// that may join it; `None` when entries are counted.
+    /// What the entries of the next chunk count for with a strategy that counts units; `None` when entries are counted. Of the held
+    /// ones of known lanes that may join it, each counts for 1, which is the least.
     pub(in crate::engine) fn next_cost(&self) -> Option<usize> {
         if self.backlog.next_of_bisection().is_some() || !self.options.gate.strategy.counts_units() {
             return None;
         }
         let most = self.limits.entries.max(1);
-        let joinable = self.backlog.lanes().joinable_of_unknown().map(|entry| &entry.state);
+        let lanes = self.backlog.lanes();
+        let of_unknown = || lanes.joinable_of_unknown().map(|entry| &entry.state);
         let next = self
             .backlog
             .ready_states()
             .chain(self.fresh.states())
-            .chain(joinable)
+            .chain(of_unknown())
             .take(most);
-        Some(next.map(|state| state.cost).sum::<usize>() + self.backlog.ready_by_key(most))
+        let (ready, cost) = next.fold((0, 0), |(ready, cost), state| (ready + 1, cost + state.cost));
+        let by_key = self.backlog.ready_by_key(most);
+        let joinable = lanes.joinable().saturating_sub(of_unknown().take(most).count());
+        Some(cost + by_key + joinable.min(most.saturating_sub(ready + by_key)))
     }
 
     /// The next chunk, and the bisection that it belongs to, if it is a part of a refused call. `None` if there is nothing to
