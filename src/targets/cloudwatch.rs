@@ -13,7 +13,7 @@ use aws_sdk_cloudwatch::types::MetricDatum;
 
 pub use self::check::{MAX_DIMENSIONS, MAX_METRIC_BYTES, MAX_VALUES, metric_size};
 use self::check::{check_metric, check_namespace};
-use super::correlate::of_whole_call;
+use super::correlate::{UNITS_OF_CALL, of_whole_call};
 use super::renewal::Changes;
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
@@ -41,8 +41,8 @@ const ENVELOPE: usize = 300;
 /// `Maximum` and `Average` of the same values are right.
 ///
 /// # Capacity
-/// CloudWatch limits the calls of an account in a second, 500 by default, whatever they carry: from "CloudWatch service quotas". So full
-/// calls cost least. A value with its own count, or a set of statistics, is one metric as well.
+/// CloudWatch limits the calls of an account in a second, 500 by default, whatever they carry: from "CloudWatch service quotas". So the
+/// pace counts calls, and full calls cost least. Values with their counts, or a set of statistics, are one metric as well.
 ///
 /// Metrics keep no order: each has its own time. The SDK compresses requests of 10 KB and more, unless the client's configuration
 /// disables that. An answer without a request id does not come from CloudWatch, and leaves the metrics in doubt.
@@ -128,6 +128,11 @@ impl BatchTarget for CloudWatchMetrics {
             Ok(output) => of_whole_call(output.request_id()),
             Err(error) => classify(error),
         }
+    }
+
+    /// The call counts, whatever it carries.
+    async fn send_metered(&self, metrics: &[MetricDatum]) -> (Answer, Option<f64>) {
+        (self.send(metrics).await, Some(UNITS_OF_CALL))
     }
 }
 

@@ -9,7 +9,7 @@ use aws_sdk_cloudwatchlogs::config::Builder;
 use aws_sdk_cloudwatchlogs::operation::RequestId;
 use aws_sdk_cloudwatchlogs::types::{InputLogEvent, RejectedLogEventsInfo};
 
-use super::correlate::of_whole_call;
+use super::correlate::{UNITS_OF_CALL, of_whole_call};
 use super::renewal::Changes;
 use super::request::{in_span, request_span};
 use super::single_attempt::single_attempt;
@@ -48,8 +48,8 @@ const LONGEST_SPAN: u64 = 24 * 60 * 60 * 1_000;
 /// without a request id does not come from CloudWatch Logs, and leaves the events in doubt.
 ///
 /// # Capacity
-/// CloudWatch Logs limits the calls of an account in a second, whatever they carry: from "CloudWatch Logs quotas". So full calls cost
-/// least.
+/// CloudWatch Logs limits the calls of an account in a second, whatever they carry: from "CloudWatch Logs quotas". So the pace counts
+/// calls, and full calls cost least.
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
@@ -160,6 +160,11 @@ impl BatchTarget for LogStream {
             },
             Err(error) => classify(error),
         }
+    }
+
+    /// The call counts, whatever it carries.
+    async fn send_metered(&self, events: &[InputLogEvent]) -> (Answer, Option<f64>) {
+        (self.send(events).await, Some(UNITS_OF_CALL))
     }
 }
 

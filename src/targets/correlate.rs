@@ -130,6 +130,13 @@ pub(super) fn by_name<N: Copy + Eq + Hash>(
     Answer::Each(sent.iter().map(verdict).collect())
 }
 
+/// Units of capacity that a call counts for with the pace if the service limits the number of calls, whatever they carry.
+///
+/// The pace permits whole units, and so each call may have twice the entries of those before it, until calls are full. With one unit, calls
+/// that once became small, because the first ones were throttled, would stay small.
+#[cfg(any(feature = "cloudwatch", feature = "cloudwatch-logs"))]
+pub(super) const UNITS_OF_CALL: f64 = 0.5;
+
 /// Reads the answer to a call that is accepted as a whole, if it comes from the service: then it has a request id. What lies between may
 /// answer with a success of its own, whose body nothing reads.
 #[cfg(any(feature = "cloudwatch", feature = "cloudwatch-logs"))]
