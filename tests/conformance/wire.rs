@@ -20,9 +20,12 @@ const LATENCY: Duration = Duration::from_millis(10);
 /// A status and a body.
 pub(crate) type Response = (u16, String);
 
+/// An answer to a request with this body.
+type Answering = dyn Fn(&[u8]) -> HttpResponse + Send + Sync;
+
 /// Answers each request by its body.
 #[derive(Clone)]
-pub(crate) struct Wire(Arc<dyn Fn(&[u8]) -> HttpResponse + Send + Sync>);
+pub(crate) struct Wire(Arc<Answering>);
 
 impl Wire {
     pub(crate) fn new(answer: impl Fn(&str) -> Response + Send + Sync + 'static) -> Self {

@@ -99,7 +99,7 @@ async fn events_that_are_rejected_for_their_times_are_handed_back_and_nothing_el
         .undelivered()
         .iter()
         .inspect(|undelivered| {
-            assert!(matches!(undelivered.cause, Cause::Refused(_)) && !undelivered.may_have_been_delivered)
+            assert!(matches!(undelivered.cause, Cause::Refused(_)) && !undelivered.may_have_been_delivered);
         })
         .map(|undelivered| (undelivered.position, undelivered.cause.to_string()))
         .collect();
@@ -145,5 +145,5 @@ async fn calls_are_paced_by_the_capacity_of_the_account() {
     let report = delivery(&simulator).deliver(events).await.unwrap();
     assert_eq!((report.delivered, stream.len()), (100_000, 100_000));
     assert!(stream.calls() <= 300, "{:?}", stream.statistics());
-    assert!(report.elapsed < Duration::from_secs(120), "{report:?}");
+    assert!(report.elapsed < Duration::from_mins(2), "{report:?}");
 }

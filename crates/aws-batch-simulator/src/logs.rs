@@ -293,10 +293,11 @@ impl Rejected {
         if self.new < events {
             rejected["tooNewLogEventStartIndex"] = json!(self.new);
         }
-        match rejected.as_object().is_some_and(serde_json::Map::is_empty) {
-            true => json!({"nextSequenceToken": "0"}),
-            false => json!({"nextSequenceToken": "0", "rejectedLogEventsInfo": rejected}),
+        let mut answer = json!({"nextSequenceToken": "0"});
+        if rejected.as_object().is_some_and(|rejected| !rejected.is_empty()) {
+            answer["rejectedLogEventsInfo"] = rejected;
         }
+        answer
     }
 }
 

@@ -97,7 +97,7 @@ async fn a_call_that_breaks_a_rule_is_refused_as_a_whole() {
     put(&client, events(&[NOW - 24 * HOUR, NOW])).await.unwrap();
     for refused in [
         events(&[]),
-        events(&[NOW; 10_001]),
+        events(&vec![NOW; 10_001]),
         events(&[NOW, NOW - 1]),
         events(&[NOW - 24 * HOUR - 1, NOW]),
         largest(1),
