@@ -5,6 +5,8 @@ mod conditions;
 mod copy;
 mod delivering;
 mod export;
+#[cfg(feature = "s3")]
+mod objects;
 mod pace;
 #[cfg(feature = "put")]
 mod put;
@@ -26,6 +28,8 @@ pub(crate) use self::conditions::{Condition, ToDelete, ToLoad, ToUpdate};
 pub(crate) use self::copy::ToCopy;
 pub(crate) use self::delivering::{ToQueue, ToTable};
 pub(crate) use self::export::ToExport;
+#[cfg(feature = "s3")]
+pub(crate) use self::objects::ToDeleteObjects;
 #[cfg(feature = "put")]
 pub(crate) use self::put::{Destination, ToPut};
 pub(crate) use self::shards::{Cutting, ToPlan};
@@ -92,6 +96,10 @@ pub(crate) enum Command {
     /// Copies the items of a table into another one, of any account and region
     #[command(override_usage = "batch-deliver copy --from NAME --to NAME [OPTIONS]")]
     Copy(Box<ToCopy>),
+    /// Deletes objects from a bucket of S3, given by their keys, one on each line
+    #[cfg(feature = "s3")]
+    #[command(override_usage = "batch-deliver delete-objects --bucket BUCKET [OPTIONS] [INPUT]...")]
+    DeleteObjects(ToDeleteObjects),
     /// Divides inputs into shards for workers, and prints them as JSON
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
     Plan(ToPlan),

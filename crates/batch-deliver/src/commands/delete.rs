@@ -23,7 +23,8 @@ pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
     begin(job.await?, &from.common, yes).await
 }
 
-async fn begin<T: Target>(job: Job<T>, common: &Common, yes: bool) -> Result<Outcome, Failure> {
+/// Begins at once, or after the answer to a question.
+pub(super) async fn begin<T: Target>(job: Job<T>, common: &Common, yes: bool) -> Result<Outcome, Failure> {
     if yes {
         deliver(job, common).await
     } else {
@@ -50,7 +51,8 @@ fn ask<T: Target>(job: &Job<T>, inputs: &[Input]) -> Result<(), Failure> {
     } else {
         "an unknown number of keys".to_owned()
     };
-    question(&format!("delete the items of {count} from {}?", job.destination.name))
+    let what = if job.command == "delete" { "items" } else { "objects" };
+    question(&format!("delete the {what} of {count} from {}?", job.destination.name))
 }
 
 /// Asks. Any answer but y or yes is an error, after which nothing was deleted.

@@ -2,6 +2,8 @@
 
 mod copy;
 mod delete;
+#[cfg(feature = "s3")]
+mod delete_objects;
 mod deliver;
 mod export;
 mod from_table;
@@ -25,6 +27,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Load(load) => Box::pin(load::run(load)).await,
         Command::Update(update) => Box::pin(update::run(update)).await,
         Command::Delete(delete) => Box::pin(delete::run(delete)).await,
+        #[cfg(feature = "s3")]
+        Command::DeleteObjects(delete) => Box::pin(delete_objects::run(delete)).await,
         Command::Send(send) => Box::pin(send::run(send)).await,
         #[cfg(feature = "put")]
         Command::Put(put) => Box::pin(put::run(put)).await,

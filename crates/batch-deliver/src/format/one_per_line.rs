@@ -5,9 +5,9 @@ use std::io::{self, Cursor, Read};
 use super::answer::{Answer, answer, read_start};
 use super::document::{Document, Members};
 use super::lines::{Line, Lines};
-#[cfg(feature = "put")]
+#[cfg(any(feature = "put", feature = "s3"))]
 use super::text::{lines_of_text, refusal};
-#[cfg(feature = "put")]
+#[cfg(any(feature = "put", feature = "s3"))]
 use crate::source::Format;
 use crate::source::{Flaw, Record, Records};
 
@@ -103,13 +103,13 @@ impl<E, P: Parse<E>> Records<E> for OnePerLine<P> {
 }
 
 /// A parser that makes an entry from each line.
-#[cfg(feature = "put")]
+#[cfg(any(feature = "put", feature = "s3"))]
 pub(crate) struct EachLine<P> {
     pub(crate) parse: P,
     pub(crate) keeps_text: bool,
 }
 
-#[cfg(feature = "put")]
+#[cfg(any(feature = "put", feature = "s3"))]
 impl<E, P> Format<E> for EachLine<P>
 where
     P: Parse<E> + Clone + Sync + 'static,

@@ -1,5 +1,7 @@
 //! Where entries go: a destination of each service, and their delivery to it by the library.
 
+#[cfg(feature = "s3")]
+mod bucket;
 mod delivery;
 mod destination;
 mod item_writes;
@@ -16,6 +18,8 @@ mod undelivered;
 pub(crate) use aws_batch_delivery::targets::dynamo::ItemWrite;
 pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Report, Snapshot};
 
+#[cfg(feature = "s3")]
+pub(crate) use self::bucket::bucket;
 pub(crate) use self::delivery::deliver;
 pub(crate) use self::destination::{Access, Destination, Measured, Settings, Target};
 pub(crate) use self::item_writes::{Change, Expressions, ItemWrites};

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "put")]
 use aws_batch_delivery::targets::kinesis::MAX_RECORD_BYTES;
+#[cfg(feature = "s3")]
+use aws_batch_simulator::Bucket;
 use aws_batch_simulator::{Capacity, KeyType, Queue, QueueOptions, Simulator, Statistics, Table, TableOptions};
 #[cfg(feature = "put")]
 use aws_batch_simulator::{
@@ -27,6 +29,8 @@ pub(crate) struct Simulated {
 enum Stored {
     Writes(Table),
     Messages(Queue),
+    #[cfg(feature = "s3")]
+    Objects(Bucket),
     #[cfg(feature = "put")]
     Records(Stream),
     #[cfg(feature = "put")]
@@ -59,6 +63,16 @@ impl Simulated {
         let url = queue.url();
         let stored = Stored::Messages(queue);
         (Self { simulator, stored }, url)
+    }
+
+    /// A bucket with this capacity in deletions per second. It has no objects: to delete one that does not exist is a success.
+    #[cfg(feature = "s3")]
+    pub(crate) fn bucket(name: &str, rate: f64) -> Self {
+        let simulator = Simulator::new(1);
+        let bucket = simulator.bucket(name);
+        bucket.set_capacity("", capacity(rate));
+        let stored = Stored::Objects(bucket);
+        Self { simulator, stored }
     }
 
     /// A data stream with this capacity in records per second, with as many shards as that needs.
@@ -114,6 +128,8 @@ impl Simulated {
         let (what, Statistics { applied, .. }) = match &self.stored {
             Stored::Writes(table) => ("write", table.statistics()),
             Stored::Messages(queue) => ("message", queue.statistics()),
+            #[cfg(feature = "s3")]
+            Stored::Objects(bucket) => ("deletion", bucket.statistics()),
             #[cfg(feature = "put")]
             Stored::Records(stream) => ("record", stream.statistics()),
             #[cfg(feature = "put")]

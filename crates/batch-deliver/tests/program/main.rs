@@ -7,6 +7,8 @@ mod bucket;
 mod cases;
 mod copy;
 mod dead_letters;
+#[cfg(feature = "s3")]
+mod deletions;
 #[cfg(unix)]
 mod endings;
 mod export;

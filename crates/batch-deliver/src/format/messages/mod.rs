@@ -6,6 +6,8 @@ mod events;
 mod group;
 #[cfg(feature = "put")]
 mod notifications;
+#[cfg(feature = "s3")]
+mod objects;
 mod queue;
 #[cfg(feature = "put")]
 mod records;
@@ -15,6 +17,8 @@ pub(crate) use self::events::{EventDefaults, EventLines};
 pub(crate) use self::group::{Groups, InGroups};
 #[cfg(feature = "put")]
 pub(crate) use self::notifications::Notifications;
+#[cfg(feature = "s3")]
+pub(crate) use self::objects::Keys;
 pub(crate) use self::queue::Messages;
 #[cfg(feature = "put")]
 pub(crate) use self::records::{DeliveryRecords, StreamRecords};
