@@ -169,7 +169,7 @@ impl Scan {
         ScannedItems::new(self.client, self.request, self.options, self.page_items, self.start)
     }
 
-    /// How many items there are for which the filter holds, without their contents. It costs the same read units as reading them.
+    /// How many items there are for which the filter holds, without their contents; a projection does not matter. It costs the same read units as reading them.
     ///
     /// # Errors
     /// When a page could not be read.
@@ -178,7 +178,13 @@ impl Scan {
     /// When there is no current tokio runtime.
     pub async fn count(mut self) -> Result<ScanFigures, ScanError> {
         self.request.is_count = true;
-        self.request.projection = None;
+        if self.request.projection.take().is_some() {
+            // A call with a placeholder that is in no expression is refused.
+            let filter = self.request.filter.clone().unwrap_or_default();
+            self.request
+                .names
+                .retain(|placeholder, _| has_word(&filter, placeholder));
+        }
         let mut items = self.items();
         let progress = items.progress();
         while let Some(item) = items.next().await {
@@ -186,6 +192,14 @@ impl Scan {
         }
         Ok(progress.figures())
     }
+}
+
+/// Whether the placeholder is in the expression, and not only the beginning of a longer one.
+fn has_word(expression: &str, placeholder: &str) -> bool {
+    let is_end = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_');
+    expression
+        .match_indices(placeholder)
+        .any(|(place, _)| is_end(&expression[place + placeholder.len()..]))
 }
 
 /// Without the expressions, whose values are content.
@@ -197,5 +211,16 @@ impl fmt::Debug for Scan {
             .field("page_items", &self.page_items)
             .field("options", &self.options)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_placeholder_is_a_whole_word() {
+        assert!(has_word("#a = :b", "#a") && has_word("#ab=:c AND#a<:d", "#a"));
+        assert!(!has_word("#ab = :b", "#a") && !has_word("", "#a"));
     }
 }

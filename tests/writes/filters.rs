@@ -53,6 +53,13 @@ async fn a_count_has_the_items_that_the_filter_holds_for() {
     films(&simulator).await;
     let counted = of_1950(&simulator).filter("#year < :year").count().await.unwrap();
     assert_eq!((counted.items, counted.scanned), (50, 200));
+    // What only the projection names is left out with it.
+    let projected = of_1950(&simulator).projection("#id").name("#id", "id");
+    assert_eq!(projected.count().await.unwrap().items, 1);
+    let all = Scan::new(simulator.dynamo_client(), "films")
+        .projection("#id")
+        .name("#id", "id");
+    assert_eq!(all.count().await.unwrap().items, 200);
 }
 
 #[tokio::test(start_paused = true)]
