@@ -7,10 +7,14 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 
 use super::delivering::ToTable;
-use crate::format::Json;
+use super::reads::Scanning;
+use super::values::{name, value};
 use crate::sink::{Change, Expressions, Settings};
+use crate::source::TableReads;
 
 const SET: &str = "Set attributes: 'status = :status, n = if_not_exists(n, :zero)'";
+
+const WHERE: &str = "The items of the table for which this holds, instead of those of inputs: '#year < :until'";
 
 const CONDITION: &str = "Write only where this holds: 'attribute_not_exists(id) OR #version < :version'";
 
@@ -32,8 +36,32 @@ pub(crate) struct ToDelete {
     /// Do not ask on a terminal before it begins
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Delete all items of the table, instead of those of inputs
+    #[arg(long, conflicts_with_all = ["filter", "expression", "failed"], help_heading = "Items of the table")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
     #[command(flatten)]
     pub(crate) condition: Condition,
+}
+
+/// Which items of the table are meant, instead of those of inputs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Items of the table")]
+pub(crate) struct Matching {
+    #[arg(long = "where", help = WHERE, value_name = "EXPRESSION", conflicts_with_all = ["expression", "failed"])]
+    pub(crate) filter: Option<String>,
+    #[command(flatten)]
+    scanning: Scanning,
+}
+
+impl Matching {
+    /// What is read of a table: the items for which the expression holds, or all.
+    pub(crate) fn reads(&self, table: &str, condition: &Condition) -> TableReads {
+        let Condition { names, values, .. } = condition;
+        self.scanning
+            .of(table, self.filter.as_deref(), names.clone(), values.clone())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -48,6 +76,11 @@ pub(crate) struct ToUpdate {
     /// Add to numbers and sets: 'stock :more'; twice the write units, so that nothing is added twice
     #[arg(long, value_name = "ADDITIONS")]
     pub(crate) add: Option<String>,
+    /// With --where, do not ask on a terminal before it begins
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
     #[command(flatten)]
     pub(crate) condition: Condition,
 }
@@ -114,60 +147,5 @@ impl Condition {
             }
         }
         settings
-    }
-}
-
-/// A placeholder that begins with this sign, and what it stands for.
-fn placeholder(text: &str, sign: char) -> Result<(&str, &str), String> {
-    match text.split_once('=') {
-        Some((placeholder, meaning)) if placeholder.len() > 1 && placeholder.starts_with(sign) => {
-            Ok((placeholder, meaning))
-        }
-        _ => Err(format!("give {sign}NAME=…, in quotes: the shell reads # and others")),
-    }
-}
-
-pub(super) fn name(text: &str) -> Result<(String, String), String> {
-    match placeholder(text, '#')? {
-        (_, "") => Err("the attribute has no name".to_owned()),
-        (placeholder, name) => Ok((placeholder.to_owned(), name.to_owned())),
-    }
-}
-
-pub(super) fn value(text: &str) -> Result<(String, AttributeValue), String> {
-    let (placeholder, value) = placeholder(text, ':')?;
-    let json = Json::default().value(value.as_bytes());
-    let value = json.unwrap_or_else(|_| AttributeValue::S(value.to_owned()));
-    Ok((placeholder.to_owned(), value))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_json_or_a_text() {
-        let text = |text: &str| AttributeValue::S(text.to_owned());
-        for (given, expected) in [
-            (":a=5", AttributeValue::N("5".to_owned())),
-            (":a=\"5\"", text("5")),
-            (":a=true", AttributeValue::Bool(true)),
-            (":a=new", text("new")),
-            (":a=", text("")),
-            (":a=b=c", text("b=c")),
-        ] {
-            assert_eq!(value(given), Ok((":a".to_owned(), expected)), "{given}");
-        }
-        for wrong in ["a=1", ":=1", ":a", "#a=1"] {
-            assert!(value(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_name_needs_an_attribute() {
-        assert_eq!(name("#s=status"), Ok(("#s".to_owned(), "status".to_owned())));
-        for wrong in ["s=status", "#s=", "#=status", ":s=status"] {
-            assert!(name(wrong).is_err(), "{wrong}");
-        }
     }
 }

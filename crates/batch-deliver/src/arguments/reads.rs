@@ -3,8 +3,8 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 
-use super::conditions::{name, value};
 use super::pace::at_least_one;
+use super::values::{name, value};
 use crate::source::TableReads;
 
 const FILTER: &str = "Only the items for which this holds: '#year < :until AND attribute_exists(info)'";
@@ -57,15 +57,34 @@ pub(crate) struct Scanning {
 impl Reads {
     /// What is read of a table, with these attributes or all.
     pub(crate) fn of(&self, table: &str, project: Option<&str>) -> TableReads {
+        let Placeholders { names, values } = &self.placeholders;
+        TableReads {
+            project: project.map(ToOwned::to_owned),
+            ..self
+                .scanning
+                .of(table, self.filter.as_deref(), names.clone(), values.clone())
+        }
+    }
+}
+
+impl Scanning {
+    /// What is read of a table, all attributes.
+    pub(super) fn of(
+        &self,
+        table: &str,
+        filter: Option<&str>,
+        names: Vec<(String, String)>,
+        values: Vec<(String, AttributeValue)>,
+    ) -> TableReads {
         TableReads {
             table: table.to_owned(),
-            filter: self.filter.clone(),
-            project: project.map(ToOwned::to_owned),
-            names: self.placeholders.names.iter().cloned().collect(),
-            values: self.placeholders.values.iter().cloned().collect(),
-            is_consistent: self.scanning.consistent,
-            segments: self.scanning.segments,
-            max_rate: self.scanning.max_read_rate,
+            filter: filter.map(ToOwned::to_owned),
+            project: None,
+            names: names.into_iter().collect(),
+            values: values.into_iter().collect(),
+            is_consistent: self.consistent,
+            segments: self.segments,
+            max_rate: self.max_read_rate,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Deletes items from a table.
 
-use std::io::{IsTerminal, Write, stderr, stdin};
-
 use super::deliver::{deliver, deliver_after};
+use super::matching;
+use super::question::{can_ask, question};
 use super::table::{needed, single, whole};
 use crate::arguments::{Common, ToDelete};
 use crate::console::counted;
@@ -13,7 +13,12 @@ use crate::source::{Input, Storage, described};
 
 /// Deletes the items of the inputs.
 pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
-    let ToDelete { from, yes, condition } = arguments;
+    if arguments.all || arguments.matching.filter.is_some() {
+        return matching::delete(arguments).await;
+    }
+    let ToDelete {
+        from, yes, condition, ..
+    } = arguments;
     if condition.is_empty() {
         return begin(whole(&from, true).await?, &from.common, yes).await;
     }
@@ -34,7 +39,7 @@ pub(super) async fn begin<T: Target>(job: Job<T>, common: &Common, yes: bool) ->
 
 /// Asks whether to begin, if there is a terminal to ask on: with the number of entries if the inputs can be read twice. Blocks.
 fn ask<T: Target>(job: &Job<T>, inputs: &[Input]) -> Result<(), Failure> {
-    if !stdin().is_terminal() || !stderr().is_terminal() {
+    if !can_ask() {
         return Ok(());
     }
     if inputs.iter().any(|input| input.storage == Storage::Standard) {
@@ -52,37 +57,8 @@ fn ask<T: Target>(job: &Job<T>, inputs: &[Input]) -> Result<(), Failure> {
         "an unknown number of keys".to_owned()
     };
     let what = if job.command == "delete" { "items" } else { "objects" };
-    question(&format!("delete the {what} of {count} from {}?", job.destination.name))
-}
-
-/// Asks. Any answer but y or yes is an error, after which nothing was deleted.
-fn question(words: &str) -> Result<(), Failure> {
-    let answer = || {
-        write!(stderr(), "{words} [y/N] ")?;
-        let mut answer = String::new();
-        stdin().read_line(&mut answer).map(|_| answer)
-    };
-    let answer =
-        answer().map_err(|error| Failure::WrongUse(format!("there is no answer: {error}; nothing was deleted")))?;
-    if is_yes(&answer) {
-        Ok(())
-    } else {
-        let words = "nothing was deleted, because the answer was not yes";
-        Err(Failure::WrongUse(words.to_owned()))
-    }
-}
-
-fn is_yes(answer: &str) -> bool {
-    ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_y_and_yes_are_yes() {
-        assert!(["y", "Y\n", "yes\r\n", " YES "].into_iter().all(is_yes));
-        assert!(!["", "\n", "n", "no", "yea", "yes please", "j"].into_iter().any(is_yes));
-    }
+    question(
+        &format!("delete the {what} of {count} from {}?", job.destination.name),
+        "nothing was deleted",
+    )
 }

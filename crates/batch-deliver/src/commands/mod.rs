@@ -9,9 +9,11 @@ mod export;
 mod from_table;
 mod load;
 mod manual;
+mod matching;
 mod plan;
 #[cfg(feature = "put")]
 mod put;
+mod question;
 mod send;
 mod table;
 mod update;

@@ -1,6 +1,7 @@
 //! Updates items of a table.
 
 use super::deliver::deliver;
+use super::matching;
 use super::table::{needed, single};
 use crate::arguments::ToUpdate;
 use crate::outcome::{Failure, Outcome};
@@ -8,6 +9,9 @@ use crate::sink::Change;
 
 /// Updates the items whose keys the inputs have.
 pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {
+    if arguments.matching.filter.is_some() {
+        return matching::update(arguments).await;
+    }
     let expression = arguments.expression();
     let ToUpdate { from, condition, .. } = arguments;
     let settings = vec![("update", expression.clone())];

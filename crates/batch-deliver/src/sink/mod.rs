@@ -15,7 +15,7 @@ mod simulated;
 mod table;
 mod undelivered;
 
-pub(crate) use aws_batch_delivery::targets::dynamo::ItemWrite;
+pub(crate) use aws_batch_delivery::targets::dynamo::{DynamoTable, ItemWrite};
 pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Report, Snapshot};
 
 #[cfg(feature = "s3")]

@@ -60,6 +60,43 @@ impl TableReads {
         Ok(self)
     }
 
+    /// The same without the placeholders that are only in these other expressions, whose values have to be given as well.
+    pub(crate) fn beside(mut self, others: &[&str]) -> Result<Self, Failure> {
+        let used = |expressions: &[&str], sign: char| -> BTreeSet<String> {
+            expressions.iter().flat_map(|text| placeholders(text, sign)).collect()
+        };
+        let missing = used(others, ':')
+            .into_iter()
+            .find(|value| !self.values.contains_key(value));
+        if let Some(missing) = missing {
+            return Err(Failure::WrongUse(format!(
+                "there is no value for {missing}: give it as --value {missing}=…"
+            )));
+        }
+        let own: Vec<&str> = self.filter.iter().chain(&self.project).map(String::as_str).collect();
+        for sign in [':', '#'] {
+            let own = used(&own, sign);
+            for only in used(others, sign).difference(&own) {
+                self.values.remove(only);
+                self.names.remove(only);
+            }
+        }
+        Ok(self)
+    }
+
+    /// The same, of which only the key with these attributes is returned.
+    pub(crate) fn keys<'a>(self, attributes: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut reads = self;
+        let mut placeholders = Vec::new();
+        for (number, attribute) in attributes.into_iter().enumerate() {
+            let placeholder = format!("#key_{number}");
+            reads.names.insert(placeholder.clone(), attribute.to_owned());
+            placeholders.push(placeholder);
+        }
+        reads.project = Some(placeholders.join(", "));
+        reads
+    }
+
     /// The same with these attributes in the projection, if there is one.
     pub(crate) fn including<'a>(mut self, attributes: impl IntoIterator<Item = &'a str>) -> Self {
         let Some(project) = &mut self.project else { return self };
@@ -253,6 +290,20 @@ mod tests {
         let checked = reads("#a_1=:b AND#year<:b", &["#year"], &[":b"]).checked().unwrap();
         let named = |name: &str| checked.names.get(name).map(String::as_str);
         assert_eq!((named("#a_1"), named("#year")), (Some("a_1"), Some("year")));
+    }
+
+    #[test]
+    fn a_placeholder_of_another_expression_is_not_one_of_the_filter() {
+        let reads = reads("#a = :b", &["#a", "#c"], &[":b", ":d"]);
+        let other = ["SET #c = :d, #a = :b"];
+        let beside = reads.clone().beside(&other).unwrap().checked().unwrap();
+        assert_eq!(
+            (beside.names.contains_key("#c"), beside.values.contains_key(":d")),
+            (false, false)
+        );
+        assert!(beside.names.contains_key("#a") && beside.values.contains_key(":b"));
+        let missing = reads.beside(&["SET #c = :e"]).unwrap_err().to_string();
+        assert!(missing.contains("no value for :e"), "{missing}");
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod input;
 #[cfg(all(unix, feature = "lambda"))]
 mod lambda;
 mod manual;
+mod matching;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(feature = "s3")]

@@ -41,6 +41,19 @@ fn a_delete_on_a_terminal_names_what_it_reads_and_waits_for_a_yes() {
 }
 
 #[test]
+fn a_table_is_emptied_on_a_terminal_after_a_yes() {
+    let (code, printed, left) = delete("--all", "n\n");
+    assert!(
+        printed.contains("delete all items, about 12, of items? [y/N]"),
+        "{printed}"
+    );
+    assert_eq!((code, left), (2, 12), "{printed}");
+    let (code, printed, left) = delete("--all", "y\n");
+    assert!(printed.contains("12 delivered"), "{printed}");
+    assert_eq!((code, left), (0, 0), "{printed}");
+}
+
+#[test]
 fn yes_is_said_on_the_command_line_too() {
     let (code, printed, left) = delete("--yes a.jsonl", "");
     assert!(

@@ -1,0 +1,242 @@
+//! Deletes and updates the items of a table that an expression holds for, or all of them.
+
+use serde_json::json;
+use tokio::task;
+
+use super::export::without_simulation;
+use super::from_table::FromTable;
+use super::question::{can_ask, question};
+use super::table::needed;
+use crate::arguments::{Common, Condition, ToDelete, ToTable, ToUpdate};
+use crate::connection::Connection;
+use crate::console::{Console, counted, grouped, rate};
+use crate::format::{Item, Key, Writes};
+use crate::keeping::Places;
+use crate::outcome::{Failure, Outcome};
+use crate::sink::{self, Access, Change, Destination, DynamoTable, Existing, ItemWrite, Pace, Settings};
+use crate::source::{Flaw, TableReads, unread};
+use crate::stop::Stop;
+
+/// Deletes the items.
+pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
+    let ToDelete {
+        from,
+        yes,
+        matching,
+        condition,
+        ..
+    } = arguments;
+    let reads = matching.reads(&from.table, &condition).checked()?;
+    let items = Items::of(&from, reads, Verb::Delete).await?;
+    if from.common.dry_run {
+        return items.dry_run().await;
+    }
+    items.ask(yes).await?;
+    let (key, destination) = (items.key.clone(), items.destination().await?);
+    let delivery = items.delivery(Settings::new())?;
+    let journal = delivery.journal(&destination)?;
+    let Some(filter) = matching.filter else {
+        let writes = Writes::deletes(key);
+        return delivery
+            .deliver(&destination, journal, move |item| writes.of(item))
+            .await;
+    };
+    let destination = sink::item_writes(destination)?;
+    let entry = written(&condition, Change::Delete(key), filter);
+    delivery.deliver(&destination, journal, entry).await
+}
+
+/// Updates the items.
+pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
+    let expression = arguments.expression();
+    let ToUpdate {
+        from,
+        yes,
+        matching,
+        condition,
+        ..
+    } = arguments;
+    let filter = matching.filter.clone().unwrap_or_default();
+    let reads = matching
+        .reads(&from.table, &condition)
+        .beside(&[&expression])?
+        .checked()?;
+    let items = Items::of(&from, reads, Verb::Update).await?;
+    if from.common.dry_run {
+        return items.dry_run().await;
+    }
+    items.ask(yes).await?;
+    let (key, destination) = (items.key.clone(), items.destination().await?);
+    let mut settings = vec![("update", expression.clone())];
+    settings.extend(condition.settings().into_iter().map(|(option, given)| match option {
+        // Those of the filter are known by their own names.
+        "--name" => ("names", given),
+        "--value" => ("values", given),
+        option => (option, given),
+    }));
+    let delivery = items.delivery(settings)?;
+    let journal = delivery.journal(&destination)?;
+    let destination = sink::item_writes(destination)?;
+    let entry = written(&condition, Change::Update(key, expression), filter);
+    delivery.deliver(&destination, journal, entry).await
+}
+
+/// Makes a write of each item, on the condition that it is still meant: it may have changed since it was read.
+fn written(
+    condition: &Condition,
+    change: Change,
+    filter: String,
+) -> impl Fn(Item) -> Result<ItemWrite, Flaw> + Send + use<> {
+    let mut expressions = condition.expressions(change);
+    expressions.condition = Some(filter);
+    let writes = Writes::puts(None);
+    move |item| expressions.write(writes.of(item)?)
+}
+
+/// What is done with the items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Delete,
+    Update,
+}
+
+impl Verb {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Delete => "delete",
+            Self::Update => "update",
+        }
+    }
+
+    /// What has not happened.
+    fn nothing(self) -> &'static str {
+        match self {
+            Self::Delete => "nothing was deleted",
+            Self::Update => "nothing was updated",
+        }
+    }
+}
+
+/// The items of a table that are meant.
+struct Items<'a> {
+    verb: Verb,
+    reads: TableReads,
+    table: Existing,
+    key: Key,
+    common: &'a Common,
+    console: Console,
+}
+
+impl<'a> Items<'a> {
+    async fn of(arguments: &'a ToTable, reads: TableReads, verb: Verb) -> Result<Self, Failure> {
+        let common = &arguments.common;
+        refuse_inputs(common)?;
+        without_simulation(&common.service)?;
+        let table = sink::existing(&arguments.table, &Connection::from(&common.service)).await?;
+        let key = needed(arguments.items.key.clone().or_else(|| table.key()))?;
+        let names = key.attributes().map(|attribute| attribute.name.as_str());
+        Ok(Self {
+            verb,
+            reads: reads.keys(names),
+            table,
+            key,
+            common,
+            console: common.output.console(),
+        })
+    }
+
+    /// Asks whether to begin, with the number of the items. Without a terminal that is not possible.
+    async fn ask(&self, is_answered: bool) -> Result<(), Failure> {
+        if is_answered {
+            return Ok(());
+        }
+        let (verb, table) = (self.verb.name(), &self.reads.table);
+        if !can_ask() {
+            return Err(Failure::WrongUse(format!(
+                "there is no terminal to ask on whether to {verb} items of {table}: add --yes; {}",
+                self.verb.nothing()
+            )));
+        }
+        let count = match (&self.reads.filter, self.table.size()) {
+            (None, Some((items, _))) if items > 0 => format!("all items, about {},", grouped(items)),
+            _ => counted(self.counted().await?.0, "item"),
+        };
+        let words = format!("{verb} {count} of {table}?");
+        task::block_in_place(|| question(&words, self.verb.nothing()))
+    }
+
+    /// How many items there are, and the read units that counting them has taken.
+    async fn counted(&self) -> Result<(u64, f64), Failure> {
+        let stop = Stop::default();
+        stop.on_interrupt(self.console.clone());
+        let scan = self.reads.scan(self.table.client.clone(), stop.token.clone());
+        let counted = scan.count().await;
+        let figures = counted.map_err(|error| {
+            Failure::Failed(format!(
+                "{} cannot be read to the end: {}",
+                self.reads.table,
+                unread(&error)
+            ))
+        })?;
+        Ok((figures.items, figures.units))
+    }
+
+    /// Says how many items there are.
+    async fn dry_run(&self) -> Result<Outcome, Failure> {
+        let (items, units) = self.counted().await?;
+        self.console.info(&format!(
+            "{} of {}, counted with {} read units; {}",
+            counted(items, "item"),
+            self.reads.table,
+            rate(units),
+            self.verb.nothing()
+        ));
+        let written = self
+            .console
+            .emit(&json!({"event": "dry_run", "items": items, "read_units": units}));
+        written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+        Ok(Outcome::Delivered)
+    }
+
+    async fn destination(&self) -> Result<Destination<DynamoTable>, Failure> {
+        let access = Access {
+            connection: Connection::from(&self.common.service),
+            simulate: None,
+            is_dry_run: false,
+        };
+        Ok(sink::table(&self.reads.table, Some(self.key.clone()), &access).await?.0)
+    }
+
+    fn delivery(&self, settings: Settings) -> Result<FromTable<'_>, Failure> {
+        let places = Places::from(&self.common.recovery);
+        places.check(&[], &[])?;
+        Ok(FromTable {
+            command: self.verb.name(),
+            reads: &self.reads,
+            table: &self.table,
+            places,
+            // A deadline begins after the answer.
+            options: Pace::from(&self.common.pace).options()?,
+            settings,
+            connection: Connection::from(&self.common.service),
+            every: self.common.output.every(),
+            console: &self.console,
+        })
+    }
+}
+
+/// Refuses what is about inputs.
+fn refuse_inputs(common: &Common) -> Result<(), Failure> {
+    let given = [
+        (!common.inputs.is_empty(), "inputs"),
+        (common.order.is_some(), "--order"),
+        (common.shard.is_some(), "--shard"),
+        (common.encoding.is_some(), "--encoding"),
+    ];
+    match given.iter().find(|(is_given, _)| *is_given) {
+        None => Ok(()),
+        Some((_, what)) => Err(Failure::WrongUse(format!(
+            "--all and --where are about the items of the table: leave out {what}"
+        ))),
+    }
+}

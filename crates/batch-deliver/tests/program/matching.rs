@@ -1,0 +1,117 @@
+//! Deletes and updates of the items of a table.
+
+use aws_batch_simulator::InjectedFault;
+use serde_json::json;
+
+use crate::program::{Folder, Run, items};
+use crate::served::Served;
+
+fn filled(ids: std::ops::Range<u32>) -> (Folder, Served) {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    folder.write("items.jsonl", items(ids));
+    folder
+        .run(&format!("load --table items {} items.jsonl", served.arguments()))
+        .expect(0, "delivered");
+    (folder, served)
+}
+
+fn run(folder: &Folder, served: &Served, command: &str, arguments: &str) -> Run {
+    folder.run(&format!("{command} --table items {} {arguments}", served.arguments()))
+}
+
+/// Whether the simulator evaluates expressions, which takes one of its features.
+fn evaluates_expressions(run: &Run) -> bool {
+    !run.stderr.contains("evaluates expressions only with its feature")
+}
+
+#[test]
+fn a_table_is_emptied() {
+    let (folder, served) = filled(0..2_000);
+    served
+        .table
+        .script_reads([InjectedFault::Throttle, InjectedFault::Dropped { applied: false }]);
+    run(&folder, &served, "delete", "--all --yes").expect(0, "2,000 delivered to items");
+    assert!(served.table.is_empty());
+    // Only the keys were read: an item of `items` has more.
+    run(&folder, &served, "delete", "--all --yes").expect(0, "0 delivered to items");
+}
+
+#[test]
+fn without_a_terminal_the_answer_is_an_option() {
+    let (folder, served) = filled(0..10);
+    run(&folder, &served, "delete", "--all").expect(2, "add --yes; nothing was deleted");
+    run(&folder, &served, "update", "--where a=:b --value :b=1 --set c=:b").expect(2, "add --yes; nothing was updated");
+    assert_eq!(served.ids().len(), 10);
+}
+
+#[test]
+fn a_dry_run_counts() {
+    let (folder, served) = filled(0..500);
+    run(&folder, &served, "delete", "--all --dry-run").expect(0, "500 items of items, counted with");
+    assert_eq!(served.ids().len(), 500);
+}
+
+#[test]
+fn a_table_that_is_emptied_may_be_interrupted() {
+    let (folder, served) = filled(0..500);
+    run(&folder, &served, "delete", "--all --yes --resume state").expect(0, "500 delivered");
+    run(&folder, &served, "delete", "--all --yes --resume state").expect(0, "500 items are settled by earlier runs");
+}
+
+#[test]
+fn wrong_use_is_told_with_what_to_do() {
+    let (folder, served) = filled(0..10);
+    for (command, arguments, words) in [
+        ("delete", "--all --yes items.jsonl", "leave out inputs"),
+        ("delete", "--all --yes --order turns", "leave out --order"),
+        ("delete", "--all --where a=:b", "cannot be used with"),
+        ("delete", "--where a=:b --condition c=:d", "cannot be used with"),
+        ("delete", "--where a=:b --yes", "there is no value for :b"),
+        ("delete", "--all --yes --simulate 10", "leave out --simulate"),
+        (
+            "update",
+            "--where a=:b --value :b=1 --set c=:d --yes",
+            "there is no value for :d",
+        ),
+        (
+            "update",
+            "--where a=:b --value :b=1 --value :x=1 --set c=:b --yes",
+            ":x is in no expression",
+        ),
+    ] {
+        run(&folder, &served, command, arguments).expect(2, words);
+    }
+    assert_eq!(served.ids().len(), 10);
+}
+
+#[test]
+fn the_items_with_an_attribute_are_deleted() {
+    let (folder, served) = filled(0..300);
+    let deleted = run(&folder, &served, "delete", "--where #even=:yes --value :yes=true --yes");
+    if evaluates_expressions(&deleted) {
+        deleted.expect(0, "150 delivered to items");
+        assert_eq!(served.ids(), (0..300).filter(|id| id % 2 > 0).collect::<Vec<_>>());
+        let dry = run(
+            &folder,
+            &served,
+            "delete",
+            "--where #even=:no --value :no=false --dry-run",
+        );
+        dry.expect(0, "150 items of items");
+    }
+}
+
+#[test]
+fn an_attribute_is_set_wherever_the_expression_holds() {
+    let (folder, served) = filled(0..100);
+    let set =
+        "--where #even=:yes --value :yes=true --set #checked=:now --value :now=today --remove #n --name #n=name --yes";
+    let updated = run(&folder, &served, "update", set);
+    if evaluates_expressions(&updated) {
+        updated.expect(0, "50 delivered to items");
+        let items = served.items();
+        assert_eq!(items.len(), 100);
+        let even = json!({"id": {"N": "2"}, "even": {"BOOL": true}, "checked": {"S": "today"}});
+        assert_eq!((&items[2], items[3].get("checked")), (&even, None));
+    }
+}
