@@ -14,7 +14,7 @@ use crate::source::{Input, Storage, described};
 /// Deletes the items of the inputs.
 pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
     if arguments.all || arguments.matching.filter.is_some() {
-        return matching::delete(arguments).await;
+        return Box::pin(matching::delete(arguments)).await;
     }
     let ToDelete {
         from, yes, condition, ..

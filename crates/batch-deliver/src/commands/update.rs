@@ -10,7 +10,7 @@ use crate::sink::Change;
 /// Updates the items whose keys the inputs have.
 pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {
     if arguments.matching.filter.is_some() {
-        return matching::update(arguments).await;
+        return Box::pin(matching::update(arguments)).await;
     }
     let expression = arguments.expression();
     let ToUpdate { from, condition, .. } = arguments;

@@ -60,20 +60,19 @@ impl Upload {
     }
 
     async fn put_part(&mut self) -> io::Result<()> {
-        let id = match &self.id {
-            Some(id) => id.clone(),
-            None => {
-                let begin = self
-                    .client
-                    .create_multipart_upload()
-                    .bucket(&self.bucket)
-                    .key(&self.key);
-                let begun = begin.send().await.map_err(|error| other(&error))?;
-                let id = begun
-                    .upload_id
-                    .ok_or_else(|| io::Error::other("the upload has no id"))?;
-                self.id.insert(id).clone()
-            }
+        let id = if let Some(id) = &self.id {
+            id.clone()
+        } else {
+            let begin = self
+                .client
+                .create_multipart_upload()
+                .bucket(&self.bucket)
+                .key(&self.key);
+            let upload = begin.send().await.map_err(|error| other(&error))?;
+            let id = upload
+                .upload_id
+                .ok_or_else(|| io::Error::other("the upload has no id"))?;
+            self.id.insert(id).clone()
         };
         let number = i32::try_from(self.parts.len() + 1).unwrap_or(i32::MAX);
         if number > MOST_PARTS {
