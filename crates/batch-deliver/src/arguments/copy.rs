@@ -12,10 +12,10 @@ use crate::connection::Connection;
 #[derive(Debug, Args)]
 pub(crate) struct ToCopy {
     /// The table that is read, by its name or ARN
-    #[arg(long, value_name = "NAME", value_parser = table)]
+    #[arg(long, value_name = "FROM", value_parser = table)]
     pub(crate) from: String,
     /// The table that is written
-    #[arg(long, value_name = "NAME", value_parser = table)]
+    #[arg(long, value_name = "TO", value_parser = table)]
     pub(crate) to: String,
     /// Copy an item only if the table has none with its key
     #[arg(long, conflicts_with = "overwrite")]
@@ -46,22 +46,22 @@ pub(crate) struct ToCopy {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Service")]
 pub(crate) struct Sides {
-    /// The region of the table that is read [default: --region]
+    /// The region of FROM [default: --region]
     #[arg(long, value_name = "REGION")]
     from_region: Option<String>,
-    /// The profile for the table that is read [default: --profile]
+    /// The profile for FROM [default: --profile]
     #[arg(long, value_name = "NAME")]
     from_profile: Option<String>,
-    /// The endpoint of the table that is read [default: --endpoint-url]
+    /// The endpoint of FROM [default: --endpoint-url]
     #[arg(long, value_name = "URL", value_parser = url)]
     from_endpoint: Option<String>,
-    /// The region of the table that is written [default: --region]
+    /// The region of TO [default: --region]
     #[arg(long, value_name = "REGION")]
     to_region: Option<String>,
-    /// The profile for the table that is written [default: --profile]
+    /// The profile for TO [default: --profile]
     #[arg(long, value_name = "NAME")]
     to_profile: Option<String>,
-    /// The endpoint of the table that is written [default: --endpoint-url]
+    /// The endpoint of TO [default: --endpoint-url]
     #[arg(long, value_name = "URL", value_parser = url)]
     to_endpoint: Option<String>,
 }

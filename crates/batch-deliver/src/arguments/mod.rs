@@ -4,6 +4,7 @@ mod common;
 mod conditions;
 mod copy;
 mod delivering;
+mod diff;
 mod export;
 #[cfg(feature = "s3")]
 mod objects;
@@ -27,6 +28,7 @@ pub(crate) use self::common::{Common, Service};
 pub(crate) use self::conditions::{Condition, ToDelete, ToLoad, ToUpdate};
 pub(crate) use self::copy::ToCopy;
 pub(crate) use self::delivering::{ToQueue, ToTable};
+pub(crate) use self::diff::ToDiff;
 pub(crate) use self::export::ToExport;
 #[cfg(feature = "s3")]
 pub(crate) use self::objects::ToDeleteObjects;
@@ -94,12 +96,15 @@ pub(crate) enum Command {
     #[command(override_usage = "batch-deliver export --table NAME [OPTIONS] FILE")]
     Export(ToExport),
     /// Copies the items of a table into another one, of any account and region
-    #[command(override_usage = "batch-deliver copy --from NAME --to NAME [OPTIONS]")]
+    #[command(override_usage = "batch-deliver copy --from FROM --to TO [OPTIONS]")]
     Copy(Box<ToCopy>),
     /// Deletes objects from a bucket of S3, given by their keys, one on each line
     #[cfg(feature = "s3")]
     #[command(override_usage = "batch-deliver delete-objects --bucket BUCKET [OPTIONS] [INPUT]...")]
     DeleteObjects(ToDeleteObjects),
+    /// Compares two tables: which keys are in only one of them, and which items differ
+    #[command(override_usage = "batch-deliver diff [OPTIONS] FROM TO")]
+    Diff(Box<ToDiff>),
     /// Divides inputs into shards for workers, and prints them as JSON
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
     Plan(ToPlan),

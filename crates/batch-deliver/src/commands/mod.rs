@@ -5,6 +5,7 @@ mod delete;
 #[cfg(feature = "s3")]
 mod delete_objects;
 mod deliver;
+mod diff;
 mod export;
 mod from_table;
 mod load;
@@ -36,6 +37,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Put(put) => Box::pin(put::run(put)).await,
         Command::Export(export) => Box::pin(export::run(export)).await,
         Command::Copy(copy) => Box::pin(copy::run(*copy)).await,
+        Command::Diff(diff) => Box::pin(diff::run(*diff)).await,
         Command::Plan(plan) => plan::run(plan).await,
         #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,

@@ -9,6 +9,7 @@ mod copy;
 mod dead_letters;
 #[cfg(feature = "s3")]
 mod deletions;
+mod diff;
 #[cfg(unix)]
 mod endings;
 mod export;

@@ -17,6 +17,7 @@ pub(super) use self::envelope::is_of_answer;
 pub(crate) use self::json::Json;
 pub(crate) use self::json_lines::{JsonItems, Typing};
 pub(crate) use self::key::{Key, KeyType};
+pub(crate) use self::typed::comparable;
 pub(super) use self::typed::{of_cell, to_json, type_of};
 pub(crate) use self::write::Writes;
 pub(crate) use self::written::ItemFormat;

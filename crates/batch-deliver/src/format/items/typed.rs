@@ -230,6 +230,35 @@ pub(crate) fn to_json(item: &Item) -> Value {
     Value::Object(fields)
 }
 
+/// The same with the members of sets in one order: equal for equal items.
+pub(crate) fn comparable(item: &Item) -> Value {
+    let fields = item.iter().map(|(name, value)| (name.clone(), ordered(value)));
+    to_json(&fields.collect())
+}
+
+fn ordered(value: &AttributeValue) -> AttributeValue {
+    let texts = |texts: &[String]| {
+        let mut texts = texts.to_vec();
+        texts.sort_unstable();
+        texts
+    };
+    match value {
+        AttributeValue::M(map) => {
+            let members = map.iter().map(|(name, value)| (name.clone(), ordered(value)));
+            AttributeValue::M(members.collect())
+        }
+        AttributeValue::L(values) => AttributeValue::L(values.iter().map(ordered).collect()),
+        AttributeValue::Ss(members) => AttributeValue::Ss(texts(members)),
+        AttributeValue::Ns(members) => AttributeValue::Ns(texts(members)),
+        AttributeValue::Bs(members) => {
+            let mut members = members.clone();
+            members.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
+            AttributeValue::Bs(members)
+        }
+        value => value.clone(),
+    }
+}
+
 fn value_to_json(value: &AttributeValue) -> Value {
     let base64 = |blob: &Blob| BASE64_STANDARD.encode(blob);
     match value {

@@ -1,0 +1,28 @@
+//! The arguments of `diff`.
+
+use clap::Args;
+
+use super::common::{Output, Service};
+use super::copy::Sides;
+use super::delivering::table;
+use super::reads::{Projection, Reads};
+
+#[derive(Debug, Args)]
+pub(crate) struct ToDiff {
+    /// The first table, by its name or ARN
+    #[arg(value_name = "FROM", value_parser = table)]
+    pub(crate) from: String,
+    /// The second table
+    #[arg(value_name = "TO", value_parser = table)]
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) reads: Reads,
+    #[command(flatten)]
+    pub(crate) projection: Projection,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) sides: Sides,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

@@ -1,0 +1,151 @@
+//! Compares two tables.
+
+use std::io::{self, Write, stdout};
+
+use futures::{Stream, StreamExt, stream};
+use serde_json::{Value, json};
+use tokio::task;
+use tokio::time::Instant;
+
+use super::export::without_simulation;
+use super::table::needed;
+use crate::arguments::ToDiff;
+use crate::console::{counted, grouped, print_warnings, rate, time};
+use crate::format::{Item, Key, comparable};
+use crate::keeping::{Compared, Difference, Pairs, Side};
+use crate::outcome::{Failure, Outcome};
+use crate::sink;
+use crate::source::{ScannedItems, unread};
+use crate::stop::Stop;
+
+/// Compares the items.
+pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
+    let console = arguments.output.console();
+    without_simulation(&arguments.service)?;
+    let names = [arguments.from.as_str(), arguments.to.as_str()];
+    let (from, to) = arguments.sides.connections(&arguments.service);
+    let first = sink::existing(names[0], &from).await?;
+    let second = sink::existing(names[1], &to).await?;
+    let key = needed(first.key())?;
+    let other = needed(second.key())?;
+    if key != other {
+        let [from, to] = names;
+        return Err(Failure::WrongUse(format!(
+            "the key of {from} is {key}, but that of {to} is {other}: an item of one is none of the other"
+        )));
+    }
+    print_warnings(console.clone());
+    let stop = Stop::default();
+    stop.on_interrupt(console.clone());
+    let started = Instant::now();
+    let mut scans = Vec::new();
+    for (name, table) in names.into_iter().zip([first, second]) {
+        let reads = arguments
+            .reads
+            .of(name, arguments.projection.project.as_deref())
+            .checked()?;
+        let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
+        scans.push(reads.scan(table.client, stop.token.clone()).items());
+    }
+    let progress: Vec<_> = scans.iter().map(ScannedItems::progress).collect();
+    let units = || progress.iter().map(|progress| progress.figures().units).sum::<f64>();
+    console.show_bar(None);
+    let (mut read, mut pairs) = (0_u64, Pairs::new());
+    let mut next_words = started + arguments.output.every();
+    let mut items = sides(scans);
+    let ended = loop {
+        let Some((side, item)) = items.next().await else {
+            break Ok(());
+        };
+        match item {
+            Ok(item) => {
+                read += 1;
+                if let Err(error) = add(&mut pairs, side, &item, &key) {
+                    break Err(Failure::Failed(format!("what was read cannot be kept: {error}")));
+                }
+            }
+            Err(words) => {
+                let name = names[usize::from(side == Side::Second)];
+                break Err(Failure::Failed(format!("{name} cannot be read to the end: {words}")));
+            }
+        }
+        if Instant::now() >= next_words {
+            next_words = Instant::now() + arguments.output.every();
+            let words = format!("{} read, {} read units", grouped(read), rate(units()));
+            match console.bar() {
+                Some(bar) => bar.set_message(words),
+                None if !console.is_json() => console.info(&words),
+                None => {}
+            }
+        }
+    };
+    console.clear_bar();
+    if ended.is_err() && stop.was_interrupted() {
+        console.warn("interrupted: the tables were not compared");
+        return Ok(Outcome::Interrupted);
+    }
+    ended?;
+    let printed = |error: io::Error| Failure::Failed(format!("the differences cannot be written: {error}"));
+    let compared = task::block_in_place(|| pairs.compare(print)).map_err(printed)?;
+    console.info(&format!(
+        "{} in {}, {} read units",
+        words(&compared, names),
+        time(started.elapsed()),
+        rate(units())
+    ));
+    let event = json!({
+        "event": "report", "equal": compared.equal, "only_in_first": compared.only_in_first,
+        "only_in_second": compared.only_in_second, "different": compared.different, "read_units": units(),
+        "seconds": started.elapsed().as_secs_f64(),
+    });
+    console.emit(&event).map_err(printed)?;
+    Ok(if compared.is_equal() {
+        Outcome::Delivered
+    } else {
+        Outcome::Undelivered
+    })
+}
+
+/// The items of both tables, as they come. An error is told in words.
+fn sides(scans: Vec<ScannedItems>) -> impl Stream<Item = (Side, Result<Item, String>)> + Unpin {
+    let of_side = |(scan, side): (ScannedItems, Side)| {
+        scan.map(move |item| (side, item.map_err(|error| unread(&error))))
+            .boxed()
+    };
+    stream::select_all(scans.into_iter().zip([Side::First, Side::Second]).map(of_side))
+}
+
+fn add(pairs: &mut Pairs, side: Side, item: &Item, key: &Key) -> io::Result<()> {
+    let of_key: Item = item
+        .iter()
+        .filter(|(name, _)| key.has(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    pairs.add(side, &comparable(&of_key).to_string(), &comparable(item).to_string())
+}
+
+/// Writes a difference as a line of JSON.
+fn print(difference: Difference, key: &str) -> io::Result<()> {
+    let difference = match difference {
+        Difference::OnlyInFirst => "only_in_first",
+        Difference::OnlyInSecond => "only_in_second",
+        Difference::Different => "different",
+    };
+    let key: Value = serde_json::from_str(key)?;
+    let mut output = stdout().lock();
+    writeln!(output, "{}", json!({"difference": difference, "key": key}))
+}
+
+fn words(compared: &Compared, [first, second]: [&str; 2]) -> String {
+    let mut words = vec![format!("{} equal", counted(compared.equal, "item"))];
+    for (count, what) in [
+        (compared.different, "different".to_owned()),
+        (compared.only_in_first, format!("only in {first}, the first table")),
+        (compared.only_in_second, format!("only in {second}, the second table")),
+    ] {
+        if count > 0 {
+            words.push(format!("{} {what}", grouped(count)));
+        }
+    }
+    words.join(", ")
+}
