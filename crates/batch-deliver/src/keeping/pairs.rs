@@ -136,10 +136,13 @@ impl Pairs {
 /// The hash of a content.
 type Content<'a> = &'a [u8];
 
+/// The contents of the items with a key, in the first and in the second table.
+type Sides<'a> = (Option<Content<'a>>, Option<Content<'a>>);
+
 /// What is known of each key of a part.
-fn by_key(mut entries: &[u8]) -> io::Result<BTreeMap<&str, (Option<Content<'_>>, Option<Content<'_>>)>> {
+fn by_key(mut entries: &[u8]) -> io::Result<BTreeMap<&str, Sides<'_>>> {
     let broken = || io::Error::other("what was written to a file is not what is read from it");
-    let mut keys = BTreeMap::<&str, (Option<Content<'_>>, Option<Content<'_>>)>::new();
+    let mut keys = BTreeMap::<&str, Sides<'_>>::new();
     while !entries.is_empty() {
         let (head, rest) = entries.split_at_checked(HEAD).ok_or_else(broken)?;
         let length: [u8; 4] = head[17..].try_into().map_err(|_| broken())?;
