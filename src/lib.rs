@@ -144,7 +144,7 @@ mod producer;
 mod progress;
 mod report;
 mod shutdown;
-#[cfg(feature = "dynamodb")]
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
 pub mod sources;
 mod sync;
 pub mod targets;

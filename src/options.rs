@@ -91,6 +91,8 @@ pub struct DeliveryOptions {
     /// Whether the time of an entry begins when it is handed over, as in a producer, and not with its first attempt.
     pub(crate) counts_from_hand_over: bool,
     pub(crate) attempt_timeout: Duration,
+    /// How long a call may wait for its answer without being regarded as stalled, because the service lets it wait.
+    pub(crate) call_waits: Duration,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancellation: CancellationToken,
     pub(crate) grace: Duration,
@@ -111,6 +113,7 @@ impl Default for DeliveryOptions {
             give_up_after: None,
             counts_from_hand_over: false,
             attempt_timeout: ATTEMPT_TIMEOUT,
+            call_waits: Duration::ZERO,
             deadline: None,
             cancellation: CancellationToken::new(),
             grace: GRACE,
@@ -336,6 +339,14 @@ impl DeliveryOptions {
     /// How long one entry may be tried.
     pub(crate) fn patience(&self) -> Duration {
         self.give_up_after.unwrap_or(GIVE_UP_AFTER)
+    }
+
+    /// For calls that the service answers only after up to this time when it has nothing to tell.
+    #[cfg(feature = "sqs")]
+    pub(crate) fn call_waits(mut self, wait: Duration) -> Self {
+        self.attempt_timeout = self.attempt_timeout.max(wait + ATTEMPT_TIMEOUT / 3);
+        self.call_waits = wait;
+        self
     }
 
     /// The same options, with a producer's defaults.

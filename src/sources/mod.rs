@@ -35,8 +35,13 @@
 //!   returned at least once; those of the pages that were not settled completely are returned again.
 //! - A page without items is no end: with a filter there may be any number of them.
 //!
+//! # Queues
+//! `Receive`, with the feature `sqs`, is the same for a queue: a stream of its messages, each of which is deleted only after it was
+//! settled.
+//!
 //! | file | what it is |
 //! |---|---|
+//! | `queue` | a queue as the input |
 //! | `scan` | what is read, and how |
 //! | `items` | the stream of the items |
 //! | `segment` | one segment: how large its next page is |
@@ -44,15 +49,30 @@
 //! | `position` | where each segment is continued |
 //! | `error` | why a scan has ended early |
 
+#[cfg(feature = "dynamodb")]
 mod error;
+#[cfg(feature = "dynamodb")]
 mod items;
+#[cfg(feature = "dynamodb")]
 mod position;
+#[cfg(feature = "dynamodb")]
 mod progress;
+#[cfg(feature = "sqs")]
+mod queue;
+#[cfg(feature = "dynamodb")]
 mod scan;
+#[cfg(feature = "dynamodb")]
 mod segment;
 
+#[cfg(feature = "dynamodb")]
 pub use error::ScanError;
+#[cfg(feature = "dynamodb")]
 pub use items::ScannedItems;
+#[cfg(feature = "dynamodb")]
 pub use position::ScanPosition;
+#[cfg(feature = "dynamodb")]
 pub use progress::{ScanFigures, ScanProgress};
+#[cfg(feature = "sqs")]
+pub use queue::{Receive, ReceiveError, ReceiveFigures, Received, ReceivedMessages, Settlements, Ticket};
+#[cfg(feature = "dynamodb")]
 pub use scan::Scan;

@@ -165,7 +165,7 @@ impl Watch {
         let is_underway = in_flight + waiting > 0 || now - self.answered < STALLED_AFTER;
         let fault = match &self.fault {
             Some(fault) if is_underway => Some(fault.clone()),
-            None if in_flight > 0 => None,
+            None if in_flight > 0 && now - self.since >= options.call_waits + STALLED_AFTER => None,
             _ => return now + STALLED_AFTER,
         };
         self.log(now, options, fault.as_ref(), in_flight, waiting);

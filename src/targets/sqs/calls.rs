@@ -11,6 +11,7 @@ use aws_sdk_sqs::operation::change_message_visibility_batch::{
 };
 use aws_sdk_sqs::operation::delete_message_batch::{DeleteMessageBatchError, DeleteMessageBatchOutput};
 use aws_sdk_sqs::operation::get_queue_attributes::{GetQueueAttributesError, GetQueueAttributesOutput};
+use aws_sdk_sqs::operation::receive_message::{ReceiveMessageError, ReceiveMessageOutput};
 use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
 use aws_sdk_sqs::types::{
     ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, QueueAttributeName,
@@ -18,6 +19,7 @@ use aws_sdk_sqs::types::{
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
+use super::receives::ReceiveRequest;
 use super::short_name;
 use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span};
@@ -106,6 +108,34 @@ impl Calls {
             .change_message_visibility_batch()
             .queue_url(queue_url)
             .set_entries(Some(entries));
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        in_span(request, &span, RequestId::request_id).await
+    }
+
+    /// Receives up to this many messages in one call.
+    pub(super) async fn receive(
+        &self,
+        request: &ReceiveRequest,
+        most: i32,
+    ) -> Result<ReceiveMessageOutput, SdkError<ReceiveMessageError, HttpResponse>> {
+        let span = request_span!(
+            "SQS",
+            "ReceiveMessage",
+            messaging.system = "aws_sqs",
+            messaging.operation.type = "receive",
+            messaging.operation.name = "ReceiveMessage",
+            messaging.destination.name = short_name(&request.queue_url),
+            messaging.batch.message_count = most,
+        );
+        let call = self
+            .client
+            .receive_message()
+            .queue_url(&request.queue_url)
+            .max_number_of_messages(most)
+            .wait_time_seconds(request.wait_seconds())
+            .visibility_timeout(request.visibility_seconds())
+            .set_message_attribute_names(Some(request.attributes.clone()))
+            .set_message_system_attribute_names(Some(request.system_attributes.clone()));
         let request = pin!(call.customize().config_override(self.changes.clone()).send());
         in_span(request, &span, RequestId::request_id).await
     }

@@ -10,12 +10,14 @@ mod deletions;
 mod offload;
 mod plain;
 mod queue;
+mod receives;
 #[cfg(test)]
 mod testing;
 mod visibility;
 
 use aws_sdk_sqs::types::{BatchResultErrorEntry, MessageAttributeValue, SendMessageBatchRequestEntry};
 
+use super::described::FIFO_SUFFIX;
 use super::{Verdict, classify_entry};
 
 pub use check::{ENCODING, ENCODING_ATTRIBUTE};
@@ -23,6 +25,7 @@ pub use deletions::SqsDeletions;
 #[cfg(feature = "s3-offload")]
 pub use offload::{Offload, PAYLOAD_SIZE_ATTRIBUTE};
 pub use queue::{MAX_BATCH_BYTES, MAX_MESSAGE_BYTES, MAX_MESSAGES, SqsQueue};
+pub(crate) use receives::{ReceiveRequest, Receives, Receiving};
 pub use visibility::{MAX_VISIBILITY_TIMEOUT, SqsVisibility, VisibilityChange};
 
 /// The id and the verdict of an entry that failed.
@@ -31,6 +34,11 @@ fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
         entry.id(),
         classify_entry(entry.code(), entry.sender_fault(), entry.message()),
     )
+}
+
+/// Whether this is the URL of a FIFO queue.
+pub(crate) fn is_fifo(queue_url: &str) -> bool {
+    queue_url.ends_with(FIFO_SUFFIX)
 }
 
 /// The name of the queue, without the rest of its URL, which contains the account id.

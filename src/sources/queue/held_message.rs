@@ -1,0 +1,116 @@
+//! One message that is held.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_sqs::types::Message;
+use tokio::time::Instant;
+
+/// How long a message may be hidden in all, less a minute for the difference between the clocks: it begins when SQS gives the message
+/// out, and ends after twelve hours.
+const LONGEST: Duration = Duration::from_mins(12 * 60 - 1);
+
+/// What is happening to a held message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It waits to be handed out.
+    Waiting,
+    /// Its ticket exists.
+    HandedOut,
+    /// It is hidden until the stream has ended.
+    Aside,
+    /// It was settled.
+    Deleting,
+    /// It is made visible again.
+    Releasing,
+}
+
+/// A message that was received and is hidden.
+pub(super) struct HeldMessage {
+    pub(super) handle: String,
+    pub(super) id: String,
+    /// Its group in a FIFO queue.
+    pub(super) group: Option<Arc<str>>,
+    /// Until it is handed out.
+    pub(super) message: Option<Message>,
+    pub(super) phase: Phase,
+    /// Whether it may be visible to others.
+    pub(super) has_expired: bool,
+    /// Whether a renewal is underway.
+    is_being_renewed: bool,
+    received_at: Instant,
+    hidden_until: Instant,
+    /// When something is to be done about its visibility timeout.
+    pub(super) due: Instant,
+}
+
+impl HeldMessage {
+    pub(super) fn new(message: Message, handle: String, group: Option<Arc<str>>, visibility: Duration) -> Self {
+        let now = Instant::now();
+        Self {
+            handle,
+            id: message.message_id().unwrap_or_default().to_owned(),
+            group,
+            message: Some(message),
+            phase: Phase::Waiting,
+            has_expired: false,
+            is_being_renewed: false,
+            received_at: now,
+            hidden_until: now + visibility,
+            due: now + visibility / 2,
+        }
+    }
+
+    /// For how long it is to be hidden from now on, in whole seconds; `None` if its time is over.
+    pub(super) fn renewal(&mut self, now: Instant, visibility: Duration) -> Option<Duration> {
+        // Until the renewal is accepted.
+        self.due = self.hidden_until;
+        if now >= self.hidden_until || self.is_being_renewed {
+            return None;
+        }
+        let left = (self.received_at + LONGEST).saturating_duration_since(now);
+        let timeout = Duration::from_secs(visibility.min(left).as_secs());
+        self.is_being_renewed = now + timeout > self.hidden_until;
+        self.is_being_renewed.then_some(timeout)
+    }
+
+    /// Whether it is still hidden although it is not renewed any more.
+    pub(super) fn is_hidden(&self, now: Instant) -> bool {
+        now < self.hidden_until
+    }
+
+    /// It was hidden for this time, from a moment not before `at`.
+    pub(super) fn has_been_renewed(&mut self, at: Instant, timeout: Duration) {
+        self.is_being_renewed = false;
+        self.hidden_until = at + timeout;
+        self.due = at + timeout / 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VISIBILITY: Duration = Duration::from_mins(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_is_renewed_at_half_of_its_time_for_twelve_hours() {
+        let mut held = HeldMessage::new(Message::builder().build(), "handle".into(), None, VISIBILITY);
+        let start = Instant::now();
+        let mut renewals = 0;
+        loop {
+            let now = held.due;
+            match held.renewal(now, VISIBILITY) {
+                Some(timeout) => {
+                    renewals += 1;
+                    assert!(now + timeout <= start + Duration::from_hours(12));
+                    held.has_been_renewed(now, timeout);
+                }
+                None if held.is_hidden(now) => {}
+                None => break,
+            }
+        }
+        assert!((1_430..1_450).contains(&renewals), "{renewals}");
+        assert!(held.due > start + Duration::from_mins(12 * 60 - 3));
+    }
+}

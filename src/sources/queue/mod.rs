@@ -1,0 +1,37 @@
+//! Queues as the input of a delivery: [`Receive`].
+//!
+//! # How it works
+//! A receive is an entry of a delivery whose target receives: pace, retries, time limits, outages, logs and metrics are those of every
+//! delivery. What was received is [held](held): in one table behind one lock, from the answer that brought the message until its
+//! deletion was accepted or it was made visible again. A task works off what the table has due: deletions and changes of the visibility
+//! timeout, each through a producer of the existing target, in calls of ten.
+//!
+//! A message of a FIFO group is handed out when the one before it was settled, and never earlier. So nothing has to be called back
+//! when a message is released: the later ones of its group are still here, and are released with it. SQS gives out no message of a
+//! group of which any is hidden, so they come again in their order, whichever of them became visible first.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `receive` | what is received, and how |
+//! | `messages` | the stream of the messages: when it receives, and when it ends |
+//! | `ticket` | what settles a message |
+//! | `held` | the messages that are held, and what is due for them |
+//! | `held_message` | one of them: its phase, and its visibility timeout |
+//! | `settling` | the task that deletes, hides and releases |
+//! | `figures` | the counts, and the wait for the last settlement |
+//! | `error` | why no more messages are received |
+
+mod error;
+mod figures;
+mod held;
+mod held_message;
+mod messages;
+mod receive;
+mod settling;
+mod ticket;
+
+pub use error::ReceiveError;
+pub use figures::{ReceiveFigures, Settlements};
+pub use messages::ReceivedMessages;
+pub use receive::Receive;
+pub use ticket::{Received, Ticket};

@@ -1,0 +1,218 @@
+//! What is received, and how.
+
+use std::fmt;
+use std::time::Duration;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::MessageSystemAttributeName;
+
+use super::messages::{Bounds, ReceivedMessages};
+use crate::options::DeliveryOptions;
+use crate::targets::sqs::{MAX_VISIBILITY_TIMEOUT, ReceiveRequest};
+
+/// The longest wait of a receive. From the API reference of `ReceiveMessage`.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+
+/// After a kill, messages in flight come again after this time. Renewals are due at half of it, so a call of one has 30 s.
+const VISIBILITY: Duration = Duration::from_mins(1);
+
+/// As many messages as a delivery sends in a second at 1,000 calls of ten a second, at most 1 GB of memory if all of them are as large
+/// as they may be.
+const WINDOW: usize = 1_000;
+
+/// Receives the messages of an SQS queue, and deletes each after it was settled.
+///
+/// ```no_run
+/// # use aws_batch_delivery::sources::Receive;
+/// # use futures::StreamExt;
+/// # async fn handle(_: &str) -> bool { true }
+/// # async fn example(client: aws_sdk_sqs::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut messages = Receive::new(client, "https://sqs.eu-central-1.amazonaws.com/123456789012/orders").messages();
+/// while let Some(received) = messages.next().await {
+///     let received = received?;
+///     if handle(received.message.body().unwrap_or_default()).await {
+///         received.ticket.settled();
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// As the input of a delivery the ticket travels with the entry:
+/// `Delivery::try_map_entries(|received: &Received| …)`, `on_delivered(|_, received, _| received.ticket.settled())`. An entry that is
+/// handed back releases its message when it is dropped.
+///
+/// # What it promises
+/// - **No message is lost.** A message is deleted only after its ticket was [settled](super::Ticket::settled). Whatever ends before
+///   that, a task, the process, a connection, leaves it in the queue.
+/// - **A message is kept hidden** from its receipt to its deletion, also while it waits in memory and while its deletion is throttled:
+///   its visibility timeout is renewed at half of its time, in calls of ten. SQS hides a message for twelve hours at most. Then
+///   it is visible again, its ticket is no longer [current](super::Ticket::is_current), and settling it may come too late: it is counted
+///   as expired, and others may have received it as well.
+/// - **Messages come at least once.** After a kill those come again whose deletion was not accepted, at most the [window](Self::window),
+///   as soon as their [visibility timeout](Self::visibility_timeout) is over.
+/// - **A released message is visible at once.** When the stream is dropped, the messages that it has received and not handed out are
+///   released, and those of calls in flight as soon as they arrive.
+/// - **The order of a FIFO group is kept.** A message is handed out when the one before it in its group was settled. When it is
+///   released, so are the later ones, and all of them come again in their order. Therefore a group has one message underway at a
+///   time: many groups are as fast as a standard queue, and a single group as fast as the round trip of its consumer.
+///
+/// # Default
+/// - long polling: a call waits up to 20 s for messages, and receives up to ten
+/// - one call at a time as long as the queue is empty, and up to [`concurrency`](DeliveryOptions::concurrency), 16, as long as it is not
+/// - a visibility timeout of 60 s, renewed
+/// - at most 1,000 messages are held
+/// - all message attributes, and the system attributes `MessageGroupId`, `MessageDeduplicationId`, `SentTimestamp`,
+///   `ApproximateReceiveCount` and `AWSTraceHeader`
+/// - it never ends
+#[derive(Clone)]
+pub struct Receive {
+    client: Client,
+    request: ReceiveRequest,
+    options: DeliveryOptions,
+    bounds: Bounds,
+}
+
+impl Receive {
+    /// From the queue with this URL. It is treated as a FIFO queue if the URL ends in `.fifo`.
+    pub fn new(client: Client, queue_url: impl Into<String>) -> Self {
+        Self {
+            client,
+            request: ReceiveRequest {
+                queue_url: queue_url.into(),
+                attributes: vec!["All".to_owned()],
+                system_attributes: vec![
+                    MessageSystemAttributeName::MessageGroupId,
+                    MessageSystemAttributeName::MessageDeduplicationId,
+                    MessageSystemAttributeName::SentTimestamp,
+                    MessageSystemAttributeName::ApproximateReceiveCount,
+                    MessageSystemAttributeName::AwsTraceHeader,
+                ],
+                visibility: VISIBILITY,
+                wait: LONGEST_WAIT,
+            },
+            options: DeliveryOptions::default(),
+            bounds: Bounds {
+                window: WINDOW,
+                most: u64::MAX,
+                idle: None,
+            },
+        }
+    }
+
+    /// The message attributes to receive, by name or prefix such as `order.*`. Default: all.
+    #[must_use]
+    pub fn message_attributes(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.request.attributes = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The system attributes to receive. `MessageGroupId` is always among those of a FIFO queue, whose order depends on it.
+    #[must_use]
+    pub fn system_attributes(mut self, names: impl IntoIterator<Item = MessageSystemAttributeName>) -> Self {
+        self.request.system_attributes = names.into_iter().collect();
+        if !self
+            .request
+            .system_attributes
+            .contains(&MessageSystemAttributeName::MessageGroupId)
+        {
+            let group = MessageSystemAttributeName::MessageGroupId;
+            self.request.system_attributes.push(group);
+        }
+        self
+    }
+
+    /// How long a call waits for messages, in whole seconds. Default: 20 s, the longest.
+    ///
+    /// # Panics
+    /// When it is above 20 s or below 1 s: without a wait, SQS asks only some of its servers, and an empty answer says little.
+    #[must_use]
+    #[track_caller]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        let seconds = Duration::from_secs(wait.as_secs());
+        assert!(
+            (Duration::from_secs(1)..=LONGEST_WAIT).contains(&wait),
+            "the wait must be from 1 s to 20 s, but is {wait:?}"
+        );
+        self.request.wait = seconds;
+        self
+    }
+
+    /// For how long SQS hides a message before a renewal is needed, in whole seconds: after a kill, messages in flight come again
+    /// after this time. Default: 60 s.
+    ///
+    /// # Panics
+    /// When it is below 10 s, which leaves no time for a renewal that is throttled, or above 12 hours, the limit of the service.
+    #[must_use]
+    #[track_caller]
+    pub fn visibility_timeout(mut self, timeout: Duration) -> Self {
+        assert!(
+            (Duration::from_secs(10)..=MAX_VISIBILITY_TIMEOUT).contains(&timeout),
+            "the visibility timeout must be from 10 s to 12 h, but is {timeout:?}"
+        );
+        self.request.visibility = Duration::from_secs(timeout.as_secs());
+        self
+    }
+
+    /// How many messages are held at most, from their receipt to their deletion, those that are [set
+    /// aside](super::Ticket::set_aside) not counted. Default: 1,000. SQS has a limit of 120,000 messages in flight for a queue.
+    ///
+    /// # Panics
+    /// When it is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn window(mut self, messages: usize) -> Self {
+        assert!(messages > 0, "the window must be at least 1 message");
+        self.bounds.window = messages;
+        self
+    }
+
+    /// Ends after this many messages; not more are received. Default: no limit.
+    #[must_use]
+    pub fn max(mut self, messages: u64) -> Self {
+        self.bounds.most = messages;
+        self
+    }
+
+    /// Ends when the queue was empty for this long while no message was underway: nothing was received, and everything received
+    /// before was deleted, released or set aside. Default: never.
+    ///
+    /// Messages that other consumers have in flight are not waited for, nor those that a killed process had. Those of a call whose
+    /// answer was lost are.
+    #[must_use]
+    pub fn until_empty_for(mut self, time: Duration) -> Self {
+        self.bounds.idle = Some(time);
+        let seconds = Duration::from_secs(time.as_secs().max(1));
+        self.request.wait = self.request.wait.min(seconds);
+        self
+    }
+
+    /// How to receive: the pace in calls, concurrency, time limits. A [cancellation](DeliveryOptions::cancellation) ends the stream
+    /// without an error; calls in flight are not cut off, because their messages would stay hidden: they are
+    /// [released](super::Settlements::finished).
+    #[must_use]
+    pub fn options(mut self, options: DeliveryOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The messages. Only those that are taken are received, and some in advance: within the [window](Self::window), ten for each
+    /// call in flight.
+    ///
+    /// # Panics
+    /// When there is no current tokio runtime.
+    pub fn messages(self) -> ReceivedMessages {
+        ReceivedMessages::new(self.client, self.request, self.options, self.bounds)
+    }
+}
+
+impl fmt::Debug for Receive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receive")
+            .field("bounds", &self.bounds)
+            .field("visibility_timeout", &self.request.visibility)
+            .field("wait", &self.request.wait)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,77 @@
+//! A received message, and what settles it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
+
+use super::held::Held;
+
+/// A received message and its ticket. Dropping it releases the message.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Received {
+    /// The message, without its receipt handle: the ticket settles it.
+    pub message: Message,
+    /// Settles it.
+    pub ticket: Ticket,
+}
+
+impl Received {
+    /// The value of a system attribute.
+    pub fn system_attribute(&self, name: &MessageSystemAttributeName) -> Option<&str> {
+        let attributes = self.message.attributes()?;
+        attributes.get(name).map(String::as_str)
+    }
+}
+
+/// The right to settle a message that was handed out. While it exists, the message is kept hidden from other consumers, for up to
+/// twelve hours.
+///
+/// The first of its methods decides; dropping the ticket before releases the message.
+#[must_use = "a message whose ticket is dropped becomes visible again"]
+pub struct Ticket {
+    number: u64,
+    held: Arc<Held>,
+}
+
+impl Ticket {
+    pub(super) fn new(number: u64, held: Arc<Held>) -> Self {
+        Self { number, held }
+    }
+
+    /// The message is in other hands, so it is deleted, together with others, in the background.
+    pub fn settled(&self) {
+        self.held.settle(self.number);
+    }
+
+    /// The message becomes visible again at once, and may be received again, by this receiver as well. Later messages of its group
+    /// that were received with it become visible too.
+    pub fn released(&self) {
+        self.held.release(self.number);
+    }
+
+    /// The message stays hidden until the stream has ended, and becomes visible then: it is not received again by this receiver. So do
+    /// the later messages of its group; no other one of the group is received until then.
+    pub fn set_aside(&self) {
+        self.held.set_aside(self.number);
+    }
+
+    /// Whether the message is still hidden from other consumers. If not, it may have been received again, and its deletion may come
+    /// too late: rather drop it.
+    pub fn is_current(&self) -> bool {
+        self.held.is_current(self.number)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.released();
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").finish_non_exhaustive()
+    }
+}
