@@ -121,7 +121,11 @@ fn final_answer(answer: Answer) -> Answer {
 }
 
 /// What a queue that does not exist is called, in the JSON protocol and in the older one.
-const MISSING: [&str; 2] = ["QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"];
+const MISSING: [&str; 3] = [
+    "QueueDoesNotExist",
+    "NonExistentQueue",
+    "AWS.SimpleQueueService.NonExistentQueue",
+];
 
 fn is_ambiguous(answer: &Answer) -> bool {
     match answer {

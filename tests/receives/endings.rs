@@ -1,0 +1,135 @@
+//! Why and when no more messages are received.
+
+use std::error::Error;
+use std::time::Duration;
+
+use aws_batch_delivery::DeliveryOptions;
+use aws_batch_delivery::sources::{Receive, ReceiveError, ReceivedMessages};
+use aws_batch_simulator::{InjectedFault, Simulator};
+use futures::StreamExt;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::filled;
+
+/// How many messages are settled before the error, and the error. Nothing follows it.
+async fn ended(mut messages: ReceivedMessages) -> (usize, ReceiveError) {
+    let mut settled = 0;
+    loop {
+        match messages.next().await.expect("it fails") {
+            Ok(received) => {
+                received.ticket.settled();
+                settled += 1;
+            }
+            Err(error) => {
+                assert!(messages.next().await.is_none());
+                return (settled, error);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_does_not_exist_ends_the_stream_at_once() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 0).await;
+    let started = Instant::now();
+    let url = queue.url().replace("orders", "none");
+    let (settled, error) = ended(Receive::new(simulator.sqs_client(), url).messages()).await;
+    assert_eq!((settled, error.operation), (0, "ReceiveMessage"));
+    assert!(error.to_string().contains("NonExistentQueue"), "{error}");
+    assert!(error.source().is_some());
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_permission_ends_the_stream_and_names_the_operation() {
+    let simulator = Simulator::new(1);
+    let denied = || InjectedFault::error(403, "AccessDenied", false);
+    let queue = filled(&simulator, 100).await;
+    queue.script_consumers(std::iter::repeat_with(denied).take(100));
+    let (settled, error) = ended(Receive::new(simulator.sqs_client(), queue.url()).messages()).await;
+    assert_eq!((settled, error.operation), (0, "ReceiveMessage"));
+
+    queue.script_consumers(std::iter::once(InjectedFault::None).chain(std::iter::repeat_with(denied).take(1_000)));
+    let receive = Receive::new(simulator.sqs_client(), queue.url()).window(10);
+    let (settled, error) = ended(receive.messages()).await;
+    assert_eq!((settled, error.operation), (10, "DeleteMessageBatch"));
+    assert!(error.to_string().contains("AccessDenied"), "{error}");
+    assert_eq!(queue.len(), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_queue_ends_the_stream_if_that_is_wanted() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 25).await;
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+        .until_empty_for(Duration::from_secs(30))
+        .messages();
+    let mut last = None;
+    let mut settled = 0;
+    while let Some(received) = messages.next().await {
+        let received = received.unwrap();
+        settled += 1;
+        // The last one takes longer than the queue may be empty.
+        if settled == 25 {
+            sleep(Duration::from_mins(2)).await;
+            last = Some(Instant::now());
+        }
+        received.ticket.settled();
+    }
+    assert_eq!(settled, 25);
+    let quiet = last.unwrap().elapsed();
+    assert!(
+        (Duration::from_secs(30)..Duration::from_secs(80)).contains(&quiet),
+        "{quiet:?}"
+    );
+    assert!(queue.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_of_a_lost_answer_are_waited_for() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 10).await;
+    queue.script_consumers([InjectedFault::Dropped { applied: true }]);
+    let messages = Receive::new(simulator.sqs_client(), queue.url())
+        .until_empty_for(Duration::from_secs(1))
+        .messages();
+    let settled = messages
+        .map(|received| received.unwrap().ticket.settled())
+        .count()
+        .await;
+    assert_eq!(settled, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_messages_are_received_than_are_wanted() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 100).await;
+    let messages = Receive::new(simulator.sqs_client(), queue.url()).max(37).messages();
+    let settlements = messages.settlements();
+    let settled = messages
+        .map(|received| received.unwrap().ticket.settled())
+        .count()
+        .await;
+    let figures = settlements.finished().await;
+    assert_eq!((settled, figures.received, figures.deleted), (37, 37, 37));
+    assert_eq!((queue.len(), queue.in_flight()), (63, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_stream_ends_without_an_error_and_releases_the_rest() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 100).await;
+    let token = CancellationToken::new();
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+        .options(DeliveryOptions::default().cancellation(token.clone()))
+        .messages();
+    let settlements = messages.settlements();
+    let first = messages.next().await.unwrap().unwrap();
+    token.cancel();
+    assert!(messages.next().await.is_none());
+    first.ticket.settled();
+    assert_eq!(settlements.finished().await.deleted, 1);
+    assert_eq!((queue.len(), queue.in_flight()), (99, 0));
+}
