@@ -11,9 +11,9 @@ mod table;
 mod text;
 
 pub(crate) use self::csv::{Character, CsvItems, Options as CsvOptions, Quote, Types};
+pub(crate) use self::items::{Item, ItemFormat, Json, JsonItems, Key, KeyType, Typing, Writes, comparable};
 #[cfg(feature = "s3")]
 pub(crate) use self::messages::Keys;
-pub(crate) use self::items::{Item, ItemFormat, Json, JsonItems, Key, KeyType, Typing, Writes, comparable};
 #[cfg(feature = "put")]
 pub(crate) use self::messages::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
 pub(crate) use self::messages::{Groups, InGroups, Messages};
