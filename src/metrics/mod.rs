@@ -52,7 +52,7 @@
 //! | attribute | of | values |
 //! |---|---|---|
 //! | `destination` | all | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
-//! | `cause` | `entries.undelivered` | the [`Cause`](crate::Cause): `invalid`, `refused`, `retries_used_up`, `time_used_up`, `stopped`, `deadline_reached`, `cancelled` |
+//! | `cause` | `entries.undelivered` | the [`Cause`](crate::Cause): `invalid`, `refused`, `retries_used_up`, `time_used_up`, `outage`, `stopped`, `deadline_reached`, `cancelled` |
 //! | `outcome` | `call.duration` | `accepted`; `condition_failed` if no condition holds; `partial` if only some of the entries were accepted; if none was, `throttled`, `refused` or `failed` |
 //! | `error.type` | `entries.undelivered`, `call.duration` | the service's code of the last attempt, or of the call if nothing of it was accepted: `ThrottlingException`, `attempt timeout`; absent if there is none |
 //! | `reason`, `resource` | `calls.throttled` | the [limit and its resource](crate::targets::ThrottlingReason): `IndexWriteProvisionedThroughputExceeded`, `table/orders/index/by_customer` |

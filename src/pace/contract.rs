@@ -190,7 +190,8 @@ pub struct Outcome {
     pub accepted: usize,
     /// Entries rejected for lack of capacity, or handed back without a reason.
     pub throttled: usize,
-    /// Entries that failed for a temporary reason that is not the pace: internal errors, lost connections.
+    /// Entries that failed for a temporary reason that is not the pace: internal errors, lost connections; and the throttled entries of
+    /// hot keys, which have paces of their own.
     pub failed: usize,
     /// Of these, the entries whose call could not be made, so that they tell nothing about the service: no credentials, no
     /// connection.

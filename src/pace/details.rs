@@ -56,7 +56,7 @@ pub trait KeyPace: Send + Sync {
     /// pace [is idle](Self::is_idle).
     fn observe(&self, sent_at: Instant, answered_at: Instant, keys: &mut [KeyOutcome]);
 
-    /// Whether no key is hot or close to it.
+    /// Whether no key is hot or remembered for a rejection.
     fn is_idle(&self) -> bool;
 
     /// Whether the key is hot.

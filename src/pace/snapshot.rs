@@ -14,7 +14,7 @@ use std::time::Instant;
 pub enum PaceState {
     /// The capacity is not known: a window of entries in flight grows.
     Searching,
-    /// The service has rejected something: nothing leaves until the calls in flight are back.
+    /// The service has rejected something: nothing leaves until the calls in flight are back, for two round trips at most.
     Draining,
     /// The capacity is known: the pace is a little below it, and then a little above.
     Steady,
@@ -114,7 +114,7 @@ pub struct PaceSnapshot {
     /// Since when; `None` before the first call.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub since: Option<Instant>,
-    /// Entries a second that the service can take, as measured; `None` until something was rejected, unless an initial rate was
+    /// Entries a second that the service can take, as measured; `None` during a search, unless an initial rate was
     /// given. Write units where these are counted.
     pub capacity: Option<f64>,
     /// Entries a second that may leave now, where a pace limits them: the states steady and probing of `Adaptive`. In the others

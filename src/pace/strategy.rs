@@ -145,18 +145,18 @@ impl SharedStrategy {
         self.ask_keys(false, |_| true)
     }
 
-    /// Whether no key is hot or close to it.
+    /// Whether no key is hot or remembered for a rejection.
     pub(super) fn is_idle(&self) -> bool {
         self.ask_keys(true, |keys| keys.is_idle())
     }
 
     /// Whether the key has a pace of its own now.
     pub(crate) fn is_hot(&self, key: u64) -> bool {
-        self.hot_keys_seen() > 0 && self.ask_keys(false, |keys| keys.is_hot(key))
+        self.hot_key_changes() > 0 && self.ask_keys(false, |keys| keys.is_hot(key))
     }
 
     /// The number of calls whose result made further keys hot. A change tells that a key may have become hot.
-    pub(crate) fn hot_keys_seen(&self) -> u64 {
+    pub(crate) fn hot_key_changes(&self) -> u64 {
         self.hot.load(Relaxed)
     }
 

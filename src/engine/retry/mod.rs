@@ -50,7 +50,7 @@ pub(crate) struct Backlog<E> {
     key_queues: KeyQueues<E>,
     bisections: Bisections<E>,
     /// The strategy's count of hot keys at the last update. Once it is above zero, entries wait by key.
-    hot_keys_seen: u64,
+    hot_key_changes: u64,
 }
 
 impl<E> Backlog<E> {
@@ -61,7 +61,7 @@ impl<E> Backlog<E> {
             lanes: Lanes::new(),
             key_queues: KeyQueues::new(),
             bisections: Bisections::new(),
-            hot_keys_seen: 0,
+            hot_key_changes: 0,
         }
     }
 
@@ -101,18 +101,18 @@ impl<E> Backlog<E> {
 
     /// Whether entries wait by key.
     pub(crate) fn is_by_key(&self) -> bool {
-        self.hot_keys_seen > 0
+        self.hot_key_changes > 0
     }
 
     /// Whether another key has become hot since the last update.
     pub(crate) fn has_new_hot_key(&self) -> bool {
-        self.gate.strategy.hot_keys_seen() != self.hot_keys_seen
+        self.gate.strategy.hot_key_changes() != self.hot_key_changes
     }
 
     /// Updates which queues are hot. Returns the rejected entries whose key is hot, for [`release`](Self::release).
     pub(crate) fn update_hot_keys(&mut self) -> Vec<TrackedEntry<E>> {
         let strategy = &self.gate.strategy;
-        self.hot_keys_seen = strategy.hot_keys_seen();
+        self.hot_key_changes = strategy.hot_key_changes();
         self.key_queues.update_hot(|key| strategy.is_hot(key));
         self.retry_queue
             .take_if(|state| state.key.is_some_and(|key| strategy.is_hot(key)))

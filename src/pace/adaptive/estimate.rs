@@ -10,7 +10,7 @@ const MIN_ACCEPTED: f64 = 4.0;
 /// capacity that falls faster is found by a probe.
 const MAX_DECLINE: f64 = 0.02;
 
-/// A long time without a signal lowers the estimate by half at most.
+/// The signal after a long time without one lowers the estimate by half at most.
 const MIN_REMAINDER: f64 = 0.5;
 
 /// Measurements fade to a third in so many seconds. Longer is steadier, shorter follows changes; half or double makes no difference of

@@ -122,7 +122,7 @@ impl Answer {
         }
     }
 
-    /// Whether nothing of the call was accepted.
+    /// Whether every entry of the call was throttled.
     pub(super) fn is_wholly_rejected(&self) -> bool {
         self.all.rejected > 0.0 && self.all.rejected >= self.all.sent
     }

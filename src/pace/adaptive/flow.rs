@@ -36,7 +36,7 @@ const MIN_LOSS: f64 = 0.03;
 const MIN_GAP: f64 = 0.010;
 const MIN_GAP_TRIPS: f64 = 2.0;
 
-/// The longest gap in seconds: how late it is noticed at most that the service accepts entries again.
+/// The longest gap in seconds, which varies by a quarter: how late it is noticed at most that the service accepts entries again.
 const MAX_GAP: f64 = 1.0;
 
 /// The calls in flight, and what their answers tell.

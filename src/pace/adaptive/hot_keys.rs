@@ -30,7 +30,8 @@ const MARGIN: f64 = 0.05;
 /// Counted in addition to the other entries, so that the expected share is not 0 while there are few of them.
 const ASSUMED: Trials = Trials::new(4.0, 1.0);
 
-/// Keys with rejections that are remembered. Beyond that the oldest are forgotten: a key that is seen once is never hot.
+/// Keys with rejections that are remembered. Beyond that those of which nothing came for a while are forgotten, or all: a key that
+/// is seen once is never hot.
 const MAX_SUSPECTS: usize = 1_000;
 
 /// A key of which nothing was rejected for so long is not hot any more: longer than the longest period of its pace.

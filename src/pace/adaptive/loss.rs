@@ -28,7 +28,7 @@ const ENTRIES_WINDOW: f64 = 120.0;
 /// than usual.
 const ASSUMED_TRIALS: f64 = 6.0;
 
-/// So many rejections, if they are no larger a share of the trials, are a loss without a probe: too few to slow down for.
+/// From so many rejections on, a share of at most this is a loss without a probe: too small to slow down for.
 const MIN_REJECTIONS: f64 = 3.0;
 const MAX_HARMLESS: f64 = 0.05;
 

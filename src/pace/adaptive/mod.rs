@@ -18,23 +18,23 @@
 //!
 //! | state | what leaves | until |
 //! |---|---|---|
-//! | Searching | a window of entries in flight that grows with what is accepted; if the service has announced its throughput, also calls at a quarter of that | a larger share is rejected than at smaller windows (the knee) |
-//! | Draining | nothing | the calls in flight are answered: what was accepted at the knee is the first estimate |
-//! | Steady | the pace of the schedule | rejections that it does not explain, or nothing is accepted |
-//! | Probing | 60% of what was accepted lately, then 60% of what was accepted at that | it is known whether the rejections depend on the pace |
-//! | Outage | single entries, at most 1.25 s apart | one of them is accepted |
+//! | Searching | a window of entries in flight that grows with what is accepted; if the service has announced its throughput, also calls at a quarter of that | a larger share is rejected than at smaller windows (the knee), or rejections go on (stuck) |
+//! | Draining | nothing | the calls in flight are answered, for two round trips at most: what was accepted at the knee is the first estimate |
+//! | Steady | the pace of the schedule | rejections that it does not explain, a known loss that is to be measured again, or nothing is accepted |
+//! | Probing | 60% of what was accepted lately, then 60% of what was accepted at that, and again while the share of rejections falls | it is known whether the rejections depend on the pace, or its time is over |
+//! | Outage | single entries, at most 1.25 s apart | anything is accepted |
 //!
 //! # What raises and lowers the pace
 //! The **estimate** is what the service accepts per second. In `Steady` the **schedule** leads the pace from 15% below the estimate to 4%
 //! above it within 1.5 s, and then ever faster, up to twice of what was accepted lately.
 //!
-//! - A **congestion signal**, a rejection above the estimate that the baseline loss does not explain, lowers the pace: the schedule
+//! - A **congestion signal**, a rejection in the upper part of the schedule that the baseline loss does not explain, lowers the pace: the schedule
 //!   begins again. The service had no capacity left at that moment. So what it accepted since the signal before is what it can accept, at
 //!   whatever pace the calls left: that changes the estimate, upwards without limit and downwards by 2% a second at most.
 //! - Rejections below the estimate are **unexpected**. If they are more than chance, a probe follows. If they end at its low pace, the
 //!   capacity has fallen, and the estimate follows it at once. If they go on at two low paces, they are baseline loss.
 //! - The **baseline loss** is the share of calls, and of entries, that is rejected at any pace. It costs no pace, and is measured again by
-//!   a probe two seconds later and then every twelve.
+//!   a probe, two seconds after one has first found it and then every twelve. A loss of up to 5% needs no probe to be found.
 //! - Time without a signal raises the pace, as the schedule goes on; that finds a capacity that has grown.
 //!
 //! Retries that are rejected while fresh entries of the same calls are accepted fail for reasons of their own. They cost no pace, and get
@@ -42,7 +42,7 @@
 //!
 //! # Hot keys
 //! A partition key of which far more is rejected than of all others in the same time gets a pacer of its own, which begins in `Steady` at
-//! what was accepted of the key. It neither searches nor probes: unexpected rejections lower its estimate to what was accepted lately.
+//! what was accepted of the key. It neither searches nor probes, but may have an outage: unexpected rejections lower its estimate to what was accepted lately.
 //! They depend on the paces of the keys in its partition, and are never a baseline loss. The pacer of all others does not observe them,
 //! and forgets the unexpected rejections before. A key stops being hot when nothing of it was rejected for ten seconds.
 //!
@@ -107,7 +107,7 @@ use crate::jitter::Jitter;
 /// the next signal: few rejections, and no time lost, with one worker or a hundred.
 ///
 /// - **Before the first signal** a window of entries in flight grows as long as more is accepted. Where the service tells its
-///   throughput, as `DescribeTable` does, the window begins with what a quarter of that is in one round trip.
+///   throughput, as `DescribeTable` does, calls also leave at a quarter of that until something is rejected.
 /// - **A capacity that has changed** is found out within a second or two, in both directions.
 /// - **While the service takes nothing** single entries are sent until one is accepted, at most 1.25 s apart.
 /// - **Rejections that do not depend on the pace**, of entries or of whole calls, go on when the pace is low for a moment.
@@ -257,7 +257,7 @@ impl Adaptive {
         self.lock().snapshot(Instant::now(), hot_keys)
     }
 
-    /// Entries per second that the service can take, as measured; `None` until something was rejected, unless an
+    /// Entries per second that the service can take, as measured; `None` during a search, unless an
     /// [initial rate](Self::initial_rate) was given.
     pub fn capacity(&self) -> Option<f64> {
         self.snapshot().capacity

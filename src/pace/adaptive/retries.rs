@@ -74,8 +74,8 @@ const MAX_RAISE: f64 = 2.0;
 /// Unused turns are kept for so long, in seconds.
 const TURNS_BURST: f64 = 0.1;
 
-/// The longest time until an entry asks again for its turn, in seconds; the shortest is half of it. When no entry had to wait for so
-/// long, the retries have no pace of their own any more.
+/// The longest time until an entry asks again for its turn, in seconds; the shortest is half of it. When for so
+/// long no entry had to wait, the retries have no pace of their own any more.
 const MAX_TURN_WAIT: f64 = 1.0;
 
 /// The golden ratio, without its whole part.

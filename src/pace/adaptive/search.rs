@@ -174,7 +174,7 @@ struct Unused {
 }
 
 impl Search {
-    /// Begins with one whole call: most deliveries are small.
+    /// Begins with one whole call, as most deliveries are small, or with five entries where many wait.
     pub(super) fn new() -> Self {
         let mut search = Self::default();
         search.entries.first = FIRST_ENTRIES;
@@ -203,7 +203,7 @@ impl Search {
 
     /// The share of rejections so far.
     pub(super) fn loss(&self) -> f64 {
-        1.0 - self.all.accepted() / self.all.sent.max(1.0)
+        self.all.share()
     }
 
     /// Begins at a pace that the service announced, unless there was an answer.
