@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::deletions::Deletion;
+use super::deletion::Deletion;
 use crate::admission::AdmissionControl;
 use crate::calls::{Call, HOT_RANGE, Verdict};
 use crate::capacity::{Capacity, TokenBucket};

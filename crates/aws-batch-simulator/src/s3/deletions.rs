@@ -1,17 +1,16 @@
 //! `DeleteObjects`.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use roxmltree::{Document, Node};
-use serde_json::{Value, json};
 
+use super::answer::{ended, refuse, reply};
 use super::bucket::Bucket;
-use super::{ended, refuse, reply};
+use super::deletion::Deletion;
 use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
 use crate::journal::Answered;
-use crate::wire::{Ending, Request, Responder, escaped};
+use crate::wire::{Ending, Request, Responder};
 
 /// Keys in a call at most. From the API reference of `DeleteObjects`.
 const MOST_KEYS: usize = 1_000;
@@ -19,34 +18,6 @@ const MOST_KEYS: usize = 1_000;
 const LONGEST_KEY: usize = 1_024;
 /// The version of objects in a bucket without versions, as all buckets here are.
 const ONLY_VERSION: &str = "null";
-
-/// An object to delete.
-pub(super) struct Deletion {
-    pub(super) key: String,
-    version_id: Option<String>,
-    /// The code by which this deletion alone fails.
-    pub(super) failure: Option<&'static str>,
-}
-
-impl Deletion {
-    pub(super) fn json(&self) -> Value {
-        let mut json = json!({"Key": self.key});
-        if let Some(id) = &self.version_id {
-            json["VersionId"] = json!(id);
-        }
-        json
-    }
-
-    /// The elements by which an answer names it.
-    fn name(&self) -> String {
-        let mut name = format!("<Key>{}</Key>", escaped(&self.key));
-        if let Some(id) = &self.version_id {
-            // Writing to a string cannot fail.
-            let _ = write!(name, "<VersionId>{}</VersionId>", escaped(id));
-        }
-        name
-    }
-}
 
 /// The body of a request.
 struct Deletions {

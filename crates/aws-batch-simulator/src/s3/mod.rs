@@ -1,16 +1,18 @@
 //! The part of S3 that keeps objects: put, get, delete, and `DeleteObjects`.
 
+mod answer;
 mod bucket;
+mod deletion;
 mod deletions;
 mod objects;
 
 use std::time::Duration;
 
+use self::answer::refuse;
 pub use self::bucket::Bucket;
-use crate::fault::InjectedFault;
 use crate::journal::Answered;
 use crate::registry::Registry;
-use crate::wire::{Ending, Reply, Request, Responder, percent_decoded};
+use crate::wire::{Ending, Request, Responder, percent_decoded};
 
 /// The parameter of the query that makes a request `DeleteObjects`.
 const DELETIONS: &str = "delete";
@@ -39,38 +41,6 @@ pub(crate) fn answer(
         return deletions::delete(&bucket, responder, request, answered);
     }
     objects::answer(&bucket, responder, request, &key, answered)
-}
-
-/// The answer to a call with this fault; `done` is the one without.
-fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOnce() -> Ending) -> (Ending, Duration) {
-    let ending = match fault {
-        InjectedFault::Throttle | InjectedFault::AccountLimit => refuse(responder, 503, "SlowDown"),
-        InjectedFault::Error { status, code, .. } => refuse(responder, status, &code),
-        InjectedFault::Dropped { .. } => Ending::Dropped,
-        InjectedFault::Hung { .. } => Ending::Hung,
-        InjectedFault::Slow(delay) => return (done(), delay),
-        _ => done(),
-    };
-    (ending, Duration::ZERO)
-}
-
-fn refuse(responder: &Responder, status: u16, code: &str) -> Ending {
-    let body = if code.is_empty() {
-        String::new()
-    } else {
-        format!(
-            r#"<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>Simulated {code}</Message></Error>"#
-        )
-    };
-    reply(responder, status, "application/xml", body.into_bytes())
-}
-
-fn reply(responder: &Responder, status: u16, content_type: &str, body: Vec<u8>) -> Ending {
-    let headers = vec![
-        ("x-amz-request-id", responder.next_request_id()),
-        ("content-type", content_type.to_owned()),
-    ];
-    Ending::Reply(Reply { status, headers, body })
 }
 
 /// Bucket and key of a request, percent-decoded.

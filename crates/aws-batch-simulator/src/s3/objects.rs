@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::answer::{ended, refuse, reply};
 use super::bucket::Bucket;
-use super::{ended, refuse, reply};
 use crate::journal::Answered;
 use crate::wire::{Ending, Request, Responder};
 
