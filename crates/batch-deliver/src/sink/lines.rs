@@ -119,7 +119,9 @@ impl Lines {
     fn together(&self) -> usize {
         match self.place {
             Place::Standard => 1,
-            _ => TOGETHER,
+            Place::File { .. } => TOGETHER,
+            #[cfg(feature = "s3")]
+            Place::Object(_) => TOGETHER,
         }
     }
 
@@ -132,6 +134,10 @@ impl Lines {
     }
 
     /// Removes what was written, as far as that can be.
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
     pub(crate) async fn abandon(self) {
         match self.place {
             Place::Standard => {}
@@ -143,6 +149,10 @@ impl Lines {
         }
     }
 
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
     async fn put(&mut self, packed: Vec<u8>, is_last: bool) -> Result<(), Failure> {
         self.written += packed.len() as u64;
         let put = match &mut self.place {
