@@ -159,6 +159,14 @@ fn unanswered(code: &'static str) -> Verdict {
     Verdict::Rejected(Rejection::Unanswered, Fault::new(code).may_have_been_applied())
 }
 
+#[cfg(any(
+    feature = "sqs",
+    feature = "kinesis",
+    feature = "firehose",
+    feature = "s3",
+    feature = "sns",
+    feature = "eventbridge"
+))]
 fn warn_of_unsent(service: &'static str, entries: usize) {
     if entries > 0 {
         tracing::warn!(target: crate::events::ANSWER, entries, service, "an answer is about entries that were not sent");

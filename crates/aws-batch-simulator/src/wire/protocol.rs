@@ -20,6 +20,9 @@ pub(crate) struct Api {
     pub(crate) throttled: fn() -> Refusal,
 }
 
+/// The type of the bodies of CloudWatch.
+const CBOR: &str = "application/cbor";
+
 /// The format of requests and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
@@ -39,7 +42,7 @@ impl Protocol {
             Self::Json11 => "application/x-amz-json-1.1",
             Self::Query => "text/xml",
             #[cfg(feature = "cloudwatch")]
-            Self::Cbor => "application/cbor",
+            Self::Cbor => CBOR,
         }
     }
 
@@ -71,7 +74,7 @@ impl Protocol {
 
     /// Whether a success is one whatever its body.
     pub(super) fn has_no_answers(self) -> bool {
-        !matches!(self, Self::Query | Self::Json10 | Self::Json11)
+        self.content_type() == CBOR
     }
 }
 
