@@ -14,9 +14,9 @@ use crate::source::TableReads;
 
 const SET: &str = "Set attributes: 'status = :status, n = if_not_exists(n, :zero)'";
 
-const WHERE: &str = "The items of the table for which this holds, instead of those of inputs: '#year < :until'";
+const WHERE: &str = "The items for which this holds: '#year < :until'";
 
-const CONDITION: &str = "Write only where this holds: 'attribute_not_exists(id) OR #version < :version'";
+const CONDITION: &str = "Write only where this holds: 'attribute_not_exists(id) OR #v < :v'";
 
 #[derive(Debug, Args)]
 pub(crate) struct ToLoad {
@@ -36,8 +36,8 @@ pub(crate) struct ToDelete {
     /// Do not ask on a terminal before it begins
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Delete all items of the table, instead of those of inputs
-    #[arg(long, conflicts_with_all = ["filter", "expression", "failed"], help_heading = "Items of the table")]
+    /// All items of the table
+    #[arg(long, conflicts_with_all = ["filter", "expression", "failed"], help_heading = "Items of the table instead of inputs")]
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) matching: Matching,
@@ -47,7 +47,7 @@ pub(crate) struct ToDelete {
 
 /// Which items of the table are meant, instead of those of inputs.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Items of the table")]
+#[command(next_help_heading = "Items of the table instead of inputs")]
 pub(crate) struct Matching {
     #[arg(long = "where", help = WHERE, value_name = "EXPRESSION", conflicts_with_all = ["expression", "failed"])]
     pub(crate) filter: Option<String>,
@@ -101,13 +101,13 @@ impl ToUpdate {
 pub(crate) struct Condition {
     #[arg(long = "condition", help = CONDITION, value_name = "EXPRESSION")]
     pub(crate) expression: Option<String>,
-    /// What #NAME stands for in expressions [default: the attribute NAME]
+    /// What #NAME stands for [default: attribute NAME]
     #[arg(long = "name", value_name = "#NAME=ATTRIBUTE", value_parser = name)]
     names: Vec<(String, String)>,
     /// What :NAME stands for in expressions, as JSON or a text [default: the field NAME of the record]
     #[arg(long = "value", value_name = ":NAME=VALUE", value_parser = value)]
     values: Vec<(String, AttributeValue)>,
-    /// Append the records whose condition does not hold to this file [default: they are counted]
+    /// Keep records whose condition fails in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) failed: Option<PathBuf>,
 }

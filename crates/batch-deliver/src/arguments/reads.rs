@@ -18,6 +18,9 @@ pub(crate) struct Reads {
     pub(crate) filter: Option<String>,
     #[command(flatten)]
     pub(crate) placeholders: Placeholders,
+    /// Read what was written before, at twice the read units
+    #[arg(long)]
+    consistent: bool,
     #[command(flatten)]
     pub(crate) scanning: Scanning,
 }
@@ -40,16 +43,13 @@ pub(crate) struct Placeholders {
     values: Vec<(String, AttributeValue)>,
 }
 
+/// How a table is read, below the heading of what is read.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Reads")]
 pub(crate) struct Scanning {
-    /// Read what was written before, at twice the read units
-    #[arg(long)]
-    consistent: bool,
     /// Read the table in so many segments
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     segments: u32,
-    /// Maximum read units per second [default: as many as the table gives]
+    /// Maximum read units per second [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = at_least_one)]
     max_read_rate: Option<f64>,
 }
@@ -60,6 +60,7 @@ impl Reads {
         let Placeholders { names, values } = &self.placeholders;
         TableReads {
             project: project.map(ToOwned::to_owned),
+            is_consistent: self.consistent,
             ..self
                 .scanning
                 .of(table, self.filter.as_deref(), names.clone(), values.clone())
@@ -68,7 +69,7 @@ impl Reads {
 }
 
 impl Scanning {
-    /// What is read of a table, all attributes.
+    /// What is read of a table, all attributes, eventually consistent.
     pub(super) fn of(
         &self,
         table: &str,
@@ -82,7 +83,7 @@ impl Scanning {
             project: None,
             names: names.into_iter().collect(),
             values: values.into_iter().collect(),
-            is_consistent: self.consistent,
+            is_consistent: false,
             segments: self.segments,
             max_rate: self.max_read_rate,
         }
