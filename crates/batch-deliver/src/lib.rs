@@ -12,10 +12,10 @@
 //! | `worker/` | shards of many machines |
 //! | `delivery` | a delivery from the inputs to the summary, and the dry run instead |
 //! | `progress/` | the bar, lines and JSON of a running delivery, and its summary |
-//! | `keeping/` | the entries in delivery, and what is kept of them: journal, dead letters, bad lines |
+//! | `keeping/` | the entries in delivery, and what is kept of them: journal, dead letters, bad lines; the items of two tables that are compared |
 //! | `sink/` | a destination of each service, and the delivery to it by the library |
 //! | `format/` | how the bytes of an input become entries, or have a flaw |
-//! | `source/` | how the inputs are found, opened, unpacked and decoded, and in which order they are read, in a thread of its own |
+//! | `source/` | how the inputs are found, opened, unpacked and decoded, and in which order they are read, in a thread of its own; the items of a table |
 //! | `connection`, `console/`, `stop`, `outcome` | what all of them use: account and region, the output, signals, and the exit code |
 //!
 //! Each imports only what is below it in this table: see `tests/imports.rs`.

@@ -167,9 +167,8 @@ impl<'a> Items<'a> {
 
     /// How many items there are, and the read units that counting them has taken.
     async fn counted(&self) -> Result<(u64, f64), Failure> {
-        let stop = Stop::default();
-        stop.on_interrupt(self.console.clone());
-        let scan = self.reads.scan(self.table.client.clone(), stop.token.clone());
+        // Ctrl-C ends the program at once, also while it asks: nothing was written.
+        let scan = self.reads.scan(self.table.client.clone(), Stop::default().token);
         let counted = scan.count().await;
         let figures = counted.map_err(|error| {
             Failure::Failed(format!(
