@@ -202,7 +202,7 @@ impl Figures {
     fn pace(&self) -> Option<PaceSnapshot> {
         // The lock is released before the strategy is called.
         let gate = self.gate().upgrade()?;
-        gate.strategy.pace()
+        gate.strategy.snapshot()
     }
 
     fn gate(&self) -> MutexGuard<'_, Weak<Gate>> {

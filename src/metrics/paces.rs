@@ -99,7 +99,7 @@ impl Paces {
         let mut snapshots: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for paced in different {
             let gate = paced.gate.upgrade();
-            if let Some(snapshot) = gate.and_then(|gate| gate.strategy.pace()) {
+            if let Some(snapshot) = gate.and_then(|gate| gate.strategy.snapshot()) {
                 snapshots.entry(paced.destination).or_default().push(snapshot);
             }
         }

@@ -91,7 +91,7 @@ impl SharedStrategy {
     }
 
     /// The snapshot of the strategy, if it has one.
-    pub(crate) fn pace(&self) -> Option<PaceSnapshot> {
+    pub(crate) fn snapshot(&self) -> Option<PaceSnapshot> {
         self.ask_pace(None, |pace| pace.snapshot())
     }
 

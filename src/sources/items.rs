@@ -121,7 +121,7 @@ impl ScannedItems {
     }
 
     fn bounds(&self) -> Bounds {
-        let pace = self.gate.strategy.pace();
+        let pace = self.gate.strategy.snapshot();
         let paced = pace.and_then(|pace| pace.rate.or(pace.capacity));
         Bounds {
             rate: paced.into_iter().chain(self.target.throughput()).reduce(f64::min),

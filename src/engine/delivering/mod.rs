@@ -57,7 +57,7 @@ where
         ledger,
         ..
     } = *delivery;
-    let pace = options.gate.strategy.pace().map(|pace| (pace.state, pace.reason));
+    let pace = options.gate.strategy.snapshot().map(|pace| (pace.state, pace.reason));
     let delivered = ledger.close(started.elapsed(), supply.has_read_all(), ending.as_ref(), pace);
     delivered.recorded_in(&span)
 }

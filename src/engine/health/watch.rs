@@ -208,7 +208,7 @@ impl Watch {
             return;
         }
         self.logged = true;
-        let pace = options.gate.strategy.pace();
+        let pace = options.gate.strategy.snapshot();
         warn!(
             target: STALLED,
             destination = self.destination,

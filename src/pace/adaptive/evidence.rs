@@ -21,7 +21,7 @@ impl Trials {
         Self { sent, rejected }
     }
 
-    pub(super) fn accepted(self) -> f64 {
+    pub(super) fn not_rejected(self) -> f64 {
         self.sent - self.rejected
     }
 
@@ -54,7 +54,7 @@ impl Trials {
     /// How much more likely the trials are by one hypothesis than by another, as a logarithm. The arguments are the ratios of the
     /// two probabilities of a rejection, and of an acceptance.
     pub(super) fn log_likelihood(self, rejected: f64, accepted: f64) -> f64 {
-        self.rejected * rejected.ln() + self.accepted() * accepted.ln()
+        self.rejected * rejected.ln() + self.not_rejected() * accepted.ln()
     }
 }
 

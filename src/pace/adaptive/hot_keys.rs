@@ -188,7 +188,7 @@ impl HotKeys {
         let seconds = seconds_between(suspect.since.min(sent_at), now);
         // As much of the time has faded as of the entries.
         let seconds = MEMORY * (1.0 - (-seconds / MEMORY).exp());
-        let rate = trials.accepted().max(MIN_ACCEPTED) / seconds.max(MIN_SPAN);
+        let rate = trials.not_rejected().max(MIN_ACCEPTED) / seconds.max(MIN_SPAN);
         self.numbers += 1;
         let mut hot = Hot {
             number: self.numbers,

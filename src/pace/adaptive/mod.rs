@@ -65,6 +65,7 @@
 //! | `search` | how the window grows, and when the knee is reached |
 //! | `estimate` | what the service can accept, from one congestion signal to the next |
 //! | `schedule` | the pace from one signal to the next |
+//! | `settings` | what the user asked for |
 //! | `loss` | whether rejections are explained by the baseline loss |
 //! | `probe` | whether rejections depend on the pace |
 //! | `retries` | how long an entry rests before a retry; a pace for retries that fail for reasons of their own |
@@ -83,6 +84,7 @@ mod probe;
 mod retries;
 mod schedule;
 mod search;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -92,7 +94,7 @@ use std::time::{Duration, Instant};
 
 use hot_keys::HotKeys;
 use pacer::Pacer;
-use schedule::Settings;
+use settings::Settings;
 
 use super::admission::{Admission, Waiter};
 use super::contract::{BackoffStrategy, Outcome, Pace, Retry};

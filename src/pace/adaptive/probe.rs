@@ -206,7 +206,7 @@ impl Probe {
             return Some(Finding::Loss);
         }
         // A capacity that has just fallen is far below what was accepted lately, but not below what is accepted now.
-        let accepted = self.observed.accepted() / self.observed.sent.max(1.0);
+        let accepted = self.observed.not_rejected() / self.observed.sent.max(1.0);
         let rate = self.pace * accepted.max(MIN_ACCEPTED);
         *self = Self {
             is_first: false,

@@ -164,7 +164,7 @@ impl Retries {
         if answer.now - self.waited_at > MAX_TURN_WAIT {
             self.pace = None;
         } else if fresh.rejected <= MAX_FRESH_REJECTED * fresh.sent {
-            let factor = RAISE.powf(retries.accepted()).min(MAX_RAISE) * LOWER.powf(retries.rejected);
+            let factor = RAISE.powf(retries.not_rejected()).min(MAX_RAISE) * LOWER.powf(retries.rejected);
             let min = MIN_PACE.max(MIN_PACE_SHARE * capacity);
             self.pace = Some((pace * factor).min(MAX_PACE_SHARE * capacity).max(min));
         }
@@ -198,7 +198,7 @@ impl Retries {
     /// Whether the rejections of a single call fell on its retries, and that not by chance.
     pub(super) fn are_singled_out(answer: &Answer) -> bool {
         let retries = answer.retries();
-        let probability = (retries.accepted() + 1.0) / (answer.fresh.sent + retries.sent);
+        let probability = (retries.not_rejected() + 1.0) / (answer.fresh.sent + retries.sent);
         answer.fresh.rejected <= 0.0 && retries.rejected > 0.0 && probability < MAX_PROBABILITY
     }
 

@@ -284,7 +284,7 @@ impl Search {
             };
             self.window += answer.accepted * (doublings.exp2() - 1.0);
         }
-        if self.all.accepted() <= 0.0 {
+        if self.all.not_rejected() <= 0.0 {
             self.window = (self.window / 2.0).max(1.0);
         }
         None

@@ -196,7 +196,7 @@ fn calls_that_left_before_the_low_pace_do_not_count() {
     assert_eq!(probe.observe(0.01, 0.02, call(true)), None);
     assert_eq!((probe.answers, probe.calls.unwrap().all()), (1, Trials::new(1.0, 1.0)));
     assert_about(probe.observed.sent, 6.0);
-    assert_about(probe.observed.accepted(), 0.0);
+    assert_about(probe.observed.not_rejected(), 0.0);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn answer_to(now: f64, fresh: Trials, retries: Trials) -> Answer {
         sent_at: now - 0.01,
         seen_at: now - 0.005,
         now,
-        accepted: all.accepted(),
+        accepted: all.not_rejected(),
         all,
         fresh,
     }
