@@ -37,6 +37,12 @@ impl<T: Clone> Registry<T> {
         resources.get(name).cloned()
     }
 
+    /// Handles to all of them, in no order.
+    pub(crate) fn all(&self) -> Vec<T> {
+        let resources = self.resources.read().unwrap_or_else(PoisonError::into_inner);
+        resources.values().cloned().collect()
+    }
+
     /// Each resource has random numbers of its own, so that calls to one do not change another.
     fn seed_for(&self, name: &str) -> u64 {
         let mut hasher = DefaultHasher::new();

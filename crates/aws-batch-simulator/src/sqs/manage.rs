@@ -1,9 +1,9 @@
-//! `GetQueueUrl` and `GetQueueAttributes`.
+//! `GetQueueUrl`, `GetQueueAttributes` and `ListDeadLetterSourceQueues`.
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::queue::Queues;
+use super::queue::{Queue, Queues};
 use super::request::{missing, queue_named, queue_of};
 use crate::wire::Refusal;
 
@@ -11,6 +11,20 @@ pub(super) fn url(queues: &Queues, body: &Value) -> Result<Value, Refusal> {
     let name = body["QueueName"].as_str().ok_or_else(|| missing("QueueName"))?;
     let queue = queue_named(queues, name)?;
     Ok(json!({"QueueUrl": queue.url()}))
+}
+
+/// The queues whose messages go to this one. All fit on a page.
+pub(super) fn dead_letter_sources(queues: &Queues, body: &Value) -> Result<Value, Refusal> {
+    let queue = queue_of(queues, body)?;
+    let is_source = |other: &Queue| other.options().dead_letter_queue.as_deref() == Some(queue.name());
+    let mut urls: Vec<String> = queues
+        .all()
+        .iter()
+        .filter(|other| is_source(other))
+        .map(Queue::url)
+        .collect();
+    urls.sort_unstable();
+    Ok(json!({"queueUrls": urls}))
 }
 
 pub(super) fn attributes(queues: &Queues, body: &Value) -> Result<Value, Refusal> {

@@ -33,6 +33,7 @@ pub(crate) async fn operate(queues: &Queues, operation: &str, body: Value, answe
         "DeleteMessageBatch" => receipts::delete(queues, &body).into(),
         "ChangeMessageVisibilityBatch" => receipts::change_visibility(queues, &body).into(),
         "GetQueueUrl" => manage::url(queues, &body).into(),
+        "ListDeadLetterSourceQueues" => manage::dead_letter_sources(queues, &body).into(),
         "GetQueueAttributes" => manage::attributes(queues, &body).into(),
         _ => Refusal::unknown_operation().into(),
     }

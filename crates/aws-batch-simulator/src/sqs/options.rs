@@ -18,6 +18,7 @@ const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(30);
 /// - visibility timeout: 30 seconds
 /// - delay: none
 /// - content-based deduplication: off
+/// - no dead-letter queue
 /// - messages are kept
 #[derive(Debug, Clone)]
 pub struct QueueOptions {
@@ -27,6 +28,7 @@ pub struct QueueOptions {
     pub(super) delay: Duration,
     pub(super) deduplicates_by_content: bool,
     pub(super) counts_only: bool,
+    pub(super) dead_letter_queue: Option<String>,
 }
 
 impl Default for QueueOptions {
@@ -38,6 +40,7 @@ impl Default for QueueOptions {
             delay: Duration::ZERO,
             deduplicates_by_content: false,
             counts_only: false,
+            dead_letter_queue: None,
         }
     }
 }
@@ -51,6 +54,13 @@ impl QueueOptions {
     #[must_use]
     pub fn maximum_message_size(mut self, bytes: usize) -> Self {
         self.largest_message = bytes;
+        self
+    }
+
+    /// The name of its dead-letter queue, which `ListDeadLetterSourceQueues` tells. No message is moved to it.
+    #[must_use]
+    pub fn dead_letter_queue(mut self, name: impl Into<String>) -> Self {
+        self.dead_letter_queue = Some(name.into());
         self
     }
 
