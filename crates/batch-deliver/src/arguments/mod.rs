@@ -11,6 +11,7 @@ mod objects;
 mod pace;
 #[cfg(feature = "put")]
 mod put;
+mod queues;
 mod reads;
 mod shards;
 mod values;
@@ -24,7 +25,7 @@ use clap_complete::Shell;
 
 #[cfg(feature = "distributed")]
 pub(crate) use self::common::Recovery;
-pub(crate) use self::common::{Common, Service};
+pub(crate) use self::common::{Common, Output, Service};
 pub(crate) use self::conditions::{Condition, ToDelete, ToLoad, ToUpdate};
 pub(crate) use self::copy::ToCopy;
 pub(crate) use self::delivering::{ToQueue, ToTable};
@@ -34,6 +35,7 @@ pub(crate) use self::export::ToExport;
 pub(crate) use self::objects::ToDeleteObjects;
 #[cfg(feature = "put")]
 pub(crate) use self::put::{Destination, ToPut};
+pub(crate) use self::queues::{OtherSide, ToDrain, ToMove, ToRedrive, Which};
 pub(crate) use self::shards::{Cutting, ToPlan};
 #[cfg(feature = "distributed")]
 pub(crate) use self::shards::{ShardFormat, ToWork};
@@ -85,6 +87,15 @@ pub(crate) enum Command {
     /// Sends messages to a queue, one on each line
     #[command(override_usage = "batch-deliver send --queue URL [OPTIONS] [INPUT]...")]
     Send(ToQueue),
+    /// Moves messages from one queue to another, and deletes each when the other queue has it
+    #[command(override_usage = "batch-deliver move --from URL --to URL [OPTIONS]")]
+    Move(Box<ToMove>),
+    /// Moves the messages of a dead-letter queue back to their queue
+    #[command(override_usage = "batch-deliver redrive --queue URL [OPTIONS]")]
+    Redrive(Box<ToRedrive>),
+    /// Writes the messages of a queue to a file, and deletes each when it is on the disk
+    #[command(override_usage = "batch-deliver drain --queue URL [OPTIONS] FILE")]
+    Drain(ToDrain),
     /// Puts records into a stream of Kinesis or Firehose, messages into a topic of SNS, or events on a bus of EventBridge
     #[cfg(feature = "put")]
     #[command(

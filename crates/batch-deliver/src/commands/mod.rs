@@ -6,15 +6,18 @@ mod delete;
 mod delete_objects;
 mod deliver;
 mod diff;
+mod drain;
 mod export;
 mod from_table;
 mod load;
 mod manual;
 mod matching;
+mod move_messages;
 mod plan;
 #[cfg(feature = "put")]
 mod put;
 mod question;
+mod redrive;
 mod send;
 mod table;
 mod update;
@@ -33,6 +36,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         #[cfg(feature = "s3")]
         Command::DeleteObjects(delete) => Box::pin(delete_objects::run(delete)).await,
         Command::Send(send) => Box::pin(send::run(send)).await,
+        Command::Move(to_move) => Box::pin(move_messages::run(*to_move)).await,
+        Command::Redrive(redrive) => Box::pin(redrive::run(*redrive)).await,
+        Command::Drain(drain) => Box::pin(drain::run(drain)).await,
         #[cfg(feature = "put")]
         Command::Put(put) => Box::pin(put::run(put)).await,
         Command::Export(export) => Box::pin(export::run(export)).await,

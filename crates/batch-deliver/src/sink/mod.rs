@@ -4,8 +4,11 @@
 mod bucket;
 mod delivery;
 mod destination;
+mod draining;
 mod item_writes;
 mod lines;
+mod message_filter;
+mod moving;
 mod pace;
 #[cfg(feature = "put")]
 mod put;
@@ -15,6 +18,7 @@ mod simulated;
 mod table;
 mod undelivered;
 
+pub(crate) use aws_batch_delivery::sources::Settlements;
 pub(crate) use aws_batch_delivery::targets::dynamo::{DynamoTable, ItemWrite};
 pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Report, Snapshot};
 
@@ -22,14 +26,17 @@ pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Repo
 pub(crate) use self::bucket::bucket;
 pub(crate) use self::delivery::deliver;
 pub(crate) use self::destination::{Access, Destination, Measured, Settings, Target};
+pub(crate) use self::draining::{Drain, SafeLines};
 pub(crate) use self::item_writes::{Change, Expressions, ItemWrites};
 pub(crate) use self::lines::Lines;
+pub(crate) use self::message_filter::MessageFilter;
+pub(crate) use self::moving::{Move, Moved};
 #[cfg(feature = "lambda")]
 pub(crate) use self::pace::GRACE;
 pub(crate) use self::pace::{Pace, Strategy};
 #[cfg(feature = "put")]
 pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
-pub(crate) use self::queue::queue;
+pub(crate) use self::queue::{ExistingQueue, existing_queue, queue};
 pub(crate) use self::queue_name::QueueName;
 pub(crate) use self::simulated::Simulated;
 pub(crate) use self::table::{Existing, TABLE_ARN, existing, item_writes, table};

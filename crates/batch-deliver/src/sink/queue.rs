@@ -10,7 +10,7 @@ use aws_sdk_sqs::error::ProvideErrorMetadata;
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, not_looked_up, simulated_settings};
 use super::queue_name::{Given, QueueName};
 use super::simulated::Simulated;
-use crate::connection::settings;
+use crate::connection::{Connection, settings};
 use crate::outcome::Failure;
 
 /// Bytes that SQS bills as one request. From its pricing page.
@@ -28,7 +28,7 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
     } else {
         let config = connection.config().await?;
         let client = Client::new(&config);
-        let url = url(&client, queue).await?;
+        let url = url(&client, queue, "--queue").await?;
         (client, url, settings(&config), None)
     };
     Ok(Destination {
@@ -41,8 +41,60 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
     })
 }
 
+/// A queue that messages are taken from or moved to.
+#[derive(Debug, Clone)]
+pub(crate) struct ExistingQueue {
+    pub(super) client: Client,
+    pub(crate) url: String,
+    pub(crate) is_fifo: bool,
+}
+
+/// The queue with this name, which the option gives.
+pub(crate) async fn existing_queue(
+    queue: &QueueName,
+    connection: &Connection,
+    option: &str,
+) -> Result<ExistingQueue, Failure> {
+    let connection = connection.within(queue.region.as_deref(), "the queue")?;
+    let client = Client::new(&connection.config().await?);
+    Ok(ExistingQueue {
+        url: url(&client, queue, option).await?,
+        client,
+        is_fifo: queue.is_fifo(),
+    })
+}
+
+impl ExistingQueue {
+    /// The queues whose dead letters it has.
+    pub(crate) async fn dead_letter_sources(&self) -> Result<Vec<String>, Failure> {
+        let mut pages = self
+            .client
+            .list_dead_letter_source_queues()
+            .queue_url(&self.url)
+            .into_paginator()
+            .items()
+            .send();
+        let mut urls = Vec::new();
+        while let Some(url) = pages.next().await {
+            let of_queue = |error| not_looked_up("the sources of the queue", &self.url, &error);
+            urls.push(url.map_err(of_queue)?);
+        }
+        Ok(urls)
+    }
+
+    /// Another queue of the same account and region.
+    pub(crate) fn beside(&self, url: &str) -> Result<Self, Failure> {
+        let name: QueueName = url.parse().map_err(Failure::Failed)?;
+        Ok(Self {
+            client: self.client.clone(),
+            url: url.to_owned(),
+            is_fifo: name.is_fifo(),
+        })
+    }
+}
+
 /// The URL of a queue.
-async fn url(client: &Client, queue: &QueueName) -> Result<String, Failure> {
+async fn url(client: &Client, queue: &QueueName, option: &str) -> Result<String, Failure> {
     let ask = client.get_queue_url().queue_name(&queue.name);
     let ask = match &queue.given {
         Given::Url => return Ok(queue.to_string()),
@@ -56,12 +108,12 @@ async fn url(client: &Client, queue: &QueueName) -> Result<String, Failure> {
     let code = error.code().unwrap_or_default();
     if code.ends_with("QueueDoesNotExist") || code.ends_with("NonExistentQueue") {
         return Err(Failure::WrongUse(format!(
-            "there is no queue {queue} in this account and region: check --queue, --region and --profile"
+            "there is no queue {queue} in this account and region: check {option}, --region and --profile"
         )));
     }
     if NOT_PERMITTED.contains(&code) {
         return Err(Failure::WrongUse(format!(
-            "sqs:GetQueueUrl is not permitted for the queue {queue}: give --queue its URL"
+            "sqs:GetQueueUrl is not permitted for the queue {queue}: give {option} its URL"
         )));
     }
     Err(not_looked_up("the queue", &queue.to_string(), &error))

@@ -32,6 +32,7 @@ mod program;
 mod pseudo_terminal;
 #[cfg(feature = "put")]
 mod put;
+mod queues;
 mod resuming;
 mod sample;
 mod served;

@@ -1,0 +1,114 @@
+//! Writes the messages of a queue to a file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Stdout, Write, stdout};
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::move_messages::{without_held_groups, without_simulation};
+use crate::arguments::ToDrain;
+use crate::connection::Connection;
+use crate::console::{counted, grouped, print_warnings, time};
+use crate::outcome::{Failure, Outcome};
+use crate::sink::{Drain, SafeLines, existing_queue};
+use crate::stop::Stop;
+
+/// Where the lines go.
+enum Lines {
+    File(File),
+    Standard(Stdout),
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Standard(standard) => standard.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Standard(standard) => standard.flush(),
+        }
+    }
+}
+
+impl SafeLines for Lines {
+    fn make_safe(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.sync_data(),
+            // The next program of the pipe has them.
+            Self::Standard(standard) => standard.flush(),
+        }
+    }
+}
+
+/// Writes the messages.
+pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
+    without_simulation(&arguments.service)?;
+    let console = arguments.output.console();
+    let is_standard = arguments.file == "-";
+    if is_standard && console.is_json() {
+        let words = "the messages and --json cannot both be written to the standard output: leave out --json";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    let connection = Connection::from(&arguments.service);
+    let queue = existing_queue(&arguments.queue, &connection, "--queue").await?;
+    without_held_groups(&arguments.which, &queue)?;
+    let (mut lines, to) = if is_standard {
+        (Lines::Standard(stdout()), "the standard output".to_owned())
+    } else {
+        let file = OpenOptions::new().create(true).append(true).open(&arguments.file);
+        let unopened = |error| Failure::WrongUse(format!("{} cannot be written: {error}", arguments.file));
+        (Lines::File(file.map_err(unopened)?), arguments.file.clone())
+    };
+    print_warnings(console.clone());
+    let stop = Stop::default();
+    stop.on_interrupt(console.clone());
+    let started = Instant::now();
+    let drain = Drain {
+        queue,
+        filter: arguments.which.filter(),
+        most: arguments.which.max,
+        stop: stop.token.clone(),
+    };
+    let drained = drain.run(&mut lines, drop).await;
+    let (from, elapsed) = (arguments.queue.to_string(), started.elapsed());
+    console.info(&format!(
+        "{} of {from} written to {to} in {}",
+        counted(drained.written, "message"),
+        time(elapsed)
+    ));
+    if drained.unmatched > 0 {
+        console.info(&format!(
+            "kept in {from}: {} that did not match",
+            counted(drained.unmatched, "message")
+        ));
+    }
+    if drained.undeleted > 0 {
+        console.warn(&format!(
+            "{} were written, but may still be in {from} as well: their time to be deleted was over",
+            grouped(drained.undeleted)
+        ));
+    }
+    let event = json!({
+        "event": "report", "written": drained.written, "unmatched": drained.unmatched, "undeleted": drained.undeleted,
+        "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
+    });
+    let written = console.emit(&event);
+    written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+    if stop.was_interrupted() {
+        console.info(&format!(
+            "interrupted: the rest stays in {from}, and the same command goes on"
+        ));
+        return Ok(Outcome::Interrupted);
+    }
+    match drained.failure {
+        Some(failure) => Err(Failure::Failed(format!("{from}: {failure}"))),
+        None if drained.undeleted > 0 => Ok(Outcome::Undelivered),
+        None => Ok(Outcome::Delivered),
+    }
+}

@@ -1,0 +1,193 @@
+//! Moves messages from one queue to another.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, interval_at};
+
+use crate::arguments::{OtherSide, Output, Service, ToMove, Which};
+use crate::connection::Connection;
+use crate::console::{Console, counted, grouped, print_warnings, rate, time};
+use crate::outcome::{Failure, Outcome};
+use crate::sink::{ExistingQueue, Move, Moved, Pace, Settlements, existing_queue};
+use crate::stop::Stop;
+
+/// Moves the messages.
+pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
+    without_simulation(&arguments.service)?;
+    let connection = Connection::from(&arguments.service);
+    let from = existing_queue(&arguments.from, &connection, "--from").await?;
+    let OtherSide {
+        to_profile,
+        to_region,
+        to_endpoint_url,
+        group_id,
+    } = arguments.other_side;
+    let region_of_to = arguments.to.region.clone();
+    let other = Connection {
+        profile: to_profile.or(connection.profile.clone()),
+        // A region that the name says comes before that of the other queue.
+        region: to_region.or(region_of_to).or(connection.region.clone()),
+        endpoint_url: to_endpoint_url.or(connection.endpoint_url.clone()),
+        ..connection
+    };
+    let to = existing_queue(&arguments.to, &other, "--to").await?;
+    let moving = Moving {
+        from,
+        to,
+        names: (arguments.from.to_string(), arguments.to.to_string()),
+        which: &arguments.which,
+        group: group_id,
+        pace: Pace::from(&arguments.pace),
+        output: &arguments.output,
+    };
+    moving.run().await
+}
+
+/// Refuses a simulated queue, which would have no messages.
+pub(super) fn without_simulation(service: &Service) -> Result<(), Failure> {
+    match service.simulate {
+        None => Ok(()),
+        Some(_) => Err(Failure::WrongUse(
+            "a simulated queue has no messages to take: leave out --simulate".to_owned(),
+        )),
+    }
+}
+
+/// Refuses a filter where it would hold up whole groups.
+pub(super) fn without_held_groups(which: &Which, from: &ExistingQueue) -> Result<(), Failure> {
+    if from.is_fifo && !which.filter().is_empty() {
+        return Err(Failure::WrongUse(
+            "--attribute and --pointer are for standard queues: in a FIFO queue a message that stays keeps the later ones of its \
+             group from being received"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// A move between two queues that exist.
+pub(super) struct Moving<'a> {
+    pub(super) from: ExistingQueue,
+    pub(super) to: ExistingQueue,
+    /// As the user has named them.
+    pub(super) names: (String, String),
+    pub(super) which: &'a Which,
+    pub(super) group: Option<String>,
+    pub(super) pace: Pace,
+    pub(super) output: &'a Output,
+}
+
+impl Moving<'_> {
+    pub(super) async fn run(self) -> Result<Outcome, Failure> {
+        self.check()?;
+        let console = self.output.console();
+        print_warnings(console.clone());
+        let stop = Stop::default();
+        stop.on_interrupt(console.clone());
+        let (started, every) = (Instant::now(), self.output.every());
+        let job = Move {
+            from: self.from,
+            to: self.to,
+            filter: self.which.filter(),
+            most: self.which.max,
+            group: self.group,
+            options: self.pace.options()?,
+            stop: stop.token.clone(),
+        };
+        let (watch, watched) = oneshot::channel();
+        let moved = tokio::select! {
+            moved = job.run(|settlements| drop(watch.send(settlements))) => moved,
+            failure = tell(watched, &console, every) => return Err(failure),
+        };
+        console.clear_bar();
+        let (from, to) = &self.names;
+        let elapsed = started.elapsed();
+        #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
+        let pace = moved.sent as f64 / elapsed.as_secs_f64().max(1e-3);
+        console.info(&format!(
+            "{} moved from {from} to {to} in {} ({}/s)",
+            counted(moved.sent, "message"),
+            time(elapsed),
+            rate(pace)
+        ));
+        end(&console, from, &moved, elapsed, &stop)
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let (from, to) = &self.names;
+        if self.from.url == self.to.url {
+            return Err(Failure::WrongUse(format!(
+                "{from} and {to} are the same queue: its messages would be moved for ever"
+            )));
+        }
+        if self.to.is_fifo && !self.from.is_fifo && self.group.is_none() {
+            return Err(Failure::WrongUse(format!(
+                "the messages of {from}, a standard queue, need a group in {to}, a FIFO queue: give --group-id"
+            )));
+        }
+        without_held_groups(self.which, &self.from)
+    }
+}
+
+/// Tells the progress, until the output fails.
+async fn tell(watched: oneshot::Receiver<Settlements>, console: &Console, every: Duration) -> Failure {
+    let Ok(settlements) = watched.await else {
+        return std::future::pending().await;
+    };
+    let mut ticks = interval_at(Instant::now() + every, every);
+    loop {
+        ticks.tick().await;
+        let figures = settlements.figures();
+        if !console.is_json() {
+            console.info(&format!("{} moved", counted(figures.deleted, "message")));
+        }
+        let event = json!({"event": "progress", "moved": figures.deleted, "held": figures.held});
+        if let Err(error) = console.emit(&event) {
+            return Failure::Failed(format!("the progress cannot be written: {error}"));
+        }
+    }
+}
+
+/// Tells what stays, writes the report, and decides how the program ends.
+fn end(console: &Console, from: &str, moved: &Moved, elapsed: Duration, stop: &Stop) -> Result<Outcome, Failure> {
+    if moved.unmatched > 0 {
+        console.info(&format!(
+            "kept in {from}: {} that did not match",
+            counted(moved.unmatched, "message")
+        ));
+    }
+    if let Some(cause) = &moved.cause {
+        console.warn(&format!(
+            "kept in {from}: {} that could not be sent, the first because: {cause}",
+            counted(moved.unsent, "message")
+        ));
+    }
+    if moved.undeleted > 0 {
+        console.warn(&format!(
+            "{} were sent, but may still be in {from} as well: their time to be deleted was over",
+            grouped(moved.undeleted)
+        ));
+    }
+    let event = json!({
+        "event": "report", "moved": moved.sent, "unmatched": moved.unmatched, "undelivered": moved.unsent,
+        "undeleted": moved.undeleted, "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
+    });
+    let written = console.emit(&event);
+    written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+    if stop.was_interrupted() {
+        console.info(&format!(
+            "interrupted: the rest stays in {from}, and the same command goes on"
+        ));
+        return Ok(Outcome::Interrupted);
+    }
+    if let Some(failure) = &moved.failure {
+        return Err(Failure::Failed(format!("{from}: {failure}")));
+    }
+    Ok(if moved.unsent + moved.undeleted > 0 {
+        Outcome::Undelivered
+    } else {
+        Outcome::Delivered
+    })
+}

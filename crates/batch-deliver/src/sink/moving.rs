@@ -1,0 +1,153 @@
+//! Moves messages from one queue to another by the library.
+
+use std::future::ready;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_batch_delivery::sources::{Receive, Received, Settlements};
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_sdk_sqs::error::BuildError;
+use aws_sdk_sqs::types::{MessageSystemAttributeName as System, SendMessageBatchRequestEntry};
+use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use super::message_filter::MessageFilter;
+use super::queue::ExistingQueue;
+use super::undelivered::Undelivered;
+
+/// How long a queue is empty at the end. A receive that waits asks all servers of SQS.
+pub(super) const EMPTY_FOR: Duration = Duration::from_secs(5);
+
+/// Messages that are underway at most: they come again after a kill.
+const WINDOW: usize = 2_000;
+
+/// A move from one queue to another.
+pub(crate) struct Move {
+    pub(crate) from: ExistingQueue,
+    pub(crate) to: ExistingQueue,
+    pub(crate) filter: MessageFilter,
+    /// The most messages.
+    pub(crate) most: Option<u64>,
+    /// The group of messages that have none.
+    pub(crate) group: Option<String>,
+    pub(crate) options: DeliveryOptions,
+    pub(crate) stop: CancellationToken,
+}
+
+/// What came of a move.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    /// Messages that the other queue has accepted.
+    pub(crate) sent: u64,
+    /// Messages that were not accepted, and stay.
+    pub(crate) unsent: u64,
+    /// Why the first of them was not.
+    pub(crate) cause: Option<String>,
+    /// Messages that do not match, and stay.
+    pub(crate) unmatched: u64,
+    /// Messages that were accepted and not deleted: they are in both queues.
+    pub(crate) undeleted: u64,
+    /// Why not all messages were received.
+    pub(crate) failure: Option<String>,
+}
+
+/// The receiver of the messages of a queue.
+pub(super) fn receive(
+    from: &ExistingQueue,
+    filter: &MessageFilter,
+    most: Option<u64>,
+    stop: &CancellationToken,
+) -> Receive {
+    let receive = Receive::new(from.client.clone(), &from.url)
+        .options(DeliveryOptions::default().cancellation(stop.clone()))
+        .window(WINDOW)
+        .until_empty_for(EMPTY_FOR);
+    match most {
+        // Of those that do not match, nobody knows how many there are.
+        Some(most) if filter.is_empty() => receive.max(most),
+        _ => receive,
+    }
+}
+
+impl Move {
+    /// Moves the messages. Calls `watch` with the settlements first.
+    pub(crate) async fn run(self, watch: impl FnOnce(Settlements)) -> Moved {
+        let Self {
+            from,
+            to,
+            filter,
+            most,
+            group,
+            options,
+            stop,
+        } = self;
+        let messages = receive(&from, &filter, most, &stop).messages();
+        let settlements = messages.settlements();
+        watch(settlements.clone());
+        let moved = Arc::new(Mutex::new(Moved::default()));
+        let note = |moved: &Arc<Mutex<Moved>>| {
+            let moved = Arc::clone(moved);
+            move |change: &dyn Fn(&mut Moved)| change(&mut moved.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        let note_of_stream = note(&moved);
+        let matching = messages.filter_map(move |received| {
+            ready(match received {
+                Ok(received) if filter.holds(&received.message) => Some(received),
+                Ok(received) => {
+                    note_of_stream(&|moved| moved.unmatched += 1);
+                    received.ticket.set_aside();
+                    None
+                }
+                Err(error) => {
+                    note_of_stream(&|moved| moved.failure = Some(error.to_string()));
+                    None
+                }
+            })
+        });
+        let matching = matching.take(most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX));
+        let note_of_undelivered = note(&moved);
+        let is_fifo = to.is_fifo;
+        let delivery = Delivery::to_sqs(to.client, to.url)
+            .options(options.cancellation(stop))
+            .try_map_entries(move |received| entry(received, is_fifo, group.as_deref()))
+            .on_delivered(|_, received: &Received, _| received.ticket.settled())
+            .on_undelivered(move |undelivered| {
+                // Visible at once, it would be received again and again.
+                undelivered.entry.ticket.set_aside();
+                let cause = Undelivered::of(undelivered).printed();
+                note_of_undelivered(&|moved| {
+                    moved.unsent += 1;
+                    moved.cause.get_or_insert_with(|| cause.clone());
+                });
+                ready(())
+            });
+        let report = match delivery.deliver_stream(matching).await {
+            Ok(report) => report,
+            // Each of its entries was given to the handler.
+            Err(error) => error.report.clone(),
+        };
+        let figures = settlements.finished().await;
+        let mut moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
+        moved.sent = report.delivered;
+        moved.undeleted = figures.undeleted;
+        moved
+    }
+}
+
+/// The message as it is sent again: with its body, its attributes, its group, and the id by which a FIFO queue recognizes it.
+fn entry(received: &Received, is_fifo: bool, group: Option<&str>) -> Result<SendMessageBatchRequestEntry, BuildError> {
+    let own_group = received.system_attribute(&System::MessageGroupId);
+    // A message that has no such id is known by its own one, so that it is in the other queue once after a kill.
+    let deduplication_id = received
+        .system_attribute(&System::MessageDeduplicationId)
+        .or(received.message.message_id())
+        .filter(|_| is_fifo);
+    let attributes = received.message.message_attributes().cloned();
+    SendMessageBatchRequestEntry::builder()
+        .id("0")
+        .message_body(received.message.body().unwrap_or_default())
+        .set_message_attributes(attributes.filter(|attributes| !attributes.is_empty()))
+        .set_message_group_id(own_group.or(group).map(str::to_owned))
+        .set_message_deduplication_id(deduplication_id.map(str::to_owned))
+        .build()
+}

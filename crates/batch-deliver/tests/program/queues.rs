@@ -1,0 +1,294 @@
+//! Messages that are moved from a queue to another, back from a dead-letter queue, or into a file.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use aws_batch_simulator::{Latency, Queue, QueueOptions, Server, Simulator};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::program::{Folder, Run};
+
+/// A simulator with queues, which the program reaches as it reaches AWS.
+struct Queues {
+    simulator: Simulator,
+    server: Server,
+    runtime: Runtime,
+    folder: Folder,
+}
+
+impl Queues {
+    fn new() -> Self {
+        let runtime = Runtime::new().unwrap();
+        let simulator = Simulator::new(7);
+        simulator.set_latency(Latency::fixed(Duration::from_millis(5)));
+        let server = runtime.block_on(simulator.serve("127.0.0.1:0")).unwrap();
+        Self {
+            simulator,
+            server,
+            runtime,
+            folder: Folder::new(),
+        }
+    }
+
+    fn queue(&self, name: &str, options: QueueOptions) -> Queue {
+        let _within = self.runtime.enter();
+        self.simulator.queue(name, options)
+    }
+
+    /// A queue with messages that are numbered from 0, and have an attribute and in a FIFO queue a group.
+    fn filled(&self, name: &str, messages: usize) -> Queue {
+        let queue = self.queue(name, QueueOptions::default());
+        let line = |number: usize| {
+            let state = if number.is_multiple_of(3) { "failed" } else { "done" };
+            let mut line = json!({
+                "body": json!({"number": number, "order": {"state": state}}).to_string(),
+                "attributes": {"state": state, "raw": {"type": "Binary", "value": "AQI="}},
+            });
+            if name.ends_with(".fifo") {
+                line["group_id"] = json!((number % 5).to_string());
+                line["dedup_id"] = json!(number.to_string());
+            }
+            format!("{line}\n")
+        };
+        self.folder
+            .write("filled.jsonl", (0..messages).map(line).collect::<String>());
+        self.run(&format!("send --queue {name} --format json filled.jsonl"))
+            .expect(0, "delivered");
+        queue
+    }
+
+    fn arguments(&self, arguments: &str) -> String {
+        let (command, rest) = arguments.split_once(' ').unwrap();
+        format!("{command} --endpoint-url {} {rest}", self.server.endpoint())
+    }
+
+    fn run(&self, arguments: &str) -> Run {
+        self.folder.run(&self.arguments(arguments))
+    }
+}
+
+fn numbers(queue: &Queue) -> Vec<u64> {
+    let body = |body: &str| serde_json::from_str::<Value>(body).unwrap()["number"].as_u64().unwrap();
+    queue.messages().iter().map(|message| body(&message.body)).collect()
+}
+
+fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn messages_are_moved_with_their_attributes() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 300);
+    let before = from.messages();
+    let to = queues.queue("b", QueueOptions::default());
+    queues
+        .run("move --from a --to b")
+        .expect(0, "300 messages moved from a to b");
+    assert!(from.is_empty());
+    assert_eq!(sorted(numbers(&to)), (0..300).collect::<Vec<_>>());
+    let attributes = |message: &aws_batch_simulator::Message| message.attributes.clone();
+    let moved = to.messages();
+    let first = moved.iter().find(|message| message.body == before[0].body).unwrap();
+    assert_eq!(attributes(first), attributes(&before[0]));
+}
+
+#[test]
+fn groups_keep_their_order_and_their_ids() {
+    let queues = Queues::new();
+    let from = queues.filled("a.fifo", 100);
+    let to = queues.queue("b.fifo", QueueOptions::default());
+    queues
+        .run("move --from a.fifo --to b.fifo")
+        .expect(0, "100 messages moved");
+    assert!(from.is_empty());
+    assert_eq!(to.len(), 100);
+    let moved = to.messages();
+    for group in 0..5 {
+        let of_group = moved.iter().filter(|message| message.group == Some(group.to_string()));
+        let ids: Vec<u64> = of_group
+            .map(|message| message.deduplication_id.as_ref().unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(ids, (0..20).map(|turn| turn * 5 + group).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn messages_that_do_not_match_stay_and_are_received_once() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 120);
+    let to = queues.queue("b", QueueOptions::default());
+    queues
+        .run("move --from a --to b --attribute state=failed --pointer /order/state=failed")
+        .expect(0, "kept in a: 80 messages that did not match");
+    assert_eq!(sorted(numbers(&to)), (0..40).map(|turn| turn * 3).collect::<Vec<_>>());
+    assert_eq!((from.len(), from.in_flight()), (80, 0));
+    queues
+        .run("move --from a --to b --pointer /number=7")
+        .expect(0, "1 message moved");
+    queues.run("move --from a --to b --max 9").expect(0, "9 messages moved");
+    assert_eq!((from.len(), from.in_flight(), to.len()), (70, 0, 50));
+}
+
+#[test]
+fn a_message_that_the_other_queue_refuses_stays() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 30);
+    let to = queues.queue("b", QueueOptions::default());
+    to.poison(|message| message["MessageBody"].as_str().unwrap().contains(r#""number":17"#));
+    queues
+        .run("move --from a --to b")
+        .expect(1, "kept in a: 1 message that could not be sent");
+    assert_eq!(numbers(&from), [17]);
+    assert_eq!((from.in_flight(), to.len()), (0, 29));
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_anything_is_received() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 5);
+    queues.queue("b.fifo", QueueOptions::default());
+    for (arguments, words) in [
+        ("move --from a --to a", "are the same queue"),
+        ("move --from a --to b.fifo", "give --group-id"),
+        ("move --from a --to none", "check --to"),
+        ("move --from none --to a", "check --from"),
+        ("move --from b.fifo --to a --attribute a=b", "are for standard queues"),
+        ("move --from a --to b.fifo --simulate 1000", "leave out --simulate"),
+        ("move --from a --to b.fifo --pointer state=a", "give a JSON pointer"),
+        ("drain --queue b.fifo --pointer /a=b out", "are for standard queues"),
+        ("drain --queue a --json -", "leave out --json"),
+    ] {
+        queues.run(arguments).expect(2, words);
+    }
+    assert_eq!(from.consumer_statistics().calls, 0);
+    queues
+        .run("move --from a --to b.fifo --group-id g --json")
+        .expect(0, "");
+}
+
+#[test]
+fn an_interrupted_move_leaves_the_rest_and_the_same_command_goes_on() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 400);
+    let to = queues.queue("b", QueueOptions::default());
+    let arguments = queues.arguments("move --from a --to b --max-rate 100 --json --every 50ms");
+    let mut child = queues
+        .folder
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The first progress that says that something was moved.
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let is_moved = |line: &str| serde_json::from_str::<Value>(line).unwrap()["moved"].as_u64() > Some(0);
+    assert!(lines.any(|line| is_moved(&line.unwrap())));
+    crate::program::interrupt(&child);
+    lines.for_each(|line| drop(line.unwrap()));
+    let run = Run::from(child.wait_with_output().unwrap());
+    run.expect(130, "the rest stays in a");
+    assert!(!from.is_empty() && !to.is_empty());
+    assert_eq!((from.len() + to.len(), from.in_flight()), (400, 0));
+    queues.run("move --from a --to b").expect(0, "moved");
+    assert_eq!(sorted(numbers(&to)), (0..400).collect::<Vec<_>>());
+}
+
+/// Moves many messages undisturbed, and as many with kills; prints the figures that `docs/queues.md` has.
+///
+/// `cargo test --test program queues::many -- --ignored --nocapture`
+#[test]
+#[ignore = "takes minutes"]
+fn many_messages_are_moved_in_spite_of_kills() {
+    const MESSAGES: usize = 100_000;
+    for (from, to) in [("a", "b"), ("a.fifo", "b.fifo")] {
+        let queues = Queues::new();
+        queues.simulator.set_latency(Latency::fixed(Duration::from_millis(20)));
+        let source = queues.filled(from, MESSAGES);
+        let target = queues.queue(to, QueueOptions::default());
+        let run = queues.run(&format!("move --from {from} --to {to} --json"));
+        run.expect(0, "");
+        assert_eq!((source.len(), target.len()), (0, MESSAGES));
+        println!("{from}: {}", run.report());
+        let back = queues.queue("back", QueueOptions::default());
+        let mut kills = 0;
+        while !target.is_empty() {
+            let arguments = queues.arguments(&format!("move --from {to} --to back --json --every 10ms"));
+            let mut child = queues
+                .folder
+                .command(&arguments)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+            let moved = |line: &str| serde_json::from_str::<Value>(line).unwrap()["moved"].as_u64();
+            for line in lines {
+                // The first three runs are killed.
+                if kills < 3 && moved(&line.unwrap()) > Some(20_000) {
+                    child.kill().unwrap();
+                    kills += 1;
+                    break;
+                }
+            }
+            child.wait().unwrap();
+        }
+        let moved = sorted(numbers(&back));
+        let mut once = moved.clone();
+        once.dedup();
+        assert_eq!(once, (0..MESSAGES as u64).collect::<Vec<_>>());
+        println!("{from}: {} came twice after {kills} kills", moved.len() - once.len());
+    }
+}
+
+#[test]
+fn dead_letters_go_back_to_their_only_queue() {
+    let queues = Queues::new();
+    let letters = queues.filled("letters", 50);
+    queues.run("redrive --queue letters").expect(2, "of no queue");
+    let orders = queues.queue("orders", QueueOptions::default().dead_letter_queue("letters"));
+    let refunds = queues.queue("refunds", QueueOptions::default());
+    queues
+        .run("redrive --queue letters --to refunds --max 10")
+        .expect(0, "10 messages moved from letters to refunds");
+    queues
+        .run("redrive --queue letters --max 15")
+        .expect(0, "15 messages moved");
+    queues.queue("returns", QueueOptions::default().dead_letter_queue("letters"));
+    queues.run("redrive --queue letters").expect(2, "2 queues");
+    assert_eq!((letters.len(), orders.len(), refunds.len()), (25, 15, 10));
+}
+
+#[test]
+fn a_queue_is_drained_to_a_file_that_can_be_sent_again() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 250);
+    let before = from.messages();
+    queues
+        .run("drain --queue a --max 100 out.jsonl")
+        .expect(0, "100 messages of a written to out.jsonl");
+    assert_eq!((from.len(), from.in_flight()), (150, 0));
+    queues.run("drain --queue a out.jsonl").expect(0, "150 messages");
+    assert!(from.is_empty());
+    assert_eq!(queues.folder.read("out.jsonl").lines().count(), 250);
+    let copy = queues.queue("copy", QueueOptions::default());
+    queues
+        .run("send --queue copy --format json out.jsonl")
+        .expect(0, "250 delivered");
+    let contents = |messages: Vec<aws_batch_simulator::Message>| {
+        let mut contents: Vec<_> = messages
+            .into_iter()
+            .map(|message| {
+                (
+                    message.body,
+                    message.attributes.map(|attributes| attributes.to_string()),
+                )
+            })
+            .collect();
+        contents.sort();
+        contents
+    };
+    assert_eq!(contents(copy.messages()), contents(before));
+}
