@@ -7,7 +7,7 @@ use aws_batch_simulator::{InjectedFault, Simulator};
 use futures::StreamExt;
 use tokio::time::{sleep, timeout};
 
-use crate::{filled, filled_in_order};
+use crate::{filled, filled_in_order, number};
 
 #[tokio::test(start_paused = true)]
 async fn a_message_is_kept_hidden_while_its_ticket_exists_and_calls_are_throttled() {
@@ -72,7 +72,7 @@ async fn a_message_that_is_set_aside_is_received_once_and_visible_at_the_end() {
     while let Some(received) = messages.next().await {
         let received = received.unwrap();
         handed_out += 1;
-        if crate::number(&received) % 2 == 0 {
+        if number(&received).is_multiple_of(2) {
             received.ticket.set_aside();
         } else {
             received.ticket.settled();

@@ -296,9 +296,10 @@ impl State {
     }
 
     fn settle(&mut self, number: u64) {
-        let Some(group) = self.handed_out(number) else {
+        let Some(held) = self.handed_out(number) else {
             return;
         };
+        let group = held.group.clone();
         self.enter(number, Phase::Deleting);
         let Some(group) = group else { return };
         match self.groups.get_mut(&group).map(VecDeque::pop_front) {
@@ -310,22 +311,22 @@ impl State {
 
     /// The message is released or set aside, and with it those that wait behind it.
     fn give_back(&mut self, number: u64, phase: Phase) {
-        let Some(group) = self.handed_out(number) else {
+        let Some(held) = self.handed_out(number) else {
             return;
         };
+        let (group, has_expired) = (held.group.clone(), held.has_expired);
         self.hold_back(group.as_ref(), phase);
-        if self.messages.get(&number).is_some_and(|held| held.has_expired) {
+        if has_expired {
             self.remove(number);
         } else {
             self.enter(number, phase);
         }
     }
 
-    /// The group of a message that is handed out.
-    fn handed_out(&self, number: u64) -> Option<Option<Arc<str>>> {
+    /// The message, if it is handed out.
+    fn handed_out(&self, number: u64) -> Option<&HeldMessage> {
         let held = self.messages.get(&number);
-        let held = held.filter(|held| held.phase == Phase::HandedOut)?;
-        Some(held.group.clone())
+        held.filter(|held| held.phase == Phase::HandedOut)
     }
 
     fn hold_back(&mut self, group: Option<&Arc<str>>, phase: Phase) {

@@ -96,14 +96,14 @@ impl<R: Receiving> BatchTarget for Receives<R> {
         let answer = self.calls.receive(&self.request, receive.most()).await;
         match answer {
             Ok(output) => {
-                doubt.is_over();
+                doubt.ends();
                 receive.has_received(output.messages.unwrap_or_default());
                 Answer::Whole(Verdict::Accepted)
             }
             Err(error) => {
                 let answer = final_answer(classify(error));
                 if !is_ambiguous(&answer) {
-                    doubt.is_over();
+                    doubt.ends();
                 }
                 answer
             }
@@ -138,7 +138,7 @@ fn is_ambiguous(answer: &Answer) -> bool {
 struct Doubt<'a, R: Receiving>(Option<&'a R>);
 
 impl<R: Receiving> Doubt<'_, R> {
-    fn is_over(mut self) {
+    fn ends(mut self) {
         self.0 = None;
     }
 }

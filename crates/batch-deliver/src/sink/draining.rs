@@ -78,7 +78,9 @@ impl Drain {
             match block_in_place(|| write(&matching, lines)) {
                 Ok(()) => {
                     drained.written += matching.len() as u64;
-                    matching.iter().for_each(|received| received.ticket.settled());
+                    for received in &matching {
+                        received.ticket.settled();
+                    }
                 }
                 Err(error) => drained.failure = Some(format!("the messages cannot be written: {error}")),
             }

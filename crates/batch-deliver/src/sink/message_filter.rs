@@ -37,7 +37,8 @@ impl MessageFilter {
         };
         let has_value = |(path, expected): &(String, String)| match body.pointer(path) {
             Some(Value::String(value)) => value == expected,
-            Some(value) => value.to_string() == *expected,
+            // Numbers are equal as they are written.
+            Some(value) => serde_json::to_string(value).is_ok_and(|text| text == *expected),
             None => false,
         };
         self.pointers.iter().all(has_value)

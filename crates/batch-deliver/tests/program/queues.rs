@@ -45,7 +45,7 @@ impl Queues {
                 "body": json!({"number": number, "order": {"state": state}}).to_string(),
                 "attributes": {"state": state, "raw": {"type": "Binary", "value": "AQI="}},
             });
-            if name.ends_with(".fifo") {
+            if name.contains(".fifo") {
                 line["group_id"] = json!((number % 5).to_string());
                 line["dedup_id"] = json!(number.to_string());
             }
