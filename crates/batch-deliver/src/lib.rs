@@ -24,11 +24,11 @@ mod arguments;
 mod commands;
 mod connection;
 mod console;
-mod delivery;
 mod format;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod job;
 mod keeping;
 mod outcome;
 mod progress;

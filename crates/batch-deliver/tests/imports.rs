@@ -19,7 +19,7 @@ const FROM_THE_BOTTOM: [&str; 14] = [
     "sink",
     "keeping",
     "progress",
-    "delivery",
+    "job",
     "worker",
     "arguments",
     "commands",

@@ -6,7 +6,7 @@ use super::question::{can_ask, question};
 use super::table::{needed, single, whole};
 use crate::arguments::{Common, ToDelete};
 use crate::console::counted;
-use crate::delivery::Job;
+use crate::job::Job;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Change, Settings, Target};
 use crate::source::{Input, Storage, described};

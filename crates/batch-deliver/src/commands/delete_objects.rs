@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::delete::begin;
 use crate::arguments::ToDeleteObjects;
-use crate::delivery::Job;
 use crate::format::{EachLine, Keys, TextFormat};
+use crate::job::Job;
 use crate::outcome::{Failure, Outcome};
 use crate::sink;
 use crate::source::Order;

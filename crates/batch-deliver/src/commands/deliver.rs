@@ -7,7 +7,7 @@ use tokio::task;
 
 use crate::arguments::Common;
 use crate::console::{Console, grouped, print_warnings};
-use crate::delivery::{Job, Kept, Round};
+use crate::job::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Access, Destination, Pace, Settings, Target};

@@ -7,8 +7,8 @@ use tokio::task;
 
 use crate::connection::Connection;
 use crate::console::{Console, grouped, print_warnings};
-use crate::delivery::{Delivering, Kept, Reading};
 use crate::format::{Item, ItemFormat};
+use crate::job::{Delivering, Kept, Reading};
 use crate::keeping::{DeadLetter, Identity, Journal, Location, Places, ScanState};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{DeliveryOptions, Destination, Existing, Settings, Target};

@@ -6,8 +6,8 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use super::deliver::deliver;
 use crate::arguments::ToQueue;
-use crate::delivery::Job;
 use crate::format::{Groups, InGroups, Messages, TextFormat};
+use crate::job::Job;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, Target};
 

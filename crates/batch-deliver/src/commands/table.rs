@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::types::WriteRequest;
 
 use crate::arguments::{Common, Condition, ToTable};
 use crate::console::Console;
-use crate::delivery::Job;
 use crate::format::{CsvItems, CsvOptions, JsonItems, Key, TableFormat, TableItems, Typing, Writes};
+use crate::job::Job;
 use crate::outcome::Failure;
 use crate::sink::{self, Expressions, ItemWrite, ItemWrites, Settings, Target};
 use crate::source::Order;

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::answer::{Answer, CHECKPOINT};
 use super::plan::Planned;
-use crate::delivery::{Job, Kept, Round};
+use crate::job::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, Location, remove};
 use crate::outcome::Failure;
 use crate::sink::{DeliveryOptions, Pace, Target};
