@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::error::ReceiveError;
 use super::figures::ReceiveFigures;
 use super::held_message::{HeldMessage, Phase};
-use super::ticket::{Received, Ticket};
 use crate::report::Cause;
 
 /// Messages that were accepted elsewhere and could not be deleted: so many are remembered.
@@ -165,11 +164,9 @@ impl Held {
         state.ready.len() + state.groups.values().map(VecDeque::len).sum::<usize>()
     }
 
-    /// The next message, if one is ready.
-    pub(super) fn take(self: &Arc<Self>) -> Option<Received> {
-        let (number, message) = self.state().take()?;
-        let ticket = Ticket::new(number, Arc::clone(self));
-        Some(Received { message, ticket })
+    /// The next message and its number, if one is ready.
+    pub(super) fn take(&self) -> Option<(u64, Message)> {
+        self.state().take()
     }
 
     pub(super) fn take_failure(&self) -> Option<ReceiveError> {

@@ -16,10 +16,10 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::error::ReceiveError;
-use super::figures::Settlements;
 use super::held::Held;
+use super::settlements::Settlements;
 use super::settling::settle;
-use super::ticket::Received;
+use super::ticket::{Received, Ticket};
 use crate::delivery::Delivery;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
@@ -216,8 +216,9 @@ impl Stream for ReceivedMessages {
             let taken = self.held.take();
             let calls = self.calling.len();
             self.receive_on();
-            if let Some(received) = taken {
-                return Poll::Ready(Some(Ok(received)));
+            if let Some((number, message)) = taken {
+                let ticket = Ticket::new(number, Arc::clone(&self.held));
+                return Poll::Ready(Some(Ok(Received { message, ticket })));
             }
             if self.is_over() {
                 self.end();

@@ -18,7 +18,8 @@
 //! | `held` | the messages that are held, and what is due for them |
 //! | `held_message` | one of them: its phase, and its visibility timeout |
 //! | `settling` | the task that deletes, hides and releases |
-//! | `figures` | the counts, and the wait for the last settlement |
+//! | `settlements` | the wait for the last settlement |
+//! | `figures` | the counts |
 //! | `error` | why no more messages are received |
 
 mod error;
@@ -27,11 +28,13 @@ mod held;
 mod held_message;
 mod messages;
 mod receive;
+mod settlements;
 mod settling;
 mod ticket;
 
 pub use error::ReceiveError;
-pub use figures::{ReceiveFigures, Settlements};
+pub use figures::ReceiveFigures;
 pub use messages::ReceivedMessages;
 pub use receive::Receive;
+pub use settlements::Settlements;
 pub use ticket::{Received, Ticket};

@@ -19,7 +19,7 @@ use aws_sdk_sqs::types::{
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
-use super::receives::ReceiveRequest;
+use super::receive::ReceiveRequest;
 use super::short_name;
 use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span};

@@ -10,6 +10,7 @@ mod deletions;
 mod offload;
 mod plain;
 mod queue;
+mod receive;
 mod receives;
 #[cfg(test)]
 mod testing;
@@ -25,7 +26,8 @@ pub use deletions::SqsDeletions;
 #[cfg(feature = "s3-offload")]
 pub use offload::{Offload, PAYLOAD_SIZE_ATTRIBUTE};
 pub use queue::{MAX_BATCH_BYTES, MAX_MESSAGE_BYTES, MAX_MESSAGES, SqsQueue};
-pub(crate) use receives::{ReceiveRequest, Receives, Receiving};
+pub(crate) use receive::{ReceiveRequest, Receiving};
+pub(crate) use receives::Receives;
 pub use visibility::{MAX_VISIBILITY_TIMEOUT, SqsVisibility, VisibilityChange};
 
 /// The id and the verdict of an entry that failed.
