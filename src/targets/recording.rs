@@ -25,6 +25,7 @@ pub(crate) struct Recorded {
     /// As text, if it is text.
     pub(crate) body: String,
     /// The bytes of the body.
+    #[cfg(feature = "cloudwatch")]
     pub(crate) length: usize,
 }
 
@@ -78,6 +79,7 @@ impl HttpConnector for Recorder {
                 user_agent: header("x-amz-user-agent").to_owned(),
                 operation: header("x-amz-target").rsplit('.').next().unwrap_or_default().to_owned(),
                 body: String::from_utf8_lossy(body).into_owned(),
+                #[cfg(feature = "cloudwatch")]
                 length: body.len(),
             });
             self.answers[answer]
