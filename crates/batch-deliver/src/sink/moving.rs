@@ -63,7 +63,7 @@ pub(super) fn receive(
         .window(WINDOW)
         .until_empty_for(EMPTY_FOR);
     match most {
-        // Of those that do not match, nobody knows how many there are.
+        // Of those that do not match, the number is not known.
         Some(most) if filter.is_empty() => receive.max(most),
         _ => receive,
     }
