@@ -92,7 +92,8 @@ async fn contest(mix: &Mix, write: Writes) -> Result<(), TestCaseError> {
         prop_assert!(contradictions.is_empty(), "{:?}", contradictions);
     }
     // The key is the one's of whom it is said so, and never both's.
-    for (number, item) in table.items().iter().enumerate() {
+    for item in table.items() {
+        let number: usize = item["id"]["S"].as_str().unwrap().parse().unwrap();
         let owner = item["by"]["S"].as_str().unwrap();
         let (of_owner, of_loser) = if owner == one[number] {
             (both.0[number], both.1[number])
