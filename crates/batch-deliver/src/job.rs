@@ -158,9 +158,7 @@ impl<T: Target> Job<T> {
             "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
             "largest": sums.largest, "bad_lines": sums.flaws,
         });
-        self.console
-            .emit(&event)
-            .map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+        self.console.report(&event)?;
         Ok(if sums.flaws == 0 {
             Outcome::Delivered
         } else {

@@ -146,7 +146,6 @@ fn dry_run(reads: &TableReads, source: &Existing, console: &Console) -> Result<O
     let event = json!({
         "event": "dry_run", "items": items, "bytes": bytes, "read_units": read_units, "write_units": write_units,
     });
-    let written = console.emit(&event);
-    written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+    console.report(&event)?;
     Ok(Outcome::Delivered)
 }

@@ -98,8 +98,7 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
         "event": "report", "written": drained.written, "unmatched": drained.unmatched, "undeleted": drained.undeleted,
         "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
     });
-    let written = console.emit(&event);
-    written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+    console.report(&event)?;
     if stop.was_interrupted() {
         console.info(&format!(
             "interrupted: the rest stays in {from}, and the same command goes on"

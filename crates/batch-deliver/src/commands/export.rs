@@ -155,7 +155,7 @@ impl Export<'_> {
             "event": "report", "items": written, "scanned": figures.scanned, "read_units": figures.units, "bytes": bytes,
             "seconds": elapsed.as_secs_f64(), "lossy": lossy,
         });
-        self.emit(&event)?;
+        self.console.report(&event)?;
         Ok(Outcome::Delivered)
     }
 
@@ -166,11 +166,7 @@ impl Export<'_> {
             None if !self.console.is_json() => self.console.info(&words),
             None => {}
         }
-        self.emit(&json!({"event": "progress", "items": written, "read_units": figures.units}))
-    }
-
-    fn emit(&self, event: &serde_json::Value) -> Result<(), Failure> {
-        let written = self.console.emit(event);
-        written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))
+        self.console
+            .report(&json!({"event": "progress", "items": written, "read_units": figures.units}))
     }
 }

@@ -190,10 +190,8 @@ impl<'a> Items<'a> {
             rate(units),
             self.verb.nothing()
         ));
-        let written = self
-            .console
-            .emit(&json!({"event": "dry_run", "items": items, "read_units": units}));
-        written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+        self.console
+            .report(&json!({"event": "dry_run", "items": items, "read_units": units}))?;
         Ok(Outcome::Delivered)
     }
 

@@ -174,8 +174,7 @@ fn end(console: &Console, from: &str, moved: &Moved, elapsed: Duration, stop: &S
         "event": "report", "moved": moved.sent, "unmatched": moved.unmatched, "undelivered": moved.unsent,
         "undeleted": moved.undeleted, "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
     });
-    let written = console.emit(&event);
-    written.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+    console.report(&event)?;
     if stop.was_interrupted() {
         console.info(&format!(
             "interrupted: the rest stays in {from}, and the same command goes on"

@@ -11,6 +11,8 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
+use crate::outcome::Failure;
+
 pub(crate) use self::figures::{counted, grouped, rate, size, time};
 pub(crate) use self::warnings::print_warnings;
 
@@ -123,6 +125,12 @@ impl Console {
         let mut output = stdout().lock();
         writeln!(output, "{event}")?;
         output.flush()
+    }
+
+    /// Prints the event that a command is run for. A program that reads it must know if it is missing.
+    pub(crate) fn report(&self, event: &Value) -> Result<(), Failure> {
+        let printed = self.emit(event);
+        printed.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))
     }
 }
 

@@ -55,9 +55,7 @@ impl Summary {
         if outcome != Outcome::Delivered {
             self.how_to_continue().iter().for_each(|words| console.warn(words));
         }
-        console
-            .emit(&self.event())
-            .map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))?;
+        console.report(&self.event())?;
         Ok(outcome)
     }
 
