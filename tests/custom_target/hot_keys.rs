@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_batch_delivery::backoff::Outcome;
 use aws_batch_delivery::targets::{Answer, Fault, Lane, Rejection, Verdict};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Progress};
 use futures::{StreamExt, stream};
@@ -229,4 +230,25 @@ async fn a_target_is_not_asked_for_keys_by_a_strategy_that_paces_none() {
         .await
         .unwrap();
     assert_eq!(report.delivered, 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttled_entries_of_a_hot_key_are_neither_throttles_nor_retries_of_the_pace_of_all() {
+    let (target, _) = keyed(4, throttling_at_first);
+    let strategy = Keyed::new([0], 1, Duration::from_millis(10));
+    let options = DeliveryOptions::default().backoff(Arc::clone(&strategy)).concurrency(1);
+    Delivery::new(target)
+        .options(options)
+        .deliver(entries([0, 0, 1, 1]))
+        .await
+        .unwrap();
+    let outcomes = strategy.state.lock().unwrap().outcomes.clone();
+    let counts = |outcome: &Outcome| (outcome.sent, outcome.accepted, outcome.throttled, outcome.failed);
+    assert_eq!(
+        counts(&outcomes[0]),
+        (2, 0, 0, 2),
+        "those of the hot key are not in flight any more"
+    );
+    assert_eq!(counts(&outcomes[1]), (2, 2, 0, 0), "the others are all of the call");
+    assert_eq!((outcomes[1].fresh.sent, outcomes[1].fresh.throttled), (2, 0));
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aws_batch_delivery::backoff::details::{KeyOutcome, KeyPace, PaceDetails};
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Pace, Retry};
+use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry};
 use aws_batch_delivery::targets::{Answer, Limits, Verdict};
 
 use crate::scripted::{Calls, Scripted, throttle};
@@ -73,6 +73,8 @@ pub(crate) struct State {
     pub(crate) next: HashMap<u64, Instant>,
     pub(crate) departed: Vec<(u64, Instant, usize)>,
     pub(crate) first_attempts: HashMap<u64, (usize, usize)>,
+    /// What the pace of all observes.
+    pub(crate) outcomes: Vec<Outcome>,
 }
 
 impl Keyed {
@@ -107,6 +109,10 @@ impl BackoffStrategy for Keyed {
 }
 
 impl Pace for Keyed {
+    fn observe(&self, outcome: &Outcome) {
+        self.state.lock().unwrap().outcomes.push(*outcome);
+    }
+
     fn reset(&self) {
         self.state.lock().unwrap().next.clear();
     }
