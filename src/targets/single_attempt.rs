@@ -17,13 +17,16 @@ macro_rules! single_attempt {
     ($sdk:ident, $client:expr) => {{
         use $crate::targets::renewal::Changes;
         use $crate::targets::single_attempt::renewal;
+        use $sdk::config::SharedInterceptor;
         use $sdk::config::retry::{RetryConfig, RetryMode};
         let retries = $client.config().retry_config().cloned();
         let retries = retries.unwrap_or_else(RetryConfig::standard);
         let renewal = renewal!($sdk, $client);
-        let changes = $sdk::Config::builder()
-            .retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1))
-            .interceptor($crate::targets::transmission::Transmission::renewing(renewal.clone()));
+        let transmission = $crate::targets::transmission::Transmission::renewing(renewal.clone());
+        let mut changes =
+            $sdk::Config::builder().retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1));
+        // The SDK looks for no setting that disables it then, which it does before each of its hooks.
+        changes.push_interceptor(SharedInterceptor::permanent(transmission));
         let crate_name = $sdk::config::FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION")));
         let always = match crate_name {
             Ok(crate_name) => changes.framework_metadata(crate_name),
