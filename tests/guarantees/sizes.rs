@@ -65,11 +65,11 @@ async fn a_smaller_limit_of_a_proxy_is_learned_once() {
         (5_000, 49_999),
         (60_000, 60_000),
     ] {
-        // So many calls may be refused before any of them is answered.
+        // So many calls may be refused before any of them is answered: all that are in flight two round trips after the start.
         for (options, at_once) in [
             (no_delay().concurrency(1), 1),
             (no_delay(), 16),
-            (DeliveryOptions::default(), 2),
+            (DeliveryOptions::default(), 16),
         ] {
             let least = 400_u64.div_ceil((limit / entry).min(10) as u64);
             let (calls, refused) = calls(entry, limit, options).await;

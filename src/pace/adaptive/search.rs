@@ -15,6 +15,11 @@ const DOUBLING: f64 = 0.025;
 const MAX_DOUBLINGS: f64 = 1.0;
 const MIN_DOUBLINGS: f64 = 1.0 / 8.0;
 
+/// Up to so many entries the window grows eightfold with each round trip, if none was rejected: five entries, 40, 320. A load without a
+/// limit has all of its calls in flight two round trips earlier, and what a small service rejects of 40 entries is little.
+const EARLY_ENTRIES: f64 = 100.0;
+const EARLY_DOUBLINGS: f64 = 3.0;
+
 /// Up to so many entries the window doubles with each round trip: at a low pace that overshoots by little.
 const FAST_ENTRIES: f64 = 500.0;
 
@@ -277,7 +282,9 @@ impl Search {
         // A window that is not used does not grow.
         if is_used {
             let trip = trip.min(MAX_TRIPS * (answer.now - answer.sent_at));
-            let doublings = if self.all.sent < FAST_ENTRIES {
+            let doublings = if self.all.sent < EARLY_ENTRIES && self.all.rejected <= 0.0 {
+                EARLY_DOUBLINGS
+            } else if self.all.sent < FAST_ENTRIES {
                 MAX_DOUBLINGS
             } else {
                 (trip / DOUBLING).clamp(MIN_DOUBLINGS, MAX_DOUBLINGS)

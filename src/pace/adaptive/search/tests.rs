@@ -117,16 +117,25 @@ fn a_search_is_not_stuck_by_entries_that_are_rejected_again_and_again_while_othe
 }
 
 #[test]
-fn the_window_doubles_with_each_round_trip_at_first_and_does_not_grow_unused() {
+fn the_window_grows_eightfold_in_the_first_round_trip_and_not_while_it_is_unused() {
     let mut search = Search::new();
     assert_eq!(search.admit(25.0, false, 0.0, 0.0), Ok(25.0));
     assert_eq!(search.admit(25.0, false, 25.0, 0.0), Err(ASK_AGAIN));
     let first = answer(0.01, 0.0);
     assert_eq!(search.observe(&first, first.trial(false), 25.0, 0.01, false), None);
-    assert_eq!(search.admit(25.0, false, 25.0, 0.0), Ok(25.0));
+    assert_eq!(search.admit(25.0, false, 175.0, 0.0), Ok(25.0));
     let unused = answer(0.02, 0.0);
     assert_eq!(search.observe(&unused, unused.trial(false), 10.0, 0.01, false), None);
-    assert_eq!(search.admit(25.0, false, 50.0, 0.0), Err(ASK_AGAIN));
+    assert_eq!(search.admit(25.0, false, 200.0, 0.0), Err(ASK_AGAIN));
+}
+
+#[test]
+fn after_a_rejection_the_window_doubles_with_each_round_trip_from_the_start_on() {
+    let mut search = Search::new();
+    assert_eq!(search.admit(25.0, false, 0.0, 0.0), Ok(25.0));
+    let first = answer(0.01, 5.0);
+    assert_eq!(search.observe(&first, first.trial(false), 25.0, 0.01, false), None);
+    assert_about(search.window, 25.0 + 20.0);
 }
 
 /// A search that has sent these many entries, none of which was rejected, call by call in 10 ms each, with room for more.
@@ -232,7 +241,8 @@ fn a_knee_reaches_from_the_first_to_the_last_rejection_whatever_the_order_of_the
 fn a_window_grows_by_what_was_accepted_at_first_and_in_a_long_search_by_the_time_that_has_passed() {
     let mut search = undisturbed(19);
     let window = search.window;
-    assert_about(window, 19.0 * 25.0);
+    // Eightfold until a hundred entries were sent, then twice.
+    assert_about(window, 3.0 * 7.0 * 25.0 + 16.0 * 25.0);
     // With these the search is one of 500 entries.
     let long = answer(0.2, 0.0);
     search.observe(&long, long.trial(false), 1e9, 0.01, false);
@@ -356,7 +366,7 @@ fn an_announced_pace_is_taken_before_the_first_answer_of_a_search_that_has_seen_
     // What leaves at it is in flight with the window that follows.
     let first = answer(0.01, 0.0);
     search.observe(&first, first.trial(false), 75.0, 0.01, false);
-    assert_about(search.window, 100.0);
+    assert_about(search.window, 75.0 + 7.0 * 25.0);
 }
 
 /// How many calls of 25 leave within so many seconds, none of which is answered.
@@ -411,5 +421,5 @@ fn what_is_announced_later_than_the_first_answer_is_ignored() {
     let first = answer(0.01, 0.0);
     search.observe(&first, first.trial(false), 25.0, 0.01, false);
     search.announce(10_000.0);
-    assert_eq!(search.admit(25.0, false, 25.0, 1.0), Err(ASK_AGAIN));
+    assert_eq!(search.admit(25.0, false, 175.0, 1.0), Err(ASK_AGAIN));
 }
