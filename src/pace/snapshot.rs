@@ -67,8 +67,12 @@ pub enum PaceReason {
     LossFound,
     /// Whether the rejections depend on the pace could not be told.
     Undecided,
-    /// The rejections end at a lower pace.
+    /// Rejections were unexpected, and end at a lower pace.
     CapacityFell,
+    /// Hardly anything is rejected at a lower pace, so that there is no baseline loss, or none any more.
+    NoLoss,
+    /// Rejections were unexpected, and a partition key that became hot explains them.
+    KeyBecameHot,
     /// Nothing is accepted any more.
     NothingAccepted,
     /// The service takes entries again.
@@ -90,6 +94,8 @@ impl fmt::Display for PaceReason {
             Self::LossFound => "the rejections do not depend on the pace",
             Self::Undecided => "it could not be told whether the rejections depend on the pace",
             Self::CapacityFell => "the rejections ended at a lower pace",
+            Self::NoLoss => "hardly anything was rejected at a lower pace",
+            Self::KeyBecameHot => "a hot key explains the rejections",
             Self::NothingAccepted => "nothing is accepted",
             Self::Recovered => "the service accepts entries again",
         })

@@ -89,7 +89,7 @@ pub(super) fn chance(variance: f64) -> f64 {
 
 /// The answer to a call. All times are in seconds, all counts in entries or, where the strategy counts units, in units.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Answer {
+pub(super) struct Observation {
     /// When the call left, reached the service, which is assumed to be half-way, and was answered.
     pub(super) sent_at: f64,
     pub(super) seen_at: f64,
@@ -110,7 +110,7 @@ pub(super) struct Trial {
     pub(super) entries: Trials,
 }
 
-impl Answer {
+impl Observation {
     pub(super) fn new(outcome: &Outcome, sent_at: f64, now: f64) -> Self {
         Self {
             sent_at,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::evidence::Answer;
+use super::evidence::Observation;
 use super::time::Clock;
 use crate::jitter::Jitter;
 use crate::pace::Outcome;
@@ -74,7 +74,7 @@ impl Flow {
 
     /// A call has ended. Returns its answer, and how many entries were in flight with it; `None` for a call without an answer, which
     /// tells nothing of the capacity.
-    pub(super) fn end(&mut self, outcome: &Outcome, now: f64) -> Option<(Answer, f64)> {
+    pub(super) fn end(&mut self, outcome: &Outcome, now: f64) -> Option<(Observation, f64)> {
         let in_flight = self.in_flight;
         self.in_flight = (in_flight - to_f64(outcome.sent)).max(0.0);
         if outcome.accepted + outcome.throttled + outcome.refused == 0 {
@@ -84,7 +84,7 @@ impl Flow {
         let trip = (now - sent_at).clamp(0.0, MAX_TRIP);
         let smoothed = self.trip.unwrap_or(trip);
         self.trip = Some(smoothed + GAIN * (trip - smoothed));
-        let answer = Answer::new(outcome, sent_at, now);
+        let answer = Observation::new(outcome, sent_at, now);
         self.recent.observe(now, answer.accepted);
         if answer.accepted > 0.0 {
             self.accepted_at = now;

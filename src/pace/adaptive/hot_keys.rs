@@ -181,8 +181,8 @@ impl HotKeys {
             return false;
         };
         let trials = suspect.recent.trials;
-        let others = rest(self.all.trials, trials);
-        if !is_singled_out(trials, rest(others, suspect.before.trials)) {
+        let others = without(self.all.trials, trials);
+        if !is_singled_out(trials, without(others, suspect.before.trials)) {
             return false;
         }
         let seconds = seconds_between(suspect.since.min(sent_at), now);
@@ -257,9 +257,9 @@ fn first_attempts(key: &KeyOutcome) -> Trials {
 }
 
 /// All trials without these. They may have faded differently.
-fn rest(all: Trials, these: Trials) -> Trials {
-    let rest = all.minus(these);
-    Trials::new(rest.sent.max(0.0), rest.rejected.max(0.0))
+fn without(all: Trials, these: Trials) -> Trials {
+    let left = all.minus(these);
+    Trials::new(left.sent.max(0.0), left.rejected.max(0.0))
 }
 
 /// Whether far more is rejected than of the others.

@@ -68,7 +68,7 @@
 //! | `settings` | what the user asked for |
 //! | `loss` | whether rejections are explained by the baseline loss |
 //! | `probe` | whether rejections depend on the pace |
-//! | `retries` | how long an entry rests before a retry; a pace for retries that fail for reasons of their own |
+//! | `retries` | how long an entry waits before a retry; a pace for retries that fail for reasons of their own |
 //! | `hot_keys` | which keys are hot |
 //! | `flow` | what is in flight and was accepted lately; whether it is an outage, and when single entries ask |
 //! | `evidence` | counts, sums of evidence, and what chance explains; the answer to a call as numbers |
@@ -117,7 +117,7 @@ use crate::jitter::Jitter;
 /// - **Hot partition keys**: throttles of a key that asks for more than its partition takes slow that key alone. Its entries wait
 ///   in a line of their own, and everything else goes on. From the first hot key on a delivery reads up to 30,000 entries or
 ///   64 MiB ahead, and packs calls from many keys in turns.
-/// - **Entries rejected more than once** rest for 25 ms to 5 s. Those that the baseline loss explains rest for 2.5 to 5 ms.
+/// - **Entries rejected more than once** wait for 25 ms to 5 s. Those that the baseline loss explains wait for 2.5 to 5 ms.
 ///
 /// Units of capacity are what is counted. All clones of the options share one pace; several processes that send to the same
 /// table share its capacity about equally, without coordination.

@@ -5,11 +5,11 @@ mod states;
 use std::time::{Duration, Instant};
 
 use super::estimate::Estimate;
-use super::evidence::{Answer, Trial};
+use super::evidence::{Observation, Trial};
 use super::flow::{Flow, Outage};
 use super::loss::BaselineLoss;
 use super::probe::Probe;
-use super::retries::{Retries, rest};
+use super::retries::{RetryPace, retry_delay};
 use super::schedule::{Conditions, Schedule};
 use super::search::{End, Search};
 use super::settings::Settings;
@@ -67,7 +67,7 @@ pub(super) struct Pacer {
     loss: BaselineLoss,
     /// When a known loss is measured again.
     review_at: f64,
-    retries: Retries,
+    retries: RetryPace,
     phase: Phase,
     reason: PaceReason,
     earlier: [Option<(PaceState, PaceReason)>; 4],
@@ -90,7 +90,7 @@ impl Pacer {
             call: 1.0,
             loss: BaselineLoss::default(),
             review_at: 0.0,
-            retries: Retries::default(),
+            retries: RetryPace::default(),
             phase,
             reason,
             earlier: [None; 4],
@@ -127,12 +127,12 @@ impl Pacer {
         }
     }
 
-    /// How long a rejected entry rests. The first retry leaves with the next call.
+    /// How long a rejected entry waits. The first retry leaves with the next call.
     pub(super) fn delay(&self, retry: Retry, jitter: &Jitter) -> Duration {
         if retry.number == 1 && !self.retries.are_paced() {
             return Duration::ZERO;
         }
-        rest(retry, self.random_loss(), jitter)
+        retry_delay(retry, self.random_loss(), jitter)
     }
 
     /// The share of entries that are rejected at random, so that some are rejected again and again.
@@ -226,7 +226,7 @@ impl Pacer {
         self.end_drain_if_done(now);
     }
 
-    fn observe_answer(&mut self, answer: &Answer, in_flight: f64, jitter: &Jitter) {
+    fn observe_answer(&mut self, answer: &Observation, in_flight: f64, jitter: &Jitter) {
         if !matches!(self.phase, Phase::Outage(_)) {
             let capacity = self.estimate.rate().unwrap_or(0.0).max(self.flow.recent());
             self.retries.observe(answer, capacity);
@@ -270,12 +270,12 @@ impl Pacer {
     }
 
     /// Whether the retries of an answer tell nothing of the capacity, as they may be rejected for reasons of their own.
-    fn judges_fresh_alone(&self, answer: &Answer) -> bool {
+    fn judges_fresh_alone(&self, answer: &Observation) -> bool {
         let is_probe = matches!(self.phase, Phase::Probing(_)) && answer.fresh.sent > 0.0;
-        self.loss.is_known() || self.retries.are_paced() || is_probe || Retries::are_singled_out(answer)
+        self.loss.is_known() || self.retries.are_paced() || is_probe || RetryPace::are_singled_out(answer)
     }
 
-    fn observe_steady(&mut self, answer: &Answer, trial: Trial) {
+    fn observe_steady(&mut self, answer: &Observation, trial: Trial) {
         let was_known = self.loss.is_known();
         let mut suspicion = None;
         if self.schedule.is_low(answer.sent_at) {
@@ -297,7 +297,7 @@ impl Pacer {
         }
     }
 
-    fn is_stalled(&self, answer: &Answer) -> bool {
+    fn is_stalled(&self, answer: &Observation) -> bool {
         self.flow.is_stalled(answer.now, self.loss.share())
     }
 

@@ -1,26 +1,26 @@
-//! When rejected entries are sent again: how long each rests, and a pace for retries that are rejected for reasons of their own.
+//! When rejected entries are sent again: how long each waits, and a pace for retries that are rejected for reasons of their own.
 
 use std::time::Duration;
 
-use super::evidence::{Answer, Trials, chance, variance};
+use super::evidence::{Observation, Trials, chance, variance};
 use super::time::TokenBucket;
 use crate::jitter::Jitter;
 use crate::pace::Retry;
 
-/// The rest before the first and the second retry.
-const FIRST_REST: Duration = Duration::from_millis(50);
+/// The delay before the first and the second retry.
+const FIRST_DELAY: Duration = Duration::from_millis(50);
 
 /// The same where random loss explains the rejections, which need no time to end.
-const FIRST_REST_AT_RANDOM: Duration = Duration::from_millis(5);
+const FIRST_DELAY_AT_RANDOM: Duration = Duration::from_millis(5);
 
-/// The longest rest.
-const MAX_REST: Duration = Duration::from_secs(5);
+/// The longest delay.
+const MAX_DELAY: Duration = Duration::from_secs(5);
 
-/// A rest is at most this many times the previous one: the ceiling doubles, and a rest is at least half of its ceiling. Without this
-/// limit, short rests of retries that the baseline loss explained are followed by one of seconds when the loss has ended.
+/// A delay is at most this many times the previous one: the ceiling doubles, and a delay is at least half of its ceiling. Without this
+/// limit, short delays of retries that the baseline loss explained are followed by one of seconds when the loss has ended.
 const MAX_GROWTH: u32 = 4;
 
-/// Doublings after which every rest is the longest one.
+/// Doublings after which every delay is the longest one.
 const MAX_DOUBLINGS: u32 = 10;
 
 /// Random loss explains as many rejections in a row as it causes with at least this probability: at a loss of 10% about five, at 30%
@@ -84,21 +84,21 @@ const GOLDEN: f64 = 0.618_033_988_75;
 /// The pace follows calls of whose fresh entries at most this share was rejected.
 const MAX_FRESH_REJECTED: f64 = 0.25;
 
-/// The rest before that retry. It doubles with each rejection that random loss does not explain, and half of it is random.
+/// The delay before that retry. It doubles with each rejection that random loss does not explain, and half of it is random.
 ///
 /// `loss` is the share of entries that are rejected at random, so that some of them are rejected again and again.
-pub(super) fn rest(retry: Retry, loss: f64, jitter: &Jitter) -> Duration {
+pub(super) fn retry_delay(retry: Retry, loss: f64, jitter: &Jitter) -> Duration {
     let explained = explained(loss);
     let first = if explained > 0 {
-        FIRST_REST_AT_RANDOM
+        FIRST_DELAY_AT_RANDOM
     } else {
-        FIRST_REST
+        FIRST_DELAY
     };
     let doublings = retry.number.saturating_sub(explained.max(2)).min(MAX_DOUBLINGS);
     let max = retry
         .previous
-        .map_or(MAX_REST, |previous| (MAX_GROWTH * previous).max(first));
-    let ceiling = (first * 2_u32.pow(doublings)).min(max).min(MAX_REST);
+        .map_or(MAX_DELAY, |previous| (MAX_GROWTH * previous).max(first));
+    let ceiling = (first * 2_u32.pow(doublings)).min(max).min(MAX_DELAY);
     jitter.between(ceiling / 2, ceiling)
 }
 
@@ -114,7 +114,7 @@ fn explained(loss: f64) -> u32 {
 
 /// Compares retries with fresh entries, and gives the retries a pace of their own while they are rejected and fresh entries are not.
 #[derive(Debug, Default)]
-pub(super) struct Retries {
+pub(super) struct RetryPace {
     fresh: Trials,
     again: Trials,
     /// Retries in calls that carried fresh entries as well …
@@ -131,7 +131,7 @@ pub(super) struct Retries {
     spread: f64,
 }
 
-impl Retries {
+impl RetryPace {
     /// Whether retries have a pace of their own.
     pub(super) fn are_paced(&self) -> bool {
         self.pace.is_some()
@@ -152,7 +152,7 @@ impl Retries {
         MAX_TURN_WAIT * f64::midpoint(1.0, self.spread)
     }
 
-    pub(super) fn observe(&mut self, answer: &Answer, capacity: f64) {
+    pub(super) fn observe(&mut self, answer: &Observation, capacity: f64) {
         let (fresh, retries) = (answer.fresh, answer.retries());
         self.compare(fresh, retries);
         let Some(pace) = self.pace else {
@@ -196,7 +196,7 @@ impl Retries {
     }
 
     /// Whether the rejections of a single call fell on its retries, and that not by chance.
-    pub(super) fn are_singled_out(answer: &Answer) -> bool {
+    pub(super) fn are_singled_out(answer: &Observation) -> bool {
         let retries = answer.retries();
         let probability = (retries.not_rejected() + 1.0) / (answer.fresh.sent + retries.sent);
         answer.fresh.rejected <= 0.0 && retries.rejected > 0.0 && probability < MAX_PROBABILITY

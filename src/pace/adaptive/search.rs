@@ -1,6 +1,6 @@
 //! The search for a first estimate: a window of entries in flight that grows while no larger share is rejected.
 
-use super::evidence::{Answer, Cusum, Trial, Trials};
+use super::evidence::{Cusum, Observation, Trial, Trials};
 use super::loss::Suspicion;
 use super::time::{ASK_AGAIN, BURST, TokenBucket};
 
@@ -101,7 +101,7 @@ impl Rise {
     }
 
     /// Adds the trials of a call at this window. Returns the latest rejections if the evidence is enough.
-    fn observe(&mut self, answer: &Answer, trials: Trials, window: f64) -> Option<Span> {
+    fn observe(&mut self, answer: &Observation, trials: Trials, window: f64) -> Option<Span> {
         self.step_to(window);
         self.so_far = self.so_far.plus(trials);
         let usual = self.usual_share();
@@ -249,7 +249,7 @@ impl Search {
     /// the same entries are rejected again and again.
     pub(super) fn observe(
         &mut self,
-        answer: &Answer,
+        answer: &Observation,
         trial: Trial,
         in_flight: f64,
         trip: f64,

@@ -5,7 +5,7 @@ use std::time::Instant;
 use tracing::{debug, info};
 
 use super::super::estimate::Estimate;
-use super::super::evidence::Answer;
+use super::super::evidence::Observation;
 use super::super::flow::Outage;
 use super::super::loss::Suspicion;
 use super::super::probe::{Finding, Probe};
@@ -32,7 +32,7 @@ const REVIEW: f64 = 12.0;
 
 impl Pacer {
     /// The service had no capacity left when it saw the call.
-    pub(super) fn signal(&mut self, answer: &Answer) {
+    pub(super) fn signal(&mut self, answer: &Observation) {
         self.estimate.signal(answer.seen_at);
         debug!(
             target: PACE,
@@ -164,7 +164,7 @@ impl Pacer {
         let now = self.flow.clock.now(now);
         self.loss.forget_unexpected();
         if matches!(self.phase, Phase::Probing(_)) && self.reason == PaceReason::UnexpectedRejections {
-            self.start_steady(now, PaceReason::Undecided);
+            self.start_steady(now, PaceReason::KeyBecameHot);
         }
     }
 
@@ -187,12 +187,15 @@ impl Pacer {
             }
             Finding::Nothing => self.start_steady(now, PaceReason::Undecided),
             Finding::Capacity => {
-                if self.reason == PaceReason::UnexpectedRejections {
+                let reason = if self.reason == PaceReason::UnexpectedRejections {
                     let capacity = self.estimate.rate().unwrap_or(probe.accepted_rate);
                     self.estimate.guess(probe.fallen(capacity));
-                }
+                    PaceReason::CapacityFell
+                } else {
+                    PaceReason::NoLoss
+                };
                 self.schedule.shorten();
-                self.start_steady(now, PaceReason::CapacityFell);
+                self.start_steady(now, reason);
             }
         }
     }

@@ -3,32 +3,32 @@ use super::*;
 use crate::backoff::testing::retry;
 
 /// An answer at a moment: fresh entries and retries, and how many of each were rejected.
-fn answer(now: f64, fresh: (f64, f64), retries: (f64, f64)) -> Answer {
+fn answer(now: f64, fresh: (f64, f64), retries: (f64, f64)) -> Observation {
     answer_to(now, Trials::new(fresh.0, fresh.1), Trials::new(retries.0, retries.1))
 }
 
 fn is_singled_out(fresh: (f64, f64), retries: (f64, f64)) -> bool {
-    Retries::are_singled_out(&answer(0.0, fresh, retries))
+    RetryPace::are_singled_out(&answer(0.0, fresh, retries))
 }
 
 #[test]
 fn retries_rest_ever_longer() {
     let jitter = Jitter::seeded(1);
     for (number, millis) in [(1, 50), (2, 50), (3, 100), (8, 3200), (9, 5000), (u32::MAX, 5000)] {
-        let rest = rest(retry(number, None), 0.0, &jitter);
+        let delay = retry_delay(retry(number, None), 0.0, &jitter);
         let longest = Duration::from_millis(millis);
-        assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
+        assert!(longest / 2 <= delay && delay <= longest, "{number}: {delay:?}");
     }
 }
 
 #[test]
 fn entries_that_are_rejected_at_random_do_not_rest_for_long_until_it_is_improbable() {
     let jitter = Jitter::seeded(1);
-    let rests_shortly = |number, loss| rest(retry(number, None), loss, &jitter) <= FIRST_REST_AT_RANDOM;
-    assert!((1..=5).all(|number| rests_shortly(number, 0.11)));
-    assert!((1..=9).all(|number| rests_shortly(number, 0.3)));
-    assert!(!(0..100).all(|_| rests_shortly(6, 0.11)));
-    assert!(!(0..100).all(|_| rests_shortly(10, 0.3)));
+    let waits_shortly = |number, loss| retry_delay(retry(number, None), loss, &jitter) <= FIRST_DELAY_AT_RANDOM;
+    assert!((1..=5).all(|number| waits_shortly(number, 0.11)));
+    assert!((1..=9).all(|number| waits_shortly(number, 0.3)));
+    assert!(!(0..100).all(|_| waits_shortly(6, 0.11)));
+    assert!(!(0..100).all(|_| waits_shortly(10, 0.3)));
 }
 
 #[test]
@@ -36,16 +36,16 @@ fn many_short_rests_are_not_followed_by_a_long_one_when_random_loss_explains_the
     let jitter = Jitter::seeded(1);
     let mut retry = Retry::FIRST;
     for _ in 0..10 {
-        retry = retry.after(rest(retry, 0.4, &jitter));
+        retry = retry.after(retry_delay(retry, 0.4, &jitter));
     }
     for millis in [50, 200, 800, 3200] {
-        let rest = rest(retry, 0.0, &jitter);
+        let delay = retry_delay(retry, 0.0, &jitter);
         assert!(
-            rest <= Duration::from_millis(millis),
-            "retry {}: {rest:?}",
+            delay <= Duration::from_millis(millis),
+            "retry {}: {delay:?}",
             retry.number
         );
-        retry = retry.after(rest);
+        retry = retry.after(delay);
     }
 }
 
@@ -53,9 +53,9 @@ fn many_short_rests_are_not_followed_by_a_long_one_when_random_loss_explains_the
 fn beyond_random_loss_rests_double_from_the_first() {
     let jitter = Jitter::seeded(1);
     for (number, millis) in [(6, 10), (7, 20), (9, 80), (13, 1280), (u32::MAX, 5000)] {
-        let rest = rest(retry(number, None), 0.11, &jitter);
+        let delay = retry_delay(retry(number, None), 0.11, &jitter);
         let longest = Duration::from_millis(millis);
-        assert!(longest / 2 <= rest && rest <= longest, "{number}: {rest:?}");
+        assert!(longest / 2 <= delay && delay <= longest, "{number}: {delay:?}");
     }
 }
 
@@ -63,19 +63,19 @@ fn beyond_random_loss_rests_double_from_the_first() {
 fn random_loss_explains_only_so_many_retries_however_much_is_lost() {
     let jitter = Jitter::seeded(1);
     assert_eq!(explained(1.0), MAX_EXPLAINED);
-    assert!(rest(retry(MAX_EXPLAINED + 2, None), 1.0, &jitter) > FIRST_REST_AT_RANDOM);
+    assert!(retry_delay(retry(MAX_EXPLAINED + 2, None), 1.0, &jitter) > FIRST_DELAY_AT_RANDOM);
 }
 
 #[test]
 fn retries_that_are_rejected_like_all_entries_do_not_fail_on_their_own() {
-    let mut retries = Retries::default();
+    let mut retries = RetryPace::default();
     (0..100).for_each(|_| retries.compare(Trials::new(20.0, 6.0), Trials::new(10.0, 3.0)));
     assert!(!retries.fail_on_their_own());
 }
 
 #[test]
 fn retries_fail_on_their_own_if_fresh_entries_of_the_same_calls_are_accepted() {
-    let mut retries = Retries::default();
+    let mut retries = RetryPace::default();
     (0..10).for_each(|_| retries.compare(Trials::new(25.0, 1.0), Trials::new(2.0, 2.0)));
     assert!(retries.fail_on_their_own());
     retries.start_pace(0.0);
@@ -93,7 +93,7 @@ fn few_retries_that_are_all_rejected_while_no_fresh_entry_is_are_singled_out() {
 
 #[test]
 fn retries_without_fresh_entries_for_comparison_prove_nothing() {
-    let mut retries = Retries::default();
+    let mut retries = RetryPace::default();
     (0..100).for_each(|_| retries.compare(Trials::new(0.0, 0.0), Trials::new(1.0, 1.0)));
     (0..100).for_each(|_| retries.compare(Trials::new(20.0, 20.0), Trials::new(5.0, 5.0)));
     assert!(!retries.fail_on_their_own());
@@ -103,7 +103,7 @@ fn retries_without_fresh_entries_for_comparison_prove_nothing() {
 fn eight_calls_without_rejections_leave_retries_that_are_rejected_at_random_what_they_are() {
     let none = Trials::default();
     let call = |is_rejected| Trials::new(25.0, if is_rejected { 25.0 } else { 0.0 });
-    let mut retries = Retries::default();
+    let mut retries = RetryPace::default();
     (0..100).for_each(|number| retries.compare(call(number % 10 < 3), none));
     (0..8).for_each(|_| retries.compare(call(false), none));
     (0..8).for_each(|number| retries.compare(none, call(number < 3)));
@@ -112,7 +112,7 @@ fn eight_calls_without_rejections_leave_retries_that_are_rejected_at_random_what
 
 #[test]
 fn retries_fail_at_random_while_they_are_rejected_little_more_often_than_fresh_entries() {
-    let mut retries = Retries::default();
+    let mut retries = RetryPace::default();
     retries.compare(Trials::new(100.0, 10.0), Trials::new(100.0, 25.0));
     assert!(retries.fail_at_random());
     retries.compare(Trials::new(0.0, 0.0), Trials::new(100.0, 100.0));
@@ -121,7 +121,7 @@ fn retries_fail_at_random_while_they_are_rejected_little_more_often_than_fresh_e
 
 #[test]
 fn as_many_rejected_retries_are_expected_as_of_all_entries_of_their_calls() {
-    let mut retries = Retries::default();
+    let mut retries = RetryPace::default();
     retries.compare(Trials::new(20.0, 6.0), Trials::new(10.0, 3.0));
     assert_about(retries.mixed.sent, 10.0);
     assert_about(retries.mixed.rejected, 3.0);
@@ -144,11 +144,11 @@ fn as_many_rejected_retries_are_expected_as_of_all_entries_of_their_calls() {
 #[test]
 fn retries_fail_on_their_own_if_most_of_them_are_rejected_and_that_not_by_chance() {
     let fail = |sent, rejected, expected| {
-        let retries = Retries {
+        let retries = RetryPace {
             mixed: Trials::new(sent, rejected),
             expected,
             variance: 4.0,
-            ..Retries::default()
+            ..RetryPace::default()
         };
         retries.fail_on_their_own()
     };
@@ -167,8 +167,8 @@ fn rejected_retries_are_singled_out_where_chance_brings_that_about_seldom() {
 }
 
 /// Retries that have just got a pace, as they are rejected and fresh entries are not.
-fn paced() -> Retries {
-    let mut retries = Retries::default();
+fn paced() -> RetryPace {
+    let mut retries = RetryPace::default();
     while !retries.are_paced() {
         retries.observe(&answer(0.0, (25.0, 1.0), (2.0, 2.0)), 1000.0);
     }
@@ -176,7 +176,7 @@ fn paced() -> Retries {
 }
 
 /// Entries that go within so many seconds, of 200 that ask whenever they are told to.
-fn turns(retries: &mut Retries, seconds: f64) -> f64 {
+fn turns(retries: &mut RetryPace, seconds: f64) -> f64 {
     let mut entries = vec![0.0; 200];
     let mut turns = 0.0;
     for tick in 0..1000 {
@@ -192,7 +192,7 @@ fn turns(retries: &mut Retries, seconds: f64) -> f64 {
 
 #[test]
 fn no_entry_waits_as_long_as_retries_are_rejected_like_all_entries() {
-    let mut retries = Retries::default();
+    let mut retries = RetryPace::default();
     for _ in 0..100 {
         retries.observe(&answer(0.0, (20.0, 10.0), (10.0, 5.0)), 1000.0);
     }

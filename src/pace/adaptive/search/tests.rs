@@ -256,7 +256,7 @@ fn a_window_grows_by_what_was_accepted_at_first_and_in_a_long_search_by_the_time
         (1.0, 0.0125, 0.5),
     ] {
         let window = search.window;
-        let answer = Answer {
+        let answer = Observation {
             sent_at: 0.2 - took,
             ..answer(0.2, 0.0)
         };

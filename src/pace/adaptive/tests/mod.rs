@@ -4,7 +4,7 @@ mod contract;
 mod properties;
 mod transitions;
 
-use super::evidence::{Answer, Trials};
+use super::evidence::{Observation, Trials};
 use crate::pace::KeyOutcome;
 
 /// Checks that a value is the expected one but for rounding.
@@ -15,14 +15,14 @@ pub(super) fn assert_about(value: f64, expected: f64) {
 }
 
 /// The answer to a call of 25 fresh entries that left 10 ms before, and of which so many were rejected.
-pub(super) fn answer(now: f64, rejected: f64) -> Answer {
+pub(super) fn answer(now: f64, rejected: f64) -> Observation {
     answer_to(now, Trials::new(25.0, rejected), Trials::default())
 }
 
 /// The answer to a call of fresh entries and retries that left 10 ms before.
-pub(super) fn answer_to(now: f64, fresh: Trials, retries: Trials) -> Answer {
+pub(super) fn answer_to(now: f64, fresh: Trials, retries: Trials) -> Observation {
     let all = fresh.plus(retries);
-    Answer {
+    Observation {
         sent_at: now - 0.01,
         seen_at: now - 0.005,
         now,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::super::Adaptive;
+use super::first_attempts;
 use crate::pace::{Admission, Outcome, Pace, PaceReason, PaceState, Waiter};
 
 const CHUNK: usize = 25;
@@ -262,7 +263,7 @@ fn a_loss_is_looked_at_again_and_forgotten_when_it_has_ended() {
         .run_until(PaceState::Steady, PaceReason::LossFound)
         .run_until(PaceState::Probing, PaceReason::Review);
     delivery.service.lost_entries = 0.0;
-    delivery.run(30.0);
+    delivery.run_until(PaceState::Steady, PaceReason::NoLoss).run(30.0);
     assert!(delivery.strategy.loss() < 0.02, "{}", delivery.strategy.loss());
     delivery.assert_capacity_about(1000.0);
 }
@@ -306,6 +307,21 @@ fn a_capacity_that_falls_to_a_fifth_is_found_by_a_probe() {
         .run_until(PaceState::Steady, PaceReason::CapacityFell)
         .run(10.0);
     delivery.assert_capacity_about(200.0);
+}
+
+#[test]
+fn a_probe_ends_when_a_hot_key_explains_the_rejections() {
+    let mut delivery = Delivery::to(Service::of(1000.0));
+    delivery.run(5.0);
+    delivery.service.lost_calls = 0.3;
+    delivery.run_until(PaceState::Probing, PaceReason::UnexpectedRejections);
+    let (now, mut keys) = (delivery.now, [first_attempts(7, 20, 15), first_attempts(8, 20, 0)]);
+    crate::pace::KeyPace::observe(&delivery.strategy, now, now, &mut keys);
+    let snapshot = delivery.strategy.snapshot();
+    assert_eq!(
+        (snapshot.state, snapshot.reason),
+        (PaceState::Steady, PaceReason::KeyBecameHot)
+    );
 }
 
 #[test]
