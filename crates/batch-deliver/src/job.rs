@@ -1,7 +1,7 @@
 //! A delivery: the records of a source become entries of a format, which go to a destination, kept by a journal and dead letters.
 //! Or a dry run, which sends nothing.
 
-mod delivering;
+mod records;
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::task;
 
-pub(crate) use self::delivering::{Delivering, Kept, Reading};
+pub(crate) use self::records::{Delivering, Kept, Reading};
 
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, size};
@@ -19,7 +19,7 @@ use crate::keeping::{Claim, Identity, Journal, Location, State};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Summary;
 use crate::sink::{Destination, Measured, Settings, Target};
-use crate::source::{self, Format, Input, Order, Settled, Turns};
+use crate::source::{self, Format, Input, Order, SettledRecords, Turns};
 use crate::stop::Stop;
 
 /// The most bad lines that are printed; the others are counted.
@@ -54,7 +54,7 @@ pub(crate) struct Job<T: Target> {
 pub(crate) struct Round {
     pub(crate) inputs: Vec<Input>,
     /// The records that earlier runs have settled.
-    pub(crate) settled: Settled,
+    pub(crate) settled: SettledRecords,
     pub(crate) kept: Kept,
 }
 
@@ -87,7 +87,7 @@ impl<T: Target> Job<T> {
     }
 
     /// The records of the inputs that are not settled, in the order of this job.
-    fn turns(&self, inputs: Vec<Input>, settled: Settled) -> Turns<T::Entry> {
+    fn turns(&self, inputs: Vec<Input>, settled: SettledRecords) -> Turns<T::Entry> {
         let turns = Turns::new(inputs, Arc::clone(&self.format), settled);
         match self.order {
             Some(Order::Turns) => turns,
@@ -108,9 +108,9 @@ impl<T: Target> Job<T> {
         claim: Claim,
         inputs: &[Input],
         stop: &Stop,
-    ) -> Result<(Option<Journal>, Settled), Failure> {
+    ) -> Result<(Option<Journal>, SettledRecords), Failure> {
         let Some(location) = location else {
-            return Ok((None, Settled::default()));
+            return Ok((None, SettledRecords::default()));
         };
         let in_flight = u64::from(self.concurrency) * self.destination.target.limits().entries as u64;
         let settings = self.settings.iter().chain(&self.destination.settings).cloned().chain([
@@ -170,7 +170,7 @@ impl<T: Target> Job<T> {
     pub(crate) fn sums(&self, inputs: Vec<Input>) -> Result<Sums, Failure> {
         let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        let mut turns = self.turns(inputs, Settled::default());
+        let mut turns = self.turns(inputs, SettledRecords::default());
         let read_bytes = turns.read_bytes().stored;
         self.console.show_bar(total);
         let mut sums = Sums::default();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 
-use super::delivering::ToTable;
+use super::destinations::ToTable;
 use super::reads::Scanning;
 use super::values::{name, value};
 use crate::sink::{Change, Expressions, Settings};

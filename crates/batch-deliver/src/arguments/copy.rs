@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::common::{Output, Recovery, Service};
-use super::delivering::table;
+use super::destinations::table;
 use super::pace::Pacing;
 use super::reads::{Projection, Reads};
 use super::values::url;

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::common::{Output, Service};
 use super::copy::Sides;
-use super::delivering::table;
+use super::destinations::table;
 use super::reads::{Projection, Reads};
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::common::{Output, Service};
-use super::delivering::table;
+use super::destinations::table;
 use super::reads::{Projection, Reads};
 use crate::format::ItemFormat;
 use crate::keeping::Location;

@@ -3,7 +3,7 @@
 mod common;
 mod conditions;
 mod copy;
-mod delivering;
+mod destinations;
 mod diff;
 mod export;
 #[cfg(feature = "s3")]
@@ -28,13 +28,13 @@ pub(crate) use self::common::Recovery;
 pub(crate) use self::common::{Common, Output, Service};
 pub(crate) use self::conditions::{Condition, ToDelete, ToLoad, ToUpdate};
 pub(crate) use self::copy::ToCopy;
-pub(crate) use self::delivering::{ToQueue, ToTable};
+pub(crate) use self::destinations::{ToQueue, ToTable};
 pub(crate) use self::diff::ToDiff;
 pub(crate) use self::export::ToExport;
 #[cfg(feature = "s3")]
 pub(crate) use self::objects::ToDeleteObjects;
 #[cfg(feature = "put")]
-pub(crate) use self::put::{Destination, ToPut};
+pub(crate) use self::put::{PutDestination, ToPut};
 pub(crate) use self::queues::{OtherSide, ToDrain, ToMove, ToRedrive, Which};
 pub(crate) use self::shards::{Cutting, ToPlan};
 #[cfg(feature = "distributed")]

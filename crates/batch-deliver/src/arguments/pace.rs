@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::values::positive;
-use crate::sink::{Pace, Strategy};
+use crate::sink::{PaceOptions, Strategy};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pace")]
@@ -30,7 +30,7 @@ pub(crate) struct Pacing {
     pub(crate) deadline: Option<Duration>,
 }
 
-impl From<&Pacing> for Pace {
+impl From<&Pacing> for PaceOptions {
     fn from(pacing: &Pacing) -> Self {
         Self {
             max_rate: pacing.max_rate,

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::common::Common;
-use super::delivering::{GROUP, group};
+use super::destinations::{GROUP, group};
 use crate::format::{EventDefaults, TextFormat};
 
 const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams); message, subject, attributes, group_id, dedup_id \
@@ -12,7 +12,7 @@ const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams);
 #[derive(Debug, Args)]
 pub(crate) struct ToPut {
     #[command(flatten)]
-    pub(crate) destination: Destination,
+    pub(crate) destination: PutDestination,
     #[arg(long, help = FORMAT, value_enum, default_value_t = TextFormat::Text)]
     pub(crate) format: TextFormat,
     /// The partition key of records that have none [default: a hash of the data]
@@ -29,7 +29,7 @@ pub(crate) struct ToPut {
 /// The destination: exactly one of these.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Destination {
+pub(crate) struct PutDestination {
     /// The data stream of Kinesis, by its name or ARN
     #[arg(long, value_name = "NAME")]
     pub(crate) stream: Option<String>,

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::common::{Output, Service};
-use super::delivering::{GROUP, group};
+use super::destinations::{GROUP, group};
 use super::pace::Pacing;
 use super::values::url;
 use crate::sink::{MessageFilter, QueueName};

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use super::common::Output;
 use super::common::Service;
 #[cfg(feature = "distributed")]
-use super::delivering::{GROUP, Items, group, table};
+use super::destinations::{GROUP, Items, group, table};
 #[cfg(feature = "distributed")]
 use super::pace::Pacing;
 #[cfg(feature = "distributed")]

@@ -13,7 +13,7 @@ use crate::console::{Console, counted, grouped, size};
 use crate::format::Writes;
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{self, Access, Change, Existing, Expressions, Pace};
+use crate::sink::{self, Access, Change, Existing, Expressions, PaceOptions};
 use crate::source::TableReads;
 
 /// The placeholder for the partition key, which every item has.
@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         is_dry_run: false,
     };
     let (destination, _) = sink::table(&arguments.to, Some(key.clone()), &access).await?;
-    let options = Pace::from(&arguments.pace).options()?;
+    let options = PaceOptions::from(&arguments.pace).options()?;
     let copy = FromTable {
         command: "copy",
         reads: &reads,

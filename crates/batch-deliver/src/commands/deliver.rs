@@ -10,7 +10,7 @@ use crate::console::{Console, grouped, print_warnings};
 use crate::job::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{Access, Destination, Pace, Settings, Target};
+use crate::sink::{Access, Destination, PaceOptions, Settings, Target};
 use crate::source::{Format, Input, Order, described, named};
 use crate::stop::Stop;
 use crate::worker::Shard;
@@ -48,7 +48,7 @@ pub(super) async fn deliver_after<T: Target>(
     places.check(&common.inputs, &inputs)?;
     task::block_in_place(|| before(&job, &inputs))?;
     // A deadline begins after the answer.
-    let options = Pace::from(&common.pace).options()?;
+    let options = PaceOptions::from(&common.pace).options()?;
     print_warnings(job.console.clone());
     let dead_letter = dead_letter(&places, &job).await?;
     let failed = job.failed.as_deref().map(FailedConditions::open).transpose()?;

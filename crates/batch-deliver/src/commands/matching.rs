@@ -13,7 +13,7 @@ use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{self, Access, Change, Destination, DynamoTable, Existing, ItemWrite, Pace, Settings};
+use crate::sink::{self, Access, Change, Destination, DynamoTable, Existing, ItemWrite, PaceOptions, Settings};
 use crate::source::{Flaw, TableReads, unread};
 use crate::stop::Stop;
 
@@ -213,7 +213,7 @@ impl<'a> Items<'a> {
             table: &self.table,
             places,
             // A deadline begins after the answer.
-            options: Pace::from(&self.common.pace).options()?,
+            options: PaceOptions::from(&self.common.pace).options()?,
             settings,
             connection: Connection::from(&self.common.service),
             every: self.common.output.every(),

@@ -10,7 +10,7 @@ use crate::arguments::{OtherSide, Output, Service, ToMove, Which};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, print_warnings, rate, time};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{ExistingQueue, Move, Moved, Pace, Settlements, existing_queue};
+use crate::sink::{ExistingQueue, Move, Moved, PaceOptions, Settlements, existing_queue};
 use crate::stop::Stop;
 
 /// Moves the messages.
@@ -39,7 +39,7 @@ pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
         names: (arguments.from.to_string(), arguments.to.to_string()),
         which: &arguments.which,
         group: group_id,
-        pace: Pace::from(&arguments.pace),
+        pace: PaceOptions::from(&arguments.pace),
         output: &arguments.output,
     };
     moving.run().await
@@ -75,7 +75,7 @@ pub(super) struct Moving<'a> {
     pub(super) names: (String, String),
     pub(super) which: &'a Which,
     pub(super) group: Option<String>,
-    pub(super) pace: Pace,
+    pub(super) pace: PaceOptions,
     pub(super) output: &'a Output,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::deliver::deliver;
-use crate::arguments::{Common, Destination, ToPut};
+use crate::arguments::{Common, PutDestination, ToPut};
 use crate::format::{
     DeliveryRecords, EachLine, EventDefaults, EventLines, Groups, Notifications, Parse, StreamRecords, TextFormat,
 };
@@ -23,7 +23,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
     let access = common.access();
     let is_json = format == TextFormat::Json;
     match destination {
-        Destination {
+        PutDestination {
             stream: Some(stream), ..
         } => {
             let stream = sink::stream(stream, &access).await?;
@@ -31,7 +31,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
             let records = StreamRecords { is_json, partition_key };
             Box::pin(put("put --stream", records, stream, settings, &common)).await
         }
-        Destination {
+        PutDestination {
             delivery_stream: Some(stream),
             ..
         } => {
@@ -46,7 +46,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
             ))
             .await
         }
-        Destination { topic: Some(arn), .. } => {
+        PutDestination { topic: Some(arn), .. } => {
             let fifo = arn.strip_suffix(".fifo").map(|_| "topic");
             let groups = Groups::new(group_id.as_ref(), fifo, format)?;
             let topic = sink::topic(arn, &access).await?;
@@ -54,7 +54,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
             let messages = Notifications { is_json, groups };
             Box::pin(put("put --topic", messages, topic, settings, &common)).await
         }
-        Destination { bus: Some(bus), .. } => {
+        PutDestination { bus: Some(bus), .. } => {
             if !is_json && (events.source.is_none() || events.detail_type.is_none()) {
                 let words = "a line is the detail of an event: give the rest by --source and --detail-type, or all of it by --format json";
                 return Err(Failure::WrongUse(words.to_owned()));

@@ -4,7 +4,7 @@ use super::move_messages::{Moving, without_simulation};
 use crate::arguments::ToRedrive;
 use crate::connection::Connection;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{ExistingQueue, Pace, existing_queue};
+use crate::sink::{ExistingQueue, PaceOptions, existing_queue};
 
 /// Moves the messages.
 pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
@@ -21,7 +21,7 @@ pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
         names: (arguments.queue.to_string(), name),
         which: &arguments.which,
         group: None,
-        pace: Pace::from(&arguments.pace),
+        pace: PaceOptions::from(&arguments.pace),
         output: &arguments.output,
     };
     moving.run().await

@@ -4,12 +4,12 @@ use super::{send, table};
 use crate::arguments::{Common, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
 use crate::format::{TableFormat, TextFormat};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::Pace;
+use crate::sink::PaceOptions;
 use crate::worker::{Worker, work};
 
 /// Delivers shards until the program is stopped.
 pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
-    let pace = Pace::from(&arguments.pace);
+    let pace = PaceOptions::from(&arguments.pace);
     let (activity, heartbeat) = (arguments.activity, arguments.heartbeat);
     let (dead_letters, checkpoints) = (arguments.dead_letters, arguments.checkpoints);
     let format = arguments.format;

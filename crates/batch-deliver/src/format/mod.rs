@@ -1,6 +1,6 @@
 //! The formats of inputs: how their bytes become entries.
 
-mod answer;
+mod container;
 mod csv;
 mod document;
 mod items;

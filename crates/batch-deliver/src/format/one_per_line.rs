@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 
-use super::answer::{Answer, answer, read_start};
+use super::container::{Container, container, read_start};
 use super::document::{Document, Members};
 use super::lines::{Line, Lines};
 #[cfg(any(feature = "put", feature = "s3"))]
@@ -40,12 +40,12 @@ impl<P> OnePerLine<P> {
     /// Records that are JSON objects. A line may have several, and an input may be an answer of a service that has them.
     pub(crate) fn objects(
         mut input: Box<dyn Read + Send>,
-        members: impl Fn(Answer) -> Option<Members>,
+        members: impl Fn(Container) -> Option<Members>,
         parse: P,
         keeps_text: bool,
     ) -> io::Result<Self> {
-        let start = read_start(&mut input, |start| answer(start).is_some())?;
-        let members = answer(&start).and_then(members);
+        let start = read_start(&mut input, |start| container(start).is_some())?;
+        let members = container(&start).and_then(members);
         let whole: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
         Ok(Self {
             texts: match members {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
-use super::answer::{Answer, START_BYTES, answer, read_start};
+use super::container::{Container, START_BYTES, container, read_start};
 use super::csv::CsvItems;
 use super::items::JsonItems;
 use super::lines::BYTE_ORDER_MARK;
@@ -88,7 +88,7 @@ impl TableFormat {
     /// service are one document.
     pub(crate) fn can_be_cut(self, start: &[u8], name: &str) -> bool {
         let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
-        let is_answer = self != Self::Json && matches!(answer(start), Some(Answer::Items | Answer::Requests));
+        let is_answer = self != Self::Json && matches!(container(start), Some(Container::Items | Container::Requests));
         self.delimiter(start, name).is_none() && !is_answer
     }
 

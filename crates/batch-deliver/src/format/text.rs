@@ -6,7 +6,7 @@ use std::io::{self, Cursor, Read};
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-use super::answer::{Answer, answer, read_start};
+use super::container::{Container, container, read_start};
 use super::lines::BYTE_ORDER_MARK;
 
 /// How the entries of a line format are written.
@@ -39,7 +39,7 @@ pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<d
     let start = read_start(&mut input, |start| {
         let is_begun = lines(start).next().is_none_or(is_begun);
         let is_first_line = start.ends_with(b"\n") && !is_begun;
-        is_first_line || first_lines(start).is_some() && (!is_begun || answer(start).is_some())
+        is_first_line || first_lines(start).is_some() && (!is_begun || container(start).is_some())
     })?;
     match refusal(&start) {
         Some(words) => Err(io::Error::new(io::ErrorKind::InvalidData, words)),
@@ -54,7 +54,7 @@ pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
     let two = first_lines(start).unwrap_or(start);
     let mut lines = lines(two);
     let first = lines.next().unwrap_or_default();
-    if is_received(first) || answer(start) == Some(Answer::Messages) {
+    if is_received(first) || container(start) == Some(Container::Messages) {
         return Some(RECEIVED);
     }
     (is_begun(first) && lines.next().is_some() && goes_on(two)).then_some(PRETTY)

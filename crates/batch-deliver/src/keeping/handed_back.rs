@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::source::{Place, Settled};
+use crate::source::{Place, SettledRecords};
 
 /// The most causes that are printed; the others are counted.
 const SHOWN: usize = 8;
@@ -16,7 +16,7 @@ pub(crate) struct HandedBack {
     causes: Vec<Reason>,
     others: u64,
     /// By the number of the input.
-    lines: BTreeMap<usize, Settled>,
+    lines: BTreeMap<usize, SettledRecords>,
     runs: usize,
 }
 

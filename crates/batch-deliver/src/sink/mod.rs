@@ -33,7 +33,7 @@ pub(crate) use self::message_filter::MessageFilter;
 pub(crate) use self::moving::{Move, Moved};
 #[cfg(feature = "lambda")]
 pub(crate) use self::pace::GRACE;
-pub(crate) use self::pace::{Pace, Strategy};
+pub(crate) use self::pace::{PaceOptions, Strategy};
 #[cfg(feature = "put")]
 pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
 pub(crate) use self::queue::{ExistingQueue, existing_queue, queue};

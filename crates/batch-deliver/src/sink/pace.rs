@@ -13,7 +13,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(20);
 
 /// How fast a delivery is, and for how long.
 #[derive(Debug, Clone)]
-pub(crate) struct Pace {
+pub(crate) struct PaceOptions {
     /// The most units per second.
     pub(crate) max_rate: Option<f64>,
     /// The share of the capacity to use.
@@ -66,7 +66,7 @@ impl Strategy {
     }
 }
 
-impl Pace {
+impl PaceOptions {
     /// The options of a delivery.
     pub(crate) fn options(&self) -> Result<DeliveryOptions, Failure> {
         let is_shaped = self.max_rate.is_some() || self.share.is_some();

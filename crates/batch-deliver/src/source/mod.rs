@@ -34,5 +34,5 @@ pub(crate) use self::record::{Flaw, Format, Record, Records};
 pub(crate) use self::scanned::{
     Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, read_table, unread,
 };
-pub(crate) use self::settled::Settled;
+pub(crate) use self::settled::SettledRecords;
 pub(crate) use self::turns::{Order, Place, Turns};

@@ -65,7 +65,7 @@ mod tests {
     use std::fs;
 
     use super::super::turns::tests::Words;
-    use super::super::{Input, Settled};
+    use super::super::{Input, SettledRecords};
     use super::*;
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
         let lines = ("a".repeat(LINE) + "\n").repeat(RECORDS);
         fs::write(&path, zstd::encode_all(lines.as_bytes(), 1).unwrap()).unwrap();
         let inputs = vec![Input::file(&path).unwrap()];
-        let (mut receiver, counts) = read(Turns::new(inputs, Arc::new(Words), Settled::default()));
+        let (mut receiver, counts) = read(Turns::new(inputs, Arc::new(Words), SettledRecords::default()));
         let first = receiver.blocking_recv().unwrap().len();
         assert!(first > 1 && first * LINE < 512 << 10, "{first} lines");
         let others: usize = std::iter::from_fn(|| receiver.blocking_recv())

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 /// A set of numbers, most of which are consecutive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Settled {
+pub(crate) struct SettledRecords {
     /// From the first number of each run to its last one.
     runs: BTreeMap<u64, u64>,
 }
 
-impl Settled {
+impl SettledRecords {
     /// Adds all numbers from the first to the last.
     pub(crate) fn add(&mut self, first: u64, last: u64) {
         let (mut first, mut last) = (first, last);
@@ -56,7 +56,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_the_set_of_the_numbers_in_as_few_runs_as_possible(added in prop::collection::vec((0_u64..40, 0_u64..6), 0..20)) {
-            let mut settled = Settled::default();
+            let mut settled = SettledRecords::default();
             let mut numbers = BTreeSet::new();
             for (first, more) in added {
                 settled.add(first, first + more);

@@ -8,7 +8,7 @@ use super::checksums::Checksums;
 use super::counts::ReadBytes;
 use super::input::Input;
 use super::record::{Flaw, Format, Records};
-use super::settled::Settled;
+use super::settled::SettledRecords;
 
 /// The most inputs that are open at the same time: file descriptors are limited, and each input has a buffer.
 const MOST_OPEN: usize = 32;
@@ -91,7 +91,7 @@ pub(crate) struct Turns<E> {
     /// The input whose turn it is.
     turn: usize,
     most_open: usize,
-    settled: Settled,
+    settled: SettledRecords,
     number: u64,
     read_bytes: ReadBytes,
     has_checksums: bool,
@@ -107,7 +107,7 @@ struct Open<E> {
 
 impl<E> Turns<E> {
     /// Reads these inputs, without the settled records.
-    pub(crate) fn new(inputs: Vec<Input>, format: Arc<dyn Format<E>>, settled: Settled) -> Self {
+    pub(crate) fn new(inputs: Vec<Input>, format: Arc<dyn Format<E>>, settled: SettledRecords) -> Self {
         Self {
             inputs: inputs.into_iter().enumerate().collect(),
             format,
@@ -258,7 +258,7 @@ pub(super) mod tests {
     }
 
     /// Inputs of these words, each a line.
-    fn turns(folder: &tempfile::TempDir, inputs: &[&str], settled: Settled) -> Turns<String> {
+    fn turns(folder: &tempfile::TempDir, inputs: &[&str], settled: SettledRecords) -> Turns<String> {
         let file = |(number, words): (usize, &&str)| {
             let path = folder.path().join(number.to_string());
             fs::write(&path, words.replace(' ', "\n")).unwrap();
@@ -280,16 +280,16 @@ pub(super) mod tests {
     fn inputs_take_turns_until_they_end() {
         let folder = tempfile::tempdir().unwrap();
         let inputs = ["a1 a2 a3", "b1", "", "d1 d2"];
-        let read = all(turns(&folder, &inputs, Settled::default()));
+        let read = all(turns(&folder, &inputs, SettledRecords::default()));
         assert_eq!(words(&read), "a1 b1 d1 a2 d2 a3");
-        let read = all(turns(&folder, &inputs, Settled::default()).one_by_one());
+        let read = all(turns(&folder, &inputs, SettledRecords::default()).one_by_one());
         assert_eq!(words(&read), "a1 a2 a3 b1 d1 d2");
     }
 
     #[test]
     fn a_waiting_input_replaces_one_that_ends() {
         let folder = tempfile::tempdir().unwrap();
-        let mut turns = turns(&folder, &["a1", "b1 b2 b3", "c1 c2"], Settled::default());
+        let mut turns = turns(&folder, &["a1", "b1 b2 b3", "c1 c2"], SettledRecords::default());
         turns.most_open = 2;
         assert_eq!(words(&all(turns)), "a1 b1 c1 b2 c2 b3");
     }
@@ -298,8 +298,8 @@ pub(super) mod tests {
     fn settled_records_are_skipped_and_keep_their_numbers() {
         let folder = tempfile::tempdir().unwrap();
         let inputs = ["a1 a2 a3", "b1 b2"];
-        let whole = all(turns(&folder, &inputs, Settled::default()));
-        let mut settled = Settled::default();
+        let whole = all(turns(&folder, &inputs, SettledRecords::default()));
+        let mut settled = SettledRecords::default();
         settled.add(0, 1);
         settled.add(3, 3);
         let rest = all(turns(&folder, &inputs, settled.clone()));
@@ -318,7 +318,7 @@ pub(super) mod tests {
         let stored = zstd::encode_all(&b"one\ntwo\n"[..], 1).unwrap();
         fs::write(&path, &stored[..stored.len() - 3]).unwrap();
         let inputs = vec![Input::file(&path).unwrap()];
-        let mut turns = Turns::new(inputs, Arc::new(Words), Settled::default());
+        let mut turns = Turns::new(inputs, Arc::new(Words), SettledRecords::default());
         let error = loop {
             match turns.next() {
                 Ok(taken) => assert!(taken.is_some()),

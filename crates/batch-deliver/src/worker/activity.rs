@@ -13,7 +13,7 @@ use aws_sdk_sfn::error::{DisplayErrorContext, ProvideErrorMetadata};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::answer::Answer;
+use super::shard_result::ShardResult;
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::stop::Stop;
@@ -141,9 +141,9 @@ impl Activity {
 
     /// Sends the result of the shard, and returns whether that succeeded. Without an answer, the shard is handed out again after
     /// the timeout of its heartbeat.
-    pub(super) async fn answer(&self, task: Task, answer: &Answer) -> bool {
+    pub(super) async fn answer(&self, task: Task, answer: &ShardResult) -> bool {
         let failed = match answer {
-            Answer::Delivered(counts) => {
+            ShardResult::Delivered(counts) => {
                 let success = self.client.send_task_success().task_token(task.token);
                 success
                     .output(counts.to_string())
@@ -152,7 +152,7 @@ impl Activity {
                     .map_err(|error| words(&error))
                     .err()
             }
-            Answer::Failed { error, cause } => {
+            ShardResult::Failed { error, cause } => {
                 let cause: String = cause.chars().take(LONGEST_CAUSE).collect();
                 let failure = self.client.send_task_failure().task_token(task.token);
                 let sent = failure.error(*error).cause(cause).send().await;

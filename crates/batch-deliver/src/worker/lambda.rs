@@ -7,8 +7,8 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::answer::Answer;
-use super::delivering::Worker;
+use super::attempt::Worker;
+use super::shard_result::ShardResult;
 use crate::console::print_warnings;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{GRACE, Target};
@@ -28,12 +28,12 @@ pub(super) async fn serve<T: Target>(worker: &Worker<T>) -> Result<Outcome, Fail
         let _timer = cancel_before(event.context.deadline(), stop.clone());
         let (answer, checkpoint) = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
         match answer {
-            Answer::Delivered(counts) => {
+            ShardResult::Delivered(counts) => {
                 // Whether the answer arrives is not known. Without it, the shard is delivered again from its beginning.
                 worker.remove_checkpoint(checkpoint).await;
                 Ok(counts)
             }
-            Answer::Failed { error, cause } => Err(Diagnostic {
+            ShardResult::Failed { error, cause } => Err(Diagnostic {
                 error_type: error.to_owned(),
                 error_message: cause,
             }),

@@ -3,18 +3,18 @@
 #[cfg(feature = "distributed")]
 mod activity;
 #[cfg(feature = "distributed")]
-mod answer;
-#[cfg(feature = "distributed")]
-mod delivering;
+mod attempt;
 #[cfg(feature = "lambda")]
 mod lambda;
 mod plan;
 #[cfg(feature = "distributed")]
 mod serve;
 mod shard;
+#[cfg(feature = "distributed")]
+mod shard_result;
 
 #[cfg(feature = "distributed")]
-pub(crate) use self::delivering::Worker;
+pub(crate) use self::attempt::Worker;
 pub(crate) use self::plan::{Planned, interleaved};
 #[cfg(feature = "distributed")]
 pub(crate) use self::serve::work;

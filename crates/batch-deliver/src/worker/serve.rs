@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::activity::Activity;
-use super::answer::Answer;
-use super::delivering::Worker;
+use super::attempt::Worker;
 #[cfg(feature = "lambda")]
 use super::lambda;
+use super::shard_result::ShardResult;
 use crate::connection::region_of_arn;
 use crate::console::print_warnings;
 use crate::outcome::{Failure, Outcome};
@@ -41,7 +41,7 @@ pub(crate) async fn work<T: Target>(
         // The shard belongs to this worker until its answer has arrived, so the heartbeats continue.
         let has_arrived = activity.answer(task, &answer).await;
         drop(heartbeats);
-        if has_arrived && matches!(answer, Answer::Delivered(_)) {
+        if has_arrived && matches!(answer, ShardResult::Delivered(_)) {
             worker.remove_checkpoint(checkpoint).await;
         }
         if let Some(fault) = answer.fault_of_worker() {

@@ -9,7 +9,7 @@ use super::envelope::{Record, record};
 use super::json::Json;
 use super::typed::{Shape, has_type, shape, typed_part, untyped};
 use super::write::Writes;
-use crate::format::answer::Answer;
+use crate::format::container::Container;
 use crate::format::document::Members;
 use crate::format::one_per_line::{OnePerLine, Parse};
 use crate::source::{Flaw, Format, Records};
@@ -38,7 +38,7 @@ impl JsonItems {
     fn lines(
         &self,
         input: Box<dyn Read + Send>,
-        members: impl Fn(Answer) -> Option<Members>,
+        members: impl Fn(Container) -> Option<Members>,
     ) -> io::Result<Box<dyn Records<WriteRequest>>> {
         let parse = ItemLine {
             json: Json::default(),
@@ -51,9 +51,9 @@ impl JsonItems {
 
 impl Format<WriteRequest> for JsonItems {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
-        self.lines(input, |answer| {
-            let is_read = self.typing != Typing::Plain && answer != Answer::Messages;
-            answer.members(self.table.as_deref()).filter(|_| is_read)
+        self.lines(input, |container| {
+            let is_read = self.typing != Typing::Plain && container != Container::Messages;
+            container.members(self.table.as_deref()).filter(|_| is_read)
         })
     }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
-use crate::format::answer::Answer;
+use crate::format::container::Container;
 use crate::format::one_per_line::{OnePerLine, Parse};
 use crate::format::text::{lines_of_text, refusal};
 use crate::source::{Flaw, Format, Records};
@@ -24,7 +24,7 @@ pub(crate) struct Messages {
 impl Format<SendMessageBatchRequestEntry> for Messages {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
-            let members = |answer: Answer| answer.members(None).filter(|_| answer == Answer::Messages);
+            let members = |container: Container| container.members(None).filter(|_| container == Container::Messages);
             Box::new(OnePerLine::objects(input, members, JsonMessage, self.keeps_text)?)
         } else {
             Box::new(OnePerLine::new(lines_of_text(input)?, Text, self.keeps_text))

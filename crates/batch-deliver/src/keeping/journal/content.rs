@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Identity, Stopped};
 use crate::outcome::Failure;
-use crate::source::Settled;
+use crate::source::SettledRecords;
 
 /// How a journal of another load, or of another run, is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) enum Line {
 /// The settled records, and how many entries are in doubt.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    pub(super) settled: Settled,
+    pub(super) settled: SettledRecords,
     /// How many entries the last run may have sent without recording them.
     pub(super) doubtful: u64,
 }
@@ -66,7 +66,7 @@ impl Found {
 
 /// The settled records of a journal with this text.
 #[cfg(any(test, fuzzing))]
-pub(crate) fn settled_in(text: &str) -> Option<Settled> {
+pub(crate) fn settled_in(text: &str) -> Option<SettledRecords> {
     parsed(text).map(|parsed| parsed.settled)
 }
 
@@ -76,7 +76,7 @@ pub(super) fn in_use(name: &str) -> String {
 }
 
 /// The shortest text of a journal.
-pub(super) fn text(identity: &Identity, settled: &Settled) -> serde_json::Result<Vec<u8>> {
+pub(super) fn text(identity: &Identity, settled: &SettledRecords) -> serde_json::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(identity)?;
     text.push(b'\n');
     add(&mut text, &Line::Settled(settled.runs().collect()))?;
@@ -92,7 +92,7 @@ pub(super) fn add(text: &mut Vec<u8>, line: &Line) -> serde_json::Result<()> {
 /// The load, its settled records, and how its last run has ended.
 struct Parsed {
     identity: Identity,
-    settled: Settled,
+    settled: SettledRecords,
     stopped: Option<Stopped>,
     /// Whether the run ended without being killed.
     has_ended: bool,
@@ -103,7 +103,7 @@ fn parsed(text: &str) -> Option<Parsed> {
     // A last line without a line end was incomplete when the process was killed.
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     let identity = serde_json::from_str(lines.next()?).ok()?;
-    let mut settled = Settled::default();
+    let mut settled = SettledRecords::default();
     let mut stopped = None;
     let mut has_ended = false;
     for line in lines {

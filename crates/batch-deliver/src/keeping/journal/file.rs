@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::content::{self, Found, Line};
 use super::{Identity, Stopped};
 use crate::outcome::Failure;
-use crate::source::Settled;
+use crate::source::SettledRecords;
 
 /// The suffix of a new journal, which replaces the old one.
 pub(crate) const NEW: &str = ".new";
@@ -20,7 +20,7 @@ pub(crate) struct JournalFile {
     file: File,
     /// Bytes written since the file was created.
     pub(super) written: u64,
-    settled: Settled,
+    settled: SettledRecords,
 }
 
 impl JournalFile {
@@ -82,7 +82,7 @@ impl JournalFile {
 }
 
 /// Creates the file of a journal atomically: either the old one or the complete new one exists.
-fn made(path: &Path, identity: &Identity, settled: &Settled) -> io::Result<File> {
+fn made(path: &Path, identity: &Identity, settled: &SettledRecords) -> io::Result<File> {
     replaced(path, &content::text(identity, settled)?, true)
 }
 
@@ -187,7 +187,7 @@ mod tests {
             let load = Load::new();
             let (mut state, _) = load.open().unwrap();
             let begun = fs::read(load.path()).unwrap().len();
-            let mut sure = Settled::default();
+            let mut sure = SettledRecords::default();
             for (number, (first, more)) in records.iter().enumerate() {
                 state.add(&[(*first, first + more)]).unwrap();
                 if number == compact_at {

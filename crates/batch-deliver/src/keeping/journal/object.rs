@@ -20,7 +20,7 @@ use super::{Claim, Identity, Stopped};
 use crate::connection::{self, Connection};
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::source::Settled;
+use crate::source::SettledRecords;
 
 /// How long a journal that has not ended is watched. A running load puts it at least once a second.
 const WATCHED: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ pub(super) struct JournalObject {
     /// Identifies this run.
     run: String,
     puts: u64,
-    settled: Settled,
+    settled: SettledRecords,
     /// A runtime of its own, because the delivery's runtime may block on a put.
     runtime: Runtime,
 }
@@ -99,7 +99,7 @@ impl JournalObject {
             etag: None,
             run: format!("{:016x}", RandomState::new().hash_one(0)),
             puts: 0,
-            settled: Settled::default(),
+            settled: SettledRecords::default(),
             runtime,
         };
         // A worker that has lost its shard may put this journal until this run has put it.

@@ -14,13 +14,13 @@ use crate::connection;
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::source::Settled;
+use crate::source::SettledRecords;
 
 /// A journal that only this process writes.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(super) storage: Storage,
-    pub(crate) settled: Settled,
+    pub(crate) settled: SettledRecords,
     /// How many entries the last run may have sent without recording them.
     pub(crate) doubtful: u64,
 }

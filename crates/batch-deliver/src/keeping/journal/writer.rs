@@ -17,7 +17,7 @@ use super::file::JournalFile;
 use super::object::JournalObject;
 use super::state::Storage;
 use super::{ScanState, State, Stopped};
-use crate::source::Settled;
+use crate::source::SettledRecords;
 
 /// Bytes after which the journal is compacted.
 const LONG: u64 = 4 << 20;
@@ -190,7 +190,7 @@ fn keep(
     kept: &watch::Sender<u64>,
     ending: &Ending,
 ) -> io::Result<()> {
-    let mut settled = Settled::default();
+    let mut settled = SettledRecords::default();
     let mut written = 0;
     loop {
         let due = Instant::now() + EVERY_OF_SCAN;

@@ -7,12 +7,12 @@ use serde_json::json;
 use tokio::task::block_in_place;
 use tokio::time::Instant;
 
-use super::answer::{Answer, CHECKPOINT};
 use super::plan::Planned;
+use super::shard_result::{CHECKPOINT, ShardResult};
 use crate::job::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, Location, remove};
 use crate::outcome::Failure;
-use crate::sink::{DeliveryOptions, Pace, Target};
+use crate::sink::{DeliveryOptions, PaceOptions, Target};
 use crate::source::{Input, exactly};
 use crate::stop::Stop;
 
@@ -31,7 +31,7 @@ pub(crate) struct Worker<T: Target> {
 impl<T: Target> Worker<T> {
     pub(crate) fn new(
         mut job: Job<T>,
-        pace: &Pace,
+        pace: &PaceOptions,
         dead_letters: Option<Location>,
         checkpoints: Option<Location>,
     ) -> Result<Self, Failure> {
@@ -53,7 +53,7 @@ impl<T: Target> Worker<T> {
     }
 
     /// Delivers a shard. Returns the answer, and the place of its checkpoint.
-    pub(super) async fn attempt(&self, input: &str, stop: Stop) -> (Answer, Option<Location>) {
+    pub(super) async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
         let console = &self.job.console;
         let mut checkpoint = None;
         let delivered = match serde_json::from_str::<Planned>(input) {
@@ -62,19 +62,19 @@ impl<T: Target> Worker<T> {
                 checkpoint = self.checkpoints.as_ref().map(|place| place.below(&name));
                 self.deliver(&shard, checkpoint.as_ref(), stop).await
             }
-            Err(error) => Err(Answer::failed(
+            Err(error) => Err(ShardResult::failed(
                 "NoShard",
                 format!("{error}: a shard needs input, begin and end, as written by `batch-deliver plan`"),
             )),
         };
         let answer = delivered.unwrap_or_else(|answer| answer);
         match &answer {
-            Answer::Delivered(counts) => {
+            ShardResult::Delivered(counts) => {
                 let event = json!({"event": "shard", "counts": counts});
                 // The answer has the counts, too.
                 let _ = console.emit(&event);
             }
-            Answer::Failed { error, cause } => console.warn(&format!("the shard has failed: {error}: {cause}")),
+            ShardResult::Failed { error, cause } => console.warn(&format!("the shard has failed: {error}: {cause}")),
         }
         (answer, checkpoint)
     }
@@ -88,7 +88,12 @@ impl<T: Target> Worker<T> {
         }
     }
 
-    async fn deliver(&self, shard: &Planned, checkpoint: Option<&Location>, stop: Stop) -> Result<Answer, Answer> {
+    async fn deliver(
+        &self,
+        shard: &Planned,
+        checkpoint: Option<&Location>,
+        stop: Stop,
+    ) -> Result<ShardResult, ShardResult> {
         let input = self.input(shard).await?;
         let name = input.name.clone();
         let dead_letter = match &self.dead_letters {
@@ -100,7 +105,7 @@ impl<T: Target> Worker<T> {
                     Location::Object { .. } => place.below(&name),
                 };
                 let opened = DeadLetter::open(&place, &self.job.connection).await;
-                Some(opened.map_err(|failure| Answer::failed("DeadLetters", failure.to_string()))?)
+                Some(opened.map_err(|failure| ShardResult::failed("DeadLetters", failure.to_string()))?)
             }
         };
         let options = match self.deadline {
@@ -109,7 +114,7 @@ impl<T: Target> Worker<T> {
         };
         let inputs = vec![input];
         let opened = self.job.journal(checkpoint, Claim::Granted, &inputs, &stop);
-        let (journal, settled) = opened.map_err(|failure| Answer::failed(CHECKPOINT, failure.to_string()))?;
+        let (journal, settled) = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
         let settled_before = settled.len();
         let kept = Kept {
             options,
@@ -125,12 +130,12 @@ impl<T: Target> Worker<T> {
         for words in std::iter::once(summary.figures()).chain(summary.throttled()) {
             self.job.console.info(&format!("{name}: {words}"));
         }
-        Ok(Answer::of(shard, settled_before, &summary))
+        Ok(ShardResult::of(shard, settled_before, &summary))
     }
 
     /// The part of an input that makes up the shard.
-    async fn input(&self, shard: &Planned) -> Result<Input, Answer> {
-        let unreadable = |words: String| Answer::failed("Unreadable", words);
+    async fn input(&self, shard: &Planned) -> Result<Input, ShardResult> {
+        let unreadable = |words: String| ShardResult::failed("Unreadable", words);
         let name = &shard.input;
         let input = exactly(name, &self.job.connection).await;
         let input = input.map_err(|failure| unreadable(failure.to_string()))?;

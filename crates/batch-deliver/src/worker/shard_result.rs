@@ -9,7 +9,7 @@ use crate::progress::Summary;
 
 /// The result of a shard.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum ShardResult {
     /// Every entry was delivered or is among the dead letters.
     Delivered(Value),
     Failed {
@@ -31,7 +31,7 @@ const INTERRUPTED: &str = "Interrupted";
 /// The checkpoint of a shard cannot be read or written.
 pub(super) const CHECKPOINT: &str = "Checkpoint";
 
-impl Answer {
+impl ShardResult {
     pub(super) fn failed(error: &'static str, cause: String) -> Self {
         Self::Failed { error, cause }
     }

@@ -1,4 +1,4 @@
-//! Answers of services and files of requests, recognized by how they begin.
+//! What the records of an input are in: an answer of a service, a file of requests, or lines. It is recognized by how the input begins.
 
 use std::io::{self, Read};
 
@@ -22,7 +22,7 @@ const OF_MESSAGES: [&[u8]; 7] = [
 
 /// What has the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum Container {
     /// `{"Items":[…],"Count":…}` of a scan or query, with typed values.
     Items,
     /// `{"table":[{"PutRequest":…}]}`
@@ -33,7 +33,7 @@ pub(crate) enum Answer {
     Lines,
 }
 
-impl Answer {
+impl Container {
     /// The members of a document that have the records; `None` if it is not one.
     /// Requests are those to this table, if it is known.
     pub(super) fn members(self, table: Option<&str>) -> Option<Members> {
@@ -67,58 +67,58 @@ pub(super) fn read_start(input: &mut impl Read, is_enough: impl Fn(&[u8]) -> boo
 }
 
 /// What has the records of an input that begins so; `None` if the bytes are too few to say.
-pub(super) fn answer(start: &[u8]) -> Option<Answer> {
+pub(super) fn container(start: &[u8]) -> Option<Container> {
     let mut start = Start(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start));
     if !start.takes(b'{')? {
-        return Some(Answer::Lines);
+        return Some(Container::Lines);
     }
     loop {
         if start.peek()? != b'"' {
-            return Some(Answer::Lines);
+            return Some(Container::Lines);
         }
         let name = start.value()?;
         if !start.takes(b':')? {
-            return Some(Answer::Lines);
+            return Some(Container::Lines);
         }
         if start.takes(b'[')? {
             return list(name, &mut start);
         }
         if !str::from_utf8(name).is_ok_and(is_of_answer) {
-            return Some(Answer::Lines);
+            return Some(Container::Lines);
         }
         start.value()?;
         if !start.takes(b',')? {
-            return Some(Answer::Lines);
+            return Some(Container::Lines);
         }
     }
 }
 
 /// The kind of the list with this name, by its first member.
-fn list(name: &[u8], start: &mut Start<'_>) -> Option<Answer> {
+fn list(name: &[u8], start: &mut Start<'_>) -> Option<Container> {
     let of_name = match name {
-        b"Items" => Answer::Items,
-        b"Messages" => Answer::Messages,
-        _ => Answer::Lines,
+        b"Items" => Container::Items,
+        b"Messages" => Container::Messages,
+        _ => Container::Lines,
     };
     if start.takes(b']')? {
         return Some(of_name);
     }
     if !start.takes(b'{')? || start.peek()? != b'"' {
-        return Some(Answer::Lines);
+        return Some(Container::Lines);
     }
     let first = start.value()?;
     if matches!(first, b"PutRequest" | b"DeleteRequest") {
-        return Some(Answer::Requests);
+        return Some(Container::Requests);
     }
     let is_sure = match of_name {
-        Answer::Items if start.takes(b':')? && start.takes(b'{')? && start.peek()? == b'"' => {
+        Container::Items if start.takes(b':')? && start.takes(b'{')? && start.peek()? == b'"' => {
             let kind = start.value()?;
             str::from_utf8(kind).is_ok_and(|kind| type_of(kind).is_some())
         }
-        Answer::Messages => OF_MESSAGES.contains(&first),
+        Container::Messages => OF_MESSAGES.contains(&first),
         _ => false,
     };
-    Some(if is_sure { of_name } else { Answer::Lines })
+    Some(if is_sure { of_name } else { Container::Lines })
 }
 
 /// The rest of the first bytes. `None` is their end.
@@ -180,22 +180,25 @@ mod tests {
     #[test]
     fn answers_are_recognized_and_items_are_not() {
         for (start, expected) in [
-            (r#"{"Items":[{"id":{"S":"a"}"#, Answer::Items),
-            ("{\n  \"Count\": 1,\n  \"Items\": [\n  {\"id\" : {\"s\"", Answer::Items),
-            (r#"{"LastEvaluatedKey":{"a":{"S":"]"}},"Items":[]"#, Answer::Items),
-            (r#"{"table":[{"PutRequest":"#, Answer::Requests),
-            (r#"{"Messages":[{"MessageId":"#, Answer::Messages),
-            (r#"{"id":"a","Items":[{"id":{"S":"a"}}]}"#, Answer::Lines),
-            (r#"{"Items":[{"id":"a"}],"id":1}"#, Answer::Lines),
-            (r#"{"Messages":["a"],"id":1}"#, Answer::Lines),
-            (r#"{"id":{"S":"a"}}"#, Answer::Lines),
-            ("[{\"a\":1}]", Answer::Lines),
-            ("id,name\n", Answer::Lines),
+            (r#"{"Items":[{"id":{"S":"a"}"#, Container::Items),
+            (
+                "{\n  \"Count\": 1,\n  \"Items\": [\n  {\"id\" : {\"s\"",
+                Container::Items,
+            ),
+            (r#"{"LastEvaluatedKey":{"a":{"S":"]"}},"Items":[]"#, Container::Items),
+            (r#"{"table":[{"PutRequest":"#, Container::Requests),
+            (r#"{"Messages":[{"MessageId":"#, Container::Messages),
+            (r#"{"id":"a","Items":[{"id":{"S":"a"}}]}"#, Container::Lines),
+            (r#"{"Items":[{"id":"a"}],"id":1}"#, Container::Lines),
+            (r#"{"Messages":["a"],"id":1}"#, Container::Lines),
+            (r#"{"id":{"S":"a"}}"#, Container::Lines),
+            ("[{\"a\":1}]", Container::Lines),
+            ("id,name\n", Container::Lines),
         ] {
-            assert_eq!(answer(start.as_bytes()), Some(expected), "{start}");
+            assert_eq!(container(start.as_bytes()), Some(expected), "{start}");
         }
         for unclear in ["", "\n", "{", r#"{"It"#, r#"{"Items":[{"id":{"#, "{\n  \"Count\": 1"] {
-            assert_eq!(answer(unclear.as_bytes()), None, "{unclear}");
+            assert_eq!(container(unclear.as_bytes()), None, "{unclear}");
         }
     }
 }
