@@ -89,10 +89,15 @@ impl<T: Target> Job<T> {
     /// The records of the inputs that are not settled, in the order of this job.
     fn turns(&self, inputs: Vec<Input>, settled: SettledRecords) -> Turns<T::Entry> {
         let turns = Turns::new(inputs, Arc::clone(&self.format), settled);
-        match self.order {
-            Some(Order::Turns) => turns,
-            Some(Order::File) | None => turns.one_by_one(),
+        match self.order() {
+            Order::Turns => turns,
+            Order::File => turns.one_by_one(),
         }
+    }
+
+    /// The order of the inputs, one after the other unless something else is known of them.
+    fn order(&self) -> Order {
+        self.order.unwrap_or(Order::File)
     }
 
     /// Whether the input can be read in parts. Blocks.
@@ -116,7 +121,7 @@ impl<T: Target> Job<T> {
         let settings = self.settings.iter().chain(&self.destination.settings).cloned().chain([
             ("command", self.command.to_owned()),
             ("destination", self.destination.name.clone()),
-            ("--order", self.order.unwrap_or(Order::File).name().to_owned()),
+            ("--order", self.order().name().to_owned()),
         ]);
         let identity = Identity::new(settings, inputs, in_flight + Journal::unwritten(location))?;
         let open = || State::open(location, identity, claim, &self.connection, &self.console);

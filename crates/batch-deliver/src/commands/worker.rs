@@ -1,6 +1,6 @@
 //! Delivers shards, as an activity of Step Functions or the invocations of a Lambda function name them.
 
-use super::{send, table};
+use super::send;
 use crate::arguments::{Common, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
 use crate::format::{TableFormat, TextFormat};
 use crate::outcome::{Failure, Outcome};
@@ -45,6 +45,10 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         let worker = Worker::new(job, &pace, dead_letters, checkpoints)?;
         return work(&worker, activity, heartbeat).await;
     }
+    let Some(table) = arguments.table else {
+        let words = "name where the entries go: --table or --queue";
+        return Err(Failure::WrongUse(words.to_owned()));
+    };
     let format = match format {
         None => TableFormat::Auto,
         Some(ShardFormat::Json) => TableFormat::Json,
@@ -55,12 +59,12 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     };
     let deletes = arguments.delete;
     let arguments = ToTable {
-        table: arguments.table.unwrap_or_default(),
+        table,
         items: arguments.items,
         format,
         common,
     };
-    let job = table::whole(&arguments, deletes).await?;
+    let job = super::table::whole(&arguments, deletes).await?;
     let worker = Worker::new(job, &pace, dead_letters, checkpoints)?;
     work(&worker, activity, heartbeat).await
 }
