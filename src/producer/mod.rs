@@ -1,8 +1,8 @@
 //! Single entries from many tasks.
 
+mod completion;
 mod epoch;
 mod line;
-mod outcome;
 mod receipt;
 mod unclaimed;
 
@@ -16,10 +16,10 @@ use tokio::sync::mpsc::{self, OwnedPermit};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::completion::Completion;
 use self::epoch::Epochs;
 use self::line::Item;
 use self::line::Line;
-use self::outcome::Outcome;
 use self::receipt::Promise;
 pub use self::receipt::Receipt;
 use self::unclaimed::Unclaimed;
@@ -75,7 +75,7 @@ use crate::time_limit::within;
 pub struct Producer<E> {
     line: mpsc::Sender<Item<E>>,
     epochs: Arc<Epochs>,
-    outcome: Arc<Outcome<E>>,
+    completion: Arc<Completion<E>>,
     /// Ends the delivery early.
     end: CancellationToken,
     /// How long an entry may be tried from its hand-over on.
@@ -87,7 +87,7 @@ impl<E> Clone for Producer<E> {
         Self {
             line: self.line.clone(),
             epochs: Arc::clone(&self.epochs),
-            outcome: Arc::clone(&self.outcome),
+            completion: Arc::clone(&self.completion),
             end: self.end.clone(),
             patience: self.patience,
         }
@@ -111,11 +111,11 @@ impl<E: Send + Sync + 'static> Producer<E> {
         let most = (!handlers.take_undelivered()).then_some(options.buffer);
         let unclaimed = Unclaimed::of(destination(&**target), most);
         let (target, conversion) = (Arc::clone(target), conversion.clone());
-        let end_of_all = outcome::deliver::<T, C>(target, conversion, line, handling, unclaimed.clone(), options);
+        let end_of_all = completion::deliver::<T, C>(target, conversion, line, handling, unclaimed.clone(), options);
         Self {
             line: sender,
             epochs: Arc::default(),
-            outcome: Arc::new(Outcome::of(tokio::spawn(end_of_all), unclaimed)),
+            completion: Arc::new(Completion::of(tokio::spawn(end_of_all), unclaimed)),
             end,
             patience,
         }
@@ -172,7 +172,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     fn put(&self, room: OwnedPermit<Item<E>>, entry: E, handed_over: Instant) -> Receipt<E> {
         self.epochs.in_current(|epoch| {
-            let (confirmation, receipt) = Promise::with_receipt(epoch, self.outcome.unclaimed().clone());
+            let (confirmation, receipt) = Promise::with_receipt(epoch, self.completion.unclaimed().clone());
             room.send(Item::Entry(Incoming {
                 entry,
                 // It is counted when it is read.
@@ -211,7 +211,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     pub async fn close(&self) -> Result<Report, DeliveryError<E>> {
         // An error means that it is closed already.
         let _ = self.line.send(Item::Close).await;
-        self.outcome.wait().await
+        self.completion.wait().await
     }
 
     /// Closes as [`close`](Self::close) does, but delivers for at most `time`. Entries that are not delivered then are

@@ -35,7 +35,7 @@ pub(super) fn of_transaction(error: SdkError<TransactWriteItemsError, HttpRespon
 
 /// What the reason of one action means for its transaction, in the order in which they count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Meaning {
+enum ActionVerdict {
     Nothing,
     /// Another transaction, or a reason that is not known.
     Passing,
@@ -45,7 +45,7 @@ enum Meaning {
     Refused,
 }
 
-impl Meaning {
+impl ActionVerdict {
     fn of(reason: &CancellationReason) -> Self {
         match reason.code() {
             None | Some("None") => Self::Nothing,
@@ -64,28 +64,28 @@ fn of_reasons(reasons: &[CancellationReason]) -> Reply {
         reasons
             .iter()
             .enumerate()
-            .map(|(action, reason)| (Meaning::of(reason), action, reason))
+            .map(|(action, reason)| (ActionVerdict::of(reason), action, reason))
     };
     let deciding = of_actions().max_by(|(one, earlier, _), (other, later, _)| one.cmp(other).then(later.cmp(earlier)));
-    let (meaning, action, code) = match deciding {
-        Some((meaning, action, reason)) => (meaning, action, reason.code()),
-        None => (Meaning::Nothing, 0, None),
+    let (verdict, action, code) = match deciding {
+        Some((verdict, action, reason)) => (verdict, action, reason.code()),
+        None => (ActionVerdict::Nothing, 0, None),
     };
-    if meaning == Meaning::ConditionFailed {
-        let failed = of_actions().filter(|(meaning, ..)| *meaning == Meaning::ConditionFailed);
+    if verdict == ActionVerdict::ConditionFailed {
+        let failed = of_actions().filter(|(verdict, ..)| *verdict == ActionVerdict::ConditionFailed);
         let failed = failed.map(|(_, action, reason)| FailedCondition::new(action, reason.item.clone()));
         return Reply::ConditionFailed(failed.collect());
     }
-    let mut fault = Fault::new(match code.filter(|_| meaning != Meaning::Nothing) {
+    let mut fault = Fault::new(match code.filter(|_| verdict != ActionVerdict::Nothing) {
         Some(code) => format!("TransactionCanceledException: action {action}: {code}"),
         None => "TransactionCanceledException".to_owned(),
     });
     if let Some(message) = reasons.get(action).and_then(CancellationReason::message) {
         fault = fault.caused_by(message).with_message(message);
     }
-    Reply::Failed(Answer::Whole(match meaning {
-        Meaning::Refused => Verdict::Refused(fault),
-        Meaning::Throttled => Verdict::Rejected(Rejection::Throttled, fault),
+    Reply::Failed(Answer::Whole(match verdict {
+        ActionVerdict::Refused => Verdict::Refused(fault),
+        ActionVerdict::Throttled => Verdict::Rejected(Rejection::Throttled, fault),
         _ => Verdict::Rejected(Rejection::Transient, fault),
     }))
 }

@@ -37,8 +37,8 @@ pub(super) struct Expressions {
     storage: Option<Storage>,
 }
 
-/// What the database has answered.
-enum Answer {
+/// What the database has done with a change.
+enum Performed {
     Done { updated: Option<Value> },
     ConditionFailed,
 }
@@ -67,12 +67,12 @@ impl Expressions {
         let left = left.map_err(|error| internal(&error))?;
         self.storage = Some(storage);
         match answer? {
-            Answer::ConditionFailed => Ok(Evaluation {
+            Performed::ConditionFailed => Ok(Evaluation {
                 holds: false,
                 write: None,
                 updated: None,
             }),
-            Answer::Done { updated } => {
+            Performed::Done { updated } => {
                 let write = match change.kind {
                     Kind::Put => Some(put(change, change.entry().clone(), change.size)),
                     Kind::Delete => Some(delete(change)),
@@ -194,11 +194,11 @@ fn key_of(schema: &Schema, item: &Value) -> (String, String) {
     (partition, texts.next().unwrap_or_default())
 }
 
-fn perform(storage: &Storage, change: &Change, setting: Setting) -> Result<Answer, Failure> {
+fn perform(storage: &Storage, change: &Change, setting: Setting) -> Result<Performed, Failure> {
     let mut request = change.request.clone();
     request["TableName"] = TABLE.into();
     let done = |result: DynoxideResult<Option<HashMap<String, AttributeValue>>>| match result {
-        Ok(updated) => Ok(Answer::Done {
+        Ok(updated) => Ok(Performed::Done {
             updated: updated.and_then(|updated| serde_json::to_value(updated).ok()),
         }),
         Err(error) => failed(error),
@@ -238,11 +238,11 @@ fn member(kind: Kind) -> &'static str {
     }
 }
 
-fn failed(error: DynoxideError) -> Result<Answer, Failure> {
+fn failed(error: DynoxideError) -> Result<Performed, Failure> {
     match error {
-        DynoxideError::ConditionalCheckFailedException(..) => Ok(Answer::ConditionFailed),
+        DynoxideError::ConditionalCheckFailedException(..) => Ok(Performed::ConditionFailed),
         DynoxideError::TransactionCanceledException(message, reasons) => match reasons.into_iter().next() {
-            Some(reason) if reason.code == "ConditionalCheckFailed" => Ok(Answer::ConditionFailed),
+            Some(reason) if reason.code == "ConditionalCheckFailed" => Ok(Performed::ConditionFailed),
             Some(reason) => Err(Failure::Item(Refusal::validation(reason.message.unwrap_or(message)))),
             None => Err(unanswered("the transaction is canceled without a reason")),
         },

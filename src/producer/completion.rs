@@ -1,4 +1,4 @@
-//! The result of a producer's deliveries.
+//! The deliveries of a producer, and their result when all of them are complete.
 
 use std::future::pending;
 use std::panic::resume_unwind;
@@ -99,7 +99,7 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
 }
 
 /// The result of a producer, which any of its clones may wait for.
-pub(super) struct Outcome<E> {
+pub(super) struct Completion<E> {
     state: Mutex<State<E>>,
     unclaimed: Unclaimed<E>,
 }
@@ -109,7 +109,7 @@ enum State<E> {
     Ended(Report),
 }
 
-impl<E> Outcome<E> {
+impl<E> Completion<E> {
     pub(super) fn of(delivery: JoinHandle<Delivered<E>>, unclaimed: Unclaimed<E>) -> Self {
         Self {
             state: Mutex::new(State::Delivering(delivery)),
