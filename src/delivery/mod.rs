@@ -7,17 +7,7 @@ mod items;
 mod messages;
 #[cfg(feature = "dynamodb")]
 mod reads;
-#[cfg(any(
-    feature = "cloudwatch",
-    feature = "cloudwatch-logs",
-    feature = "dynamodb",
-    feature = "eventbridge",
-    feature = "firehose",
-    feature = "kinesis",
-    feature = "s3",
-    feature = "sns",
-    feature = "sqs"
-))]
+#[cfg(feature = "_service")]
 mod services;
 mod values;
 

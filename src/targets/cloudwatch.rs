@@ -15,8 +15,7 @@ pub use self::check::{MAX_DIMENSIONS, MAX_METRIC_BYTES, MAX_VALUES, metric_size}
 use self::check::{check_metric, check_namespace};
 use super::correlate::{UNITS_OF_CALL, of_whole_call};
 use super::renewal::Changes;
-use super::request::{in_span, request_span};
-use super::single_attempt::single_attempt;
+use super::request::{in_span, request_span, single_attempt};
 use super::{Answer, BatchTarget, Fault, Limits, classify};
 use crate::invalid::InvalidEntry;
 

@@ -11,8 +11,7 @@ use aws_sdk_cloudwatchlogs::types::{InputLogEvent, RejectedLogEventsInfo};
 
 use super::correlate::{UNITS_OF_CALL, of_whole_call};
 use super::renewal::Changes;
-use super::request::{in_span, request_span};
-use super::single_attempt::single_attempt;
+use super::request::{in_span, request_span, single_attempt};
 use super::{Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify};
 use crate::invalid::InvalidEntry;
 

@@ -1,15 +1,12 @@
 //! Assigns the parts of an answer to the entries that were sent.
 
-#[cfg(feature = "s3")]
 use std::collections::HashMap;
-#[cfg(feature = "s3")]
 use std::hash::Hash;
 
 use super::{Answer, Fault, Rejection, Verdict};
 
 /// The id of the entry at `place` in the call, for services that answer by id. The caller's own ids may repeat or be too
 /// long, so they are not sent.
-#[cfg(any(feature = "sqs", feature = "sns"))]
 pub(super) fn wire_id(place: usize) -> String {
     place.to_string()
 }
@@ -18,7 +15,6 @@ pub(super) fn wire_id(place: usize) -> String {
 ///
 /// An entry that is in neither list, or in both, is sent again: what became of it is not known, and a duplicate can be recognized
 /// while a lost entry cannot. If an entry failed several times, the first failure counts.
-#[cfg(any(feature = "sqs", feature = "sns"))]
 pub(super) fn by_id(
     service: &'static str,
     sent: usize,
@@ -60,7 +56,6 @@ pub(super) fn by_id(
 /// Reads the list of the answer to a call with `sent` entries, in the order of the entries.
 ///
 /// A list of another length is of no use: it is not known which of its places belong to which entries.
-#[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
 pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactSizeIterator<Item = Verdict>) -> Answer {
     let answered = verdicts.len();
     if answered == sent {
@@ -71,7 +66,6 @@ pub(super) fn by_place(service: &'static str, sent: usize, verdicts: impl ExactS
 }
 
 /// The verdict for one place of a list: the failure with this code and message, or else the acknowledgement.
-#[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
 pub(super) fn entry_verdict(
     code: Option<&str>,
     message: Option<&str>,
@@ -89,7 +83,6 @@ pub(super) fn entry_verdict(
 ///
 /// What becomes of an entry in neither list, or in both, is as with [`by_id`]. If the answer names failures alone, an entry that it
 /// does not name is accepted, unless a failure has a name that was not sent: it may be any entry's.
-#[cfg(feature = "s3")]
 pub(super) fn by_name<N: Copy + Eq + Hash>(
     service: &'static str,
     sent: &[N],
@@ -134,12 +127,10 @@ pub(super) fn by_name<N: Copy + Eq + Hash>(
 ///
 /// The pace permits whole units, and so each call may have twice the entries of those before it, until calls are full. With one unit, calls
 /// that once became small, because the first ones were throttled, would stay small.
-#[cfg(any(feature = "cloudwatch", feature = "cloudwatch-logs"))]
 pub(super) const UNITS_OF_CALL: f64 = 0.5;
 
 /// Reads the answer to a call that is accepted as a whole, if it comes from the service: then it has a request id. What lies between may
 /// answer with a success of its own, whose body nothing reads.
-#[cfg(any(feature = "cloudwatch", feature = "cloudwatch-logs"))]
 pub(super) fn of_whole_call(request_id: Option<&str>) -> Answer {
     Answer::Whole(match request_id {
         Some(_) => Verdict::Accepted,
@@ -148,7 +139,6 @@ pub(super) fn of_whole_call(request_id: Option<&str>) -> Answer {
 }
 
 /// The place that an id stands for, if it was sent. `01` and `+1` were not sent.
-#[cfg(any(feature = "sqs", feature = "sns"))]
 fn place(id: &str, sent: usize) -> Option<usize> {
     let place = id.parse().ok()?;
     let is_spelled_so = id == "0" || !id.starts_with(['0', '+']);
@@ -159,14 +149,6 @@ fn unanswered(code: &'static str) -> Verdict {
     Verdict::Rejected(Rejection::Unanswered, Fault::new(code).may_have_been_applied())
 }
 
-#[cfg(any(
-    feature = "sqs",
-    feature = "kinesis",
-    feature = "firehose",
-    feature = "s3",
-    feature = "sns",
-    feature = "eventbridge"
-))]
 fn warn_of_unsent(service: &'static str, entries: usize) {
     if entries > 0 {
         tracing::warn!(target: crate::events::ANSWER, entries, service, "an answer is about entries that were not sent");
@@ -193,7 +175,6 @@ mod tests {
         }
     }
 
-    #[cfg(any(feature = "sqs", feature = "sns"))]
     mod of_ids {
         use super::*;
         use crate::targets::classify_entry;
@@ -251,7 +232,6 @@ mod tests {
         }
     }
 
-    #[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
     mod of_places {
         use super::*;
 
@@ -287,7 +267,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "s3")]
     mod of_names {
         use super::*;
         use crate::targets::classify_entry;

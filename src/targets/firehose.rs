@@ -11,8 +11,7 @@ use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 
 use super::correlate::{by_place, entry_verdict};
 use super::renewal::Changes;
-use super::request::{in_span, request_span};
-use super::single_attempt::single_attempt;
+use super::request::{in_span, request_span, single_attempt};
 use super::{Acknowledgement, Answer, BatchTarget, Limits, Rejection, Verdict, classify};
 use crate::invalid::InvalidEntry;
 

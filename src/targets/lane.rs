@@ -78,13 +78,8 @@ impl Lane {
 }
 
 /// A hash of a key; equal keys have equal hashes within this process.
-#[cfg(any(
-    feature = "dynamodb",
-    feature = "sqs",
-    feature = "kinesis",
-    feature = "s3",
-    feature = "sns"
-))]
+#[cfg(feature = "_service")]
+#[allow(dead_code, reason = "not every service has keys")]
 pub(crate) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
     folded(*SEED, key)
 }

@@ -10,16 +10,8 @@ mod classify;
 pub mod cloudwatch;
 #[cfg(feature = "cloudwatch-logs")]
 pub mod cloudwatch_logs;
-#[cfg(any(
-    feature = "cloudwatch",
-    feature = "cloudwatch-logs",
-    feature = "sqs",
-    feature = "kinesis",
-    feature = "firehose",
-    feature = "s3",
-    feature = "sns",
-    feature = "eventbridge"
-))]
+#[cfg(feature = "_service")]
+#[allow(dead_code, reason = "each service uses a part of it")]
 mod correlate;
 #[cfg(any(feature = "sqs", feature = "sns"))]
 mod described;
@@ -36,47 +28,12 @@ mod lookup;
 #[cfg(test)]
 mod recording;
 #[cfg(feature = "aws")]
-#[cfg_attr(
-    not(any(
-        feature = "cloudwatch",
-        feature = "cloudwatch-logs",
-        feature = "dynamodb",
-        feature = "eventbridge",
-        feature = "firehose",
-        feature = "kinesis",
-        feature = "s3",
-        feature = "sns",
-        feature = "sqs"
-    )),
-    expect(dead_code)
-)]
+#[cfg_attr(not(feature = "_service"), expect(dead_code))]
 mod renewal;
-#[cfg(any(
-    feature = "cloudwatch",
-    feature = "cloudwatch-logs",
-    feature = "dynamodb",
-    feature = "sqs",
-    feature = "kinesis",
-    feature = "firehose",
-    feature = "s3",
-    feature = "sns",
-    feature = "eventbridge"
-))]
+#[cfg(feature = "_service")]
 mod request;
 #[cfg(feature = "s3")]
 pub mod s3;
-#[cfg(any(
-    feature = "cloudwatch",
-    feature = "cloudwatch-logs",
-    feature = "dynamodb",
-    feature = "sqs",
-    feature = "kinesis",
-    feature = "firehose",
-    feature = "s3",
-    feature = "sns",
-    feature = "eventbridge"
-))]
-mod single_attempt;
 #[cfg(feature = "sns")]
 pub mod sns;
 #[cfg(feature = "sqs")]

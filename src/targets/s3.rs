@@ -13,8 +13,7 @@ use aws_sdk_s3::types::{Delete, DeletedObject, Error, ObjectIdentifier};
 use super::correlate::by_name;
 use super::lane::hash_of;
 use super::renewal::Changes;
-use super::request::{in_span, request_span};
-use super::single_attempt::single_attempt;
+use super::request::{in_span, request_span, single_attempt};
 use super::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict, classify, classify_entry};
 use crate::invalid::InvalidEntry;
 

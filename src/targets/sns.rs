@@ -15,8 +15,7 @@ use super::described::{FIFO_SUFFIX, check_ids};
 use super::lane::hash_of;
 use super::lookup::LookupError;
 use super::renewal::Changes;
-use super::request::{in_span, request_span};
-use super::single_attempt::single_attempt;
+use super::request::{in_span, request_span, single_attempt};
 use super::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify, classify_entry};
 use crate::invalid::InvalidEntry;
 

@@ -111,17 +111,7 @@ impl Error for Unsent {
 
 impl Transmission {
     /// An interceptor for calls whose identity cache can be renewed.
-    #[cfg(any(
-        feature = "cloudwatch",
-        feature = "cloudwatch-logs",
-        feature = "dynamodb",
-        feature = "eventbridge",
-        feature = "firehose",
-        feature = "kinesis",
-        feature = "s3",
-        feature = "sns",
-        feature = "sqs"
-    ))]
+    #[cfg(feature = "_service")]
     pub(crate) fn renewing(renewal: Renewal) -> Self {
         Self {
             renewal: Some(renewal),

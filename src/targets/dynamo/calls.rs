@@ -17,8 +17,7 @@ use tracing::field::{Empty, display};
 
 use super::page::{PageRead, PageRequest};
 use crate::targets::renewal::Changes;
-use crate::targets::request::{in_span, request_span};
-use crate::targets::single_attempt::single_attempt;
+use crate::targets::request::{in_span, request_span, single_attempt};
 
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]

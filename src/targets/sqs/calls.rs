@@ -22,8 +22,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use super::receive::ReceiveRequest;
 use super::short_name;
 use crate::targets::renewal::Changes;
-use crate::targets::request::{in_span, request_span};
-use crate::targets::single_attempt::single_attempt;
+use crate::targets::request::{in_span, request_span, single_attempt};
 
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::events::CLEANUP;
 use crate::targets::classify::of_upload;
 use crate::targets::renewal::Changes;
-use crate::targets::single_attempt::renewal;
+use crate::targets::request::renewal;
 use crate::targets::{Fault, Rejection, Transmission, Verdict};
 use crate::time_limit::within;
 
