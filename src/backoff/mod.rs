@@ -24,8 +24,7 @@
 mod delays;
 mod exponential;
 mod growth;
-mod linear;
-mod quadratic;
+mod polynomial;
 mod responsive;
 mod schedule;
 #[cfg(test)]
@@ -37,8 +36,7 @@ pub use crate::pace::{
 };
 pub use delays::Delays;
 pub use exponential::Exponential;
-pub use linear::Linear;
-pub use quadratic::Quadratic;
+pub use polynomial::{Linear, Quadratic};
 pub use responsive::{Responsive, ResponsiveMetrics};
 pub use schedule::Schedule;
 

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::disposition::Disposition;
-use crate::report::Undelivered;
+use crate::report::{Disposition, Undelivered};
 
 pub(crate) use handled::Handled;
 pub(crate) use handling::Handling;

@@ -11,9 +11,8 @@ use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
 use super::unclaimed::Unclaimed;
-use crate::disposition::Disposition;
 use crate::engine::{Confirmation, Confirms};
-use crate::report::Undelivered;
+use crate::report::{Disposition, Undelivered};
 use crate::shutdown;
 
 /// A future that returns the outcome of an entry.

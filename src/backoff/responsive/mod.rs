@@ -1,7 +1,6 @@
 //! An interval between calls, longer with rejections and shorter with successes.
 
 mod interval;
-mod metrics;
 #[cfg(test)]
 mod picture;
 mod rules;
@@ -13,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use interval::Interval;
-pub use metrics::ResponsiveMetrics;
+pub use interval::ResponsiveMetrics;
 use rules::Rules;
 use shared::SharedInterval;
 

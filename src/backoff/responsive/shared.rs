@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::ResponsiveMetrics;
+use super::interval::ResponsiveMetrics;
 use super::rules::Rules;
 use crate::backoff::growth;
 use crate::backoff::{Admission, Outcome, Waiter};
@@ -73,7 +73,7 @@ impl SharedInterval {
     }
 
     pub(super) fn observe(&mut self, outcome: &Outcome, rules: &Rules) {
-        self.metrics.hear(self.current);
+        self.metrics.observe(self.current);
         let Some(share) = rejected_share(outcome).filter(|_| self.is_news(outcome)) else {
             return;
         };

@@ -10,9 +10,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::error::ReceiveError;
-use super::figures::ReceiveFigures;
 use super::held_message::{HeldMessage, Phase};
+use super::progress::{ReceiveError, ReceiveFigures};
 use crate::report::Cause;
 
 /// Messages that were accepted elsewhere and could not be deleted: so many are remembered.

@@ -15,10 +15,10 @@ use futures::{FutureExt, Stream, StreamExt};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::error::ReceiveError;
 use super::held::Held;
-use super::settlements::Settlements;
+use super::progress::ReceiveError;
 use super::settling::settle;
+use super::ticket::Settlements;
 use super::ticket::{Received, Ticket};
 use crate::delivery::Delivery;
 use crate::options::DeliveryOptions;

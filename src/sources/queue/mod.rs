@@ -14,27 +14,21 @@
 //! |---|---|
 //! | `receive` | what is received, and how |
 //! | `messages` | the stream of the messages: when it receives, and when it ends |
-//! | `ticket` | what settles a message |
+//! | `ticket` | what settles a message, and the wait for the last settlement |
 //! | `held` | the messages that are held, and what is due for them |
 //! | `held_message` | one of them: its phase, and its visibility timeout |
 //! | `settling` | the task that deletes, hides and releases |
-//! | `settlements` | the wait for the last settlement |
-//! | `figures` | the counts |
-//! | `error` | why no more messages are received |
+//! | `progress` | the counts, and why no more messages are received |
 
-mod error;
-mod figures;
 mod held;
 mod held_message;
 mod messages;
+mod progress;
 mod receive;
-mod settlements;
 mod settling;
 mod ticket;
 
-pub use error::ReceiveError;
-pub use figures::ReceiveFigures;
 pub use messages::ReceivedMessages;
+pub use progress::{ReceiveError, ReceiveFigures};
 pub use receive::Receive;
-pub use settlements::Settlements;
-pub use ticket::{Received, Ticket};
+pub use ticket::{Received, Settlements, Ticket};

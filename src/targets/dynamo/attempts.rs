@@ -1,8 +1,10 @@
-//! What a write remembers of its attempts, for as long as the entry lives.
+//! The attempts of a write: what became of one, and what the write remembers of them for as long as the entry lives.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use aws_sdk_dynamodb::error::SdkError;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tokio::time::Instant;
 
 use super::Attributes;
@@ -11,6 +13,22 @@ use crate::targets::{Answer, Verdict};
 /// How long after an attempt without an answer its token may be used again. DynamoDB recognizes a token for 10 minutes; the
 /// rest is for the way of the request and for clocks that differ. From the API reference of `TransactWriteItems`.
 const TOKEN_IS_VALID: Duration = Duration::from_mins(9);
+
+/// What became of a call that writes one item, or several in a transaction.
+pub(super) enum Reply {
+    /// Applied, with the units that it consumed if the answer tells.
+    Applied(Option<f64>),
+    /// Not applied, because these conditions do not hold.
+    ConditionFailed(Vec<FailedCondition>),
+    /// Anything else.
+    Failed(Answer),
+}
+
+/// Whether the status is one by which the service refuses a call; with any other, the call may have been applied.
+pub(super) fn is_refusal<E>(error: &SdkError<E, HttpResponse>) -> bool {
+    let status = error.raw_response().map(|answer| answer.status().as_u16());
+    matches!(status, Some(400..=499))
+}
 
 /// Whether an earlier attempt may have been applied, the token of its requests, and what stood there when a condition did not
 /// hold. The clones of an entry share it: a clone is the same write, and not another one.

@@ -5,8 +5,7 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::CancellationReason;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
-use super::attempts::FailedCondition;
-use super::reply::{Reply, is_refusal};
+use super::attempts::{FailedCondition, Reply, is_refusal};
 use super::throttling;
 use crate::targets::{Answer, Fault, Rejection, Verdict};
 

@@ -15,11 +15,10 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::attempts::FailedCondition;
+use super::attempts::{FailedCondition, Reply, is_refusal};
 use super::calls::{Calls, consumed, short_name};
 use super::cancellation::of_transaction;
 use super::item_write::{ItemWrite, old_item};
-use super::reply::{Reply, is_refusal};
 use super::throttling::{self, Throttled};
 use crate::targets::request::{in_span, request_span};
 

@@ -9,7 +9,6 @@ use super::attempts::{Attempts, FailedCondition};
 use super::check::{self, expressions};
 use super::size::{item_size, write_units};
 use super::table::MAX_ITEM_BYTES;
-use super::transacting::TRANSACTION;
 use crate::invalid::InvalidEntry;
 
 /// Actions of a transaction. From the API reference of `TransactWriteItems`.
@@ -17,6 +16,9 @@ pub const MAX_ACTIONS: usize = 100;
 
 /// Bytes of the items of a transaction: 4 MB. From the API reference of `TransactWriteItems`.
 pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many times the write units of its writes a transaction consumes. From the developer guide of DynamoDB.
+pub(super) const TRANSACTION: usize = 2;
 
 /// Up to 100 actions on items of any tables, which are applied together or not at all, for
 /// [`DynamoTransactions`](super::DynamoTransactions).

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::attempts::FailedCondition;
+use super::attempts::{FailedCondition, Reply};
 use super::check;
 use super::item_write::{ItemWrite, Operation};
-use super::reply::Reply;
 use super::size::{attributes_memory, item_size, write_units};
 use super::table::DynamoTable;
-use super::transacting::{TRANSACTION, transact};
+use super::transaction::TRANSACTION;
+use super::transactions::transact;
 use crate::invalid::InvalidEntry;
 use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
 
