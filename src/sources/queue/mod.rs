@@ -15,7 +15,8 @@
 //! | `receive` | what is received, and how |
 //! | `messages` | the stream of the messages: when it receives, and when it ends |
 //! | `ticket` | what settles a message, and the wait for the last settlement |
-//! | `held` | the messages that are held, and what is due for them |
+//! | `held` | the messages that are held, behind one lock |
+//! | `held/state` | what is held, and what is due for it |
 //! | `held_message` | one of them: its phase, and its visibility timeout |
 //! | `settling` | the task that deletes, hides and releases |
 //! | `progress` | the counts, and why no more messages are received |
