@@ -1,4 +1,4 @@
-//! `BatchGetItem`.
+//! `BatchGetItem` and `GetItem`.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -212,4 +212,17 @@ impl Keys {
             (None, item) => item,
         }
     }
+}
+
+/// `GetItem`, whatever the capacity.
+pub(super) fn get_item(tables: &Tables, body: &Value) -> Result<Value, Refusal> {
+    let table = tables.of_request(body)?;
+    let key = body["Key"]
+        .as_object()
+        .ok_or_else(|| Refusal::validation("The parameter 'Key' is required but was not present in the request"))?;
+    table.schema().key_alone(key)?;
+    Ok(match table.item(&body["Key"]) {
+        Some(item) => json!({"Item": item}),
+        None => json!({}),
+    })
 }

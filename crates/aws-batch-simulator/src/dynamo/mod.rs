@@ -18,7 +18,6 @@ mod key;
 mod number;
 mod options;
 mod projection;
-mod read;
 mod request;
 mod scan;
 mod single;
@@ -62,7 +61,7 @@ pub(crate) fn operate(
         "BatchWriteItem" => batch::write(tables, body, answered).into(),
         "DeleteItem" => single::write(tables, Kind::Delete, body, answered).into(),
         "DescribeTable" => describe::describe(tables, &body).into(),
-        "GetItem" => read::get(tables, &body).into(),
+        "GetItem" => get::get_item(tables, &body).into(),
         "PutItem" => single::write(tables, Kind::Put, body, answered).into(),
         "Scan" => scan::scan(tables, &body).into(),
         "TransactWriteItems" => transaction::write(tables, tokens, body, answered).into(),

@@ -1,13 +1,13 @@
-//! A bucket.
+//! A bucket, and what is deleted from it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::deletion::Deletion;
 use crate::admission::AdmissionControl;
 use crate::calls::{Call, HOT_RANGE, Verdict};
 use crate::capacity::{Capacity, TokenBucket};
@@ -16,6 +16,7 @@ use crate::gate::Gate;
 use crate::handles::handle;
 use crate::journal::{Acknowledgement, Action, Answered};
 use crate::registry::lock;
+use crate::wire::escaped;
 
 /// A bucket of the simulator. Clones are handles to the same bucket.
 ///
@@ -258,5 +259,33 @@ fn charge(
         } else {
             verdicts[place] = Verdict::Throttled(HOT_RANGE);
         }
+    }
+}
+
+/// An object to delete.
+pub(super) struct Deletion {
+    pub(super) key: String,
+    pub(super) version_id: Option<String>,
+    /// The code by which this deletion alone fails.
+    pub(super) failure: Option<&'static str>,
+}
+
+impl Deletion {
+    pub(super) fn json(&self) -> Value {
+        let mut json = json!({"Key": self.key});
+        if let Some(id) = &self.version_id {
+            json["VersionId"] = json!(id);
+        }
+        json
+    }
+
+    /// The elements by which an answer names it.
+    pub(super) fn name(&self) -> String {
+        let mut name = format!("<Key>{}</Key>", escaped(&self.key));
+        if let Some(id) = &self.version_id {
+            // Writing to a string cannot fail.
+            let _ = write!(name, "<VersionId>{}</VersionId>", escaped(id));
+        }
+        name
     }
 }

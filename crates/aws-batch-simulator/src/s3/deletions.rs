@@ -5,8 +5,7 @@ use std::time::Duration;
 use roxmltree::{Document, Node};
 
 use super::answer::{ended, refuse, reply};
-use super::bucket::Bucket;
-use super::deletion::Deletion;
+use super::bucket::{Bucket, Deletion};
 use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
 use crate::journal::Answered;

@@ -2,13 +2,13 @@
 
 mod answer;
 mod bucket;
-mod deletion;
 mod deletions;
-mod objects;
 
 use std::time::Duration;
 
-use self::answer::refuse;
+use bytes::Bytes;
+
+use self::answer::{ended, refuse, reply};
 pub use self::bucket::Bucket;
 use crate::journal::Answered;
 use crate::registry::Registry;
@@ -40,7 +40,37 @@ pub(crate) fn answer(
     if request.method == "POST" {
         return deletions::delete(&bucket, responder, request, answered);
     }
-    objects::answer(&bucket, responder, request, &key, answered)
+    answer_for_object(&bucket, responder, request, &key, answered)
+}
+
+/// Answers a call of a single object, and returns how much longer than usual the answer takes.
+fn answer_for_object(
+    bucket: &Bucket,
+    responder: &Responder,
+    request: &Request<'_>,
+    key: &str,
+    answered: &Answered,
+) -> (Ending, Duration) {
+    let done = |status| move || reply(responder, status, "application/xml", Vec::new());
+    match request.method {
+        "GET" => (get(responder, bucket, key), Duration::ZERO),
+        "PUT" => {
+            let fault = bucket.put(key, Bytes::copy_from_slice(request.body), answered);
+            ended(fault, responder, done(200))
+        }
+        "DELETE" => {
+            let fault = bucket.delete(key, answered);
+            ended(fault, responder, done(204))
+        }
+        _ => (refuse(responder, 405, "MethodNotAllowed"), Duration::ZERO),
+    }
+}
+
+fn get(responder: &Responder, bucket: &Bucket, key: &str) -> Ending {
+    match bucket.get(key) {
+        Some(body) => reply(responder, 200, "application/octet-stream", body.to_vec()),
+        None => refuse(responder, 404, "NoSuchKey"),
+    }
 }
 
 /// Bucket and key of a request, percent-decoded.
