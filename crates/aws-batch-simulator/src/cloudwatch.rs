@@ -6,9 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::capacity::Capacity;
-use crate::gate::Gate;
-use crate::handles::{counts_only_option, handle, handle_capacity};
-use crate::intake::{Admission, WholeIntake};
+use crate::handles::{counts_only_option, handle_capacity, kept_handle};
+use crate::intake::WholeIntake;
 use crate::journal::Answered;
 use crate::registry::Registry;
 use crate::wire::{Api, Outcome, Protocol, Refusal};
@@ -64,7 +63,7 @@ struct Inner {
     intake: WholeIntake<Value>,
 }
 
-handle!(MetricNamespace, "metrics", "are put");
+kept_handle!(MetricNamespace, "metrics", "are put");
 
 impl MetricNamespace {
     handle_capacity!("calls", "metric_namespace(\"shop\", MetricNamespaceOptions::default())");
@@ -80,16 +79,6 @@ impl MetricNamespace {
     pub fn metrics(&self) -> Vec<Value> {
         self.inner.intake.state().kept.clone()
     }
-
-    /// The number of metrics that are kept.
-    pub fn len(&self) -> usize {
-        self.inner.intake.state().kept.len()
-    }
-
-    /// Whether no metrics are kept.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 impl MetricNamespace {
@@ -100,10 +89,6 @@ impl MetricNamespace {
                 intake: WholeIntake::new(options.capacity, options.counts_only, seed),
             }),
         }
-    }
-
-    fn with_gate<R>(&self, act: impl FnOnce(&mut Gate) -> R) -> R {
-        act(&mut self.inner.intake.state().gate)
     }
 }
 
@@ -142,19 +127,11 @@ fn put(
     };
     check(&namespace, &metrics, bytes).map_err(|refusal| intake.refused(refusal))?;
     let kept = metrics.iter().cloned().map(Some).collect();
-    Ok(match intake.admit(&call, &metrics, kept) {
-        Admission::Accepted => Outcome::success(json!({}), &call.fault),
-        Admission::Throttled => Outcome::refused(throttled(), &call.fault),
-        Admission::Failed {
-            is_sender_at_fault: true,
-            code,
-        } => Outcome::refused(Refusal::new(code, "Simulated failure"), &call.fault),
-        Admission::Failed { .. } => {
-            let refusal = Refusal::new("InternalServiceFault", "Simulated failure").status(500);
-            Outcome::refused(refusal.query_code("InternalServiceError"), &call.fault)
-        }
-        Admission::Fault(fault) => Outcome::Fault(fault),
-    })
+    let failed = Refusal::new("InternalServiceFault", "Simulated failure").status(500);
+    let failed = failed.query_code("InternalServiceError");
+    Ok(intake
+        .admit(&call, &metrics, kept)
+        .outcome(&call, || json!({}), throttled(), failed))
 }
 
 fn check(namespace: &MetricNamespace, metrics: &[Value], bytes: usize) -> Result<(), Refusal> {

@@ -88,17 +88,12 @@ macro_rules! handle_capacity {
     };
 }
 
-/// The methods of handles whose entries an `intake` in their `inner` accepts, without an `inner` of their own.
-macro_rules! intake_handle {
+/// The methods of handles whose entries an `intake` in their `inner` keeps.
+macro_rules! kept_handle {
     ($handle:ident, $entries:literal, $action:literal) => {
         $crate::handles::handle!($handle, $entries, $action);
 
         impl $handle {
-            #[doc = concat!("The ", $entries, " for which the predicate is true are throttled, whatever the capacity. It gets the JSON of the request.")]
-            pub fn reject_while(&self, predicate: impl Fn(&serde_json::Value) -> bool + Send + Sync + 'static) {
-                self.inner.intake.throttled.set(predicate);
-            }
-
             #[doc = concat!("The number of ", $entries, " that are kept.")]
             pub fn len(&self) -> usize {
                 self.inner.intake.state().kept.len()
@@ -111,6 +106,20 @@ macro_rules! intake_handle {
 
             fn with_gate<R>(&self, act: impl FnOnce(&mut $crate::gate::Gate) -> R) -> R {
                 act(&mut self.inner.intake.state().gate)
+            }
+        }
+    };
+}
+
+/// The methods of handles whose `intake` decides on each entry.
+macro_rules! intake_handle {
+    ($handle:ident, $entries:literal, $action:literal) => {
+        $crate::handles::kept_handle!($handle, $entries, $action);
+
+        impl $handle {
+            #[doc = concat!("The ", $entries, " for which the predicate is true are throttled, whatever the capacity. It gets the JSON of the request.")]
+            pub fn reject_while(&self, predicate: impl Fn(&serde_json::Value) -> bool + Send + Sync + 'static) {
+                self.inner.intake.throttled.set(predicate);
             }
         }
     };
@@ -152,4 +161,6 @@ macro_rules! deduplication_option {
     };
 }
 
-pub(crate) use {capacity_option, counts_only_option, deduplication_option, handle, handle_capacity, intake_handle};
+pub(crate) use {
+    capacity_option, counts_only_option, deduplication_option, handle, handle_capacity, intake_handle, kept_handle,
+};

@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::capacity::Capacity;
-use crate::gate::Gate;
-use crate::handles::{counts_only_option, handle, handle_capacity};
-use crate::intake::{Admission, WholeIntake};
+use crate::handles::{counts_only_option, handle_capacity, kept_handle};
+use crate::intake::WholeIntake;
 use crate::journal::Answered;
 use crate::registry::Registry;
 use crate::wire::{Api, Outcome, Protocol, Refusal};
@@ -107,7 +106,7 @@ struct Inner {
     intake: WholeIntake<LogEvent>,
 }
 
-handle!(LogStream, "events", "are put");
+kept_handle!(LogStream, "events", "are put");
 
 impl LogStream {
     handle_capacity!("calls", "log_stream(\"shop\", \"web-1\", LogStreamOptions::default())");
@@ -125,16 +124,6 @@ impl LogStream {
         events.sort_by_key(|event| event.timestamp);
         events
     }
-
-    /// The number of events that are kept.
-    pub fn len(&self) -> usize {
-        self.inner.intake.state().kept.len()
-    }
-
-    /// Whether no events are kept.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 impl LogStream {
@@ -150,10 +139,6 @@ impl LogStream {
                 intake: WholeIntake::new(options.capacity, options.counts_only, seed),
             }),
         }
-    }
-
-    fn with_gate<R>(&self, act: impl FnOnce(&mut Gate) -> R) -> R {
-        act(&mut self.inner.intake.state().gate)
     }
 
     /// Milliseconds after 1970.
@@ -198,19 +183,10 @@ fn put(streams: &Registry<LogStream>, mut body: Value, answered: &Answered) -> R
         .enumerate()
         .map(|(index, event)| rejected.takes(index).then(|| kept(event)));
     let kept = kept.collect();
-    Ok(match intake.admit(&call, &events, kept) {
-        Admission::Accepted => Outcome::success(rejected.answer(times.len()), &call.fault),
-        Admission::Throttled => Outcome::refused(throttled(), &call.fault),
-        Admission::Failed {
-            is_sender_at_fault: true,
-            code,
-        } => Outcome::refused(Refusal::new(code, "Simulated failure"), &call.fault),
-        Admission::Failed { .. } => {
-            let refusal = Refusal::new("ServiceUnavailableException", "Simulated failure");
-            Outcome::refused(refusal.status(503), &call.fault)
-        }
-        Admission::Fault(fault) => Outcome::Fault(fault),
-    })
+    let failed = Refusal::new("ServiceUnavailableException", "Simulated failure").status(503);
+    Ok(intake
+        .admit(&call, &events, kept)
+        .outcome(&call, || rejected.answer(times.len()), throttled(), failed))
 }
 
 fn kept(event: &Value) -> LogEvent {

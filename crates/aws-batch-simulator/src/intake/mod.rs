@@ -15,7 +15,7 @@ pub(crate) use self::answer::{ErrorText, acknowledged_by_id, acknowledged_by_pla
 pub(crate) use self::entry::{Entry, EntryResult, data, entries_of};
 pub(crate) use self::shard::Shard;
 use self::shard::charge;
-pub(crate) use self::whole::{Admission, WholeIntake};
+pub(crate) use self::whole::WholeIntake;
 use crate::admission::AdmissionControl;
 use crate::calls::{Call, Verdict};
 use crate::capacity::Capacity;

@@ -13,7 +13,7 @@ use crate::fault::{InjectedFault, Predicate};
 use crate::gate::Gate;
 use crate::journal::{Acknowledgement, Action, Answered};
 use crate::registry::lock;
-use crate::wire::Refusal;
+use crate::wire::{Outcome, Refusal};
 
 /// How a call ends that does not break a rule of the service.
 pub(crate) enum Admission {
@@ -26,6 +26,28 @@ pub(crate) enum Admission {
     },
     /// A fault replaces the answer.
     Fault(InjectedFault),
+}
+
+impl Admission {
+    /// The result of the call, with the answer of an accepted one, and with the errors of the service by which it is throttled or fails.
+    pub(crate) fn outcome(
+        self,
+        call: &Call,
+        answer: impl FnOnce() -> Value,
+        throttled: Refusal,
+        failed: Refusal,
+    ) -> Outcome {
+        match self {
+            Self::Accepted => Outcome::success(answer(), &call.fault),
+            Self::Throttled => Outcome::refused(throttled, &call.fault),
+            Self::Failed {
+                is_sender_at_fault: true,
+                code,
+            } => Outcome::refused(Refusal::new(code, "Simulated failure"), &call.fault),
+            Self::Failed { .. } => Outcome::refused(failed, &call.fault),
+            Self::Fault(fault) => Outcome::Fault(fault),
+        }
+    }
 }
 
 pub(crate) struct WholeIntake<K> {
